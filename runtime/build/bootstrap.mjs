@@ -1,0 +1,104 @@
+#!/usr/bin/env node
+// The only file that runs before anything is installed or built, so it is plain JavaScript and needs Node alone.
+// It installs what is missing, transpiles what is newer, and hands over to build/runtime/cli/main.js.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const sourceFolders = ['runtime', 'plugins', 'schemas', 'test', 'examples']
+const build = join(root, 'build')
+const stamp = join(build, '.built')
+const isCheckout = existsSync(join(root, 'tsconfig.json'))
+const args = process.argv.slice(2)
+
+/** Every file below the source folders with its modification time; symlinks and node_modules are left out. */
+function* sourceFiles(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory() && entry.name !== 'node_modules') yield* sourceFiles(path)
+    else if (entry.isFile()) yield path
+  }
+}
+
+function run(command, commandArgs, options = {}) {
+  const { status, error, signal } = spawnSync(command, commandArgs, { cwd: root, stdio: 'inherit', ...options })
+  if (error) throw error
+  return signal ? 1 : (status ?? 1)
+}
+
+function ensureInstalled() {
+  const marker = join(root, 'node_modules', '.package-lock.json')
+  const lock = join(root, 'package-lock.json')
+  if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(lock).mtimeMs) return
+  console.error('rtk-base: installing dependencies (npm ci), about a minute the first time …')
+  const status = run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { stdio: ['ignore', 2, 2] })
+  if (status !== 0) {
+    console.error('rtk-base: npm ci failed; its message is above')
+    process.exit(1)
+  }
+  // npm keeps the marker's old time where nothing changed: without this the next start would install again.
+  const now = new Date()
+  utimesSync(marker, now, now)
+}
+
+/** Transpiles into a temporary folder and renames it, so that a running service never sees half a build. */
+function ensureBuilt() {
+  const sources = sourceFolders.flatMap((folder) => [...sourceFiles(join(root, folder))])
+  const builtAt = existsSync(stamp) ? statSync(stamp).mtimeMs : 0
+  const lock = statSync(join(root, 'package.json')).mtimeMs
+  if (builtAt > lock && sources.every((file) => statSync(file).mtimeMs <= builtAt)) return
+  const started = new Date()
+  const temporary = `${build}.${process.pid}`
+  const { buildSync } = createRequire(join(root, 'package.json'))('esbuild')
+  buildSync({
+    absWorkingDir: root,
+    entryPoints: sources.filter((file) => file.endsWith('.ts')).map((file) => relative(root, file)),
+    outdir: temporary,
+    outbase: root,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    logLevel: 'error',
+  })
+  mkdirSync(temporary, { recursive: true })
+  writeFileSync(join(temporary, '.built'), '')
+  utimesSync(join(temporary, '.built'), started, started)
+  const old = `${temporary}.old`
+  if (existsSync(build)) renameSync(build, old)
+  renameSync(temporary, build)
+  rmSync(old, { recursive: true, force: true })
+}
+
+function bin(name) {
+  return join(root, 'node_modules', '.bin', name)
+}
+
+function test() {
+  const checks = [
+    ['biome', ['check', '--error-on-warnings', '.']],
+    ['tsc', ['--noEmit']],
+  ]
+  for (const [command, commandArgs] of checks) {
+    console.log(`# ${command} ${commandArgs.join(' ')}`)
+    const status = run(bin(command), commandArgs)
+    if (status !== 0) process.exit(status)
+  }
+  process.exit(run(bin('tap'), ['run', ...args.slice(1)]))
+}
+
+// `plugins` and `console` talk to a running service: they must not replace the build under it.
+const talksToService = args[0] === 'plugins' || args[0] === 'console'
+if (isCheckout && !(talksToService && existsSync(stamp))) {
+  ensureInstalled()
+  ensureBuilt()
+}
+if (args[0] === '--test') test()
+else if (args[0] === '--bench') process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', 'bench', 'main.js'), ...args.slice(1)]))
+else {
+  const { main } = await import(pathToFileURL(join(build, 'runtime', 'cli', 'main.js')).href)
+  await main(args)
+}

@@ -1,0 +1,74 @@
+/**
+ * Every coded error of the runtime. The code is the key; `status` is the HTTP status that a surface answers with; `help`
+ * is what a person should do. Documented in runtime/README.md, and a test keeps the two in step. A retired code is
+ * never used again.
+ */
+export const errorTable = {
+  RTK_ERR_VARIANT: { status: 400, help: 'Correct the variant file at the line and field that the message names.' },
+  RTK_ERR_USAGE: { status: 400, help: 'See `rtk-base --help`.' },
+  RTK_ERR_DATA_LOCKED: { status: 409, help: 'Another rtk-base uses this data folder: stop it, or name another with --data.' },
+  RTK_ERR_DATA_FOLDER: { status: 500, help: 'Make the data folder writable for the user that runs the service.' },
+  RTK_ERR_LISTEN: { status: 500, help: 'The HTTP address is in use or not allowed: set http.port or http.host.' },
+  RTK_ERR_NOT_RUNNING: { status: 503, help: 'No service answers for this data folder: start it with `rtk-base run`.' },
+  RTK_ERR_PLUGIN_NOT_FOUND: { status: 404, help: 'Check the name or the path in the variant.' },
+  RTK_ERR_PLUGIN_BUILD: { status: 422, help: 'Correct the source at the line that the message names; the old version goes on.' },
+  RTK_ERR_PLUGIN_DIGEST: { status: 422, help: 'The file is not what the manifest says: install it again.' },
+  RTK_ERR_PLUGIN_INVALID: { status: 422, help: 'The module must have `export default definePlugin({ name, version, api, setup })`.' },
+  RTK_ERR_PLUGIN_API_RANGE: { status: 422, help: 'Install a version of the plugin made for this version of rtk-base.' },
+  RTK_ERR_PLUGIN_OPTIONS: { status: 422, help: 'Correct the options of the plugin in the variant or in --set.' },
+  RTK_ERR_PLUGIN_SETUP: { status: 422, help: 'The plugin threw in `setup`: see the cause in the log.' },
+  RTK_ERR_PLUGIN_START: { status: 500, help: 'The plugin could not start: see the cause in the log. It is tried again by itself.' },
+  RTK_ERR_PLUGIN_TIMEOUT: { status: 504, help: 'The plugin did not finish in its time: the message names it and the phase.' },
+  RTK_ERR_PLUGIN_CYCLE: { status: 422, help: 'Plugins need each other in a circle: take one of the `needs` out.' },
+  RTK_ERR_RELOAD_FAILED: { status: 500, help: 'The new version could not start; the old one runs again.' },
+  RTK_ERR_NOT_LOADED: { status: 404, help: 'See `rtk-base plugins list` for what is loaded.' },
+  RTK_ERR_ALREADY_LOADED: { status: 409, help: 'Use reload.' },
+  RTK_ERR_CONFIG_KEY_TAKEN: { status: 422, help: 'Two plugins define the same parameter: rename one.' },
+  RTK_ERR_INFO_PATH_TAKEN: { status: 422, help: 'Two plugins build the same part of the document: move one.' },
+  RTK_ERR_COMMAND_TAKEN: { status: 422, help: 'Two plugins have the same command: rename one.' },
+  RTK_ERR_ROUTE_TAKEN: { status: 422, help: 'Two plugins have the same route: move one.' },
+  RTK_ERR_SERVICE_TAKEN: { status: 422, help: 'Two plugins provide the same service: leave one of them out of the variant.' },
+  RTK_ERR_SERVICE_MISSING: { status: 500, help: 'Name the token in `needs` (or `provides`), and use it from `start` on.' },
+  RTK_ERR_LATE_REGISTRATION: { status: 500, help: 'Register in `setup`; nothing can be registered later.' },
+  RTK_ERR_ROUTES: { status: 422, help: 'Fastify refused the routes: see the message.' },
+  RTK_ERR_CONFIG_DEFAULT: { status: 422, help: 'The default of the parameter must fit its own schema.' },
+  RTK_ERR_CHANGE_BODY: { status: 400, help: 'Send one JSON object whose fields are change parameters.' },
+  RTK_ERR_BODY_TOO_LARGE: { status: 413, help: 'Send less: the message names the limit.' },
+  RTK_ERR_MASK: { status: 400, help: 'Send a number between 0 and 0xFFFFFFFF, for example ?0x102.' },
+  RTK_ERR_COMMAND_UNKNOWN: { status: 404, help: 'See `rtk-base console` and its `help` for every command.' },
+  RTK_ERR_COMMAND_VALUE: { status: 400, help: 'Send a value that the message allows.' },
+  RTK_ERR_COMMAND_FAILED: { status: 500, help: 'The plugin that owns the command failed: see the log.' },
+  RTK_ERR_UNAVAILABLE: { status: 503, help: 'Cannot be done now: the message says why. Try again later.' },
+  RTK_ERR_STORE_WRITE: { status: 503, help: 'The storage could not be written (full or damaged): nothing was changed.' },
+  RTK_ERR_NVS_LIMIT: { status: 413, help: 'Delete what is not needed: the message names the limit.' },
+  RTK_ERR_NVS_VALUE: { status: 400, help: 'Keys have 1-64 characters, values are strings or finite numbers of at most 4,000 bytes.' },
+  RTK_ERR_NVS_OWNED: { status: 403, help: 'This namespace belongs to the service: use POST /change.' },
+  RTK_ERR_NVS_PROTECTED: { status: 403, help: 'The protected namespace can be neither read nor written.' },
+  RTK_ERR_FORBIDDEN_PEER: { status: 403, help: 'Only the local network may use this service; set http.token to allow others.' },
+  RTK_ERR_FORBIDDEN_HOST: { status: 403, help: 'Call the station by its address or a local name, or add the name to http.hosts.' },
+  RTK_ERR_FORBIDDEN_ORIGIN: { status: 403, help: 'A page of another site may not change this station.' },
+  RTK_ERR_UNAUTHORIZED: { status: 401, help: 'Send `Authorization: Bearer <http.token>`.' },
+} as const satisfies Record<string, { status: number; help: string }>
+
+export type RtkErrorCode = keyof typeof errorTable
+
+/** A coded error. `message` says what happened and quotes the offending value; `help` says what to do. */
+export class RtkError extends Error {
+  readonly code: RtkErrorCode
+  constructor(code: RtkErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'RtkError'
+    this.code = code
+  }
+  get statusCode(): number {
+    return errorTable[this.code].status
+  }
+  get help(): string {
+    return errorTable[this.code].help
+  }
+}
+
+/** The message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,5 @@
+/** The GNSS library for plugin authors (`rtk-base/gnss`): pure functions and small classes without I/O. */
+export * from './framer.js'
+export * from './geodesy.js'
+export * from './gnss-time.js'
+export * from './rtcm.js'

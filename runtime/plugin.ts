@@ -1,0 +1,248 @@
+/**
+ * The author's side of rtk-base: everything a plugin may import from the runtime (`rtk-base/plugin`).
+ *
+ * A plugin is one `definePlugin({ … })`. `setup` registers, `start` begins I/O, `stop` ends it; whatever was registered
+ * through `ctx` is undone by the runtime, so a plugin needs no bookkeeping of its own.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { FastifyPluginAsync, RouteOptions } from 'fastify'
+import type { Logger } from 'pino'
+import type { Static, TSchema } from 'typebox'
+import type { ServiceToken } from '../schemas/token.js'
+import { RtkError } from './errors.js'
+
+export { defineService, type ServiceToken } from '../schemas/token.js'
+export { RtkError } from './errors.js'
+
+/** The version of this interface. A plugin names the range it was written for in `api`. */
+export const apiVersion = '1.0.0'
+
+/** Undoes what a registration did. Safe to call more than once. */
+export type Dispose = () => void | Promise<void>
+
+/** A change parameter, as its owner sees it. */
+export interface ConfigKey<T> {
+  readonly name: string
+  /** The value in force: stored, else the variant's, else the default. */
+  get(): T
+  /**
+   * Applies a change. Called after the value was stored, also when the submitted value equals the old one. A rejection
+   * makes the whole change `failed` and rolls it back. It has 10 s; what takes longer is a desired state that the
+   * plugin reconciles by itself.
+   */
+  onChange(fn: (now: T, before: T) => void | Promise<void>): void
+}
+
+export interface ConfigOptions<T> {
+  default: T
+  /** Never shown by `/nvs` nor logged. */
+  secret?: boolean
+  /** Applying it may end the caller's own connection, so it is applied after the answer was written. */
+  endsLink?: boolean
+}
+
+/** The parts of the document that a caller asked for. `all` is the granularity bit: detail parts are wanted too. */
+export interface InfoSelection {
+  readonly static: boolean
+  readonly runtime: boolean
+  readonly config: boolean
+  readonly all: boolean
+}
+
+export type InfoClass = 'static' | 'runtime' | 'config'
+/** Builds one part of the document: an object, or a bare value for a path that names one field. */
+export type InfoBuilder = () => unknown
+export interface InfoParts {
+  static?: InfoBuilder
+  runtime?: InfoBuilder
+  config?: InfoBuilder
+  /** Parts that are only wanted with the all-granularity bit. */
+  detail?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
+}
+export interface InfoBlock {
+  /** Drops the cached static part (and every cached text) of this block. */
+  changed(): void
+}
+
+/** Where a change or a command came from. */
+export type Source = 'http' | 'mqtt' | 'console' | 'plugin'
+
+/** What a `/system` command is called with. */
+export interface CommandCall {
+  readonly name: string
+  /** The text behind `=`, undefined when there is none. */
+  readonly arg: string | undefined
+  readonly source: Source
+  /** Aborts when the plugin goes or the caller gives up. */
+  readonly signal: AbortSignal
+}
+
+/** One change transaction, after its values were validated and stored. */
+export interface ChangeSet {
+  readonly source: Source
+  readonly values: ReadonlyMap<string, unknown>
+}
+
+export interface MqttSession {
+  readonly clientId: string
+  /** False for the first session since the link plugin started. */
+  readonly reconnect: boolean
+}
+
+export interface TapOptions {
+  /** Lower stages run first; 0 when left out. Inside a stage: load order. */
+  stage?: number
+}
+
+/** A hook point. One plugin that throws costs its own part only; async taps have 10 s. */
+export interface HookPort<A extends unknown[], R> {
+  tap(fn: (...args: A) => R, options?: TapOptions): void
+}
+
+export interface Hooks {
+  /** Edits across blocks, after every block was built. A plugin's own fields belong into `info.block`. */
+  onInfoBuild: HookPort<[document: Record<string, unknown>, selection: InfoSelection], void>
+  /** After the owners of the changed parameters applied them. A rejection makes the change `failed`. */
+  onChange: HookPort<[change: ChangeSet], void | Promise<void>>
+  /** Sees every command before its owner; the first text returned is the answer. */
+  onSystemCommand: HookPort<[call: CommandCall], string | undefined | Promise<string | undefined>>
+  /** A broker session is up. */
+  onMqttConnect: HookPort<[session: MqttSession], void | Promise<void>>
+}
+
+export interface MqttMessage {
+  readonly topic: string
+  readonly payload: Buffer
+  readonly retain: boolean
+  /** MQTT 5 only. */
+  readonly responseTopic?: string
+  readonly correlationData?: Buffer
+}
+
+/** `sent`: handed to the socket. `offline`: the link is down. `full`: the outbox had no room. Nothing is queued otherwise. */
+export type PublishResult = 'sent' | 'offline' | 'full'
+
+export interface PublishOptions {
+  retain?: boolean
+  qos?: 0 | 1 | 2
+  /** MQTT 5 properties; left out on 3.1.1. */
+  properties?: { userProperties?: Record<string, string>; correlationData?: Buffer }
+}
+
+/** A plugin's own part of the non-volatile storage. Every write is durable when its promise resolves. */
+export interface PluginStore {
+  get(key: string): Promise<unknown>
+  /** @throws RTK_ERR_STORE_WRITE when it could not be made durable; nothing was written then. */
+  set(key: string, value: unknown): Promise<void>
+  /** Several writes that become durable together or not at all; `undefined` deletes. */
+  batch(values: Readonly<Record<string, unknown>>): Promise<void>
+  entries(): Promise<Record<string, unknown>>
+}
+
+export interface PluginContext {
+  readonly name: string
+  /** {SN}: only `[A-Za-z0-9_-]`. */
+  readonly serial: string
+  readonly log: Logger
+  /** Aborts first thing when the plugin is stopped. */
+  readonly signal: AbortSignal
+  readonly clock: {
+    /** Milliseconds of UTC by the system clock; may step. */
+    now(): number
+    /** Milliseconds that never step. Ages and timeouts are made of these. */
+    monotonic(): number
+  }
+  readonly timers: {
+    every(ms: number, fn: () => void | Promise<void>): Dispose
+    after(ms: number, fn: () => void | Promise<void>): Dispose
+  }
+  readonly config: {
+    define<S extends TSchema>(name: string, schema: S, options: ConfigOptions<Static<S>>): ConfigKey<Static<S>>
+    /** A parameter that does something and is never stored, e.g. `trigger-gnss-survey`. */
+    action<S extends TSchema>(name: string, schema: S, run: (value: Static<S>) => void | Promise<void>): void
+    /** Refuses a combination: returns what is wrong with it. Runs when one of `names` is in a change. */
+    rule(names: readonly string[], check: (get: (name: string) => unknown) => string | undefined): void
+  }
+  readonly info: {
+    /** @param path e.g. `'gnss.ref.survey'`; a path may nest under another plugin's block, a field has one owner. */
+    block(path: string, build: InfoBuilder | InfoParts): InfoBlock
+  }
+  readonly commands: {
+    add(name: string, help: string, run: (call: CommandCall) => string | Promise<string>): void
+  }
+  readonly hooks: Hooks
+  readonly http: {
+    route(options: RouteOptions): void
+    /** A Fastify plugin; run again in every generation, so its `onClose` must not close what the rtk-base plugin owns. */
+    register<O extends object>(plugin: FastifyPluginAsync<O>, options?: O): void
+    upgrade(path: string, fn: (request: IncomingMessage, socket: Duplex, head: Buffer) => void): void
+  }
+  readonly mqtt: {
+    /** @param topic `{SN}` is expanded; the wildcards `+` and `#` work. */
+    on(topic: string, fn: (message: MqttMessage) => void | Promise<void>): void
+    publish(topic: string, payload: string | Buffer, options?: PublishOptions): PublishResult
+  }
+  readonly services: {
+    provide<T>(token: ServiceToken<T>, value: T): void
+    /** From `start` on; `token` must stand in `needs`. */
+    use<T>(token: ServiceToken<T>): T
+    /** The soft variant: undefined while nobody provides it. Ask again at each use. */
+    find<T>(token: ServiceToken<T>): T | undefined
+  }
+  readonly store: PluginStore & { readonly protected: PluginStore }
+  /** Trouble that a person should see: an entry of `base.state.errors`, gone when cleared or when the plugin goes. */
+  readonly errors: {
+    raise(code: string, text: string): void
+    clear(code: string): void
+  }
+  /** One line for the plugin list: what the plugin is doing, or why it can't. */
+  status(text: string): void
+  /** Any other undo. Disposers run last-in-first-out, every one is attempted. */
+  defer(dispose: Dispose): void
+}
+
+export type StopReason = 'reload' | 'remove' | 'shutdown'
+/** Small plain values that the next instance gets; structured-cloned, so the old code can't be kept alive by them. */
+export type Handoff = ReadonlyMap<string, unknown>
+
+export interface PluginDefinition<O extends TSchema = TSchema> {
+  /** Kebab-case; the key of the plugin everywhere. */
+  name: string
+  version: string
+  /** Semver range of the interface, e.g. `'^1.0.0'`. */
+  api: string
+  /** Deploy-time options, from the variant. */
+  options?: O
+  needs?: readonly ServiceToken<unknown>[]
+  provides?: readonly ServiceToken<unknown>[]
+  /** Synchronous; registrations only. Nothing may be opened here. */
+  setup(ctx: PluginContext, options: Static<O>): void
+  /** I/O begins here. Must not fail for missing hardware, network or peers: those are the plugin's own state and retry. */
+  start?(ctx: PluginContext, handoff: Handoff): void | Promise<void>
+  /** May return `[name, value]` pairs for the next instance when the reason is `reload`. */
+  stop?(reason: StopReason): Iterable<readonly [string, unknown]> | void | Promise<Iterable<readonly [string, unknown]> | void>
+}
+
+const brand = Symbol.for('rtk-base.plugin')
+
+/** Marks a definition as a plugin. The brand is a registered symbol, so copies of this package agree on it. */
+export function definePlugin<O extends TSchema>(definition: PluginDefinition<O>): PluginDefinition<O> {
+  Object.defineProperty(definition, brand, { value: apiVersion })
+  return definition
+}
+
+/** Whether a loaded module's default export came out of `definePlugin`. */
+export function isPlugin(value: unknown): value is PluginDefinition {
+  return typeof value === 'object' && value !== null && brand in value
+}
+
+/** Thrown by a command whose value is wrong: HTTP 400, with what was expected. */
+export function badValue(message: string): RtkError {
+  return new RtkError('RTK_ERR_COMMAND_VALUE', message)
+}
+
+/** Thrown by a command that cannot be done now: HTTP 503, with the reason. */
+export function unavailable(reason: string): RtkError {
+  return new RtkError('RTK_ERR_UNAVAILABLE', reason)
+}

@@ -1,0 +1,235 @@
+/**
+ * The services that the runtime and the shipped plugins offer to each other and to third parties (`rtk-base/services`).
+ * A plugin never imports another plugin's files, only these tokens.
+ */
+import { defineService } from './token.js'
+
+export { defineService, type ServiceToken } from './token.js'
+
+type Undo = () => void
+
+// ── provided by the runtime ─────────────────────────────────────────────────────────────────────────────────────────
+
+export interface ChangeResult {
+  result: 'ok' | 'failed'
+  /** The submitted fields that no plugin owns; everything that was submitted when `failed`. */
+  leftover: Record<string, unknown>
+  /** Only when `failed`. */
+  errors?: { name: string; message: string }[]
+}
+
+export interface CommandResult {
+  /** As HTTP would answer: 200, 400 bad value, 404 unknown, 503 not now, 500 the owner failed. */
+  status: number
+  text: string
+}
+
+export type PluginStateName = 'waiting' | 'starting' | 'running' | 'stopping' | 'stopped' | 'failed' | 'quarantined'
+
+export interface PluginReport {
+  name: string
+  version: string
+  state: PluginStateName
+  /** Why it is in that state, or what it says of itself. */
+  reason: string
+  needs: string[]
+  provides: string[]
+}
+
+export type CallSource = 'http' | 'mqtt' | 'console' | 'plugin'
+
+/** What every surface (HTTP, MQTT, console) offers: the same operations on the same station. */
+export interface Station {
+  /** {SN} */
+  readonly serial: string
+  /**
+   * One change transaction. `values` is what came off the wire; anything but a JSON object rejects with
+   * RTK_ERR_CHANGE_BODY. Parameters that end the caller's link are applied after `answered` resolves.
+   */
+  change(values: unknown, options: { source: CallSource; answered?: Promise<void> }): Promise<ChangeResult>
+  /** `text` is `name` or `name=value`. Never rejects. */
+  command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
+  /** Every command with its help line. */
+  commands(): { name: string; help: string; plugin: string }[]
+  /** The information document. The mask is read by assignment 1 (HTTP) unless the variant says otherwise; none: everything. */
+  document(mask?: number): Record<string, unknown>
+  /** The same, serialised; reused for up to 100 ms. */
+  documentText(mask?: number): string
+  plugins(): PluginReport[]
+  readonly nvs: {
+    namespaces(): Promise<string[]>
+    /** @throws RTK_ERR_NVS_PROTECTED */
+    read(namespace: string): Promise<Record<string, unknown>>
+    /** Durable when it resolves. @throws RTK_ERR_NVS_VALUE, _LIMIT, _OWNED, _PROTECTED, RTK_ERR_STORE_WRITE */
+    write(namespace: string, values: unknown): Promise<number>
+  }
+}
+export const station = defineService<Station>('station')
+
+/** The controller that runs the service. */
+export interface Device {
+  /** The variant's hardware name. */
+  readonly hardware: string
+  /** The variant's name. */
+  readonly variant: string
+  /** Release, digest of the installed image (or source tree), build time (ISO), running OTA slot. */
+  readonly version: string
+  readonly sha256: string
+  readonly built: string
+  readonly partition: string
+  /** Milliseconds since the service started. */
+  uptime_ms(): number
+  /** Restarts the machine; in a simulator variant the service in place. Resolves when it is under way. */
+  reboot(): Promise<void>
+  /** Clears settings, references, logs and user namespaces (the protected ones stay), then restarts. */
+  factory(): Promise<void>
+  /** What is wrong right now: `base.state.errors`, newest last, at most 32. `t` is UTC seconds, 0 without a credible clock. */
+  errors(): { code: string; text: string; t: number }[]
+  /**
+   * UTC in milliseconds: from the receiver once it was told, else the system clock, 0 if neither is credible (before
+   * the build date).
+   */
+  utc_ms(): number
+  /** Tells the fully resolved time of a receiver. */
+  setUtc(utc_ms: number): void
+}
+export const device = defineService<Device>('device')
+
+/** How a driver carries the bus's topics over a real link. */
+export interface MqttDriver {
+  publish(
+    topic: string,
+    payload: string | Uint8Array,
+    options: { retain: boolean; qos: 0 | 1 | 2; properties?: MqttProperties },
+  ): 'sent' | 'offline' | 'full'
+  /** Called with every topic filter that is wanted, at attach and after each change of the plugin set. */
+  subscribe(filters: readonly string[]): void
+}
+export interface MqttProperties {
+  userProperties?: Record<string, string>
+  correlationData?: Uint8Array
+}
+export interface MqttInbound {
+  topic: string
+  payload: Uint8Array
+  retain: boolean
+  responseTopic?: string
+  correlationData?: Uint8Array
+}
+/** The driver's side of the bus: topic handlers belong to the bus, so reloading the driver loses none. */
+export interface MqttBus {
+  attach(driver: MqttDriver): Undo
+  deliver(message: MqttInbound): void
+  /** A session is up: runs onMqttConnect. Never rejects. */
+  connected(session: { clientId: string; reconnect: boolean }): Promise<void>
+  disconnected(): void
+}
+export const mqttBus = defineService<MqttBus>('mqtt-bus')
+
+// ── the GNSS path ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** ECEF metres, WGS84 axes; coordinates are kept to 0.1 mm. */
+export interface Ecef {
+  x: number
+  y: number
+  z: number
+}
+
+/** A verified RTCM 3 frame. Owns its bytes; never changed by anyone. */
+export interface RtcmFrame {
+  /** Message number, 0-4095. */
+  readonly type: number
+  /** From the 0xD3 to the last CRC byte. */
+  readonly bytes: Uint8Array
+  /** Monotonic milliseconds at which its last byte arrived. */
+  readonly arrival_ms: number
+}
+
+export type GpsFix = 'none' | 'dead-reckoning' | '2d' | '3d' | '3d-dr' | 'time' | 'rtk-float' | 'rtk-fixed'
+
+/** One navigation epoch as the receiver reports it. In fixed mode the position is an echo of the reference. */
+export interface ReceiverFix {
+  /** UTC seconds; 0 until the receiver's time is fully resolved. */
+  t: number
+  fix: GpsFix
+  ok: boolean
+  position: Ecef
+  lat: number
+  lon: number
+  /** Ellipsoidal height, metres. */
+  alt: number
+  /** 3D position accuracy estimate of the receiver (1 sigma), metres. */
+  acc_m: number
+  /** Height above ellipsoid minus height above mean sea level, metres. */
+  geoidSeparation_m: number
+  satellitesUsed: number
+  /** Corrections went into this epoch. */
+  corrected: boolean
+  arrival_ms: number
+}
+
+/** `offline`: no port or nothing on it. `stalled`: open, but silent. `up`: valid frames arrive. */
+export type ReceiverLink = 'offline' | 'stalled' | 'up'
+
+/** `listening`: someone else configured it and it is trusted. `fixed`: it holds a reference position. Else it is a `rover`. */
+export type ReceiverMode = 'listening' | 'fixed' | 'rover' | 'unknown'
+
+/** A GNSS receiver that can be a base. gnss-zed provides it; another receiver's plugin could. */
+export interface Receiver {
+  readonly link: ReceiverLink
+  readonly mode: ReceiverMode
+  /** Empty strings until identified. */
+  readonly identity: { module: string; firmware: string; hardware: string; software: string; serial: string }
+  readonly fix: ReceiverFix | undefined
+  /** Corrupt RTCM frames seen on the link since the service started. */
+  readonly corruptRtcm: number
+  /** Every verified RTCM frame, not gated: for the gate alone. Subscribers take `rtcmStream`. */
+  onRtcm(fn: (frame: RtcmFrame) => void): Undo
+  onFix(fn: (fix: ReceiverFix) => void): Undo
+  /** Link, mode or identity changed. */
+  onState(fn: () => void): Undo
+  /** Hands whole RTCM frames to the receiver as corrections; false when it can't take them now. */
+  sendCorrections(frames: Uint8Array): boolean
+}
+export const receiver = defineService<Receiver>('receiver')
+
+/** The frames of one measurement epoch of one receiver. */
+export interface RtcmEpoch {
+  /** The MSM frames, in order of arrival. */
+  readonly frames: readonly RtcmFrame[]
+  /** Closed by a multiple-message bit of 0; false when closed by a repeated number or by time. */
+  readonly complete: boolean
+}
+
+export interface RtcmSubscriber {
+  /** Surface, e.g. `udp`. */
+  via: string
+  name: string
+  ip: string
+  /** Takes one frame, synchronously; false: not taken, it is queued until `resume()`. Must not throw. */
+  take(frame: RtcmFrame): boolean
+}
+
+export interface RtcmSubscription {
+  /** The subscriber can take frames again. */
+  resume(): void
+  /** It was heard of: `gnss.rtcm.subscribers[].seen` counts from here. */
+  touch(): void
+  rename(name: string): void
+  /** Whole epochs it lost because it was slow. */
+  readonly dropped: number
+  close(): void
+}
+
+/** The gated stream: nothing comes out unless the reference is trusted. */
+export interface RtcmStream {
+  readonly open: boolean
+  /** Why the gate is closed, '' while it is open. */
+  readonly reason: string
+  /** A newcomer gets the newest 1005/1006, 1033 and 1230 at once. */
+  subscribe(subscriber: RtcmSubscriber): RtcmSubscription
+  onEpoch(fn: (epoch: RtcmEpoch) => void): Undo
+  /** The newest of 1005/1006, 1008, 1033, 1230 that went through the open gate. */
+  reference(): readonly RtcmFrame[]
+}
+export const rtcmStream = defineService<RtcmStream>('rtcm-stream')
