@@ -1,0 +1,326 @@
+import { crc24q } from './crc24q.js'
+import { fletcher8 } from './ubx.js'
+
+/**
+ * A verified frame. `bytes` is the frame's own copy, from its first to its last byte (checksum and line end included),
+ * and is never changed; it may be a view into a larger buffer. `arrival_ms` is when the last byte arrived.
+ */
+export type Frame = UbxFrame | Rtcm3Frame | NmeaFrame
+
+export interface UbxFrame {
+  readonly kind: 'ubx'
+  readonly bytes: Uint8Array
+  readonly arrival_ms: number
+  /** Message class and id. */
+  readonly cls: number
+  readonly id: number
+}
+
+export interface Rtcm3Frame {
+  readonly kind: 'rtcm'
+  readonly bytes: Uint8Array
+  readonly arrival_ms: number
+  /** Message number, 0-4095; 0 when the payload is too short to hold one. */
+  readonly type: number
+}
+
+export interface NmeaFrame {
+  readonly kind: 'nmea'
+  readonly bytes: Uint8Array
+  readonly arrival_ms: number
+}
+
+/** Counted since the framer was made. */
+export interface FramerStats {
+  readonly frames: { readonly ubx: number; readonly rtcm: number; readonly nmea: number }
+  /** Bytes that belong to no verified frame. */
+  readonly garbage_bytes: number
+  /** Start patterns with a whole frame behind them and a wrong checksum, accidental ones included. */
+  readonly badChecksum: { readonly ubx: number; readonly rtcm: number; readonly nmea: number }
+}
+
+export interface FramerOptions {
+  /** Line rate, 10 bits a byte; left out where bytes come at no known rate (USB, TCP, files). */
+  baud?: number
+  onFrame(frame: Frame): void
+}
+
+const maxUbxPayload = 8192
+const maxNmeaBody = 1024
+/** The largest candidate is a UBX frame; what is kept never exceeds it, so this leaves room to append. */
+const bufferSize = 16_384
+/** Frames are copied into slabs: a typed array of its own for each would cost more than its checksum. */
+const slabSize = 16_384
+const patience_ms = 1000
+/** What the operating system may add to the time on the wire. */
+const jitter_ms = 250
+
+const startByte = new Uint8Array(256)
+for (const byte of [0xb5, 0xd3, 0x24, 0x21]) startByte[byte] = 1
+
+/**
+ * Finds UBX, RTCM 3 and NMEA frames in a byte stream, in one pass from left to right: where a start pattern stands and a
+ * whole frame with a right checksum follows, that is a frame and scanning goes on behind it; else one byte is dropped.
+ *
+ * A start pattern whose frame is still incomplete is a candidate, and everything waits for it. It is given up when it is
+ * not complete 1 s after its first byte (longer where its length needs it at `baud`), so a false header never holds good
+ * frames up. The framer has no timer: its owner calls `expire` at `deadline_ms`, and `flush` at the end of the input.
+ *
+ * What `onFrame` throws is thrown by the call that found the frame, after all of its bytes were scanned. `onFrame` may
+ * call any method: that call is carried out when the scan that is under way has ended.
+ */
+export class Framer {
+  readonly stats: FramerStats
+  readonly #frames = { ubx: 0, rtcm: 0, nmea: 0 }
+  readonly #badChecksum = { ubx: 0, rtcm: 0, nmea: 0 }
+  readonly #onFrame: (frame: Frame) => void
+  #garbage = 0
+  #baud: number | undefined
+
+  /** The candidate that waits and what came behind it, from index 0, with the arrival time of each byte. */
+  readonly #kept = new Uint8Array(bufferSize)
+  readonly #keptAt = new Float64Array(bufferSize)
+  #keptSize = 0
+  /** Whole size of the candidate, 0 while unknown. */
+  #candidateSize = 0
+
+  #slab = new Uint8Array(slabSize)
+  #slabUsed = 0
+
+  #busy: boolean = false
+  readonly #later: (() => void)[] = []
+  #thrown: unknown[] = []
+
+  constructor(options: FramerOptions) {
+    this.#onFrame = options.onFrame
+    this.#baud = options.baud
+    const framer = this
+    this.stats = {
+      frames: this.#frames,
+      badChecksum: this.#badChecksum,
+      get garbage_bytes() {
+        return framer.#garbage
+      },
+    }
+  }
+
+  setBaud(baud: number | undefined): void {
+    this.#baud = baud
+  }
+
+  /** When `expire` is due, in the caller's time; undefined while no candidate waits. */
+  get deadline_ms(): number | undefined {
+    if (this.#keptSize === 0) return undefined
+    const wire_ms = this.#baud ? (this.#candidateSize * 10_000) / this.#baud + jitter_ms : 0
+    return this.#keptAt[0] + Math.max(patience_ms, wire_ms)
+  }
+
+  /**
+   * Takes bytes as they come; `chunk` may be reused afterwards.
+   * @param now_ms monotonic milliseconds at which they arrived
+   */
+  push(chunk: Uint8Array, now_ms: number): void {
+    // A handler's own push waits, and its bytes may be overwritten until then.
+    if (this.#busy) this.#later.push(this.#push.bind(this, Uint8Array.from(chunk), now_ms))
+    else this.#run(() => this.#push(chunk, now_ms))
+  }
+
+  /** Gives up candidates whose time is over. */
+  expire(now_ms: number): void {
+    if (this.#keptSize > 0) this.#run(() => this.#expire(now_ms))
+  }
+
+  /** The input has ended: what waits can never be completed. */
+  flush(): void {
+    this.#run(() => {
+      this.#scan(this.#kept, 0, this.#keptSize, true, 0)
+      this.#keptSize = 0
+    })
+  }
+
+  #run(step: () => void): void {
+    if (this.#busy) {
+      this.#later.push(step)
+      return
+    }
+    this.#busy = true
+    for (let next: (() => void) | undefined = step; next; next = this.#later.shift()) next()
+    this.#busy = false
+    if (this.#thrown.length > 0) {
+      const [first] = this.#thrown
+      this.#thrown = []
+      throw first
+    }
+  }
+
+  #push(chunk: Uint8Array, now_ms: number): void {
+    // One hidden class for everything that is scanned: a Buffer would make each access in the hot loop polymorphic.
+    const bytes =
+      chunk.constructor === Uint8Array ? chunk : new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    let position = 0
+    while (position < bytes.length) {
+      if (this.#keptSize === 0) {
+        // Nothing waits: scanned where it lies, only an unfinished candidate is copied.
+        position = this.#scan(bytes, position, bytes.length, false, now_ms)
+        this.#append(bytes, position, bytes.length, now_ms)
+        break
+      }
+      const before = this.#keptSize
+      const missing = this.#candidateSize > 0 ? this.#candidateSize - before : maxNmeaBody
+      const end = Math.min(bytes.length, position + Math.max(1, missing))
+      this.#append(bytes, position, end, now_ms)
+      const scanned = this.#scan(this.#kept, 0, this.#keptSize, false, now_ms)
+      if (scanned >= before) {
+        // All that had waited is dealt with: go on in the chunk itself.
+        position += scanned - before
+        this.#keptSize = 0
+      } else {
+        position = end
+        this.#drop(scanned)
+      }
+    }
+    this.#expire(now_ms)
+  }
+
+  #expire(now_ms: number): void {
+    for (let deadline = this.deadline_ms; deadline !== undefined && now_ms >= deadline; deadline = this.deadline_ms) {
+      this.#garbage++
+      this.#drop(this.#scan(this.#kept, 1, this.#keptSize, false, now_ms))
+    }
+  }
+
+  #append(bytes: Uint8Array, start: number, end: number, now_ms: number): void {
+    if (start >= end) return
+    const size = this.#keptSize + end - start
+    this.#kept.set(bytes.subarray(start, end), this.#keptSize)
+    this.#keptAt.fill(now_ms, this.#keptSize, size)
+    this.#keptSize = size
+  }
+
+  #drop(count: number): void {
+    if (count === 0) return
+    this.#kept.copyWithin(0, count, this.#keptSize)
+    this.#keptAt.copyWithin(0, count, this.#keptSize)
+    this.#keptSize -= count
+  }
+
+  /**
+   * Scans `bytes[start..end)` and returns where the candidate stands that needs more bytes (its size, if it is known, in
+   * `#candidateSize`), or `end`. With `final` there are no more bytes.
+   */
+  #scan(bytes: Uint8Array, start: number, end: number, final: boolean, now_ms: number): number {
+    const kept = bytes === this.#kept
+    let at = start
+    while (at < end) {
+      const first = bytes[at]
+      if (startByte[first] === 0) {
+        at++
+        this.#garbage++
+        continue
+      }
+      // > 0: a frame of that size; 0: none; < 0: more bytes are needed, -1 for an unknown number, else -size.
+      const size =
+        first === 0xb5
+          ? this.#ubx(bytes, at, end)
+          : first === 0xd3
+            ? this.#rtcm(bytes, at, end)
+            : this.#nmea(bytes, at, end)
+      if (size > 0) {
+        const arrival_ms = kept ? this.#keptAt[at + size - 1] : now_ms
+        this.#emit(first, this.#copy(bytes, at, size), arrival_ms)
+        at += size
+      } else if (size === 0 || final) {
+        at++
+        this.#garbage++
+      } else {
+        this.#candidateSize = size === -1 ? 0 : -size
+        return at
+      }
+    }
+    return at
+  }
+
+  #ubx(bytes: Uint8Array, at: number, end: number): number {
+    if (at + 1 < end && bytes[at + 1] !== 0x62) return 0
+    if (at + 6 > end) return -1
+    const payload = bytes[at + 4] | (bytes[at + 5] << 8)
+    if (payload > maxUbxPayload) return 0
+    const size = payload + 8
+    if (at + size > end) return -size
+    const sum = bytes[at + size - 2] | (bytes[at + size - 1] << 8)
+    if (fletcher8(bytes, at + 2, at + size - 2) === sum) return size
+    this.#badChecksum.ubx++
+    return 0
+  }
+
+  #rtcm(bytes: Uint8Array, at: number, end: number): number {
+    if (at + 1 < end && bytes[at + 1] > 3) return 0
+    if (at + 3 > end) return -1
+    const size = ((bytes[at + 1] << 8) | bytes[at + 2]) + 6
+    if (at + size > end) return -size
+    if (crc24q(bytes, at, at + size) === 0) return size
+    this.#badChecksum.rtcm++
+    return 0
+  }
+
+  #nmea(bytes: Uint8Array, at: number, end: number): number {
+    const limit = Math.min(end, at + 1 + maxNmeaBody + 3)
+    let xor = 0
+    let i = at + 1
+    for (; i < limit; i++) {
+      const byte = bytes[i]
+      if (byte < 0x20 || byte > 0x7e) break
+      xor ^= byte
+    }
+    if (i === end) return i < at + 1 + maxNmeaBody + 3 ? -1 : 0
+    let last = i
+    if (bytes[i] === 0x0d) {
+      last = i + 1
+      if (last === end) return -1
+    }
+    if (bytes[last] !== 0x0a || i - at < 4 || bytes[i - 3] !== 0x2a) return 0
+    const high = hexDigit(bytes[i - 2])
+    const low = hexDigit(bytes[i - 1])
+    if (high < 0 || low < 0) return 0
+    // The loop took `*hh` in as well: taking it in again takes it out.
+    if ((xor ^ 0x2a ^ bytes[i - 2] ^ bytes[i - 1]) === ((high << 4) | low)) return last + 1 - at
+    this.#badChecksum.nmea++
+    return 0
+  }
+
+  #emit(first: number, bytes: Uint8Array, arrival_ms: number): void {
+    let frame: Frame
+    if (first === 0xb5) {
+      this.#frames.ubx++
+      frame = { kind: 'ubx', bytes, arrival_ms, cls: bytes[2], id: bytes[3] }
+    } else if (first === 0xd3) {
+      this.#frames.rtcm++
+      frame = { kind: 'rtcm', bytes, arrival_ms, type: bytes.length < 8 ? 0 : (bytes[3] << 4) | (bytes[4] >> 4) }
+    } else {
+      this.#frames.nmea++
+      frame = { kind: 'nmea', bytes, arrival_ms }
+    }
+    try {
+      this.#onFrame(frame)
+    } catch (error) {
+      this.#thrown.push(error)
+    }
+  }
+
+  #copy(bytes: Uint8Array, at: number, size: number): Uint8Array {
+    if (this.#slabUsed + size > slabSize) {
+      this.#slab = new Uint8Array(slabSize)
+      this.#slabUsed = 0
+    }
+    const from = this.#slabUsed
+    this.#slabUsed = from + size
+    this.#slab.set(bytes.subarray(at, at + size), from)
+    return this.#slab.subarray(from, from + size)
+  }
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte & 0xdf
+  return letter >= 0x41 && letter <= 0x46 ? letter - 0x37 : -1
+}

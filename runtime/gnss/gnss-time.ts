@@ -1,0 +1,40 @@
+/** GPS time and UTC. The leap seconds are always the caller's: the receiver knows them (NAV-TIMELS), a constant does not. */
+
+/** 1980-01-06T00:00:00Z. */
+export const gpsEpoch_unix_s = 315_964_800
+export const secondsPerWeek = 604_800
+/** GPS − UTC since 2017-01-01, for callers that were told nothing else. */
+export const knownLeap_s = 18
+
+export interface GpsTime {
+  /** Full week number, not modulo 1024. */
+  week: number
+  /** Time of week, seconds, 0 ≤ tow < 604800. */
+  tow_s: number
+}
+
+/** @param leap_s GPS − UTC */
+export function gpsToUnix({ week, tow_s }: GpsTime, leap_s: number): number {
+  return gpsEpoch_unix_s + week * secondsPerWeek + tow_s - leap_s
+}
+
+/** @param leap_s GPS − UTC */
+export function unixToGps(unix_s: number, leap_s: number): GpsTime {
+  const gps_s = unix_s - gpsEpoch_unix_s + leap_s
+  const week = Math.floor(gps_s / secondsPerWeek)
+  return { week, tow_s: gps_s - week * secondsPerWeek }
+}
+
+/** UTC as the information document writes it: `YYYY-MM-DD_hh:mm:ss`, fractions cut off; '' for 0, an unknown time. */
+export function formatTm(unix_s: number): string {
+  if (!(unix_s > 0)) return ''
+  return new Date(Math.floor(unix_s) * 1000).toISOString().slice(0, 19).replace('T', '_')
+}
+
+/** The inverse of `formatTm`, Unix seconds; undefined when the text is no such time. */
+export function parseTm(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d$/.test(text)) return undefined
+  const unix_ms = Date.parse(`${text.replace('_', 'T')}Z`)
+  // Date takes the 30th of February for a day in March.
+  return Number.isNaN(unix_ms) || formatTm(unix_ms / 1000) !== text ? undefined : unix_ms / 1000
+}

@@ -1,0 +1,37 @@
+/**
+ * The RTCM 3 frame (RTCM 10403.3 §4) and what can be told from its first bytes. Everything that takes `frame` takes a
+ * whole verified frame, from the 0xD3 to the last CRC byte.
+ */
+import { crc24q } from './crc24q.js'
+
+/** `D3 | 6 zero bits, 10 bits of length | payload | CRC-24Q`. @throws RangeError when the payload is above 1023 bytes */
+export function encodeFrame(payload: Uint8Array): Uint8Array {
+  const size = payload.length
+  if (size > 1023) throw new RangeError(`an RTCM payload has at most 1023 bytes, not ${size}`)
+  const frame = new Uint8Array(size + 6)
+  frame.set([0xd3, size >> 8, size & 255])
+  frame.set(payload, 3)
+  const crc = crc24q(frame, 0, size + 3)
+  frame.set([crc >> 16, (crc >> 8) & 255, crc & 255], size + 3)
+  return frame
+}
+
+/** 0-4095; 0 when the payload is too short to hold a number. */
+export function messageNumber(frame: Uint8Array): number {
+  return frame.length < 8 ? 0 : (frame[3] << 4) | (frame[4] >> 4)
+}
+
+/** Message numbers without a station ID: ephemerides, and u-blox's own 4072. */
+const withoutStation = new Set([1019, 1020, 1041, 1042, 1043, 1044, 1045, 1046, 4072])
+
+/** The reference station ID, 0-4095; undefined for messages that have none. */
+export function stationId(frame: Uint8Array): number | undefined {
+  if (frame.length < 9 || withoutStation.has(messageNumber(frame))) return undefined
+  return ((frame[4] & 15) << 8) | frame[5]
+}
+
+/** The subtype of a u-blox 4072 message, e.g. 1 for 4072.1; undefined for others. */
+export function subtype(frame: Uint8Array): number | undefined {
+  if (frame.length < 9 || messageNumber(frame) !== 4072) return undefined
+  return ((frame[4] & 15) << 8) | frame[5]
+}
