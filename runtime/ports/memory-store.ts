@@ -1,0 +1,57 @@
+/** A store without a disk, for tests: same rules, and a failure that a test can switch on. */
+import { RtkError } from '../errors.js'
+import type { Store, StoreOps, StoreTrouble } from './store.js'
+
+export class MemoryStore implements Store {
+  readonly troubles: StoreTrouble[] = []
+  /** While set, every write fails with RTK_ERR_STORE_WRITE and this reason; nothing is written. */
+  failure: string | undefined
+  /** Batches that became durable. */
+  writes = 0
+  readonly #contents = new Map<string, Map<string, string>>()
+
+  /** @param initial namespace → key → value */
+  constructor(initial: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {}) {
+    for (const [namespace, entries] of Object.entries(initial))
+      for (const [key, value] of Object.entries(entries)) this.#set({ namespace, key, value })
+  }
+
+  async get(namespace: string, key: string): Promise<unknown> {
+    const json = this.#contents.get(namespace)?.get(key)
+    return json === undefined ? undefined : JSON.parse(json)
+  }
+
+  async entries(namespace: string): Promise<Record<string, unknown>> {
+    return Object.fromEntries([...(this.#contents.get(namespace) ?? [])].map(([key, json]) => [key, JSON.parse(json)]))
+  }
+
+  async namespaces(): Promise<string[]> {
+    return [...this.#contents.keys()]
+  }
+
+  async batch(ops: readonly StoreOps[]): Promise<void> {
+    if (this.failure !== undefined)
+      throw new RtkError('RTK_ERR_STORE_WRITE', `the store could not be written: ${this.failure}`)
+    // Encoded before the first one is written: one value that is no JSON refuses the whole batch.
+    const copies = ops.map((op) => ({ ...op, value: structuredClone(op.value) }))
+    for (const op of copies) this.#set(op)
+    this.writes++
+  }
+
+  async clear(keep: (namespace: string, key: string) => boolean): Promise<void> {
+    const ops: StoreOps[] = []
+    for (const [namespace, entries] of this.#contents)
+      for (const key of entries.keys()) if (!keep(namespace, key)) ops.push({ namespace, key, value: undefined })
+    await this.batch(ops)
+  }
+
+  async close(): Promise<void> {}
+
+  #set({ namespace, key, value }: StoreOps): void {
+    const entries = this.#contents.get(namespace) ?? new Map<string, string>()
+    if (value === undefined) entries.delete(key)
+    else entries.set(key, JSON.stringify(value))
+    if (entries.size > 0) this.#contents.set(namespace, entries)
+    else this.#contents.delete(namespace)
+  }
+}
