@@ -1,0 +1,267 @@
+import fc from 'fast-check'
+import t from 'tap'
+import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
+
+const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
+const hex = (frame: Uint8Array) => Buffer.from(frame).toString('hex')
+const payload = (frame: string) => ubx.payloadOf(bytes(frame))
+const key = ubx.keyId
+
+t.test('writes the frames that a real receiver takes, byte for byte', async (t) => {
+  const fixed: [string, number][] = [
+    ['CFG-TMODE-MODE', 2],
+    ['CFG-TMODE-POS_TYPE', 0],
+    ['CFG-TMODE-ECEF_X', 392540580],
+    ['CFG-TMODE-ECEF_Y', 27449111],
+    ['CFG-TMODE-ECEF_Z', 500284274],
+    ['CFG-TMODE-ECEF_X_HP', 88],
+    ['CFG-TMODE-ECEF_Y_HP', 38],
+    ['CFG-TMODE-ECEF_Z_HP', 60],
+    ['CFG-TMODE-FIXED_POS_ACC', 100],
+  ]
+  const survey: ubx.ConfigPair[] = [
+    [key('CFG-TMODE-MODE'), 1],
+    [key('CFG-TMODE-SVIN_MIN_DUR'), 60],
+    [key('CFG-TMODE-SVIN_ACC_LIMIT'), 20000],
+  ]
+  const reset = (navBbrMask: number, resetMode: number) => ubx.encodeFrame(ubx.cfgRst, { navBbrMask, resetMode })
+  const table: [what: string, made: Uint8Array, expected: string][] = [
+    ['poll MON-VER', ubx.poll(ubx.monVer), 'B562 0A04 0000 0E34'],
+    ['poll SEC-UNIQID', ubx.poll(ubx.secUniqId.layout), 'B562 2703 0000 2AA5'],
+    ['poll NAV-SVIN', ubx.poll(ubx.navSvin), 'B562 013B 0000 3CB5'],
+    ['poll MON-RF', ubx.poll(ubx.monRf), 'B562 0A38 0000 42D0'],
+    ['poll MON-COMMS', ubx.poll(ubx.monComms), 'B562 0A36 0000 40CA'],
+    ['hot reset of the GNSS part', reset(0, 2), 'B562 0604 0400 0000 0200 1068'],
+    ['hot controlled reset', reset(0, 1), 'B562 0604 0400 0000 0100 0F66'],
+    ['cold hardware reset', reset(0xffff, 0), 'B562 0604 0400 FFFF 0000 0C5D'],
+    ['cold controlled reset', reset(0xffff, 1), 'B562 0604 0400 FFFF 0100 0D5F'],
+    ['GNSS stop', reset(0, 8), 'B562 0604 0400 0000 0800 1674'],
+    ['time mode off', ubx.valset([[key('CFG-TMODE-MODE'), 0]], 1), 'B562 068A 0900 00010000 01000320 00 BE7F'],
+    [
+      'survey-in',
+      ubx.valset(survey, 1),
+      'B562 068A 1900 00010000 01000320 01 10000340 3C000000 11000340 204E0000 209E',
+    ],
+    [
+      '1005 on USB at each epoch',
+      ubx.valset([[ubx.messageOutKey(1005, 'USB'), 1]], 1),
+      'B562 068A 0900 00010000 C0029120 01 0EED',
+    ],
+    [
+      'a fixed position with its 0.1 mm part',
+      ubx.valset(
+        fixed.map(([name, value]) => [key(name), value]),
+        1,
+      ),
+      `B562068A3D000001000001000320020200032000030003 40A4B165170400034017D7A2010500034072BBD11D
+       0600032058070003202608000320 3C0F00034064000000 5963`.replace(/\s/g, ''),
+    ],
+    ['asking for one key', ubx.valgetPoll([key('CFG-TMODE-MODE')], 'ram'), 'B562068B0800000000000100 0320 BDBB'],
+    ['asking for a group', ubx.valgetPoll([0x0003ffff], 'ram'), 'B562068B080000000000FFFF0300 9A90'],
+    ['ACK', ubx.encodeFrame(ubx.ackAck, { clsId: 6, msgId: 0x8a }), 'B562 0501 0200 068A 98C1'],
+    ['NAK', ubx.encodeFrame(ubx.ackNak, { clsId: 6, msgId: 0x8a }), 'B562 0500 0200 068A 97BC'],
+    [
+      'unique id, version 1',
+      ubx.ubxFrame(0x27, 0x03, ubx.secUniqId.encode(1, 'ABCDEF0123')),
+      'B562 2703 0900 01000000 ABCDEF0123 BF08',
+    ],
+    [
+      'unique id, version 2',
+      ubx.ubxFrame(0x27, 0x03, ubx.secUniqId.encode(2, 'ABCDEF012345')),
+      'B562 2703 0A00 02000000 ABCDEF012345 0622',
+    ],
+    [
+      'correction input report',
+      ubx.encodeFrame(ubx.rxmCor, {
+        protocol: 1,
+        errStatus: 1,
+        msgUsed: 2,
+        correctionId: 1234,
+        msgTypeValid: true,
+        msgType: 1074,
+      }),
+      'B562 0234 0C00 01000000 21A50902 3204 0000 4A7F',
+    ],
+  ]
+  for (const [what, made, expected] of table) t.equal(hex(made), hex(bytes(expected)), what)
+
+  const block = { jammingState: 1, antStatus: 2, antPower: 1, noisePerMs: 80, agcCnt: 5000, jamInd: 10 }
+  const iq = { ofsI: -3, magI: 100, ofsQ: 4, magQ: 110 }
+  const rf = ubx.encodeFrame(ubx.monRf, {
+    blocks: [
+      { blockId: 0, ...block, ...iq },
+      { blockId: 1, ...block, ...iq, noisePerMs: 81 },
+    ],
+  })
+  t.equal(
+    hex(rf),
+    hex(
+      bytes(
+        'B5620A383400000200000001020100000000000000005000 88130AFD64046E0000000101020100000000000000005100 88130AFD64046E00000012BE',
+      ),
+    ),
+    'MON-RF with two blocks',
+  )
+})
+
+t.test('reads frames of real receivers', async (t) => {
+  const svin = ubx.decode(
+    ubx.navSvin,
+    payload('b562013b28000000000070837c123c000000b7145af86868c2e38a693518e9f1f200e61a01003d00000001000000fe23'),
+  )
+  t.match(svin, { iTOW_ms: 310150000, dur_s: 60, x_m: -1283141.8523, y_m: -4737985.5215, z_m: 4061536.0986 })
+  t.match(svin, { meanAcc_m: 7.2422, obs: 61, valid: true, active: false })
+
+  const ecef = ubx.decode(
+    ubx.navHpPosEcef,
+    payload('b56201131c000000000010e6b909eac8d9e535366004e465d8e40b13e00080f50200a182'),
+  )
+  t.match(ecef, { x_m: -4387120.8589, y_m: 734141.9719, z_m: -4555801.8832, pAcc_m: 19.392, invalidEcef: false })
+
+  const llh = ubx.decode(
+    ubx.navHpPosLlh,
+    payload('b562011424000000000010e6b9095a41a0650aa5a7e432720000336b0000f20efc00a6350200d6f70100b445'),
+  )
+  t.match(llh, { lon_deg: 170.500130586, lat_deg: -45.877528586, height_m: 29.2336, hMSL_m: 27.443 })
+  t.match(llh, { hAcc_m: 14.4806, vAcc_m: 12.8982 })
+
+  const status = ubx.decode(ubx.navStatus, payload('b5620103100070837c1205dd00086b6e0000108dd203cab7'))
+  t.match(status, { gpsFix: 5, gpsFixOk: true, ttff_ms: 28267, msss_ms: 64130320 })
+
+  const pvt = ubx.decode(
+    ubx.navPvt,
+    payload(
+      `b56201075c00f8aa610fe60705181728293716000000ab9200000303ea1e5cf0b0b7f05d441ac9ef10002f4311006401000009020000
+       06000000faffffff1700000009000000000000001a00000034285b006c0000006c18423e0000000000000000f7b0`.replace(/\s/g, ''),
+    ),
+  )
+  t.match(pvt, { year: 2022, month: 5, day: 24, hour: 23, min: 40, sec: 41, fixType: 3, diffSoln: true, numSV: 30 })
+  t.match(pvt, { lon_deg: -121.31409, lat_deg: 44.0688112, height_m: 1109.961, hMSL_m: 1131.311, carrSoln: 0 })
+
+  t.same(ubx.secUniqId.decode(payload('b5622703090001000000cffb03d2592c88')), { version: 1, id: 'CFFB03D259' })
+  t.match(ubx.decode(ubx.rxmRtcm, payload('b562023208000200000000003c047e1a')), {
+    version: 2,
+    crcFailed: false,
+    msgUsed: 0,
+    msgType: 1084,
+  })
+})
+
+t.test('reads the identity of old, current and X20P firmware', async (t) => {
+  const ver = (extensions: string[]) =>
+    ubx.encode(ubx.monVer, {
+      swVersion: 'EXT CORE 1.00 (f17067)',
+      hwVersion: '00190000',
+      blocks: extensions.map((extension) => ({ extension })),
+    })
+  t.same(ubx.decodeIdentity(ver(['ROM BASE 0x118B2060', 'FWVER=HPG 1.50', 'PROTVER=27.50', 'MOD=ZED-F9P'])), {
+    module: 'ZED-F9P',
+    firmware: 'HPG 1.50',
+    protocol: '27.50',
+    hardware: '00190000',
+    software: 'EXT CORE 1.00 (f17067)',
+  })
+  t.match(ubx.decodeIdentity(ver(['PROTVER 14.00'])), { module: '', firmware: '', protocol: '14.00' })
+  t.match(ubx.decodeIdentity(ver(['FWVER=HPG 2.02', 'PROTVER=50.11'])), { module: 'ZED-X20P' })
+})
+
+t.test('derives the size of MON-RF blocks from the length of the message', async (t) => {
+  const short = new Uint8Array(4 + 2 * 20)
+  short[1] = 2
+  short[4 + 20 + 2] = 4
+  const rf = ubx.decode(ubx.monRf, short)
+  t.equal(rf?.blocks.length, 2)
+  t.equal(rf?.blocks[1]?.antStatus, 4)
+})
+
+const layouts: ubx.Layout[] = [
+  ubx.navStatus,
+  ubx.navPvt,
+  ubx.navHpPosEcef,
+  ubx.navHpPosLlh,
+  ubx.navTimeGps,
+  ubx.navTimeLs,
+  ubx.navSat,
+  ubx.navSig,
+  ubx.navSvin,
+  ubx.navEoe,
+  ubx.monVer,
+  ubx.monHw,
+  ubx.monComms,
+  ubx.monRf,
+  ubx.rxmRtcm,
+  ubx.rxmCor,
+  ubx.ackAck,
+  ubx.ackNak,
+  ubx.cfgRst,
+]
+
+t.test('decodes any payload without throwing', async (t) => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 400 }), (random) => {
+      for (const layout of layouts) ubx.decode(layout, random)
+      ubx.decodeIdentity(random)
+      ubx.secUniqId.decode(random)
+      ubx.decodeInf(1, random)
+      ubx.decodeValset(random)
+      ubx.decodeValget(random)
+      ubx.decodeValgetPoll(random)
+      ubx.decodeValdel(random)
+    }),
+  )
+  for (const layout of layouts) {
+    t.equal(ubx.decode(layout, new Uint8Array((layout.minLength ?? layout.length) - 1)), undefined, layout.name)
+  }
+})
+
+t.test('reads back what it wrote', async () => {
+  for (const layout of layouts) {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: layout.length, maxLength: layout.length + 120 }), (random) => {
+        const values = ubx.decode(layout, random)
+        if (!values) return
+        // biome-ignore lint/suspicious/noExplicitAny: the layouts of the table have different values
+        const again = ubx.decode(layout, ubx.encode(layout, values as any))
+        if (JSON.stringify(again) !== JSON.stringify(values)) throw new Error(layout.name)
+      }),
+      { numRuns: 50 },
+    )
+  }
+})
+
+t.test('keeps 0.1 mm of a position through the coarse and the fine part', async () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -70_000_000_000, max: 70_000_000_000 }), (tenthMm) => {
+      const { coarse, fine } = ubx.splitHighPrecision(tenthMm, 100)
+      if (coarse * 100 + fine !== tenthMm || Math.abs(fine) > 99 || coarse * fine < 0) throw new Error('split')
+      const x_m = tenthMm / 1e4
+      const back = ubx.decode(ubx.navHpPosEcef, ubx.encode(ubx.navHpPosEcef, { x_m }))
+      if (back?.x_m !== x_m) throw new Error('round trip')
+    }),
+  )
+})
+
+t.test('configuration values keep their width and sign', async (t) => {
+  const pairs: ubx.ConfigPair[] = [
+    [key('CFG-TMODE-ECEF_X'), -438712086],
+    [key('CFG-TMODE-ECEF_X_HP'), -99],
+    [key('CFG-UART1-BAUDRATE'), 4_000_000_000],
+    [key('CFG-RTCM-DF003_OUT'), 4095],
+    [0x50990001, 0xffff_ffff_ffff_fff0n],
+  ]
+  t.same(ubx.decodeValset(ubx.payloadOf(ubx.valset(pairs, 1)))?.pairs, pairs)
+  t.throws(() => ubx.valset(Array(65).fill(pairs[0]), 1), RangeError)
+  t.equal(ubx.decodePairs(Uint8Array.of(1, 0, 3, 0x20), 0), undefined, 'a key without its value')
+})
+
+t.test('every key is named once, and wildcards name groups', async (t) => {
+  t.equal(new Set(ubx.configKeys.map(({ id }) => id)).size, ubx.configKeys.length)
+  t.equal(new Set(ubx.configKeys.map(({ name }) => name)).size, ubx.configKeys.length)
+  t.equal(ubx.messageOutKey('NAV-PVT', 'USB'), 0x20910009)
+  t.equal(ubx.messageOutKey(1230, 'UART2'), 0x20910305)
+  t.equal(key('CFG-MSGOUT-RTCM_3X_TYPE1074_USB'), 0x20910361)
+  t.ok(ubx.matchesKey(0x0003ffff, key('CFG-TMODE-ECEF_X')))
+  t.notOk(ubx.matchesKey(0x0003ffff, key('CFG-RTCM-DF003_OUT')))
+  t.ok(ubx.matchesKey(0x0fffffff, key('CFG-RTCM-DF003_OUT')))
+  t.throws(() => ubx.keyId('CFG-NO-SUCH'), RangeError)
+})
