@@ -81,7 +81,7 @@ function unsealed(key: string, stored: string): string | undefined {
 function encode(op: StoreOps): string | undefined {
   if (op.value === undefined) return undefined
   try {
-    const json = JSON.stringify(op.value)
+    const json = JSON.stringify(op.value) as string | undefined
     if (json !== undefined) return json
   } catch {}
   throw new RtkError('RTK_ERR_STORE_WRITE', `${op.namespace}/${op.key}: the value is not JSON; nothing was written`)
@@ -124,13 +124,13 @@ class LevelStore implements Store {
   readonly #log: Logger
   #contents: Contents = new Map()
   /** False while not even reading worked: what is on disk is taken over at the first reopening then. */
-  #loaded = false
+  #loaded: boolean = false
   /** Undefined after a write error, until reopening works. */
   #level: Level | undefined
   /** Where the log must be cut before it may be opened again. */
   #cutAt: LogMark | undefined
   #queue: Promise<unknown> = Promise.resolve()
-  #closed = false
+  #closed: boolean = false
 
   constructor(location: string, identity: string, log: Logger) {
     this.#location = location

@@ -1,0 +1,139 @@
+/**
+ * Who may use the HTTP interface. There is no login on the local network, so the service defends itself from what is not
+ * the local network: from foreign peers, from names that an attacker's DNS points here (rebinding), and from pages of
+ * other sites. Pure functions; the gateway asks them before routing and before every upgrade.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import type { networkInterfaces } from 'node:os'
+import { RtkError } from '../errors.js'
+
+const local = new BlockList()
+local.addSubnet('127.0.0.0', 8)
+local.addSubnet('10.0.0.0', 8) // RFC 1918
+local.addSubnet('172.16.0.0', 12)
+local.addSubnet('192.168.0.0', 16)
+local.addSubnet('169.254.0.0', 16) // link-local, RFC 3927
+local.addAddress('::1', 'ipv6')
+local.addSubnet('fe80::', 10, 'ipv6') // link-local, RFC 4291
+local.addSubnet('fc00::', 7, 'ipv6') // unique local, RFC 4193
+
+/** Without a zone (`%eth0`), and an IPv4-mapped IPv6 address as the IPv4 address that it is. */
+export function normalAddress(address: string): string {
+  const plain = address.replace(/%.*$/, '').toLowerCase()
+  const mapped = /^(?:0{0,4}:){2,5}ffff:(?:(\d+\.\d+\.\d+\.\d+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/.exec(plain)
+  if (mapped === null || !isIPv6(plain)) return plain
+  if (mapped[1] !== undefined) return mapped[1]
+  const [high, low] = [Number.parseInt(mapped[2] as string, 16), Number.parseInt(mapped[3] as string, 16)]
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+/** The prefixes of the machine's own interfaces. */
+export function ownPrefixes(interfaces: ReturnType<typeof networkInterfaces>): BlockList {
+  const list = new BlockList()
+  for (const { cidr, family } of Object.values(interfaces).flatMap((addresses) => addresses ?? [])) {
+    const [address = '', prefix = ''] = (cidr ?? '').split('/')
+    // Everything is inside a prefix of length 0, so it says nothing about what is local.
+    if (isIP(address) !== 0 && Number(prefix) > 0)
+      list.addSubnet(normalAddress(address), Number(prefix), family === 'IPv6' ? 'ipv6' : 'ipv4')
+  }
+  return list
+}
+
+/** Loopback, link-local, private, or inside a prefix of an own interface. */
+export function isLocalPeer(address: string, own: BlockList): boolean {
+  const plain = normalAddress(address)
+  const family = isIP(plain)
+  if (family === 0) return false
+  const type = family === 6 ? 'ipv6' : 'ipv4'
+  return local.check(plain, type) || own.check(plain, type)
+}
+
+/** The host of a `Host` header in lower case, without port, brackets and final dot; undefined when it is malformed. */
+export function hostOf(header: string): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{0,5})?$/i.exec(header)
+  return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '')
+}
+
+const localSuffixes = ['.local', '.lan', '.home.arpa', '.internal']
+
+/** A host that no foreign DNS server can answer for: an attacker's name that points here is none of these. */
+export function isLocalHost(header: string, names: readonly string[]): boolean {
+  const host = hostOf(header)
+  if (host === undefined || host === '') return false
+  return (
+    isIP(host) !== 0 ||
+    !host.includes('.') ||
+    localSuffixes.some((suffix) => host.endsWith(suffix)) ||
+    names.some((name) => name.toLowerCase() === host)
+  )
+}
+
+const readOnly = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** What can change something: an upgraded connection can carry anything, whatever its method. */
+export const isStateChanging = (method: string, upgrade: boolean) => upgrade || !readOnly.has(method)
+
+/**
+ * A page of another site is behind the request. Programs send neither header; browsers send `Origin` with every request
+ * that can change something and with every websocket, and `null` from sandboxed frames and files.
+ */
+export function isForeignOrigin(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin' && site !== 'same-site' && site !== 'none') return true
+  const { origin } = headers
+  if (origin === undefined) return false
+  const page = URL.canParse(origin) ? hostOf(new URL(origin).host) : undefined
+  return page === undefined || page === '' || page !== hostOf(headers.host ?? '')
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest()
+
+/** @param header the `Authorization` header */
+export function hasToken(header: string | undefined, token: string): boolean {
+  const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1]
+  // Digests have one length, so neither content nor length of the token shows in the time that this takes.
+  return timingSafeEqual(digest(given ?? ''), digest(token)) && given !== undefined
+}
+
+export interface AccessRequest {
+  method: string
+  /** As on the request line. */
+  url: string
+  headers: IncomingHttpHeaders
+  /** Name, value, name, value … as received. */
+  rawHeaders: readonly string[]
+  peer: string
+  upgrade: boolean
+}
+
+export interface AccessRules {
+  /** Prefixes of own interfaces. */
+  own: BlockList
+  /** Own and configured host names. */
+  names: readonly string[]
+  token: string | undefined
+}
+
+/** Why a request is refused; undefined when it is allowed. With a token, the token decides instead of the peer. */
+export function refusal(request: AccessRequest, rules: AccessRules): RtkError | undefined {
+  const { headers } = request
+  if (rules.token === undefined && !isLocalPeer(request.peer, rules.own))
+    return new RtkError('RTK_ERR_FORBIDDEN_PEER', `${request.peer} is not on the local network`)
+  const hosts = request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
+  // An absolute request target would have to win over Host; no client of a plain server sends one.
+  if (hosts > 1 || !/^[/*]/.test(request.url))
+    return new RtkError('RTK_ERR_FORBIDDEN_HOST', 'the request does not name one host')
+  // HTTP/1.0 may leave Host out; a browser, which rebinding needs, never does.
+  if (headers.host !== undefined && !isLocalHost(headers.host, rules.names))
+    return new RtkError('RTK_ERR_FORBIDDEN_HOST', `${JSON.stringify(headers.host)} is not a name of this station`)
+  if (isStateChanging(request.method, request.upgrade) && isForeignOrigin(headers))
+    return new RtkError(
+      'RTK_ERR_FORBIDDEN_ORIGIN',
+      `a page of ${JSON.stringify(headers.origin ?? 'another site')} asked for it`,
+    )
+  if (rules.token !== undefined && !hasToken(headers.authorization, rules.token))
+    return new RtkError('RTK_ERR_UNAUTHORIZED', 'the token is missing or wrong')
+  return undefined
+}

@@ -1,0 +1,117 @@
+/** How bodies are read and schemas are checked, the same for every route of every plugin. */
+import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { RtkError } from '../errors.js'
+import type { Dispose } from '../plugin.js'
+import type { Clock } from '../ports/clock.js'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * Hands the body over as it is instead of parsing JSON: `'stream'` (the route bounds it itself) or `'buffer'`
+     * (bounded by the route's `bodyLimit`).
+     */
+    rawBody?: 'stream' | 'buffer'
+    /** The plugin that has the route; set by the gateway. */
+    plugin?: string
+  }
+}
+
+/** A request that is wrong in a way that its sender can correct. */
+export class RequestError extends Error {
+  readonly statusCode: number
+  constructor(statusCode: 400 | 408, message: string) {
+    super(message)
+    this.statusCode = statusCode
+  }
+}
+
+interface ValidationIssue {
+  keyword: string
+  instancePath: string
+  message: string
+  params: object
+}
+
+/** Carries the field that a schema refused. */
+export class ValidationError extends Error {
+  readonly statusCode = 400
+  readonly field: string
+  constructor(part: string, issue: ValidationIssue | undefined) {
+    const missing = (issue?.params as { requiredProperties?: string[] } | undefined)?.requiredProperties ?? []
+    const path = (issue?.instancePath ?? '').split('/').slice(1)
+    if (issue?.keyword === 'required') path.push(missing[0] ?? '')
+    const field = path.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~')).join('.')
+    super(`${part}${field === '' ? '' : `.${field}`} ${issue?.message ?? 'is not what the route takes'}`)
+    this.field = field
+  }
+}
+
+/**
+ * The one validator: TypeBox, compiled at first use. Bodies are neither converted nor stripped; what comes as text
+ * anyway (query, params, headers) is converted to the type that the schema names.
+ */
+export const validatorCompiler: FastifySchemaCompiler<TSchema | boolean> = ({ schema, httpPart = 'body' }) => {
+  if (schema === false) return () => ({ error: new ValidationError(httpPart, undefined) })
+  if (schema === true) return (value: unknown) => ({ value })
+  if (typeof schema !== 'object' || schema === null) throw new TypeError(`the schema of ${httpPart} is no schema`)
+  let validator: ReturnType<typeof Compile> | undefined
+  return (given: unknown) => {
+    validator ??= Compile(schema)
+    const value = httpPart === 'body' ? given : validator.Convert(given)
+    if (validator.Check(value)) return { value }
+    const issues = validator.Errors(value) as ValidationIssue[]
+    // Of several errors for one field the last one sums up; the deepest field is the one that its sender got wrong.
+    const depth = ({ instancePath }: ValidationIssue) => instancePath.split('/').length
+    const deepest = issues.reduce<ValidationIssue | undefined>(
+      (best, issue) => (best === undefined || depth(issue) >= depth(best) ? issue : best),
+      undefined,
+    )
+    return { error: new ValidationError(httpPart, deepest) }
+  }
+}
+
+const tooLarge = (limit: number) => new RtkError('RTK_ERR_BODY_TOO_LARGE', `the body is larger than ${limit} bytes`)
+
+/** Reads a body of at most `limit` bytes within `timeout_ms`. */
+function readBody(stream: IncomingMessage, limit: number, timeout_ms: number, clock: Clock): Promise<Buffer> {
+  if (Number(stream.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const onData = (chunk: Buffer) => {
+      size += chunk.length
+      if (size > limit) finish(() => reject(tooLarge(limit)))
+      else chunks.push(chunk)
+    }
+    const onEnd = () => finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    const onGone = () => finish(() => reject(new RequestError(400, 'the body was cut off')))
+    const disarm: Dispose = clock.timer(timeout_ms, () =>
+      finish(() => reject(new RequestError(408, `the body did not arrive within ${timeout_ms} ms`))),
+    )
+    function finish(settle: () => void) {
+      void disarm()
+      stream.off('data', onData).off('end', onEnd).off('close', onGone)
+      settle()
+    }
+    stream.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone)
+  })
+}
+
+/** A content-type parser for every type: `curl -d` says that JSON is a form. */
+export function bodyParser(timeout_ms: number, clock: Clock) {
+  return async (request: FastifyRequest, stream: IncomingMessage): Promise<unknown> => {
+    const { config, bodyLimit } = request.routeOptions
+    if (config.rawBody === 'stream') return stream
+    const bytes = await readBody(stream, bodyLimit, timeout_ms, clock)
+    if (config.rawBody === 'buffer') return bytes
+    if (bytes.length === 0) return undefined
+    try {
+      return JSON.parse(bytes.toString('utf8'))
+    } catch (error) {
+      throw new RequestError(400, `the body is not JSON: ${(error as Error).message}`)
+    }
+  }
+}

@@ -1,0 +1,297 @@
+/**
+ * The one HTTP server. It belongs to the kernel, so that no plugin's reload drops the listening socket or a connection:
+ * requests go to the live generation, upgraded sockets belong to their owner.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, BlockList } from 'node:net'
+import { hostname as machineName, networkInterfaces } from 'node:os'
+import type { Duplex } from 'node:stream'
+import type { Logger } from 'pino'
+import { messageOf, RtkError } from '../errors.js'
+import type { Clock } from '../ports/clock.js'
+import { ownPrefixes, refusal } from './access.js'
+import { buildGeneration, type Generation, type RouteOwner } from './generation.js'
+import { type HttpErrorCode, rawAnswer, sendError } from './replies.js'
+
+export type { Generation, RouteOwner, UpgradeHandler } from './generation.js'
+
+export interface HttpOptions {
+  host: string
+  /** 0: any free one. */
+  port: number
+  /** Allowed `Host` names besides addresses and local names. */
+  hosts?: string[]
+  /** Bearer token that every request must carry then; peers outside the local network are allowed with it. */
+  token?: string
+}
+
+/** What one client may take. Times in milliseconds. */
+export interface HttpLimits {
+  /** A request's headers must be in by then. */
+  headersTimeout_ms: number
+  /** A parsed body must be in by then; streamed ones must not pause for `idleTimeout_ms`. */
+  bodyTimeout_ms: number
+  /** A whole request must be in by then, also a firmware image over a slow link. */
+  requestTimeout_ms: number
+  /** A connection in the middle of a request or an answer that moves no byte for so long is closed. */
+  idleTimeout_ms: number
+  keepAliveTimeout_ms: number
+  /** How often the server looks for connections that are over their time. */
+  checkInterval_ms: number
+  /** Bytes of headers. */
+  maxHeaderSize: number
+  connections: number
+  /** Bytes of a parsed body, unless a route says otherwise. */
+  body: number
+}
+
+export const defaultLimits: HttpLimits = {
+  headersTimeout_ms: 10_000,
+  bodyTimeout_ms: 30_000,
+  requestTimeout_ms: 30 * 60_000,
+  idleTimeout_ms: 60_000,
+  keepAliveTimeout_ms: 15_000,
+  checkInterval_ms: 2_000,
+  maxHeaderSize: 16_384,
+  connections: 512,
+  body: 65_536,
+}
+
+export interface GatewayDeps {
+  log: Logger
+  clock: Clock
+  /** The machine's own name, allowed as `Host`. */
+  hostname?: string
+  limits?: Partial<HttpLimits>
+}
+
+/** How long an old generation may finish its answers. */
+const drain_ms = 30_000
+/** How long `close` waits for answers under way. */
+const closeGrace_ms = 2_000
+/** How long the prefixes of own interfaces are believed. */
+const prefixAge_ms = 10_000
+
+export class Gateway {
+  readonly server: Server
+  readonly #options: HttpOptions
+  readonly #log: Logger
+  readonly #clock: Clock
+  readonly #limits: HttpLimits
+  readonly #names: readonly string[]
+  #live: Generation | undefined
+  readonly #draining = new Set<Generation>()
+  readonly #upgraded = new Map<Duplex, string>()
+  /** The newest answer on a connection: a malformed request behind it must not be answered into its middle. */
+  readonly #answers = new WeakMap<Duplex, ServerResponse>()
+  #own: { list: BlockList; at_ms: number } | undefined
+  #closing: boolean = false
+
+  constructor(options: HttpOptions, deps: GatewayDeps) {
+    this.#options = options
+    this.#log = deps.log
+    this.#clock = deps.clock
+    this.#limits = { ...defaultLimits, ...deps.limits }
+    this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
+    const limits = this.#limits
+    this.server = createServer({
+      headersTimeout: limits.headersTimeout_ms,
+      requestTimeout: limits.requestTimeout_ms,
+      keepAliveTimeout: limits.keepAliveTimeout_ms,
+      connectionsCheckingInterval: limits.checkInterval_ms,
+      maxHeaderSize: limits.maxHeaderSize,
+      noDelay: true,
+    })
+    this.server.maxConnections = limits.connections
+    // A listener takes the decision over: a quiet stream is fine, a peer that neither sends nor reads is not.
+    this.server.setTimeout(limits.idleTimeout_ms, (socket) => this.#onIdle(socket))
+    this.server.on('request', (request, response) => this.#onRequest(request, response))
+    this.server.on('upgrade', (request, socket, head) => this.#onUpgrade(request, socket, head))
+    this.server.on('clientError', (error, socket) => this.#onClientError(error, socket))
+    this.server.on('drop', () => this.#log.debug('a connection was refused: there are too many'))
+  }
+
+  /** @throws RTK_ERR_LISTEN */
+  async listen(): Promise<{ host: string; port: number }> {
+    const { host, port } = this.#options
+    await new Promise<void>((resolve, reject) => {
+      const failed = (error: Error) =>
+        reject(
+          new RtkError('RTK_ERR_LISTEN', `cannot listen on ${host}:${port}: ${messageOf(error)}`, { cause: error }),
+        )
+      this.server.once('error', failed)
+      this.server.listen({ host, port }, () => {
+        this.server.off('error', failed)
+        this.server.on('error', (error) => this.#log.error({ err: error }, 'the HTTP server reports an error'))
+        resolve()
+      })
+    })
+    const address = this.server.address() as AddressInfo
+    return { host: address.address, port: address.port }
+  }
+
+  /**
+   * Builds the next generation; nothing live is touched.
+   * @throws RTK_ERR_ROUTE_TAKEN naming both owners, RTK_ERR_ROUTES
+   */
+  stage(owners: readonly RouteOwner[]): Promise<Generation> {
+    return buildGeneration(owners, { log: this.#log, clock: this.#clock, limits: this.#limits })
+  }
+
+  /** From now on `next` answers. The old generation finishes what it has begun, then closes. */
+  commit(next: Generation): void {
+    const old = this.#live
+    this.#live = next
+    if (old === undefined || old === next) return
+    this.#draining.add(old)
+    const giveUp = this.#clock.timer(drain_ms, () => void this.#retire(old))
+    void old.idle().then(() => {
+      void giveUp()
+      return this.#retire(old)
+    })
+  }
+
+  async #retire(old: Generation): Promise<void> {
+    if (!this.#draining.delete(old)) return
+    await old.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
+  }
+
+  /** Ends the upgraded connections of an owner that goes. */
+  dropUpgrades(owner: string): void {
+    for (const [socket, name] of this.#upgraded) if (name === owner) socket.destroy()
+  }
+
+  /** Stops accepting, gives answers under way 2 s, then ends every connection. */
+  async close(): Promise<void> {
+    if (this.#closing) return
+    this.#closing = true
+    const stopped = new Promise<void>((resolve) => {
+      if (this.server.listening) this.server.close(() => resolve())
+      else resolve()
+    })
+    for (const socket of this.#upgraded.keys()) socket.destroy()
+    this.server.closeIdleConnections()
+    const generations = [...this.#draining, ...(this.#live ? [this.#live] : [])]
+    // Real time, not the clock port: a process that stops must stop, whatever a test's clock says.
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, closeGrace_ms)
+    })
+    await Promise.race([Promise.all(generations.map((generation) => generation.idle())), late])
+    clearTimeout(timer)
+    this.server.closeAllConnections()
+    await stopped
+    for (const generation of generations) {
+      this.#draining.delete(generation)
+      await generation.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
+    }
+  }
+
+  // ── requests ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    this.#answers.set(request.socket, response)
+    response.once('finish', () => this.#dumpRest(request))
+    if (this.#closing) response.shouldKeepAlive = false
+    const refused = this.#refusal(request, false)
+    if (refused !== undefined) {
+      this.#log.debug({ code: refused.code, peer: request.socket.remoteAddress }, refused.message)
+      response.shouldKeepAlive = false
+      sendError(response, refused)
+      return
+    }
+    if (this.#live === undefined) {
+      sendError(response, new RtkError('RTK_ERR_UNAVAILABLE', 'the service is starting'))
+      return
+    }
+    // Fastify answers 415 to a malformed media type, but here the type does not matter.
+    const type = request.headers['content-type']
+    if (type !== undefined && !/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/.test(type))
+      request.headers['content-type'] = 'application/octet-stream'
+    this.#live.handle(request, response)
+  }
+
+  #refusal(request: IncomingMessage, upgrade: boolean): RtkError | undefined {
+    const { method = '', url = '', headers, rawHeaders, socket } = request
+    const peer = socket.remoteAddress ?? ''
+    return refusal(
+      { method, url, headers, rawHeaders, peer, upgrade },
+      { own: this.#prefixes(), names: this.#names, token: this.#options.token },
+    )
+  }
+
+  #prefixes(): BlockList {
+    const now = this.#clock.monotonic()
+    if (this.#own === undefined || now - this.#own.at_ms > prefixAge_ms)
+      this.#own = { list: ownPrefixes(networkInterfaces()), at_ms: now }
+    return this.#own.list
+  }
+
+  /** The rest of a body that nobody wanted is read for a moment, so that its sender gets to see the answer. */
+  #dumpRest(request: IncomingMessage): void {
+    if (request.complete) return
+    const { socket } = request
+    request.resume()
+    const timer = setTimeout(() => socket.destroy(), this.#limits.checkInterval_ms)
+    request.once('close', () => clearTimeout(timer))
+  }
+
+  #onIdle(socket: Duplex): void {
+    if (this.#upgraded.has(socket)) return
+    const answer = this.#answers.get(socket)
+    const receiving = answer === undefined || !answer.req.complete
+    if (receiving || socket.writableLength > 0 || answer.closed) socket.destroy()
+  }
+
+  /** Malformed, oversized or late input. An error here must end the connection, never the process. */
+  #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const answer = this.#answers.get(socket)
+    const answering = answer?.headersSent === true && !answer.writableFinished
+    if (!socket.writable || error.code === 'ECONNRESET' || answering) {
+      socket.destroy()
+      return
+    }
+    const [code, message] = clientErrors[error.code ?? ''] ?? clientErrors.other
+    socket.end(rawAnswer(code, message), () => socket.destroy())
+  }
+
+  // ── upgrades ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // Node took its own listeners off: without one here an ECONNRESET would end the process.
+    socket.on('error', (error) => this.#log.debug({ err: error }, 'an upgraded connection failed'))
+    const refuse = (code: HttpErrorCode, message: string) => {
+      socket.end(rawAnswer(code, message), () => socket.destroy())
+    }
+    const refused = this.#refusal(request, true)
+    if (refused !== undefined) {
+      refuse(refused.code, refused.message)
+      return
+    }
+    const path = (request.url ?? '').split('?', 1)[0] as string
+    const upgrade = this.#live?.upgrades.get(path)
+    if (upgrade === undefined) {
+      refuse('RTK_ERR_NOT_FOUND', `nothing at ${path} takes an upgrade`)
+      return
+    }
+    const { owner, handler } = upgrade
+    if (this.#closing || !owner.live()) {
+      refuse('RTK_ERR_UNAVAILABLE', `plugin ${owner.name} is not running`)
+      return
+    }
+    this.#upgraded.set(socket, owner.name)
+    socket.once('close', () => this.#upgraded.delete(socket))
+    try {
+      owner.run(() => handler(request, socket, head))
+    } catch (error) {
+      socket.destroy()
+      owner.failed(error, `upgrade ${path}`)
+    }
+  }
+}
+
+const clientErrors: Record<string, [HttpErrorCode, string]> & { other: [HttpErrorCode, string] } = {
+  HPE_HEADER_OVERFLOW: ['RTK_ERR_REQUEST_HEADERS', 'the headers are too long'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['RTK_ERR_REQUEST_TIMEOUT', 'the request did not arrive in time'],
+  other: ['RTK_ERR_REQUEST', 'the request is not valid HTTP'],
+}

@@ -1,0 +1,233 @@
+/** One Fastify instance, built off-line from what the live plugins registered. It never listens by itself. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+  type RouteOptions,
+} from 'fastify'
+import type { Logger } from 'pino'
+import { messageOf, RtkError } from '../errors.js'
+import type { Clock } from '../ports/clock.js'
+import { bodyParser, RequestError, ValidationError, validatorCompiler } from './body.js'
+import type { HttpLimits } from './gateway.js'
+import { errorBody, type HttpErrorCode, headersOf, statusOf } from './replies.js'
+
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+
+/** What one plugin has registered. */
+export interface RouteOwner {
+  name: string
+  /** False while the plugin is not running: its routes answer 503. */
+  live(): boolean
+  /** Runs `fn` so that its errors are attributed to the plugin. */
+  run<T>(fn: () => T): T
+  failed(error: unknown, what: string): void
+  routes: readonly RouteOptions[]
+  // biome-ignore lint/suspicious/noExplicitAny: the options' type is between the plugin and its Fastify plugin
+  plugins: readonly { plugin: FastifyPluginAsync<any>; options: object }[]
+  upgrades: ReadonlyMap<string, UpgradeHandler>
+}
+
+export interface GenerationDeps {
+  log: Logger
+  clock: Clock
+  limits: HttpLimits
+}
+
+/** Made by `buildGeneration`, put to work by `Gateway.commit`. */
+export class Generation {
+  readonly #app: FastifyInstance
+  readonly #upgrades: ReadonlyMap<string, { owner: RouteOwner; handler: UpgradeHandler }>
+  #inFlight = 0
+  #onIdle: (() => void) | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(app: FastifyInstance, upgrades: Generation['upgrades']) {
+    this.#app = app
+    this.#upgrades = upgrades
+  }
+
+  get upgrades(): ReadonlyMap<string, { owner: RouteOwner; handler: UpgradeHandler }> {
+    return this.#upgrades
+  }
+
+  /** Requests that it has not answered to the end. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    this.#inFlight++
+    response.once('close', () => {
+      this.#inFlight--
+      if (this.#inFlight === 0) this.#onIdle?.()
+    })
+    this.#app.routing(request, response)
+  }
+
+  /** Resolves when the last answer ended, at once when none is under way. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#inFlight === 0) resolve()
+      else this.#onIdle = resolve
+    })
+  }
+
+  /** Runs the `onClose` hooks; answers under way go on. */
+  close(): Promise<void> {
+    this.#closed ??= this.#app.close()
+    return this.#closed
+  }
+}
+
+/**
+ * @throws RTK_ERR_ROUTE_TAKEN naming both owners; RTK_ERR_ROUTES for whatever else Fastify refuses, naming the owner.
+ */
+export async function buildGeneration(owners: readonly RouteOwner[], deps: GenerationDeps): Promise<Generation> {
+  const { log, clock, limits } = deps
+  const app: FastifyInstance = fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: limits.body,
+    pluginTimeout: 10_000,
+    // The gateway closes connections, never a generation.
+    forceCloseConnections: false,
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => answerError(error, request, reply as FastifyReply, log),
+  }) as unknown as FastifyInstance
+  app.setValidatorCompiler(validatorCompiler)
+  // Response schemas document; compiling a serialiser per route costs more start-up than it saves at run time.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data))
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', bodyParser(limits.bodyTimeout_ms, clock))
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, log))
+  app.setNotFoundHandler((request, reply) => {
+    void reply.code(404).send(errorBody('RTK_ERR_NOT_FOUND', `${request.method} ${request.url} is not here`))
+  })
+
+  const taken = new RouteTable()
+  const upgrades = new Map<string, { owner: RouteOwner; handler: UpgradeHandler }>()
+  try {
+    for (const owner of owners) {
+      for (const [path, handler] of owner.upgrades) {
+        const other = upgrades.get(path)?.owner
+        if (other !== undefined) throw routeTaken(`the upgrade of ${path}`, other.name, owner.name)
+        upgrades.set(path, { owner, handler })
+      }
+      app.register((scope) => registerOwner(scope, owner, taken, log))
+    }
+    await app.ready()
+  } catch (error) {
+    await app.close().catch(() => {})
+    if (error instanceof RtkError) throw error
+    throw new RtkError('RTK_ERR_ROUTES', messageOf(error), { cause: error })
+  }
+  return new Generation(app, upgrades)
+}
+
+async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: RouteTable, log: Logger): Promise<void> {
+  const ownLog = log.child({ plugin: owner.name })
+  scope.setChildLoggerFactory(() => ownLog)
+  scope.addHook('onRequest', (_request, reply, done) => {
+    if (owner.live()) {
+      owner.run(done)
+      return
+    }
+    const code = 'RTK_ERR_UNAVAILABLE'
+    void reply
+      .code(503)
+      .headers({ ...headersOf(code), connection: 'close' })
+      .send(errorBody(code, `plugin ${owner.name} is not running`))
+  })
+  scope.addHook('onRoute', (route) => {
+    route.config = { ...route.config, plugin: owner.name }
+    taken.add(route, owner.name)
+  })
+  let what = ''
+  try {
+    for (const route of owner.routes) {
+      what = `${[route.method].flat().join('|')} ${route.url}: `
+      // Copies: Fastify writes into what it is given, and the record is used again by the next generation.
+      const copy = { ...route }
+      if (route.schema !== undefined) copy.schema = { ...route.schema }
+      scope.route(copy)
+    }
+    what = ''
+    for (const { plugin, options } of owner.plugins) await owner.run(() => scope.register(plugin, { ...options }))
+  } catch (error) {
+    if (error instanceof RtkError && error.code === 'RTK_ERR_ROUTE_TAKEN') throw error
+    const other = taken.lastConflict
+    if ((error as FastifyError).code === 'FST_ERR_DUPLICATED_ROUTE' && other !== undefined)
+      throw routeTaken(other.what, other.owner, owner.name)
+    throw new RtkError('RTK_ERR_ROUTES', `plugin ${owner.name}: ${what}${messageOf(error)}`, { cause: error })
+  }
+}
+
+const routeTaken = (what: string, first: string, second: string) =>
+  new RtkError(
+    'RTK_ERR_ROUTE_TAKEN',
+    first === second ? `${first} registers ${what} twice` : `${what} belongs to both ${first} and ${second}`,
+  )
+
+/** Who has which route. Parameter names do not tell routes apart, their place does. */
+class RouteTable {
+  readonly #owners = new Map<string, { owner: string; automatic: boolean }>()
+  lastConflict: { what: string; owner: string } | undefined
+
+  add(route: RouteOptions & { routePath?: string }, owner: string): void {
+    const path = route.url.replace(/:[A-Za-z0-9_]+/g, ':')
+    for (const method of [route.method].flat()) {
+      const key = `${method} ${path} ${JSON.stringify(route.constraints ?? {})}`
+      const other = this.#owners.get(key)
+      // The HEAD that Fastify adds to a GET gives way to one that somebody wrote; Fastify itself settles that.
+      const automatic = method === 'HEAD' && this.#owners.get(key.replace(/^HEAD/, 'GET'))?.owner === owner
+      this.lastConflict = other === undefined ? undefined : { what: `${method} ${route.url}`, owner: other.owner }
+      if (other !== undefined && !other.automatic && !automatic)
+        throw routeTaken(`${method} ${route.url}`, other.owner, owner)
+      this.#owners.set(key, { owner, automatic })
+    }
+  }
+}
+
+/** Every error of a handler, a hook or the framework, as JSON. */
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
+  const plugin = request.routeOptions.config?.plugin
+  const send = (code: HttpErrorCode, message: string, field?: string, status = statusOf(code)) => {
+    for (const [name, value] of Object.entries(headersOf(code))) reply.header(name, value)
+    void reply
+      .code(status)
+      .type('application/json; charset=utf-8')
+      .send(errorBody(code, message, field))
+  }
+  const code = (error as { code?: unknown }).code
+  const status = (error as { statusCode?: unknown }).statusCode
+  if (isRtkError(error)) {
+    if (error.statusCode >= 500 && error.statusCode !== 503) log.error({ err: error, plugin }, 'a route failed')
+    send(error.code, error.message)
+  } else if (error instanceof ValidationError) {
+    send('RTK_ERR_REQUEST', error.message, error.field)
+  } else if (error instanceof RequestError) {
+    send(error.statusCode === 408 ? 'RTK_ERR_REQUEST_TIMEOUT' : 'RTK_ERR_REQUEST', error.message)
+  } else if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    send('RTK_ERR_BODY_TOO_LARGE', messageOf(error))
+  } else if (typeof status === 'number' && status >= 400 && status < 500) {
+    // What a route's own library says about a request, e.g. an error with statusCode 404.
+    send(status === 404 ? 'RTK_ERR_NOT_FOUND' : 'RTK_ERR_REQUEST', messageOf(error), undefined, status)
+  } else {
+    log.error({ err: error, plugin, method: request.method, url: request.url }, 'a route failed')
+    send('RTK_ERR_INTERNAL', 'the request could not be answered')
+  }
+}
+
+/** By shape, so that a plugin bundled with its own copy of the class is understood too. */
+function isRtkError(error: unknown): error is RtkError {
+  if (error instanceof RtkError) return true
+  const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown }
+  return name === 'RtkError' && typeof code === 'string' && code.startsWith('RTK_ERR_')
+}
