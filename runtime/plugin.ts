@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TSchema } from 'typebox'
+import type { MaskSelection } from '../schemas/mask.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
 
@@ -42,13 +43,8 @@ export interface ConfigOptions<T> {
   endsLink?: boolean
 }
 
-/** The parts of the document that a caller asked for. `all` is the granularity bit: detail parts are wanted too. */
-export interface InfoSelection {
-  readonly static: boolean
-  readonly runtime: boolean
-  readonly config: boolean
-  readonly all: boolean
-}
+/** The parts of the document that a caller asked for. */
+export type InfoSelection = MaskSelection
 
 export type InfoClass = 'static' | 'runtime' | 'config'
 /** Builds one part of the document: an object, or a bare value for a path that names one field. */
@@ -206,7 +202,9 @@ export type StopReason = 'reload' | 'remove' | 'shutdown'
 /** Small plain values that the next instance gets; structured-cloned, so the old code can't be kept alive by them. */
 export type Handoff = ReadonlyMap<string, unknown>
 
-export interface PluginDefinition<O extends TSchema = TSchema> {
+export type HandoffPairs = Iterable<readonly [string, unknown]>
+
+export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   /** Kebab-case; the key of the plugin everywhere. */
   name: string
   version: string
@@ -216,18 +214,21 @@ export interface PluginDefinition<O extends TSchema = TSchema> {
   options?: O
   needs?: readonly ServiceToken<unknown>[]
   provides?: readonly ServiceToken<unknown>[]
-  /** Synchronous; registrations only. Nothing may be opened here. */
-  setup(ctx: PluginContext, options: Static<O>): void
+  /**
+   * Synchronous; registrations only, nothing may be opened. What it returns is this instance's own state, handed to
+   * `start` and `stop`: two instances of one definition may exist for a moment, so nothing may live in the module.
+   */
+  setup(ctx: PluginContext, options: Static<O>): S
   /** I/O begins here. Must not fail for missing hardware, network or peers: those are the plugin's own state and retry. */
-  start?(ctx: PluginContext, handoff: Handoff): void | Promise<void>
+  start?(ctx: PluginContext, handoff: Handoff, state: S): void | Promise<void>
   /** May return `[name, value]` pairs for the next instance when the reason is `reload`. */
-  stop?(reason: StopReason): Iterable<readonly [string, unknown]> | void | Promise<Iterable<readonly [string, unknown]> | void>
+  stop?(reason: StopReason, state: S): HandoffPairs | void | Promise<HandoffPairs | void>
 }
 
 const brand = Symbol.for('rtk-base.plugin')
 
 /** Marks a definition as a plugin. The brand is a registered symbol, so copies of this package agree on it. */
-export function definePlugin<O extends TSchema>(definition: PluginDefinition<O>): PluginDefinition<O> {
+export function definePlugin<O extends TSchema, S>(definition: PluginDefinition<O, S>): PluginDefinition<O, S> {
   Object.defineProperty(definition, brand, { value: apiVersion })
   return definition
 }

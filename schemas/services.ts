@@ -92,6 +92,12 @@ export interface Device {
   utc_ms(): number
   /** Tells the fully resolved time of a receiver. */
   setUtc(utc_ms: number): void
+  /** Whether a receiver told the time. */
+  readonly knowsUtc: boolean
+  /** Whether something (NTP, PTP) keeps the system clock. */
+  isClockSynchronised(): Promise<boolean>
+  /** Sets the system clock to `utc_ms()`. Rejects where that is not permitted. */
+  setSystemClock(): Promise<void>
 }
 export const device = defineService<Device>('device')
 
@@ -122,7 +128,6 @@ export interface MqttBus {
   deliver(message: MqttInbound): void
   /** A session is up: runs onMqttConnect. Never rejects. */
   connected(session: { clientId: string; reconnect: boolean }): Promise<void>
-  disconnected(): void
 }
 export const mqttBus = defineService<MqttBus>('mqtt-bus')
 
@@ -192,6 +197,33 @@ export interface Receiver {
   sendCorrections(frames: Uint8Array): boolean
 }
 export const receiver = defineService<Receiver>('receiver')
+
+/** Faults and facts of a simulated receiver, for tests, the console and third parties' own tests. Only with `port: simulator`. */
+export interface SimulatedReceiver {
+  /** Where its antenna truly is. */
+  readonly truth: Ecef
+  /** Moves the antenna; metres in the local frame. */
+  move(east: number, north: number, up: number): void
+  /** Interference that costs so many dB of C/N0; 0 ends it. */
+  jam(loss_db: number): void
+  antenna(state: 'ok' | 'short' | 'open'): void
+  /** The device vanishes, and comes back as after a power cut. */
+  unplug(): void
+  replug(): void
+  /** It restarts by itself: the RAM configuration is lost. */
+  restart(): void
+  /** It refuses a configuration key by name, or takes all again (undefined). */
+  nak(key: string | undefined): void
+  /** Its 1005 is wrong by so many metres in X; 0 ends it. */
+  wrongReference(error_m: number): void
+  /** It says nothing and answers nothing. */
+  silence(on: boolean): void
+  /** Damages the next so many RTCM frames. */
+  corrupt(frames: number): void
+  /** The state as one line of text. */
+  describe(): string
+}
+export const simulatedReceiver = defineService<SimulatedReceiver>('simulated-receiver')
 
 /** The frames of one measurement epoch of one receiver. */
 export interface RtcmEpoch {

@@ -1,0 +1,76 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { RtkError, definePlugin } from 'rtk-base/plugin'
+import { station as stationToken } from 'rtk-base/services'
+import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
+
+const json = 'application/json; charset=utf-8'
+const text = 'text/plain; charset=utf-8'
+
+/** The HTTP surface of the specification. Every route is a thin face of the station's own operations. */
+export default definePlugin({
+  name: 'http-api',
+  version: '1.0.0',
+  api: '^1.0.0',
+  needs: [stationToken],
+
+  setup(ctx) {
+    const station = () => ctx.services.use(stationToken)
+
+    for (const url of ['/get-info', '/heart-beat', '/get-base-info']) {
+      ctx.http.route({
+        method: 'GET',
+        url,
+        handler: (request, reply) => reply.type(json).send(station().documentText(maskOf(rawQuery(request.raw.url)))),
+      })
+    }
+
+    ctx.http.route({
+      method: 'POST',
+      url: '/change',
+      handler: async (request, reply) => {
+        const answered = new Promise<void>((resolve) => reply.raw.once('close', resolve))
+        return station().change(request.body, { source: 'http', answered })
+      },
+    })
+
+    ctx.http.route({
+      method: 'POST',
+      url: '/system',
+      handler: async (request, reply) => {
+        const command = commandText(rawQuery(request.raw.url))
+        const result = await station().command(command, { source: 'http', signal: whenGone(request, reply) })
+        return reply.code(result.status).type(text).send(result.text)
+      },
+    })
+
+    ctx.http.route({
+      method: 'GET',
+      url: '/nvs',
+      handler: async (request) => {
+        const namespace = namespaceOf(request.query)
+        if (namespace === undefined) return { namespaces: await station().nvs.namespaces() }
+        return station().nvs.read(namespace)
+      },
+    })
+
+    ctx.http.route({
+      method: 'POST',
+      url: '/nvs',
+      handler: async (request) => {
+        const written = await station().nvs.write(namespaceOf(request.query) ?? 'user', request.body)
+        return { result: 'ok', written }
+      },
+    })
+
+    ctx.http.route({ method: 'GET', url: '/plugins', handler: async () => station().plugins() })
+  },
+})
+
+/** Aborts when the client goes away before it has its answer. */
+function whenGone(_request: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort(new RtkError('RTK_ERR_UNAVAILABLE', 'the caller went away'))
+  })
+  return gone.signal
+}

@@ -1,0 +1,25 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import type { Device } from 'rtk-base/services'
+
+const look_ms = 10_000
+const tolerated_ms = 2_000
+
+/**
+ * Sets the system clock from the receiver, once, where nothing else keeps it and it is off by more than 2 s: a base
+ * station often boots without a clock, and TLS needs one.
+ */
+export function keepSystemClock(ctx: PluginContext, device: Device): void {
+  const stop = ctx.timers.every(look_ms, async () => {
+    if (!device.knowsUtc) return
+    const off_ms = device.utc_ms() - ctx.clock.now()
+    if (Math.abs(off_ms) <= tolerated_ms) return
+    await stop()
+    if (await device.isClockSynchronised().catch(() => false)) return
+    try {
+      await device.setSystemClock()
+      ctx.log.info({ off_ms: Math.round(off_ms) }, 'system clock set from the receiver')
+    } catch (error) {
+      ctx.errors.raise('clock', `the system clock is off by ${Math.round(off_ms / 1000)} s and may not be set: ${(error as Error).message}`)
+    }
+  })
+}

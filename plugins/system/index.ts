@@ -1,0 +1,63 @@
+import { type PluginContext, badValue, definePlugin } from 'rtk-base/plugin'
+import { type Device, device as deviceToken } from 'rtk-base/services'
+import { baseState } from './base-state.js'
+import { BootRecord } from './boot-record.js'
+import { keepSystemClock } from './clock.js'
+import { processMemory, machineMemory } from './memory.js'
+
+/** The controller itself: `esp`, `base.state`, restarts, the production flag, the system clock. */
+export default definePlugin({
+  name: 'system',
+  version: '1.0.0',
+  api: '^1.0.0',
+  needs: [deviceToken],
+
+  setup(ctx) {
+    const device = (): Device => ctx.services.use(deviceToken)
+    const record = new BootRecord(ctx)
+
+    const esp = ctx.info.block('esp', {
+      static: () => {
+        const { version, sha256, built, hardware, partition } = device()
+        return { version, sha256, idf: `node ${process.version}`, built, serial: ctx.serial, hardware, partition, ...record.fields }
+      },
+      detail: { runtime: () => ({ mem: { internal: processMemory(), spiram: machineMemory() } }) },
+    })
+    ctx.info.block('esp.state', () => ({ uptime: Math.floor(device().uptime_ms() / 1000) }))
+    ctx.info.block('base.state', () => ({ base: baseState(ctx, device()), errors: device().errors() }))
+
+    ctx.commands.add('reboot', 'restarts the device', async () => {
+      restartSoon(ctx, device())
+      return 'restarting'
+    })
+    ctx.commands.add('factory', 'clears settings, references and logs, then restarts', async () => {
+      await device().factory()
+      return 'settings cleared, restarting'
+    })
+    ctx.commands.add('prodflag', 'prodflag=<number> sets the production flag', async ({ arg }) => {
+      if (arg === undefined || !/^-?\d{1,9}$/.test(arg)) throw badValue('prodflag=<whole number>')
+      await record.setProductionFlag(Number(arg))
+      esp.changed()
+      return `prodflag=${record.fields.productionflag}`
+    })
+    return record
+  },
+
+  async start(ctx, handoff, record) {
+    await record.load(handoff.has('counted'))
+    keepSystemClock(ctx, ctx.services.use(deviceToken))
+  },
+
+  stop: () => [['counted', true]],
+})
+
+/** The answer goes out first. */
+function restartSoon(ctx: PluginContext, device: Device): void {
+  ctx.timers.after(200, async () => {
+    try {
+      await device.reboot()
+    } catch (error) {
+      ctx.errors.raise('reboot', `the machine refused to restart: ${(error as Error).message}`)
+    }
+  })
+}

@@ -1,0 +1,105 @@
+import { resolve } from 'node:path'
+import { type Interface, createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import type { ChangeResult, CommandResult } from '../../schemas/services.js'
+import { ControlClient } from '../control/client.js'
+import { messageOf } from '../errors.js'
+
+export const consoleHelp = `rtk-base console [--data DIR]
+
+A line console of the running station. A line is a command of the station (help lists them), or
+  info [PART]          the document, or one part of it (info gnss.state)
+  set KEY=VALUE ...    a change, e.g. set udp-port=2200 wap-ssid="Roof 3"
+  quit                 ends the console, not the station
+--data names the data folder of the running service (default: ./data).
+`
+
+type Commands = { name: string; help: string; plugin: string }[]
+
+export async function consoleCommand(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { data: { type: 'string', default: 'data' } } })
+  const client = await ControlClient.open(resolve(values.data))
+  const commands = await client.call<Commands>('commands')
+  const names = ['help', 'info', 'set', 'quit', ...commands.map(({ name }) => name)]
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    prompt: 'rtk-base> ',
+    terminal: process.stdin.isTTY === true,
+    completer: (line: string) => [names.filter((name) => name.startsWith(line)), line],
+  })
+  let failed = false
+  try {
+    prompt(lines)
+    for await (const line of lines) {
+      if (line.trim() === 'quit' || line.trim() === 'exit') break
+      if (line.trim() !== '') failed = !(await answer(client, line.trim())) || failed
+      prompt(lines)
+    }
+  } finally {
+    lines.close()
+    client.close()
+  }
+  return failed && !process.stdin.isTTY ? 1 : 0
+}
+
+function prompt(lines: Interface): void {
+  if (process.stdin.isTTY) lines.prompt()
+}
+
+function show(text: string): void {
+  process.stdout.write(text.endsWith('\n') || text === '' ? text : `${text}\n`)
+}
+
+/** Answers one line. False when it went wrong; the console goes on. */
+async function answer(client: ControlClient, line: string): Promise<boolean> {
+  const [word, ...rest] = line.split(/\s+/)
+  try {
+    if (word === 'help' || word === '?') {
+      const commands = await client.call<Commands>('commands')
+      const width = Math.max(...commands.map(({ name }) => name.length), 4)
+      show(commands.map(({ name, help, plugin }) => `${name.padEnd(width)}  ${help} (${plugin})`).join('\n'))
+      show(consoleHelp.split('\n').slice(3, 6).join('\n'))
+      return true
+    }
+    if (word === 'info') {
+      show(JSON.stringify(partOf(await client.call('document'), rest[0]), null, 2) ?? `no part ${rest[0]}`)
+      return true
+    }
+    if (word === 'set') {
+      const { result, leftover, errors } = await client.call<ChangeResult>('change', { values: readAssignments(line) })
+      const problems = errors?.map(({ name, message }) => `${name}: ${message}`) ?? []
+      const unknown = Object.keys(leftover)
+      show([result, ...problems, ...(unknown.length > 0 && result === 'ok' ? [`unknown: ${unknown.join(', ')}`] : [])].join('\n'))
+      return result === 'ok'
+    }
+    const { status, text } = await client.call<CommandResult>('command', { text: line })
+    show(text)
+    return status === 200
+  } catch (error) {
+    show(messageOf(error))
+    return false
+  }
+}
+
+function partOf(document: unknown, path: string | undefined): unknown {
+  if (!path) return document
+  return path.split('.').reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
+}
+
+/** `set a=1 b="two words"`: a value is JSON where it can be read as such, a text otherwise. */
+function readAssignments(line: string): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const [, name, quoted, bare] of line.slice(3).matchAll(/([\w-]+)=(?:"([^"]*)"|(\S*))/g)) {
+    values[name] = quoted ?? readJson(bare)
+  }
+  return values
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,60 @@
+import { RtkError, messageOf } from '../errors.js'
+import { consoleCommand, consoleHelp } from './console.js'
+import { pluginsCommand, pluginsHelp } from './plugins.js'
+import { runCommand, runHelp } from './run.js'
+
+interface Command {
+  help: string
+  run(args: string[]): Promise<number>
+}
+
+const commands: Record<string, Command> = {
+  run: { help: runHelp, run: runCommand },
+  plugins: { help: pluginsHelp, run: pluginsCommand },
+  console: { help: consoleHelp, run: consoleCommand },
+}
+
+const help = `rtk-base: a GNSS RTK base station service
+
+  rtk-base run [VARIANT.json]   run a station (the simulator when no variant is named)
+  rtk-base plugins              list, load, unload, reload plugins of the running station
+  rtk-base console              line console of the running station
+
+Every command has --help. Exit codes: 0 stopped, 1 failed, 2 usage or variant error.
+`
+
+const usageCodes = ['RTK_ERR_USAGE', 'RTK_ERR_VARIANT', 'RTK_ERR_PLUGIN_OPTIONS', 'RTK_ERR_CONFIG_DEFAULT']
+
+/** The command line. Sets the exit code; the process ends when nothing keeps it. */
+export async function main(args: string[]): Promise<void> {
+  process.exitCode = await exitCodeOf(args)
+}
+
+async function exitCodeOf(args: string[]): Promise<number> {
+  const [name, ...rest] = args
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    process.stdout.write(help)
+    return name === undefined ? 2 : 0
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (!command) {
+    process.stderr.write(`rtk-base: unknown command "${name}"\n\n${help}`)
+    return 2
+  }
+  if (rest.includes('--help') || rest.includes('-h')) {
+    process.stdout.write(command.help)
+    return 0
+  }
+  try {
+    return await command.run(rest)
+  } catch (error) {
+    const known = error instanceof RtkError ? error : undefined
+    // parseArgs throws ERR_PARSE_ARGS_*: a slip of the pen as well.
+    const usage = known ? usageCodes.includes(known.code) : String((error as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
+    process.stderr.write(`rtk-base ${name}: ${messageOf(error)}\n`)
+    if (known) process.stderr.write(`  ${known.code}: ${known.help}\n`)
+    else if (usage) process.stderr.write(`  See rtk-base ${name} --help\n`)
+    else process.stderr.write(`${(error as Error).stack ?? ''}\n`)
+    return usage ? 2 : 1
+  }
+}

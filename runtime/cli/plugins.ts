@@ -1,0 +1,48 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { PluginReport } from '../../schemas/services.js'
+import { ControlClient } from '../control/client.js'
+import { RtkError } from '../errors.js'
+import { isPath } from '../loader/load.js'
+
+export const pluginsHelp = `rtk-base plugins [list | load P | unload P | reload P] [--data DIR] [--json]
+
+  list       every plugin with its state, version and reason
+  load P     adds a plugin: a shipped one by name, ./path/to/plugin, or an npm package
+  unload P   takes a plugin out; everything it registered is undone
+  reload P   loads its code again; when the new version is bad, the old one goes on
+  --data     data folder of the running service (default: ./data)
+`
+
+function table(rows: readonly PluginReport[]): string {
+  const width = Math.max(...rows.map(({ name }) => name.length), 6)
+  const line = ({ name, version, state, reason }: PluginReport) =>
+    `${name.padEnd(width)}  ${state.padEnd(11)}  ${version.padEnd(8)}  ${reason}`.trimEnd()
+  return `${rows.map(line).join('\n')}\n`
+}
+
+export async function pluginsCommand(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { data: { type: 'string', default: 'data' }, json: { type: 'boolean', default: false } },
+  })
+  const [action = 'list', plugin, ...more] = positionals
+  if (!['list', 'load', 'unload', 'reload'].includes(action) || more.length > 0) {
+    throw new RtkError('RTK_ERR_USAGE', `plugins takes list, load P, unload P or reload P, not "${positionals.join(' ')}"`)
+  }
+  if (action !== 'list' && !plugin) throw new RtkError('RTK_ERR_USAGE', `plugins ${action} takes a plugin`)
+  const client = await ControlClient.open(resolve(values.data))
+  try {
+    if (action !== 'list') {
+      // The service has another working folder: a path is made absolute here.
+      const named = action === 'load' && isPath(plugin) ? resolve(plugin) : plugin
+      await client.call(action, { plugin: named })
+    }
+    const rows = await client.call<PluginReport[]>('list')
+    process.stdout.write(values.json ? `${JSON.stringify(rows, null, 2)}\n` : table(rows))
+    return 0
+  } finally {
+    client.close()
+  }
+}

@@ -1,0 +1,162 @@
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { serveControl } from '../control/server.js'
+import { RtkError, messageOf } from '../errors.js'
+import { type Runtime, createRuntime } from '../index.js'
+import type { SetOption } from '../kernel/options.js'
+import { type Logger, createLogger } from '../log.js'
+import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
+import { type VariantFile, readVariant } from './variant-file.js'
+
+export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch]
+
+  VARIANT.json   variant file, or the name of a shipped one (default: simulator)
+  --data DIR     where settings are kept (default: ./data)
+  --set          sets an option of a plugin or of the http and info sections for this run,
+                 e.g. --set http.port=0 --set gnss-zed.port=/dev/serial/by-id/usb-u-blox_…
+  --change       stores a change parameter, e.g. --change udp-port=2200
+  --watch        reloads a plugin when its source changes
+  --log LEVEL    trace, debug, info, warn, error (default: info)
+
+Ctrl-C or SIGTERM stops it. Exit codes: 0 stopped, 1 failed, 2 usage or variant error.
+`
+
+/** A graceful stop must not take longer than this, whatever hangs. */
+const stopLimit_ms = 3_000
+
+interface RunOptions {
+  file: VariantFile
+  data: string
+  sets: Map<string, SetOption[]>
+  changes: Record<string, string>
+  watch: boolean
+  log: Logger
+}
+
+/** Cuts `NAME=VALUE`; the value may contain `=`. */
+function assignment(flag: string, text: string): [string, string] {
+  const equals = text.indexOf('=')
+  if (equals <= 0) throw new RtkError('RTK_ERR_USAGE', `${flag} takes NAME=VALUE, not "${text}"`)
+  return [text.slice(0, equals), text.slice(equals + 1)]
+}
+
+function readOptions(args: string[]): RunOptions {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      data: { type: 'string', default: 'data' },
+      set: { type: 'string', multiple: true, default: [] },
+      change: { type: 'string', multiple: true, default: [] },
+      watch: { type: 'boolean', default: false },
+      log: { type: 'string', default: 'info' },
+    },
+  })
+  if (positionals.length > 1) throw new RtkError('RTK_ERR_USAGE', `one variant, not ${positionals.length}`)
+  const levels = ['trace', 'debug', 'info', 'warn', 'error']
+  if (!levels.includes(values.log)) throw new RtkError('RTK_ERR_USAGE', `--log takes ${levels.join(', ')}`)
+  const sets = new Map<string, SetOption[]>()
+  for (const text of values.set) {
+    const [path, value] = assignment('--set', text)
+    const dot = path.indexOf('.')
+    if (dot <= 0) throw new RtkError('RTK_ERR_USAGE', `--set takes PLUGIN.OPTION=VALUE, not "${text}"`)
+    const owner = path.slice(0, dot)
+    sets.set(owner, [...(sets.get(owner) ?? []), { path: path.slice(dot + 1), text: value }])
+  }
+  return {
+    file: readVariant(positionals[0]),
+    data: resolve(values.data),
+    sets,
+    changes: Object.fromEntries(values.change.map((text) => assignment('--change', text))),
+    watch: values.watch,
+    log: createLogger({ level: values.log }),
+  }
+}
+
+/** Runs a station until a signal ends it. A restart (reboot of the simulator, factory) runs it anew in this process. */
+export async function runCommand(args: string[]): Promise<number> {
+  const options = readOptions(args)
+  process.setSourceMapsEnabled(true)
+  makeDataFolder(options.data)
+  let ended = false
+  const untilSignal = new Promise<'stop'>((resolveSignal) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        // A second Ctrl-C does not wait for a graceful stop.
+        if (ended) process.exit(1)
+        ended = true
+        options.log.info({ signal }, 'stopping')
+        resolveSignal('stop')
+      })
+    }
+  })
+  for (let first = true; ; first = false) {
+    const outcome = await runOnce(options, untilSignal, first)
+    if (outcome === 'stop') {
+      options.log.info('stopped')
+      // Sockets of third parties may keep the event loop: the work is done and written.
+      setImmediate(() => process.exit(0))
+      return 0
+    }
+    options.log.info('restarting')
+  }
+}
+
+async function runOnce(options: RunOptions, untilSignal: Promise<'stop'>, first: boolean): Promise<'stop' | 'restart'> {
+  const { file, data, sets, log, watch } = options
+  let restart: () => void = () => {}
+  const untilRestart = new Promise<'restart'>((resolveRestart) => {
+    restart = () => resolveRestart('restart')
+  })
+  const machine = file.variant.simulator ? new SimulatedMachine(restart) : new LinuxMachine(restart)
+  const changes = first ? options.changes : {}
+  const { variant, base } = file
+  const runtime = await createRuntime({ variant, base, data, log, machine, sets, changes, watch, ownProcess: true })
+  const closeControl = await serveControl(data, runtime, log)
+  process.stdout.write(banner(runtime, options))
+  const outcome = await Promise.race([untilSignal, untilRestart])
+  const limit = setTimeout(() => {
+    log.fatal(`not stopped after ${stopLimit_ms / 1000} s: the process ends all the same`)
+    process.exit(1)
+  }, stopLimit_ms)
+  try {
+    await closeControl()
+    await runtime.stop()
+  } catch (error) {
+    log.error({ err: error }, `while stopping: ${messageOf(error)}`)
+  } finally {
+    clearTimeout(limit)
+  }
+  return outcome
+}
+
+function makeDataFolder(data: string): void {
+  try {
+    mkdirSync(data, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new RtkError('RTK_ERR_DATA_FOLDER', `${data}: ${messageOf(error)}`)
+  }
+}
+
+/** Where to look, for the person who started it: taken from the document, as any integrator would. */
+function banner(runtime: Runtime, { file, data }: RunOptions): string {
+  const { station, device, address } = runtime
+  const document = station.document() as Record<string, Record<string, unknown> | undefined>
+  const host = address.host === '0.0.0.0' || address.host === '::' ? 'localhost' : address.host
+  const { udp, mqtt } = document
+  const lines = [
+    `rtk-base ${device.version}   variant ${file.variant.name}   serial number ${station.serial}`,
+    '',
+    `  document   curl http://${host}:${address.port}/get-info`,
+    udp && `  RTCM       UDP port ${udp.port}: send one datagram, frames come back for 60 s`,
+    mqtt && `  MQTT       ${mqtt.host}:${mqtt.port}, topics base/${station.serial}/#`,
+    `  console    npm run -s rtk-base -- console --data ${data}`,
+    `  settings   ${data}`,
+    '',
+  ]
+  const broken = station.plugins().filter(({ state }) => state !== 'running')
+  for (const { name, state, reason } of broken) lines.push(`  ${name} is ${state}: ${reason}`)
+  if (broken.length > 0) lines.push('')
+  return `${lines.filter((line) => line !== undefined).join('\n')}\n`
+}

@@ -1,0 +1,64 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { type Node, type ParseError, findNodeAtLocation, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { Variant } from '../../schemas/variant.js'
+import { packageRoot } from '../build/release.js'
+import { RtkError } from '../errors.js'
+import { problemOf } from '../registry/validate.js'
+
+export interface VariantFile {
+  variant: Variant
+  /** Absolute path of the file. */
+  file: string
+  /** Its folder: relative plugin paths are resolved from here. */
+  base: string
+}
+
+/** The variant that runs when none is named. */
+export const defaultVariant = 'simulator'
+
+function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length
+}
+
+/** The deepest node on the way to `path` that is there. */
+function nearestNode(root: Node | undefined, path: (string | number)[]): Node | undefined {
+  for (let length = path.length; root && length >= 0; length--) {
+    const node = findNodeAtLocation(root, path.slice(0, length))
+    if (node) return node
+  }
+  return root
+}
+
+/**
+ * Reads a variant: a path, or the name of one that is shipped.
+ * @throws RTK_ERR_VARIANT with file, line and field.
+ */
+export function readVariant(source = defaultVariant): VariantFile {
+  const shipped = join(packageRoot(), 'runtime', 'variants', `${source}.json`)
+  const file = resolve(existsSync(source) || !/^[a-z0-9-]+$/.test(source) ? source : shipped)
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    throw new RtkError('RTK_ERR_VARIANT', `${file}: cannot be read`)
+  }
+  return { variant: parseVariant(text, file), file, base: dirname(file) }
+}
+
+/** @throws RTK_ERR_VARIANT with file, line and field. */
+export function parseVariant(text: string, file: string): Variant {
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { allowTrailingComma: false, disallowComments: true })
+  const [error] = errors
+  if (error) {
+    throw new RtkError('RTK_ERR_VARIANT', `${file}:${lineOf(text, error.offset)}: ${printParseErrorCode(error.error)}`)
+  }
+  const value: unknown = JSON.parse(text)
+  const problem = problemOf(Variant, value)
+  if (!problem) return value as Variant
+  const path = problem.field.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const node = nearestNode(root, path)
+  const line = node ? lineOf(text, node.offset) : 1
+  throw new RtkError('RTK_ERR_VARIANT', `${file}:${line}: ${path.join('.') || 'variant'}: ${problem.message}`)
+}

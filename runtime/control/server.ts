@@ -1,0 +1,92 @@
+import { chmodSync, rmSync } from 'node:fs'
+import { type Socket, createServer } from 'node:net'
+import { RtkError, messageOf } from '../errors.js'
+import type { Runtime } from '../index.js'
+import type { Logger } from '../log.js'
+import { LineReader, socketPath } from './protocol.js'
+
+type Params = Record<string, unknown>
+type Method = (params: Params, signal: AbortSignal) => Promise<unknown>
+
+const mostClients = 16
+
+function text(params: Params, name: string): string {
+  const value = params[name]
+  if (typeof value !== 'string' || value === '') throw new RtkError('RTK_ERR_USAGE', `${name} is missing`)
+  return value
+}
+
+/** What the command line can ask of the running service. */
+function methods(runtime: Runtime): Record<string, Method> {
+  const { station } = runtime
+  return {
+    list: async () => station.plugins(),
+    load: async (params) => runtime.load(text(params, 'plugin'), (params.options as Params) ?? {}),
+    unload: async (params) => runtime.unload(text(params, 'plugin')),
+    reload: async (params) => runtime.reload(text(params, 'plugin')),
+    commands: async () => station.commands(),
+    command: async (params, signal) => station.command(text(params, 'text'), { source: 'console', signal }),
+    change: async (params) => station.change(params.values, { source: 'console' }),
+    document: async () => station.document(),
+    about: async () => ({ serial: station.serial, address: runtime.address, version: runtime.device.version }),
+  }
+}
+
+/** Serves the control socket until the returned function is called. */
+export async function serveControl(data: string, runtime: Runtime, log: Logger): Promise<() => Promise<void>> {
+  const path = socketPath(data)
+  const table = methods(runtime)
+  const sockets = new Set<Socket>()
+
+  const server = createServer((socket) => {
+    const gone = new AbortController()
+    sockets.add(socket)
+    socket.setEncoding('utf8')
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      sockets.delete(socket)
+      gone.abort()
+    })
+    const reader = new LineReader((line) => void answer(line, socket, gone.signal))
+    socket.on('data', (chunk) => {
+      if (!reader.push(chunk as unknown as string)) socket.destroy()
+    })
+  })
+  server.maxConnections = mostClients
+
+  async function answer(line: string, socket: Socket, signal: AbortSignal): Promise<void> {
+    let id: unknown
+    try {
+      const request = JSON.parse(line) as { id?: unknown; method?: unknown; params?: Params }
+      id = request.id
+      const method = typeof request.method === 'string' && Object.hasOwn(table, request.method) && table[request.method]
+      if (!method) throw new RtkError('RTK_ERR_USAGE', `unknown method ${String(request.method)}`)
+      const result = (await method(request.params ?? {}, signal)) ?? null
+      socket.write(`${JSON.stringify({ id, result })}\n`)
+    } catch (error) {
+      const code = error instanceof RtkError ? error.code : 'RTK_ERR_USAGE'
+      socket.write(`${JSON.stringify({ id, error: { code, message: messageOf(error) } })}\n`)
+    }
+  }
+
+  // The store's lock says that no other service uses this folder: a socket that is there is a dead one's.
+  rmSync(path, { force: true })
+  const umask = process.umask(0o177)
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(path, resolve)
+    })
+  } finally {
+    process.umask(umask)
+  }
+  chmodSync(path, 0o600)
+  server.on('error', (error) => log.error({ err: error }, `control socket: ${error.message}`))
+
+  return async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    for (const socket of sockets) socket.destroy()
+    await closed
+    rmSync(path, { force: true })
+  }
+}

@@ -1,0 +1,86 @@
+import type { Device } from '../schemas/services.js'
+import type { Release } from './build/release.js'
+import type { Clock } from './ports/clock.js'
+import type { Machine } from './ports/machine.js'
+
+const mostErrors = 32
+
+export type StationError = ReturnType<Device['errors']>[number]
+
+export interface DeviceDeps {
+  hardware: string
+  variant: string
+  release: Release
+  partition: string
+  clock: Clock
+  machine: Machine
+  /** Trouble of the runtime and of every live plugin. */
+  errors(): StationError[]
+  /** Clears what a factory reset clears, durably, and refuses later writes. */
+  clearStore(): Promise<void>
+}
+
+/** The controller that runs the service: release, uptime, time, restarts. */
+export class StationDevice implements Device {
+  readonly hardware: string
+  readonly variant: string
+  readonly version: string
+  readonly sha256: string
+  readonly built: string
+  readonly partition: string
+  readonly #deps: DeviceDeps
+  readonly #started_ms: number
+  /** UTC minus monotonic time as the receiver told it. */
+  #offset_ms: number | undefined
+
+  constructor(deps: DeviceDeps) {
+    this.#deps = deps
+    this.hardware = deps.hardware
+    this.variant = deps.variant
+    this.version = deps.release.version
+    this.sha256 = deps.release.sha256
+    this.built = deps.release.built
+    this.partition = deps.partition
+    this.#started_ms = deps.clock.monotonic()
+  }
+
+  uptime_ms(): number {
+    return this.#deps.clock.monotonic() - this.#started_ms
+  }
+
+  utc_ms(): number {
+    const { clock } = this.#deps
+    if (this.#offset_ms !== undefined) return clock.monotonic() + this.#offset_ms
+    const now_ms = clock.now()
+    return now_ms >= Date.parse(this.built) ? now_ms : 0
+  }
+
+  setUtc(utc_ms: number): void {
+    this.#offset_ms = utc_ms - this.#deps.clock.monotonic()
+  }
+
+  get knowsUtc(): boolean {
+    return this.#offset_ms !== undefined
+  }
+
+  isClockSynchronised(): Promise<boolean> {
+    return this.#deps.machine.isClockSynchronised()
+  }
+
+  setSystemClock(): Promise<void> {
+    return this.#deps.machine.setSystemTime(this.utc_ms())
+  }
+
+  errors(): StationError[] {
+    return this.#deps.errors().slice(-mostErrors)
+  }
+
+  reboot(): Promise<void> {
+    return this.#deps.machine.reboot()
+  }
+
+  async factory(): Promise<void> {
+    await this.#deps.clearStore()
+    this.#deps.machine.restartService()
+  }
+}

@@ -1,0 +1,337 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { CommandResult, PluginReport, Station } from '../schemas/services.js'
+import { device as deviceToken, mqttBus, station as stationToken } from '../schemas/services.js'
+import { commandHomes, documentOrder, HttpSection, InfoSection, type Variant } from '../schemas/index.js'
+import { packageRoot, readRelease, type Release } from './build/release.js'
+import { StationDevice } from './device.js'
+import { RtkError } from './errors.js'
+import { Gateway } from './http/gateway.js'
+import { catchUncaught } from './kernel/attribution.js'
+import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from './kernel/hook-point.js'
+import type { Instance } from './kernel/instance.js'
+import { Lifecycle } from './kernel/lifecycle.js'
+import { Manager, type Wanted } from './kernel/manager.js'
+import { resolveOptions, type SetOption } from './kernel/options.js'
+import { compileTables, type Tables } from './kernel/tables.js'
+import { Loader } from './loader/load.js'
+import { SourceWatcher } from './loader/watch.js'
+import { Bus } from './mqtt/bus.js'
+import type { ChangeSet, CommandCall, InfoSelection, MqttSession, PluginDefinition } from './plugin.js'
+import { type Clock, systemClock } from './ports/clock.js'
+import { type Machine, machineSerial } from './ports/machine.js'
+import { openStore, type Store } from './ports/store.js'
+import { CommandRegistry } from './registry/commands.js'
+import { ConfigRegistry } from './registry/config.js'
+import { InfoRegistry } from './registry/info.js'
+import { Nvs } from './registry/nvs.js'
+import { parseBySchema, quote } from './registry/validate.js'
+
+export { createLogger } from './log.js'
+export { RtkError } from './errors.js'
+
+export interface RuntimeOptions {
+  variant: Variant
+  /** Where relative plugin paths of the variant are resolved from. */
+  base: string
+  /** Data folder: store, bundle cache. */
+  data: string
+  log: Logger
+  machine: Machine
+  /** `--set`, sorted by plugin or section name. */
+  sets?: ReadonlyMap<string, readonly SetOption[]>
+  /** `--change`: stored after `setup`, before `start`. Texts are read by the parameter's own schema. */
+  changes?: Readonly<Record<string, string>>
+  /** Reload plugins whose source changes. */
+  watch?: boolean
+  /** Take uncaught errors of the process: a plugin's end the plugin, others the process. */
+  ownProcess?: boolean
+  // For tests and embedding:
+  clock?: Clock
+  store?: Store
+  release?: Release
+  /** Definitions given in the process; the key is the plugin's key in the variant. */
+  definitions?: Readonly<Record<string, PluginDefinition>>
+  /** Folder of the shipped plugins. */
+  builtIn?: string
+}
+
+/** A running service. */
+export interface Runtime {
+  readonly station: Station
+  readonly device: StationDevice
+  readonly address: { host: string; port: number }
+  load(source: string, options?: Record<string, unknown>): Promise<PluginReport>
+  unload(name: string): Promise<void>
+  reload(name: string): Promise<PluginReport>
+  /** Graceful: every plugin is stopped, last started first. */
+  stop(): Promise<void>
+}
+
+interface Trouble {
+  code: string
+  text: string
+  t: number
+}
+
+/**
+ * Starts the service: store, registries, plugins, HTTP. Resolves when every plugin was started or has said why not.
+ * @throws RTK_ERR_DATA_LOCKED, RTK_ERR_VARIANT, RTK_ERR_PLUGIN_OPTIONS, RTK_ERR_USAGE, RTK_ERR_LISTEN
+ */
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const { variant, log, data, clock = systemClock, release = readRelease() } = options
+  const setsOf = (owner: string) => options.sets?.get(owner) ?? []
+  const http = resolveOptions('http', HttpSection, variant.http ?? {}, setsOf('http'), 'RTK_ERR_VARIANT') as HttpSection
+  const info = resolveOptions('info', InfoSection, variant.info ?? {}, setsOf('info'), 'RTK_ERR_VARIANT')
+
+  const store = options.store ?? (await openStore(join(data, 'store'), log))
+  const undo: (() => void | Promise<void>)[] = [() => store.close()]
+  try {
+    return await run()
+  } catch (error) {
+    for (const step of undo.reverse()) await step()
+    throw error
+  }
+
+  async function run(): Promise<Runtime> {
+    let tables: Tables = compileTables([])
+    let sealed = false
+    const troubles = new Map<string, Trouble>()
+    const trouble = (code: string, text: string) => {
+      troubles.set(code, { code, text, t: utc_s() })
+      log.error({ code }, text)
+      documents.invalidate()
+    }
+    const serial = await serialNumber(variant, store)
+
+    const hooks = {
+      onInfoBuild: new SyncHookPoint<[Record<string, unknown>, InfoSelection]>('onInfoBuild', clock),
+      onChange: new SeriesHookPoint<[ChangeSet]>('onChange', clock),
+      onSystemCommand: new BailHookPoint<[CommandCall], string>('onSystemCommand', clock),
+      onMqttConnect: new SeriesHookPoint<[MqttSession]>('onMqttConnect', clock),
+    }
+    const guardedStore: Store = {
+      ...boundStore(store),
+      batch: (ops) => {
+        const kept = ops.every(({ namespace }) => namespace.startsWith('protected.'))
+        if (!sealed || kept) return store.batch(ops)
+        return Promise.reject(new RtkError('RTK_ERR_STORE_WRITE', 'a factory reset is under way'))
+      },
+    }
+    const documents = new InfoRegistry({
+      clock,
+      log,
+      tables: () => tables,
+      onInfoBuild: hooks.onInfoBuild,
+      assignment: info.mask as 1 | 2,
+      order: documentOrder,
+    })
+    const config = new ConfigRegistry({
+      store: guardedStore,
+      clock,
+      log,
+      tables: () => tables,
+      onChange: hooks.onChange,
+      changed: () => documents.invalidate(),
+      trouble,
+    })
+    await config.load()
+    const commands = new CommandRegistry({
+      clock,
+      log,
+      tables: () => tables,
+      onSystemCommand: hooks.onSystemCommand,
+      homes: commandHomes,
+    })
+    const bus = new Bus(log, hooks.onMqttConnect)
+    const device = new StationDevice({
+      hardware: variant.hardware,
+      variant: variant.name,
+      release,
+      partition: process.env.RTK_BASE_SLOT ?? '',
+      clock,
+      machine: options.machine,
+      errors: () => [...troubles.values(), ...manager.instances.flatMap((instance) => [...instance.errors.values()])],
+      clearStore: async () => {
+        await store.clear((namespace) => namespace.startsWith('protected.'))
+        sealed = true
+      },
+    })
+    const utc_s = () => Math.floor(device.utc_ms() / 1000)
+    const nvs = new Nvs({
+      store: guardedStore,
+      isShown: (name) => isPublic(tables, name),
+      isPlugin: (name) => manager.report().some((plugin) => plugin.name === name),
+    })
+    const station: Station = {
+      serial,
+      change: (values, { source, answered }) => config.change(values, source, answered),
+      command: (text, { source, signal }): Promise<CommandResult> => commands.run(text, source, signal),
+      commands: () => commands.list(),
+      document: (mask) => documents.document(mask),
+      documentText: (mask) => documents.text(mask),
+      plugins: () => manager.report(),
+      nvs,
+    }
+    const services = new Map<string, unknown>([
+      [stationToken.id, station],
+      [deviceToken.id, device],
+      [mqttBus.id, bus],
+    ])
+
+    const gateway = new Gateway(http, { log, clock })
+    const loader = new Loader({
+      builtIn: options.builtIn ?? join(packageRoot(), 'plugins'),
+      base: options.base,
+      cache: join(data, 'plugins'),
+    })
+    const watcher = options.watch
+      ? new SourceWatcher(clock, log, (plugin) => void reloadChanged(plugin))
+      : undefined
+    const lifecycle = new Lifecycle({
+      log,
+      clock,
+      released: (plugin) => gateway.dropUpgrades(plugin),
+      host: {
+        serial,
+        clock,
+        store: guardedStore,
+        parameterValue: (record) => config.value(record),
+        infoChanged: () => documents.invalidate(),
+        publish: (topic, payload, publishOptions) => bus.publish(topic, payload, publishOptions),
+        findService: (id) => manager.findService(id),
+        utc_s,
+      },
+    })
+    const manager: Manager = new Manager({
+      log,
+      clock,
+      lifecycle,
+      services,
+      load: (source) => loader.load(source),
+      digest: (source) => loader.digest(source),
+      sets: setsOf,
+      stage: (instances) => gateway.stage(instances.map(routeOwner)),
+      publish: (next, generation) => {
+        tables = next
+        for (const [name, hook] of Object.entries(hooks)) hook.set(next.taps[name as keyof typeof hooks])
+        bus.setTopics(next.topics)
+        gateway.commit(generation)
+        documents.invalidate()
+      },
+      stateChanged: () => documents.invalidate(),
+      loaded: (plugin, inputs) => watcher?.set(plugin, inputs),
+    })
+    const reloadChanged = async (plugin: string) => {
+      try {
+        const report = await manager.reloadIfChanged(plugin)
+        if (report) log.info({ plugin, version: report.version }, 'reloaded')
+      } catch (error) {
+        log.error({ plugin, err: error }, `not reloaded: ${(error as Error).message}; the old version goes on`)
+      }
+    }
+
+    undo.push(() => watcher?.close(), () => gateway.close(), () => manager.close())
+    if (options.ownProcess) undo.push(catchUncaught(log, (plugin, error) => manager.crashed(plugin, error)))
+
+    let address = { host: http.host, port: http.port }
+    await manager.boot(wantedPlugins(options), async () => {
+      checkSets(options, manager.report())
+      await presetChanges()
+      address = await gateway.listen()
+    })
+    for (const { code, text } of store.troubles) trouble(code, text)
+
+    async function presetChanges(): Promise<void> {
+      const initial = config.setInitial(variant.changes ?? {})
+      for (const { name, message } of initial) {
+        throw new RtkError('RTK_ERR_VARIANT', `variant ${variant.name}: changes.${name} ${message}`)
+      }
+      const values: Record<string, unknown> = {}
+      for (const [name, text] of Object.entries(options.changes ?? {})) {
+        const record = tables.parameters.get(name)
+        const value = record && parseBySchema(record.schema, text)
+        if (!record) throw new RtkError('RTK_ERR_USAGE', `--change ${name}: no plugin of this variant has it`)
+        if (value === undefined) throw new RtkError('RTK_ERR_USAGE', `--change ${name}: ${quote(text)} is of the wrong type`)
+        values[name] = value
+      }
+      for (const { name, message } of await config.preset(values)) {
+        throw new RtkError('RTK_ERR_USAGE', `--change ${name}: ${message}`)
+      }
+    }
+
+    let stopped: Promise<void> | undefined
+    return {
+      station,
+      device,
+      address,
+      load: (source, pluginOptions = {}) => manager.load({ source, options: pluginOptions }),
+      unload: (name) => manager.unload(name),
+      reload: (name) => manager.reload(name),
+      stop: () => {
+        stopped ??= (async () => {
+          for (const step of undo.reverse()) await step()
+        })()
+        return stopped
+      },
+    }
+  }
+}
+
+/** A parameter whose value anyone may see: it has an owner here and is no secret. */
+function isPublic(tables: Tables, name: string): boolean {
+  const record = tables.parameters.get(name)
+  return record !== undefined && record.options.secret !== true
+}
+
+function routeOwner(instance: Instance) {
+  const { registered } = instance
+  return {
+    name: instance.name,
+    live: () => instance.live,
+    run: <T>(fn: () => T) => instance.run(fn),
+    failed: (error: unknown, what: string) => instance.failed(error, what),
+    routes: registered.routes,
+    plugins: registered.httpPlugins,
+    upgrades: registered.upgrades,
+  }
+}
+
+function wantedPlugins({ variant, definitions }: RuntimeOptions): Wanted[] {
+  return Object.entries(variant.plugins).map(([source, options]) => ({
+    source,
+    options,
+    definition: definitions?.[source],
+  }))
+}
+
+/** `--set` for something that is not there is a slip of the pen, not to be passed over. */
+function checkSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): void {
+  const known = ['http', 'info', ...plugins.map(({ name }) => name)]
+  for (const name of sets?.keys() ?? []) {
+    if (!known.includes(name)) {
+      throw new RtkError('RTK_ERR_USAGE', `--set ${name}.…: this variant has no such plugin or section; it has ${known.join(', ')}`)
+    }
+  }
+}
+
+async function serialNumber(variant: Variant, store: Store): Promise<string> {
+  if (variant.serial) return variant.serial
+  const kept = await store.get('protected.kernel', 'serial')
+  if (typeof kept === 'string') return kept
+  const serial = await machineSerial()
+  await store.batch([{ namespace: 'protected.kernel', key: 'serial', value: serial }]).catch(() => {})
+  return serial
+}
+
+function boundStore(store: Store): Store {
+  return {
+    get: (namespace, key) => store.get(namespace, key),
+    entries: (namespace) => store.entries(namespace),
+    namespaces: () => store.namespaces(),
+    batch: (ops) => store.batch(ops),
+    clear: (keep) => store.clear(keep),
+    close: () => store.close(),
+    troubles: store.troubles,
+  }
+}

@@ -1,0 +1,82 @@
+import type { Logger } from 'pino'
+import { messageOf } from '../errors.js'
+import type { Dispose } from '../plugin.js'
+import type { Clock } from '../ports/clock.js'
+import { withLimit } from './limit.js'
+
+const disposeLimit_ms = 5_000
+
+/**
+ * The owned effects of one plugin instance. Each effect is labelled and knows its undo; `close` undoes them
+ * last-in-first-out, one after the other, and attempts every one. An effect that comes after `close` began is undone at
+ * once, so nothing can outlive its owner.
+ */
+export class Scope {
+  readonly #owner: string
+  readonly #log: Logger
+  readonly #clock: Clock
+  readonly #effects = new Set<{ label: string; dispose: Dispose }>()
+  readonly #abort = new AbortController()
+  #closing: Promise<void> | undefined
+
+  constructor(owner: string, log: Logger, clock: Clock) {
+    this.#owner = owner
+    this.#log = log
+    this.#clock = clock
+  }
+
+  /** Aborts first thing when the scope closes. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get closed(): boolean {
+    return this.#closing !== undefined
+  }
+
+  /** What is owned right now, oldest first. */
+  get labels(): string[] {
+    return [...this.#effects].map((effect) => effect.label)
+  }
+
+  /** Owns an undo. The returned function undoes this effect alone, once. */
+  own(label: string, dispose: Dispose): Dispose {
+    const effect = { label, dispose }
+    if (this.#closing) {
+      this.#log.warn({ effect: label }, 'registered after the plugin was stopped: undone at once')
+      void this.#dispose(effect)
+      return () => {}
+    }
+    this.#effects.add(effect)
+    return () => {
+      if (this.#effects.delete(effect)) return effect.dispose()
+    }
+  }
+
+  /** Tells everyone who listens to `signal` to give up; what is owned stays until `close`. */
+  abort(): void {
+    this.#abort.abort()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#abort.abort()
+    for (const effect of [...this.#effects].reverse()) {
+      this.#effects.delete(effect)
+      await this.#dispose(effect)
+    }
+  }
+
+  async #dispose({ label, dispose }: { label: string; dispose: Dispose }): Promise<void> {
+    try {
+      const undone = dispose()
+      if (undone) await withLimit(this.#clock, disposeLimit_ms, this.#owner, `undo of ${label}`, undone)
+    } catch (error) {
+      this.#log.error({ err: error, effect: label }, `could not undo ${label}: ${messageOf(error)}; the rest is undone`)
+    }
+  }
+}

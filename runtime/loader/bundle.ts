@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import { dirname, resolve } from 'node:path'
+import type { BuildFailure, Plugin } from 'esbuild'
+import { RtkError, messageOf } from '../errors.js'
+import { hostExpression, hostPackages } from './host.js'
+
+export interface Bundle {
+  readonly code: string
+  /** SHA-256 of the code, hex. */
+  readonly digest: string
+  /** Every source file that went in, absolute: what a watcher looks at. */
+  readonly inputs: readonly string[]
+}
+
+/** Host packages come from the runtime, native add-ons from the plugin's own folder at run time. */
+const hostPlugin: Plugin = {
+  name: 'rtk-base-host',
+  setup(build) {
+    const filter = new RegExp(`^(${hostPackages.join('|').replaceAll('/', '\\/')})$`)
+    build.onResolve({ filter }, ({ path }) => ({ path, namespace: 'rtk-base-host' }))
+    build.onLoad({ filter: /.*/, namespace: 'rtk-base-host' }, ({ path }) => ({
+      contents: `module.exports = ${hostExpression(path)}`,
+      loader: 'js',
+    }))
+    build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({ path: resolve(resolveDir, path), external: true }))
+  },
+}
+
+/**
+ * Bundles a plugin's source to CommonJS: the only form that a running process can drop again. Relative files and the
+ * plugin's own npm packages go inside.
+ * @throws RTK_ERR_PLUGIN_BUILD with file, line and message.
+ */
+export async function bundle(entry: string): Promise<Bundle> {
+  let esbuild: typeof import('esbuild')
+  try {
+    esbuild = await import('esbuild')
+  } catch {
+    throw new RtkError(
+      'RTK_ERR_PLUGIN_BUILD',
+      `${entry} is source, and esbuild is not installed here: install esbuild, or the prebuilt form of the plugin`,
+    )
+  }
+  try {
+    const result = await esbuild.build({
+      entryPoints: [entry],
+      absWorkingDir: dirname(entry),
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'cjs',
+      platform: 'node',
+      target: 'node20',
+      sourcemap: 'inline',
+      sourcesContent: false,
+      logLevel: 'silent',
+      define: { 'import.meta.url': '__bundleUrl' },
+      banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+      plugins: [hostPlugin],
+    })
+    const code = result.outputFiles[0].text
+    return {
+      code,
+      digest: createHash('sha256').update(code).digest('hex'),
+      inputs: Object.keys(result.metafile.inputs)
+        .filter((input) => !input.startsWith('rtk-base-host:'))
+        .map((input) => resolve(dirname(entry), input)),
+    }
+  } catch (error) {
+    throw new RtkError('RTK_ERR_PLUGIN_BUILD', buildMessage(entry, error), { cause: error })
+  }
+}
+
+function buildMessage(entry: string, error: unknown): string {
+  const first = (error as Partial<BuildFailure>).errors?.[0]
+  if (!first) return `${entry}: ${messageOf(error)}`
+  const place = first.location ? `${first.location.file}:${first.location.line}:${first.location.column + 1}` : entry
+  return `${place}: ${first.text}`
+}

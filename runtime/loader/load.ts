@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { satisfies, validRange } from 'semver'
+import { RtkError, messageOf } from '../errors.js'
+import { type PluginDefinition, apiVersion, isPlugin } from '../plugin.js'
+import { type Bundle, bundle } from './bundle.js'
+import { installHost } from './host.js'
+
+/** One plugin of a prebuilt folder, as its `manifest.json` lists it. */
+export interface ManifestEntry {
+  name: string
+  version: string
+  api: string
+  /** Beside the manifest. */
+  file: string
+  /** SHA-256 of the file, hex. */
+  sha256: string
+}
+
+export interface Loaded {
+  readonly definition: PluginDefinition
+  readonly digest: string
+  /** Source files, absolute; empty for the prebuilt form. */
+  readonly inputs: readonly string[]
+}
+
+/** Where plugins are looked for. */
+export interface LoaderOptions {
+  /** Folder of the shipped plugins: sources (`<name>/index.ts`) or prebuilt (`manifest.json`). */
+  builtIn: string
+  /** Relative paths and npm packages of the variant are resolved from here. */
+  base: string
+  /** Bundles are written here; made when needed. */
+  cache: string
+}
+
+const nameRule = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
+const entryFiles = ['index.ts', 'index.mts', 'index.js', 'index.mjs', 'index.cjs']
+
+/** Finds, builds and evaluates plugins: from TypeScript or JavaScript source, or prebuilt with a digest. */
+export class Loader {
+  readonly #options: LoaderOptions
+
+  constructor(options: LoaderOptions) {
+    this.#options = options
+    installHost()
+  }
+
+  /** @param source a shipped plugin's name, a path, or an npm package. */
+  async load(source: string): Promise<Loaded> {
+    const manifest = await this.#prebuilt(source)
+    if (manifest) return manifest
+    const built = await bundle(this.#entryOf(source))
+    return this.#fromBundle(source, built)
+  }
+
+  /** The digest that loading would give now: unchanged code is no reason to reload. */
+  async digest(source: string): Promise<string> {
+    return (await bundle(this.#entryOf(source))).digest
+  }
+
+  async #fromBundle(source: string, built: Bundle): Promise<Loaded> {
+    const { cache } = this.#options
+    await mkdir(cache, { recursive: true, mode: 0o700 })
+    const stem = stemOf(source)
+    const file = join(cache, `${stem}-${built.digest.slice(0, 12)}.cjs`)
+    if (!existsSync(file)) await writeFile(file, built.code, { mode: 0o600 })
+    const definition = evaluate(file, source)
+    for (const old of await readdir(cache)) {
+      const isOld = old.startsWith(`${stem}-`) && old.length === basename(file).length && old !== basename(file)
+      if (isOld) await rm(join(cache, old), { force: true })
+    }
+    return { definition, digest: built.digest, inputs: built.inputs }
+  }
+
+  /** The prebuilt form of a shipped plugin (by name) or of a folder or file with a manifest beside it. */
+  async #prebuilt(source: string): Promise<Loaded | undefined> {
+    const path = isPath(source) ? resolve(this.#options.base, source) : undefined
+    const folder = path ? (isFile(path) ? dirname(path) : path) : this.#options.builtIn
+    const manifestFile = join(folder, 'manifest.json')
+    if (!isFile(manifestFile) || (path && isFile(path) && !path.endsWith('.cjs'))) return undefined
+    const entries = await readManifest(manifestFile)
+    const wanted = (entry: ManifestEntry) =>
+      path ? !isFile(path) || entry.file === basename(path) : entry.name === source
+    const entry = entries.find(wanted)
+    if (!entry) return undefined
+    const file = join(folder, basename(entry.file))
+    const code = await readFile(file).catch((error) => {
+      throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file}: ${messageOf(error)}`)
+    })
+    const digest = createHash('sha256').update(code).digest('hex')
+    if (digest !== entry.sha256) {
+      throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file} has sha256 ${digest}, its manifest says ${entry.sha256}`)
+    }
+    return { definition: evaluate(file, source), digest, inputs: [] }
+  }
+
+  #entryOf(source: string): string {
+    const { base, builtIn } = this.#options
+    if (isPath(source)) {
+      const path = resolve(base, source)
+      if (isFile(path)) return path
+      const entry = entryFiles.map((name) => join(path, name)).find(isFile)
+      if (entry) return entry
+      throw new RtkError('RTK_ERR_PLUGIN_NOT_FOUND', `no plugin at ${path}: neither a file nor a folder with index.ts`)
+    }
+    const own = entryFiles.map((name) => join(builtIn, source, name)).find(isFile)
+    if (own) return own
+    try {
+      return createRequire(join(base, 'variant.json')).resolve(source)
+    } catch {
+      throw new RtkError(
+        'RTK_ERR_PLUGIN_NOT_FOUND',
+        `no plugin "${source}": not shipped with rtk-base, and no npm package of that name below ${base}`,
+      )
+    }
+  }
+}
+
+/** Whether a variant's plugin key is a path rather than a name. */
+export function isPath(source: string): boolean {
+  return source.startsWith('.') || isAbsolute(source)
+}
+
+function isFile(path: string): boolean {
+  return existsSync(path) && statSync(path).isFile()
+}
+
+/** What a plugin's bundle is called before its name is known; error attribution reads it back from stacks. */
+function stemOf(source: string): string {
+  const name = basename(source).replace(/\.[cm]?[jt]s$/, '')
+  const stem = name === 'index' ? basename(dirname(source)) : name
+  return stem.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'plugin'
+}
+
+async function readManifest(file: string): Promise<ManifestEntry[]> {
+  try {
+    const { plugins } = JSON.parse(await readFile(file, 'utf8')) as { plugins: ManifestEntry[] }
+    return plugins
+  } catch (error) {
+    throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file}: ${messageOf(error)}`)
+  }
+}
+
+/**
+ * Runs a bundle and drops it from the module cache at once, so that nothing but its definition keeps it alive. The
+ * `createRequire` is a fresh one each time: a long-lived one would keep every version in its list of children.
+ */
+function evaluate(file: string, source: string): PluginDefinition {
+  const require = createRequire(file)
+  let loaded: unknown
+  try {
+    loaded = require(file)
+  } catch (error) {
+    throw new RtkError('RTK_ERR_PLUGIN_BUILD', `${source}: ${messageOf(error)}`, { cause: error })
+  } finally {
+    delete require.cache[file]
+  }
+  const definition = (loaded as { default?: unknown }).default ?? loaded
+  return checkDefinition(definition, source)
+}
+
+/** @throws RTK_ERR_PLUGIN_INVALID, RTK_ERR_PLUGIN_API_RANGE */
+export function checkDefinition(definition: unknown, source: string): PluginDefinition {
+  const invalid = (reason: string) => new RtkError('RTK_ERR_PLUGIN_INVALID', `${source}: ${reason}`)
+  if (!isPlugin(definition)) throw invalid('the default export did not come out of definePlugin()')
+  const { name, version, api, setup } = definition
+  if (typeof name !== 'string' || !nameRule.test(name)) throw invalid(`name "${name}" is not kebab-case`)
+  if (typeof version !== 'string' || version === '') throw invalid(`${name} has no version`)
+  if (typeof setup !== 'function') throw invalid(`${name} has no setup()`)
+  if (typeof api !== 'string' || validRange(api) === null) throw invalid(`api "${api}" of ${name} is no semver range`)
+  if (!satisfies(apiVersion, api)) {
+    throw new RtkError('RTK_ERR_PLUGIN_API_RANGE', `${name} ${version} is made for API ${api}, this is ${apiVersion}`)
+  }
+  return definition
+}

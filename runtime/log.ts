@@ -1,0 +1,26 @@
+import { createRequire } from 'node:module'
+import pino, { type Logger } from 'pino'
+
+export type { Logger } from 'pino'
+
+/** Names under which secrets travel; their values never reach a log line. */
+const secretNames = ['pwd', 'pswd', 'password', 'token', 'key', 'authorization', 'wap-pswd', 'sta-pswd', 'mob-pswd', 'rtr-pswd']
+const redact = secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
+
+/** The root logger: pretty on a terminal, JSON lines otherwise. Every plugin gets a child with its name. */
+export function createLogger(options: { level?: string; pretty?: boolean; destination?: pino.DestinationStream } = {}): Logger {
+  const { level = 'info', pretty = process.stdout.isTTY === true } = options
+  const settings: pino.LoggerOptions = { level, base: null, redact: { paths: redact, censor: '…' } }
+  if (options.destination) return pino(settings, options.destination)
+  if (!pretty) return pino(settings, pino.destination({ fd: 1, sync: true }))
+  // In this thread, not as a transport: the last lines before an exit must be seen. Loaded only on a terminal.
+  const prettyStream = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  const stream = prettyStream({
+    colorize: true,
+    ignore: 'plugin',
+    translateTime: 'SYS:HH:MM:ss',
+    messageFormat: (line, messageKey) => `${line.plugin ? `${line.plugin}: ` : ''}${line[messageKey]}`,
+    sync: true,
+  })
+  return pino(settings, stream)
+}

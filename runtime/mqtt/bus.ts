@@ -1,0 +1,75 @@
+import type { Logger } from 'pino'
+import type { MqttBus, MqttDriver, MqttInbound } from '../../schemas/services.js'
+import type { SeriesHookPoint } from '../kernel/hook-point.js'
+import type { TopicRecord } from '../kernel/instance.js'
+import type { MqttSession, PublishOptions, PublishResult } from '../plugin.js'
+
+/** Whether a topic falls under a filter with the wildcards `+` and `#` (MQTT 5, section 4.7). */
+export function topicMatches(filter: string, topic: string): boolean {
+  const wanted = filter.split('/')
+  const levels = topic.split('/')
+  for (const [index, level] of wanted.entries()) {
+    if (level === '#') return true
+    if (index >= levels.length || (level !== '+' && level !== levels[index])) return false
+  }
+  return wanted.length === levels.length
+}
+
+/** Topic handlers and publishing. There is no client inside: a plugin attaches the driver of a real link. */
+export class Bus implements MqttBus {
+  readonly #log: Logger
+  readonly #onMqttConnect: SeriesHookPoint<[MqttSession]>
+  #driver: MqttDriver | undefined
+  #topics: readonly TopicRecord[] = []
+  /** The first failure is told, the next ones are not until the link was back. */
+  #toldOffline = false
+
+  constructor(log: Logger, onMqttConnect: SeriesHookPoint<[MqttSession]>) {
+    this.#log = log
+    this.#onMqttConnect = onMqttConnect
+  }
+
+  setTopics(topics: readonly TopicRecord[]): void {
+    this.#topics = topics
+    this.#driver?.subscribe(this.#filters())
+  }
+
+  attach(driver: MqttDriver): () => void {
+    this.#driver = driver
+    driver.subscribe(this.#filters())
+    return () => {
+      if (this.#driver === driver) this.#driver = undefined
+    }
+  }
+
+  publish(topic: string, payload: string | Buffer, { retain = false, qos = 0, properties }: PublishOptions): PublishResult {
+    const result = this.#driver?.publish(topic, payload, { retain, qos, properties }) ?? 'offline'
+    if (result === 'offline' && !this.#toldOffline) {
+      this.#toldOffline = true
+      this.#log.warn({ topic }, 'MQTT link is down: publications are dropped until it is back')
+    }
+    return result
+  }
+
+  deliver(message: MqttInbound): void {
+    const payload = Buffer.from(message.payload.buffer, message.payload.byteOffset, message.payload.byteLength)
+    for (const { owner, filter, fn } of this.#topics) {
+      if (!owner.live || !topicMatches(filter, message.topic)) continue
+      const handle = async () => owner.run(() => fn({ ...message, payload, correlationData: bufferOf(message) }))
+      handle().catch((error) => owner.failed(error, `topic ${filter}`))
+    }
+  }
+
+  async connected(session: MqttSession): Promise<void> {
+    this.#toldOffline = false
+    await this.#onMqttConnect.call(session)
+  }
+
+  #filters(): string[] {
+    return [...new Set(this.#topics.map(({ filter }) => filter))]
+  }
+}
+
+function bufferOf({ correlationData }: MqttInbound): Buffer | undefined {
+  return correlationData && Buffer.from(correlationData)
+}

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+
+/** The machine that the service runs on: what reaches beyond the process. */
+export interface Machine {
+  /** Restarts the machine. Resolves when it is under way; the service is then stopped like by any shutdown. */
+  reboot(): Promise<void>
+  /** Ends this run of the service so that it is started again at once. */
+  restartService(): void
+  /** Sets the system clock, UTC. Rejects where that is not permitted. */
+  setSystemTime(utc_ms: number): Promise<void>
+  /** Whether something (NTP, PTP) keeps the system clock. */
+  isClockSynchronised(): Promise<boolean>
+}
+
+const run = promisify(execFile)
+const commandLimit_ms = 10_000
+
+/** A Linux machine with systemd. */
+export class LinuxMachine implements Machine {
+  readonly #restart: () => void
+
+  constructor(restart: () => void) {
+    this.#restart = restart
+  }
+
+  async reboot(): Promise<void> {
+    await run('systemctl', ['reboot'], { timeout: commandLimit_ms })
+  }
+
+  restartService(): void {
+    this.#restart()
+  }
+
+  async setSystemTime(utc_ms: number): Promise<void> {
+    await run('date', ['--utc', `--set=@${(utc_ms / 1000).toFixed(3)}`], { timeout: commandLimit_ms })
+  }
+
+  async isClockSynchronised(): Promise<boolean> {
+    const { stdout } = await run('timedatectl', ['show', '--property=NTPSynchronized', '--value'], {
+      timeout: commandLimit_ms,
+    })
+    return stdout.trim() === 'yes'
+  }
+}
+
+/** No machine behind it: a reboot restarts the service in place, the clock is the desk's and is left alone. */
+export class SimulatedMachine implements Machine {
+  readonly #restart: () => void
+
+  constructor(restart: () => void) {
+    this.#restart = restart
+  }
+
+  async reboot(): Promise<void> {
+    this.#restart()
+  }
+
+  restartService(): void {
+    this.#restart()
+  }
+
+  async setSystemTime(): Promise<void> {}
+
+  async isClockSynchronised(): Promise<boolean> {
+    return true
+  }
+}
+
+async function firstLine(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).replaceAll('\0', '').trim()
+  } catch {
+    return ''
+  }
+}
+
+/** {SN} of this machine: its device-tree serial, else a hash of its machine id, else random (the caller keeps it). */
+export async function machineSerial(): Promise<string> {
+  const deviceTree = (await firstLine('/sys/firmware/devicetree/base/serial-number')).replaceAll(/[^A-Za-z0-9_-]/g, '')
+  if (deviceTree) return deviceTree.slice(0, 64)
+  const id = (await firstLine('/etc/machine-id')) || randomBytes(16).toString('hex')
+  // Hashed: the machine id is confidential (machine-id(5)), the serial number is public.
+  return createHash('sha256').update(`rtk-base:${id}`).digest('hex').slice(0, 12).toUpperCase()
+}

@@ -1,0 +1,101 @@
+import type { Logger } from 'pino'
+import type { CommandResult } from '../../schemas/services.js'
+import { RtkError, messageOf } from '../errors.js'
+import type { BailHookPoint } from '../kernel/hook-point.js'
+import { withLimit } from '../kernel/limit.js'
+import type { Tables } from '../kernel/tables.js'
+import type { CommandCall, Source } from '../plugin.js'
+import type { Clock } from '../ports/clock.js'
+
+const runLimit_ms = 30_000
+const longestCommand = 4_096
+
+export interface CommandDeps {
+  clock: Clock
+  log: Logger
+  tables(): Tables
+  onSystemCommand: BailHookPoint<[CommandCall], string>
+  /** Which plugin has a command of the specification: for the answer when that plugin is not in this variant. */
+  homes: Readonly<Record<string, string>>
+}
+
+/** How many single-character edits lie between two names. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1))
+    }
+    row = next
+  }
+  return row[b.length]
+}
+
+function nearest(name: string, names: Iterable<string>): string[] {
+  return [...names]
+    .map((known) => ({ known, steps: known.startsWith(name) && name.length > 2 ? 1 : distance(name, known) }))
+    .filter(({ known, steps }) => steps <= Math.max(2, known.length / 3))
+    .sort((a, b) => a.steps - b.steps)
+    .slice(0, 3)
+    .map(({ known }) => known)
+}
+
+/** The `/system` commands. Every surface comes here with `name` or `name=value`. */
+export class CommandRegistry {
+  readonly #deps: CommandDeps
+
+  constructor(deps: CommandDeps) {
+    this.#deps = deps
+  }
+
+  list(): { name: string; help: string; plugin: string }[] {
+    return [...this.#deps.tables().commands.values()]
+      .filter(({ owner }) => owner.live)
+      .map(({ name, help, owner }) => ({ name, help, plugin: owner.name }))
+      .sort((a, b) => a.name.localeCompare(b.name))
+  }
+
+  /** Runs one command. Never rejects: what went wrong is the answer. */
+  async run(text: string, source: Source, signal?: AbortSignal): Promise<CommandResult> {
+    try {
+      return { status: 200, text: await this.#run(text, source, signal) }
+    } catch (error) {
+      const known = error instanceof RtkError ? error : undefined
+      if (!known) this.#deps.log.error({ err: error, command: text.split('=')[0] }, 'command failed')
+      return { status: known?.statusCode ?? 500, text: `${messageOf(error)}\n` }
+    }
+  }
+
+  async #run(text: string, source: Source, signal?: AbortSignal): Promise<string> {
+    if (text.length > longestCommand) {
+      throw new RtkError('RTK_ERR_COMMAND_VALUE', `a command has at most ${longestCommand} characters`)
+    }
+    const equals = text.indexOf('=')
+    const name = (equals < 0 ? text : text.slice(0, equals)).trim()
+    const arg = equals < 0 ? undefined : text.slice(equals + 1)
+    const record = this.#deps.tables().commands.get(name)
+    if (!record) throw this.#unknown(name)
+    const { owner } = record
+    if (!owner.live) throw new RtkError('RTK_ERR_UNAVAILABLE', `${name}: plugin ${owner.name} is not running`)
+
+    const signals = signal ? [owner.scope.signal, signal] : [owner.scope.signal]
+    const call: CommandCall = { name, arg, source, signal: AbortSignal.any(signals) }
+    this.#deps.log.info({ command: name, source }, 'command')
+    const intercepted = await this.#deps.onSystemCommand.call(call)
+    if (intercepted !== undefined) return intercepted
+    return owner.run(() =>
+      withLimit(this.#deps.clock, runLimit_ms, owner.name, `command ${name}`, (async () => record.run(call))()),
+    )
+  }
+
+  #unknown(name: string): RtkError {
+    const home = this.#deps.homes[name]
+    if (home) {
+      return new RtkError('RTK_ERR_COMMAND_UNKNOWN', `${name} belongs to plugin ${home}, which this station does not run`)
+    }
+    const names = nearest(name, this.#deps.tables().commands.keys())
+    const hint = names.length > 0 ? `; nearest: ${names.join(', ')}` : ''
+    return new RtkError('RTK_ERR_COMMAND_UNKNOWN', `unknown command "${name.slice(0, 60)}"${hint}`)
+  }
+}

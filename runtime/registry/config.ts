@@ -1,0 +1,267 @@
+import type { Logger } from 'pino'
+import type { ChangeResult } from '../../schemas/services.js'
+import type { SeriesHookPoint } from '../kernel/hook-point.js'
+import type { Instance, ParameterRecord } from '../kernel/instance.js'
+import { Mutex, withLimit } from '../kernel/limit.js'
+import type { Tables } from '../kernel/tables.js'
+import { RtkError, messageOf } from '../errors.js'
+import type { ChangeSet, Source } from '../plugin.js'
+import type { Clock } from '../ports/clock.js'
+import type { Store } from '../ports/store.js'
+import { problemOf, quote, relaxSwitch } from './validate.js'
+
+/** The store's namespace of change parameters. */
+export const configNamespace = 'config'
+
+const applyLimit_ms = 10_000
+
+interface Problem {
+  name: string
+  message: string
+}
+
+/** A change that was validated and sorted, before anything was touched. */
+interface Plan {
+  /** New values of parameters, in the order submitted. */
+  readonly values: Map<string, unknown>
+  readonly actions: Map<string, unknown>
+  readonly leftover: Record<string, unknown>
+  readonly problems: Problem[]
+}
+
+export interface ConfigDeps {
+  store: Store
+  clock: Clock
+  log: Logger
+  tables(): Tables
+  onChange: SeriesHookPoint<[ChangeSet]>
+  /** Something that a reader of the document may see has changed. */
+  changed(): void
+  /** Trouble that outlives the call, for `base.state.errors`. */
+  trouble(code: string, text: string): void
+}
+
+/**
+ * The change parameters and their values. One change is one transaction: validate all, store durably in one batch, apply
+ * by owner, roll back what was stored and applied when an owner refuses. Values belong to the store, not to plugins, so
+ * no reload loses one.
+ */
+export class ConfigRegistry {
+  readonly #deps: ConfigDeps
+  readonly #stored = new Map<string, unknown>()
+  /** Initial values of the variant: between what is stored and the default. */
+  readonly #initial = new Map<string, unknown>()
+  readonly #transactions = new Mutex()
+  readonly #rejected = new WeakSet<ParameterRecord>()
+
+  constructor(deps: ConfigDeps) {
+    this.#deps = deps
+  }
+
+  async load(): Promise<void> {
+    for (const [name, value] of Object.entries(await this.#deps.store.entries(configNamespace))) {
+      this.#stored.set(name, value)
+    }
+  }
+
+  /** The value in force. A stored value that the schema no longer takes falls back, with one warning. */
+  value(record: ParameterRecord): unknown {
+    const { name, schema, options } = record
+    for (const source of [this.#stored, this.#initial]) {
+      if (!source.has(name)) continue
+      const value = source.get(name)
+      if (!problemOf(schema, value)) return value
+      if (!this.#rejected.has(record)) {
+        this.#rejected.add(record)
+        const shown = options.secret ? '' : ` ${quote(value)}`
+        this.#deps.log.warn({ parameter: name }, `stored value${shown} of ${name} is no longer allowed: not used`)
+      }
+    }
+    return options.default
+  }
+
+  /** Sets the variant's initial values. Returns what is wrong with them. */
+  setInitial(values: Readonly<Record<string, unknown>>): Problem[] {
+    const plan = this.#plan(values)
+    for (const [name, value] of plan.values) this.#initial.set(name, value)
+    return [
+      ...plan.problems,
+      ...[...Object.keys(plan.leftover), ...plan.actions.keys()].map((name) => ({ name, message: 'is no parameter' })),
+    ]
+  }
+
+  /** Stores values before anything was started: the command line's `--change`. */
+  async preset(values: Readonly<Record<string, unknown>>): Promise<Problem[]> {
+    const plan = this.#plan(values)
+    const unknown = Object.keys(plan.leftover).map((name) => ({ name, message: 'is no parameter' }))
+    const problems = [...plan.problems, ...unknown]
+    if (problems.length === 0) await this.#store(plan.values)
+    return problems
+  }
+
+  /**
+   * One change. Resolves with `{result, leftover}` when everything that does not end the caller's link was applied;
+   * the rest follows after `answered`.
+   * @throws RTK_ERR_CHANGE_BODY when `submitted` is no JSON object.
+   */
+  async change(submitted: unknown, source: Source, answered?: Promise<void>): Promise<ChangeResult> {
+    if (typeof submitted !== 'object' || submitted === null || Array.isArray(submitted)) {
+      throw new RtkError('RTK_ERR_CHANGE_BODY', `a change is a JSON object, not ${quote(submitted)}`)
+    }
+    return this.#transactions.run(() => this.#change(submitted as Record<string, unknown>, source, answered))
+  }
+
+  async #change(submitted: Record<string, unknown>, source: Source, answered?: Promise<void>): Promise<ChangeResult> {
+    const { log } = this.#deps
+    const refused = (errors: Problem[]): ChangeResult => {
+      log.warn({ source, errors }, 'change refused')
+      return { result: 'failed', leftover: submitted, errors }
+    }
+    const plan = this.#plan(submitted)
+    if (plan.problems.length > 0) return refused(plan.problems)
+
+    const before = new Map([...plan.values.keys()].map((name) => [name, this.#stored.get(name)]))
+    const effective = new Map([...plan.values.keys()].map((name) => [name, this.#effective(name)]))
+    try {
+      await this.#store(plan.values)
+    } catch (error) {
+      return refused([...plan.values.keys()].map((name) => ({ name, message: messageOf(error) })))
+    }
+    if (plan.values.size > 0) log.info({ source, parameters: [...plan.values.keys()] }, 'change stored')
+
+    const later = new Map<string, unknown>()
+    const now = new Map<string, unknown>()
+    for (const [name, value] of plan.values) {
+      const endsLink = answered && this.#deps.tables().parameters.get(name)?.options.endsLink
+      ;(endsLink ? later : now).set(name, value)
+    }
+    const problems = await this.#apply(now, plan.actions, source, effective)
+    if (problems.length > 0) {
+      await this.#rollBack(before, now, effective, source)
+      return refused(problems)
+    }
+    if (later.size > 0 && answered) {
+      void answered.catch(() => {}).then(() => this.#transactions.run(() => this.#applyLater(later, before, effective, source)))
+    }
+    return { result: 'ok', leftover: plan.leftover }
+  }
+
+  /** Applies what ends the caller's link; a refusal is told by `base.state.errors`, as nobody waits for it. */
+  async #applyLater(
+    values: Map<string, unknown>,
+    before: Map<string, unknown>,
+    effective: Map<string, unknown>,
+    source: Source,
+  ): Promise<void> {
+    const problems = await this.#apply(values, new Map(), source, effective)
+    if (problems.length === 0) return
+    const mine = new Map([...before].filter(([name]) => values.has(name)))
+    await this.#rollBack(mine, values, effective, source)
+    const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
+    this.#deps.trouble('change-undone', `a change was undone: ${text}`)
+  }
+
+  /** Sorts and validates without touching anything. */
+  #plan(submitted: Readonly<Record<string, unknown>>): Plan {
+    const { parameters, actions, rules } = this.#deps.tables()
+    const values = new Map<string, unknown>()
+    const wanted = new Map<string, unknown>()
+    const leftover: [string, unknown][] = []
+    const problems: Problem[] = []
+    for (const [name, raw] of Object.entries(submitted)) {
+      const record = parameters.get(name) ?? actions.get(name)
+      if (!record) {
+        leftover.push([name, raw])
+        continue
+      }
+      const value = relaxSwitch(record.schema, raw)
+      const secret = 'options' in record && record.options.secret
+      const problem =
+        typeof value === 'number' && !Number.isFinite(value)
+          ? { message: 'must be finite' }
+          : problemOf(record.schema, value)
+      if (problem) problems.push({ name, message: `${problem.message}${secret ? '' : `, not ${quote(raw)}`}` })
+      else (actions.has(name) ? wanted : values).set(name, value)
+    }
+    if (problems.length === 0) {
+      const get = (name: string) => (values.has(name) ? values.get(name) : this.#effective(name))
+      for (const rule of rules) {
+        const concerned = rule.names.find((name) => values.has(name))
+        if (concerned === undefined) continue
+        const message = rule.check(get)
+        if (message) problems.push({ name: concerned, message })
+      }
+    }
+    return { values, actions: wanted, leftover: Object.fromEntries(leftover), problems }
+  }
+
+  #effective(name: string): unknown {
+    const record = this.#deps.tables().parameters.get(name)
+    return record ? this.value(record) : undefined
+  }
+
+  /** Durable first, then in force. `undefined` forgets a value. */
+  async #store(values: ReadonlyMap<string, unknown>): Promise<void> {
+    if (values.size === 0) return
+    await this.#deps.store.batch([...values].map(([key, value]) => ({ namespace: configNamespace, key, value })))
+    for (const [name, value] of values) {
+      if (value === undefined) this.#stored.delete(name)
+      else this.#stored.set(name, value)
+    }
+    this.#deps.changed()
+  }
+
+  /** Every owner applies its values, then the actions run, then the onChange taps. Returns who refused. */
+  async #apply(
+    values: ReadonlyMap<string, unknown>,
+    actions: ReadonlyMap<string, unknown>,
+    source: Source,
+    before: ReadonlyMap<string, unknown>,
+  ): Promise<Problem[]> {
+    const tables = this.#deps.tables()
+    const problems: Problem[] = []
+    const attempt = async (owner: Instance, name: string, work: () => Promise<void>) => {
+      // One that is gone reads the stored value when it starts again; one that is still starting must be told.
+      if (owner.scope.closed) return
+      try {
+        await owner.run(() => withLimit(this.#deps.clock, applyLimit_ms, owner.name, `change of ${name}`, work()))
+      } catch (error) {
+        problems.push({ name, message: `refused by ${owner.name}: ${messageOf(error)}` })
+      }
+    }
+    for (const [name, value] of values) {
+      const record = tables.parameters.get(name)
+      for (const listener of record?.listeners ?? []) {
+        if (record) await attempt(record.owner, name, async () => listener(value, before.get(name)))
+        if (problems.length > 0) return problems
+      }
+    }
+    for (const [name, value] of actions) {
+      const record = tables.actions.get(name)
+      if (record) await attempt(record.owner, name, async () => record.run(value))
+      if (problems.length > 0) return problems
+    }
+    const failures = await this.#deps.onChange.call({ source, values: new Map([...values, ...actions]) })
+    this.#deps.changed()
+    return failures.map(({ plugin, error }) => ({ name: plugin, message: messageOf(error) }))
+  }
+
+  async #rollBack(
+    stored: ReadonlyMap<string, unknown>,
+    applied: ReadonlyMap<string, unknown>,
+    effective: ReadonlyMap<string, unknown>,
+    source: Source,
+  ): Promise<void> {
+    try {
+      await this.#store(stored)
+    } catch (error) {
+      this.#deps.trouble('change-not-undone', `a refused change could not be taken back: ${messageOf(error)}`)
+      return
+    }
+    const back = new Map([...applied.keys()].reverse().map((name) => [name, effective.get(name)]))
+    const problems = await this.#apply(back, new Map(), source, applied)
+    for (const { name, message } of problems) {
+      this.#deps.trouble('change-not-undone', `${name} could not be set back: ${message}`)
+    }
+  }
+}

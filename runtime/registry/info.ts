@@ -1,0 +1,120 @@
+import type { Logger } from 'pino'
+import type { SyncHookPoint } from '../kernel/hook-point.js'
+import type { BlockRecord, InfoPart } from '../kernel/instance.js'
+import type { Tables } from '../kernel/tables.js'
+import type { InfoSelection } from '../plugin.js'
+import type { Clock } from '../ports/clock.js'
+import { everything, type MaskAssignment, selectionOf } from '../../schemas/mask.js'
+
+const textLife_ms = 100
+const keptTexts = 16
+
+type Json = Record<string, unknown>
+
+export interface InfoDeps {
+  clock: Clock
+  log: Logger
+  tables(): Tables
+  onInfoBuild: SyncHookPoint<[Json, InfoSelection]>
+  assignment: MaskAssignment
+  /** Top-level names in the order in which the document shows them; others follow. */
+  order: readonly string[]
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * The information document: one builder for every surface. A part that throws is missing from the answer and reported
+ * as its owner's fault; the rest is always built.
+ */
+export class InfoRegistry {
+  readonly #deps: InfoDeps
+  readonly #texts = new Map<number, { text: string; until_ms: number }>()
+  readonly #conflicts = new WeakSet<BlockRecord>()
+
+  constructor(deps: InfoDeps) {
+    this.#deps = deps
+  }
+
+  /** Drops the reused texts: something changed that a reader must see at once. */
+  invalidate(): void {
+    this.#texts.clear()
+  }
+
+  document(mask = everything): Json {
+    const selection = selectionOf(mask, this.#deps.assignment)
+    const document: Json = {}
+    for (const name of this.#deps.order) document[name] = undefined
+    for (const block of this.#deps.tables().blocks) {
+      if (!block.owner.live) continue
+      for (const part of block.parts) {
+        if (!selection[part.class] || !(part.detail ? selection.all : selection.basic)) continue
+        this.#add(document, block, part)
+      }
+    }
+    for (const name of this.#deps.order) if (document[name] === undefined) delete document[name]
+    this.#deps.onInfoBuild.call(document, selection)
+    return document
+  }
+
+  /** The document as text, reused for up to 100 ms unless something changed. */
+  text(mask = everything): string {
+    const now_ms = this.#deps.clock.monotonic()
+    const kept = this.#texts.get(mask)
+    if (kept && now_ms < kept.until_ms) return kept.text
+    const text = JSON.stringify(this.document(mask))
+    if (this.#texts.size >= keptTexts) this.#texts.clear()
+    this.#texts.set(mask, { text, until_ms: now_ms + textLife_ms })
+    return text
+  }
+
+  #add(document: Json, block: BlockRecord, part: InfoPart): void {
+    try {
+      let value = block.cache.get(part)
+      if (value === undefined) {
+        value = block.owner.run(part.build)
+        if (part.class === 'static') block.cache.set(part, value)
+      }
+      if (value === undefined) return
+      this.#mergeAt(document, block, value)
+    } catch (error) {
+      block.owner.failed(error, `block ${block.path}`)
+    }
+  }
+
+  #mergeAt(document: Json, block: BlockRecord, value: unknown): void {
+    const path = block.path.split('.')
+    const last = path.pop() as string
+    let parent = document
+    for (const name of path) {
+      const next = parent[name]
+      if (isObject(next)) parent = next
+      else {
+        const made: Json = {}
+        parent[name] = made
+        parent = made
+      }
+    }
+    this.#merge(parent, last, value, block)
+  }
+
+  /** Objects are merged field by field; a field that is there already stays and its second owner is named, once. */
+  #merge(parent: Json, name: string, value: unknown, block: BlockRecord): void {
+    const there = parent[name]
+    if (there === undefined) {
+      // A copy: what a block returned (or the cache keeps) is never changed by those who nest under it.
+      parent[name] = isObject(value) ? {} : value
+      if (!isObject(value)) return
+    } else if (!isObject(there) || !isObject(value)) {
+      if (this.#conflicts.has(block)) return
+      this.#conflicts.add(block)
+      block.owner.failed(new Error(`field ${name} has another owner already`), `block ${block.path}`)
+      return
+    }
+    const target = parent[name] as Json
+    for (const [field, fieldValue] of Object.entries(value as Json)) {
+      if (fieldValue !== undefined) this.#merge(target, field, fieldValue, block)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+
+interface Validator {
+  Check(value: unknown): boolean
+  Errors(value: unknown): { instancePath: string; message: string }[]
+}
+
+const compiled = new WeakMap<object, Validator>()
+
+/** The compiled form of a schema, made at first use: compiling costs milliseconds on a small device. */
+export function validatorOf(schema: TSchema): Validator {
+  let validator = compiled.get(schema)
+  if (!validator) {
+    validator = Compile(schema) as Validator
+    compiled.set(schema, validator)
+  }
+  return validator
+}
+
+/** What is wrong with `value`: field (JSON pointer) and reason, or undefined. Unions report several; the last sums up. */
+export function problemOf(schema: TSchema, value: unknown): { field: string; message: string } | undefined {
+  const validator = validatorOf(schema)
+  if (validator.Check(value)) return undefined
+  const errors = validator.Errors(value)
+  const first = errors[0]
+  if (!first) return { field: '', message: 'is not allowed' }
+  const last = errors.filter((error) => error.instancePath === first.instancePath).at(-1) ?? first
+  return { field: last.instancePath, message: last.message }
+}
+
+interface Shape {
+  type?: string
+  minimum?: number
+  maximum?: number
+  anyOf?: TSchema[]
+}
+
+/** A 0/1 setting also takes true/false, a bool also 0/1; everything else stays what it is. */
+export function relaxSwitch(schema: TSchema, value: unknown): unknown {
+  const { type, minimum, maximum } = schema as Shape
+  if (type === 'integer' && minimum === 0 && maximum === 1 && typeof value === 'boolean') return value ? 1 : 0
+  if (type === 'boolean' && (value === 0 || value === 1)) return value === 1
+  return value
+}
+
+/** A value as an error message quotes it. */
+export function quote(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}
+
+/**
+ * Reads a value from a command line by its own schema, so that `12345678` stays a text where a text is wanted.
+ * Returns undefined when the text cannot be of that type.
+ */
+export function parseBySchema(schema: TSchema, text: string): unknown {
+  const { type, anyOf } = schema as Shape
+  if (anyOf) {
+    const values = anyOf.map((option) => parseBySchema(option, text))
+    return values.find((value, index) => value !== undefined && validatorOf(anyOf[index]).Check(value))
+  }
+  switch (type) {
+    case 'string':
+      return text
+    case 'integer':
+    case 'number':
+      return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined
+    case 'boolean':
+      return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : undefined
+    default:
+      try {
+        return JSON.parse(text)
+      } catch {
+        const literal = (schema as { const?: unknown }).const
+        return literal === text ? text : undefined
+      }
+  }
+}

@@ -1,0 +1,53 @@
+import { type Static, Type } from 'typebox'
+
+/** The kernel's own HTTP section of a variant. */
+export const HttpSection = Type.Object(
+  {
+    host: Type.String({ default: '0.0.0.0', description: 'Address to listen on' }),
+    port: Type.Integer({ default: 80, minimum: 0, maximum: 65_535, description: '0: any free port' }),
+    hosts: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
+      default: [],
+      description: 'Further names by which the station may be called (Host header)',
+    }),
+    token: Type.Optional(
+      Type.String({ minLength: 16, maxLength: 512, description: 'Turns on bearer authentication for every route' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type HttpSection = Static<typeof HttpSection>
+
+/** The kernel's own section on the information document. */
+export const InfoSection = Type.Object(
+  {
+    mask: Type.Union([Type.Literal(1), Type.Literal(2)], {
+      default: 1,
+      description: 'Bit assignment of the information mask: 1 as in the HTTP reference, 2 as in the MQTT reference',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+/** A variant file: which plugins run on a hardware variant, with what options and initial settings. */
+export const Variant = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 64, description: 'Name of the variant' }),
+    hardware: Type.String({ minLength: 1, maxLength: 64, description: 'esp.hardware of the document' }),
+    serial: Type.Optional(
+      Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: '{SN}; left out: taken from the machine' }),
+    ),
+    simulator: Type.Optional(
+      Type.Boolean({ description: 'No machine behind it: a reboot restarts the service in place' }),
+    ),
+    http: Type.Optional(Type.Partial(HttpSection)),
+    info: Type.Optional(Type.Partial(InfoSection)),
+    changes: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Initial values of change parameters' }),
+    ),
+    plugins: Type.Record(Type.String({ minLength: 1 }), Type.Record(Type.String(), Type.Unknown()), {
+      description: 'Shipped name, ./path or npm package → its options',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type Variant = Static<typeof Variant>
