@@ -272,7 +272,7 @@ export class Framer {
       if (byte < 0x20 || byte > 0x7e) break
       xor ^= byte
     }
-    if (i === end) return i < at + 1 + maxNmeaBody + 3 ? -1 : 0
+    if (i === end) return -1
     let last = i
     if (bytes[i] === 0x0d) {
       last = i + 1

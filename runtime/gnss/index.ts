@@ -2,5 +2,6 @@
 export * from './framer.js'
 export * from './geodesy.js'
 export * from './gnss-time.js'
+export * from './nmea.js'
 export * from './rtcm.js'
 export * from './ubx.js'

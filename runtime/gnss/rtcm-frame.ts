@@ -21,12 +21,15 @@ export function messageNumber(frame: Uint8Array): number {
   return frame.length < 8 ? 0 : (frame[3] << 4) | (frame[4] >> 4)
 }
 
-/** Message numbers without a station ID: ephemerides, and u-blox's own 4072. */
-const withoutStation = new Set([1019, 1020, 1041, 1042, 1043, 1044, 1045, 1046, 4072])
+/** Numbers without a station ID: ephemerides, state space corrections, and makers' own messages (4072 is u-blox). */
+function hasStation(type: number): boolean {
+  if (type === 1019 || type === 1020) return false
+  return !((type >= 1041 && type <= 1046) || (type >= 1057 && type <= 1068) || type >= 4000)
+}
 
 /** The reference station ID, 0-4095; undefined for messages that have none. */
 export function stationId(frame: Uint8Array): number | undefined {
-  if (frame.length < 9 || withoutStation.has(messageNumber(frame))) return undefined
+  if (frame.length < 9 || !hasStation(messageNumber(frame))) return undefined
   return ((frame[4] & 15) << 8) | frame[5]
 }
 

@@ -111,7 +111,7 @@ export interface MsmObservation {
   pseudorange_m?: number
   /** Phase range, metres; of MSM2-3 modulo one light millisecond. */
   phase_m?: number
-  /** Phase range rate, m/s. */
+  /** Phase range rate, m/s. As transmitted: u-blox F9 receivers were seen to send it with the sign turned round. */
   rate_mps?: number
   /** Lock time indicator, as transmitted. */
   lock?: number
@@ -190,7 +190,7 @@ export function decodeMsm(frame: Uint8Array): Msm | undefined {
       signal,
       ...present('pseudorange_m', times(sum(rough_ms, ofCell.pseudorange?.[cell]), lightMs_m)),
       ...present('phase_m', times(sum(rough_ms, ofCell.phase?.[cell]), lightMs_m)),
-      ...present('rate_mps', sum(ofSatellite.rate?.[row], ofCell.rate?.[cell])),
+      ...present('rate_mps', toRate(sum(ofSatellite.rate?.[row], ofCell.rate?.[cell]))),
       ...present('lock', ofCell.lock?.[cell]),
       ...present('halfCycle', half === undefined ? undefined : half === 1),
       ...present('cnr_dbhz', ofCell.cnr?.[cell] || undefined),
@@ -223,9 +223,15 @@ function readColumns<K extends string>(
 }
 
 const sum = (p: number | undefined, q: number | undefined) => (p === undefined || q === undefined ? undefined : p + q)
+// Whole metres per second and 0.0001ths: their sum as the nearest double of the decimal number.
+const toRate = (rate: number | undefined) => (rate === undefined ? undefined : Math.round(rate * 10_000) / 10_000)
 const times = (p: number | undefined, factor: number) => (p === undefined ? undefined : p * factor)
 const present = <N extends string, V>(name: N, value: V | undefined) =>
   (value === undefined ? {} : { [name]: value }) as { [K in N]?: V }
+
+/** What most stations leave zero. */
+const plainHeader = { iods: 0, clockSteering: 0, externalClock: 0, smoothing: false, smoothingInterval: 0 }
+export type MsmToEncode = Omit<Msm, keyof typeof plainHeader> & Partial<Msm>
 
 export interface MsmEncodeOptions {
   /** As u-blox receivers do: the payload has room for every satellite × signal pair, the tail is zero. */
@@ -237,7 +243,8 @@ export interface MsmEncodeOptions {
  * @throws RangeError when a value does not fit: above 64 satellite × signal pairs, a signal's range more than 290 m away
  * from the satellite's others, a payload above 1023 bytes
  */
-export function encodeMsm(msm: Msm, options: MsmEncodeOptions = {}): Uint8Array {
+export function encodeMsm(given: MsmToEncode, options: MsmEncodeOptions = {}): Uint8Array {
+  const msm: Msm = { ...plainHeader, ...given }
   if (!isMsm(msm.type)) throw new RangeError(`${msm.type} is no MSM number`)
   const layout = kinds[(msm.type % 10) - 1]
   const satellites = ascending(msm.observations.map((observation) => observation.satellite))

@@ -1,0 +1,125 @@
+/** How fast the framer is: bytes of mixed UBX, RTCM 3 and NMEA a second, every checksum verified. */
+import { Framer } from '../../runtime/gnss/framer.js'
+import { encodeNmea } from '../../runtime/gnss/nmea.js'
+import { type Constellation, encodeMsm, encodeRtcm, type MsmObservation, msmType } from '../../runtime/gnss/rtcm.js'
+import { encodeUbx } from '../../runtime/gnss/ubx.js'
+import { captures } from '../harness/captures.js'
+
+export interface BenchResult {
+  name: string
+  value: number
+  unit: string
+  budget: number
+  ok: boolean
+}
+
+const budget_MBps = 150
+const streamSize = 8_000_000
+const rounds = 7
+
+/** What a base on a desk sends in one second: NMEA on, MSM7 for four constellations, navigation messages, 1005 and 1230. */
+function second(tow_ms: number): Uint8Array[] {
+  const observed: [Constellation, number, number[]][] = [
+    ['GPS', 9, [2, 16]],
+    ['GLONASS', 8, [2, 8]],
+    ['Galileo', 8, [2, 15]],
+    ['BeiDou', 6, [2, 14]],
+  ]
+  const msm = observed.map(([constellation, satellites, signals], i) =>
+    encodeMsm({
+      type: msmType(constellation, 7),
+      stationId: 1,
+      epochTime: tow_ms,
+      multiple: i < observed.length - 1,
+      observations: Array.from({ length: satellites }, (_, n) =>
+        signals.map((signal): MsmObservation => {
+          const range_m = 20_000_000 + n * 654_321.0123 + tow_ms / 7
+          return {
+            satellite: n * 3 + 1,
+            signal,
+            pseudorange_m: range_m,
+            phase_m: range_m + 1.234,
+            lock: 600,
+            cnr_dbhz: 45,
+          }
+        }),
+      ).flat(),
+    }),
+  )
+  const noise = (size: number) =>
+    Uint8Array.from({ length: size }, (_, i) => (i * 2_654_435_761 + tow_ms * 40_503) >>> 13)
+  return [
+    encodeUbx(1, 0x07, noise(92)),
+    encodeUbx(1, 0x13, noise(28)),
+    encodeUbx(1, 0x35, noise(8 + 12 * 31)),
+    encodeUbx(0x0a, 0x38, noise(52)),
+    ...msm,
+    encodeRtcm({ type: 1230, stationId: 1, biasesAligned: true, biases_m: { l1ca: 0, l2ca: 0 } }),
+    ...['GNGGA,123519.00,5200.0000000,N,00400.0000000,E,4,24,0.55,5.432,M,44.568,M,1.0,1234'].map(encodeNmea),
+    ...Array.from({ length: 6 }, (_, i) =>
+      encodeNmea(`GPGSV,6,${i + 1},24,01,40,083,46,02,17,308,41,12,07,344,39,14,22,228,45`),
+    ),
+    encodeNmea('GNRMC,123519.00,A,5200.0000000,N,00400.0000000,E,0.004,,211126,,,R,V'),
+  ]
+}
+
+function stream(): Uint8Array {
+  const bytes = new Uint8Array(streamSize)
+  let used = 0
+  for (let tow_ms = 0; ; tow_ms += 1000) {
+    for (const frame of second(tow_ms)) {
+      if (used + frame.length > streamSize) return bytes.subarray(0, used)
+      bytes.set(frame, used)
+      used += frame.length
+    }
+  }
+}
+
+/** Best of some rounds, MB (1e6 bytes) a second. */
+function rate(bytes: Uint8Array, chunkSize: number): number {
+  let best = 0
+  const repeat = Math.max(1, Math.round(streamSize / bytes.length))
+  for (let round = 0; round < rounds; round++) {
+    let frames = 0
+    const framer = new Framer({
+      onFrame: () => {
+        frames++
+      },
+    })
+    const start = performance.now()
+    for (let n = 0; n < repeat; n++) {
+      for (let at = 0; at < bytes.length; at += chunkSize) framer.push(bytes.subarray(at, at + chunkSize), 0)
+    }
+    const elapsed_ms = performance.now() - start
+    const { ubx, rtcm, nmea } = framer.stats.frames
+    if (frames === 0 || frames !== ubx + rtcm + nmea)
+      throw new Error(`${frames} frames were handed over, counted ${ubx + rtcm + nmea}`)
+    best = Math.max(best, (bytes.length * repeat) / elapsed_ms / 1000)
+  }
+  return best
+}
+
+export async function benchFraming(): Promise<BenchResult[]> {
+  const result = (name: string, value: number, budget: number): BenchResult => ({
+    name,
+    value: Math.round(value),
+    unit: 'MB/s',
+    budget,
+    ok: value >= budget,
+  })
+  const synthetic = stream()
+  const results = [
+    result('framing, mixed stream in 64 KiB chunks', rate(synthetic, 65_536), budget_MBps),
+    // A serial port hands over small chunks: most frames are cut, so this way through the framer is measured too.
+    result('framing, mixed stream in 240-byte chunks', rate(synthetic, 240), budget_MBps / 3),
+  ]
+  // As many bytes as a receiver sent, text headers and garbage included; the corrupt and the tiny ones measure nothing.
+  const real = captures().filter(
+    ({ oracle, bytes }) => bytes.length > 30_000 && oracle.framing.bytes.garbage < bytes.length / 50,
+  )
+  if (real.length > 0) {
+    const joined = new Uint8Array(Buffer.concat(real.map(({ bytes }) => bytes)))
+    results.push(result(`framing, ${real.length} captures in 64 KiB chunks`, rate(joined, 65_536), budget_MBps))
+  }
+  return results
+}
