@@ -1,0 +1,4 @@
+/** What tests of the project and of third-party plugins are written with (`rtk-base/testing`). */
+export * from './conformance.js'
+export * from './manual-clock.js'
+export * from './station.js'

@@ -1,0 +1,93 @@
+import type { Dispose } from '../../runtime/plugin.js'
+import type { Clock } from '../../runtime/ports/clock.js'
+
+interface Timer {
+  at_ms: number
+  order: number
+  fn: () => void
+}
+
+/** A clock that stands until it is advanced; every timer that falls due fires, in order, each at its own time. */
+export class ManualClock implements Clock {
+  #monotonic_ms = 0
+  #utc_ms: number
+  #order = 0
+  readonly #timers = new Set<Timer>()
+
+  /** @param utc_ms what the system clock shows at first */
+  constructor(utc_ms = Date.UTC(2026, 10, 21)) {
+    this.#utc_ms = utc_ms
+  }
+
+  now(): number {
+    return this.#utc_ms
+  }
+
+  monotonic(): number {
+    return this.#monotonic_ms
+  }
+
+  timer(delay_ms: number, fn: () => void): Dispose {
+    const timer = { at_ms: this.#monotonic_ms + Math.max(0, delay_ms), order: this.#order++, fn }
+    this.#timers.add(timer)
+    return () => {
+      this.#timers.delete(timer)
+    }
+  }
+
+  /** How many timers are armed. */
+  get pending(): number {
+    return this.#timers.size
+  }
+
+  /** Steps the system clock alone, as an NTP correction does. */
+  stepUtc(by_ms: number): void {
+    this.#utc_ms += by_ms
+  }
+
+  /** Goes on by `ms`; between timers, promises that are ready get their turn. */
+  async advance(ms: number): Promise<void> {
+    const end_ms = this.#monotonic_ms + ms
+    await turn()
+    for (let next = this.#next(end_ms); next; next = this.#next(end_ms)) {
+      this.#go(next.at_ms)
+      this.#timers.delete(next)
+      next.fn()
+      await turn()
+    }
+    this.#go(end_ms)
+    // One turn of the event loop, so that I/O that is ready is seen as well.
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+
+  #go(to_ms: number): void {
+    this.#utc_ms += to_ms - this.#monotonic_ms
+    this.#monotonic_ms = to_ms
+  }
+
+  #next(end_ms: number): Timer | undefined {
+    let first: Timer | undefined
+    for (const timer of this.#timers) {
+      if (timer.at_ms > end_ms) continue
+      if (!first || timer.at_ms < first.at_ms || (timer.at_ms === first.at_ms && timer.order < first.order)) first = timer
+    }
+    return first
+  }
+}
+
+/** Lets promise chains of a few steps run. */
+async function turn(): Promise<void> {
+  for (let i = 0; i < 4; i++) await null
+}
+
+/**
+ * Waits for something that real I/O brings about, by looking after every turn of the event loop. Not a sleep: it ends
+ * with the condition, or fails after `limit_ms` of real time.
+ */
+export async function until(condition: () => unknown, what: string, limit_ms = 10_000): Promise<void> {
+  const end = performance.now() + limit_ms
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`${what}: not within ${limit_ms} ms`)
+    await new Promise<void>((resolve) => setTimeout(resolve, 1))
+  }
+}
