@@ -1,0 +1,743 @@
+import { once } from 'node:events'
+import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { BlockList, connect } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { FastifyPluginAsync, RouteOptions } from 'fastify'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import Type from 'typebox'
+import { WebSocket, WebSocketServer } from 'ws'
+import { RtkError } from '../../runtime/errors.js'
+import {
+  hasToken,
+  isForeignOrigin,
+  isLocalHost,
+  isLocalPeer,
+  normalAddress,
+  ownPrefixes,
+} from '../../runtime/http/access.js'
+import {
+  Gateway,
+  type HttpLimits,
+  type HttpOptions,
+  type RouteOwner,
+  type UpgradeHandler,
+} from '../../runtime/http/gateway.js'
+import { systemClock } from '../../runtime/ports/clock.js'
+
+interface OwnerParts {
+  routes?: RouteOptions[]
+  plugins?: { plugin: FastifyPluginAsync; options: object }[]
+  upgrades?: Record<string, UpgradeHandler>
+  live?: () => boolean
+  run?: <T>(fn: () => T) => T
+}
+
+const failures: { owner: string; what: string; error: unknown }[] = []
+const owner = (name: string, parts: OwnerParts = {}): RouteOwner => ({
+  name,
+  live: parts.live ?? (() => true),
+  run: parts.run ?? ((fn) => fn()),
+  failed: (error, what) => void failures.push({ owner: name, what, error }),
+  routes: parts.routes ?? [],
+  plugins: parts.plugins ?? [],
+  upgrades: new Map(Object.entries(parts.upgrades ?? {})),
+})
+
+const get = (url: string, handler: RouteOptions['handler']): RouteOptions => ({ method: 'GET', url, handler })
+const post = (url: string, handler: RouteOptions['handler'], more: Partial<RouteOptions> = {}): RouteOptions => ({
+  method: 'POST',
+  url,
+  handler,
+  ...more,
+})
+const says = (word: string) => async () => ({ word })
+
+async function serve(
+  t: Test,
+  owners: RouteOwner[],
+  {
+    limits = {},
+    logLines = [],
+    ...options
+  }: Partial<HttpOptions> & { limits?: Partial<HttpLimits>; logLines?: string[] } = {},
+) {
+  const sink = new PassThrough().on('data', (line) => logLines.push(String(line)))
+  const gateway = new Gateway(
+    { host: '127.0.0.1', port: 0, ...options },
+    { log: pino(sink), clock: systemClock, hostname: 'station.example', limits },
+  )
+  const { port } = await gateway.listen()
+  gateway.commit(await gateway.stage(owners))
+  t.teardown(() => gateway.close())
+  const swap = async (next: RouteOwner[]) => gateway.commit(await gateway.stage(next))
+  const ask = async (path: string, more: RequestOptions & { body?: string | Buffer } = {}) => {
+    const { body, ...rest } = more
+    const request = httpRequest({ host: '127.0.0.1', port, path, agent: false, ...rest })
+    request.end(body)
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    const answer = await text(response)
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      text: answer,
+      json: json(answer),
+      socket: request.socket,
+    }
+  }
+  return { gateway, port, swap, ask }
+}
+
+function json(answer: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(answer)
+  } catch {
+    return undefined
+  }
+}
+
+/** Sends bytes as they are and collects what comes back until the server closes. */
+async function raw(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(bytes)
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  await once(socket, 'close')
+  return answer
+}
+
+t.test('generations', async (t) => {
+  t.test('a removed route is 404 while the request in flight on it completes', async (t) => {
+    const entered = deferred()
+    const go = deferred()
+    const slow = get('/slow', async () => {
+      entered.resolve(undefined)
+      await go.promise
+      return { word: 'old' }
+    })
+    const { ask, swap } = await serve(t, [owner('a', { routes: [slow] })])
+    const answer = ask('/slow')
+    await entered.promise
+    await swap([owner('b', { routes: [get('/other', says('new'))] })])
+    t.equal((await ask('/slow')).status, 404)
+    t.same((await ask('/other')).json, { word: 'new' })
+    go.resolve(undefined)
+    t.same((await answer).json, { word: 'old' })
+  })
+
+  t.test('a streamed reply survives, and its generation closes after it', async (t) => {
+    const stream = new PassThrough()
+    const closed = deferred()
+    const plugin: FastifyPluginAsync = async (app) => {
+      app.addHook('onClose', async () => void closed.resolve(undefined))
+      app.get('/stream', (_request, reply) => reply.type('text/plain').send(stream))
+    }
+    const { ask, swap } = await serve(t, [owner('a', { plugins: [{ plugin, options: {} }] })])
+    stream.write('first ')
+    const answer = ask('/stream')
+    await once(stream, 'resume')
+    await swap([])
+    stream.end('second')
+    t.equal((await answer).text, 'first second')
+    await closed.promise
+  })
+
+  t.test('a keep-alive connection goes to the new generation', async (t) => {
+    const { ask, swap } = await serve(t, [owner('a', { routes: [get('/word', says('one'))] })])
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    t.teardown(() => agent.destroy())
+    const first = await ask('/word', { agent })
+    await swap([owner('a', { routes: [get('/word', says('two'))] })])
+    const second = await ask('/word', { agent })
+    t.same([first.json, second.json], [{ word: 'one' }, { word: 'two' }])
+    t.equal(second.socket, first.socket)
+  })
+
+  t.test('a route of two plugins is refused with both names, and the old generation goes on', async (t) => {
+    const { ask, gateway } = await serve(t, [owner('first', { routes: [get('/x/:id', says('old'))] })])
+    const clash = (name: string, url: string) => owner(name, { routes: [get(url, says('new'))] })
+    for (const url of ['/x/:id', '/x/:other'])
+      await t.rejects(gateway.stage([clash('first', '/x/:id'), clash('second', url)]), {
+        code: 'RTK_ERR_ROUTE_TAKEN',
+        message: /GET \/x.*first and second/,
+      })
+    const viaPlugin: FastifyPluginAsync = async (app) => void app.get('/x/:id', says('new'))
+    await t.rejects(
+      gateway.stage([clash('first', '/x/:id'), owner('third', { plugins: [{ plugin: viaPlugin, options: {} }] })]),
+      { code: 'RTK_ERR_ROUTE_TAKEN', message: /first and third/ },
+    )
+    const upgrades = { '/live': () => {} }
+    await t.rejects(gateway.stage([owner('a', { upgrades }), owner('b', { upgrades })]), {
+      code: 'RTK_ERR_ROUTE_TAKEN',
+      message: /\/live.*a and b/,
+    })
+    t.same((await ask('/x/1')).json, { word: 'old' })
+  })
+
+  t.test('a GET and a HEAD of the same path may be written by one plugin', async (t) => {
+    const head: RouteOptions = {
+      method: 'HEAD',
+      url: '/x',
+      handler: async (_request, reply) => reply.header('x-by', 'hand').send(),
+    }
+    const { ask } = await serve(t, [owner('a', { routes: [head, get('/x', says('got'))] })])
+    t.equal((await ask('/x', { method: 'HEAD' })).headers['x-by'], 'hand')
+    t.same((await ask('/x')).json, { word: 'got' })
+  })
+
+  t.test(
+    'a Fastify plugin that throws, hangs up late or is no plugin is refused by name, and the old generation goes on',
+    async (t) => {
+      const { ask, gateway } = await serve(t, [owner('a', { routes: [get('/word', says('old'))] })])
+      const broken: Record<string, FastifyPluginAsync> = {
+        throws: async () => {
+          throw new Error('no such table')
+        },
+        'throws in a hook': async (app) => {
+          app.addHook('onReady', async () => {
+            throw new Error('not ready')
+          })
+        },
+        'has an impossible route': async (app) => void app.get('no-slash', says('x')),
+      }
+      for (const [name, plugin] of Object.entries(broken))
+        await t.rejects(
+          gateway.stage([owner(name, { plugins: [{ plugin, options: {} }] })]),
+          { code: 'RTK_ERR_ROUTES' },
+          name,
+        )
+      await t.rejects(
+        gateway.stage([owner('culprit', { plugins: [{ plugin: broken.throws as FastifyPluginAsync, options: {} }] })]),
+        {
+          message: /culprit.*no such table/,
+        },
+      )
+      t.same((await ask('/word')).json, { word: 'old' })
+    },
+  )
+
+  t.test('what one plugin decorates, hooks and handles stays its own', async (t) => {
+    const deco =
+      (word: string): FastifyPluginAsync =>
+      async (app) => {
+        app.decorate('word', word)
+        app.addHook('onSend', async (_request, reply) => void reply.header(`x-${word}`, '1'))
+        app.get(`/${word}`, async () => ({ word: (app as unknown as { word: string }).word }))
+      }
+    const { ask } = await serve(
+      t,
+      ['a', 'b'].map((name) => owner(name, { plugins: [{ plugin: deco(name), options: {} }] })),
+    )
+    const answer = await ask('/a')
+    t.same(answer.json, { word: 'a' })
+    t.same([answer.headers['x-a'], answer.headers['x-b']], ['1', undefined])
+  })
+
+  t.test('the same route records serve many generations', async (t) => {
+    const schema = Object.freeze({ body: Type.Object({ n: Type.Integer() }) })
+    const owners = [owner('a', { routes: [Object.freeze(post('/n', async (request) => request.body, { schema }))] })]
+    const { ask, swap } = await serve(t, owners)
+    for (let n = 0; n < 5; n++) {
+      await swap(owners)
+      t.same((await ask('/n', { method: 'POST', body: JSON.stringify({ n }) })).json, { n })
+    }
+  })
+
+  t.test('a gated plugin answers 503 with Retry-After, others go on', async (t) => {
+    let live = false
+    const routes = [get('/gated', says('gated')), post('/gated', says('gated'))]
+    const { ask } = await serve(t, [
+      owner('gated', { routes, live: () => live }),
+      owner('b', { routes: [get('/b', says('b'))] }),
+    ])
+    const answer = await ask('/gated')
+    t.equal(answer.status, 503)
+    t.equal(answer.headers['retry-after'], '1')
+    t.match(answer.json, { error: 'RTK_ERR_UNAVAILABLE', message: /gated/, help: String })
+    t.equal((await ask('/gated', { method: 'POST', body: 'x'.repeat(10_000) })).status, 503)
+    t.equal((await ask('/b')).status, 200)
+    live = true
+    t.same((await ask('/gated')).json, { word: 'gated' })
+  })
+
+  t.test('handlers run attributed to their plugin', async (t) => {
+    const { AsyncLocalStorage } = await import('node:async_hooks')
+    const current = new AsyncLocalStorage<string>()
+    const run = <T>(fn: () => T) => current.run('mine', fn)
+    const routes = [
+      get('/who', async () => ({ who: current.getStore() })),
+      post('/who', async () => ({ who: current.getStore() })),
+    ]
+    const { ask } = await serve(t, [owner('mine', { routes, run })])
+    t.same((await ask('/who')).json, { who: 'mine' })
+    t.same((await ask('/who', { method: 'POST', body: '{"a":1}' })).json, { who: 'mine' })
+  })
+
+  t.test('close lets the answer in flight end and closes the rest', async (t) => {
+    const entered = deferred()
+    const slow = get('/slow', async () => {
+      entered.resolve(undefined)
+      await new Promise((resolve) => setImmediate(resolve))
+      return { word: 'done' }
+    })
+    const { ask, gateway, port } = await serve(t, [owner('a', { routes: [slow] })])
+    const idle = connect(port, '127.0.0.1')
+    await once(idle, 'connect')
+    const answer = ask('/slow')
+    await entered.promise
+    await gateway.close()
+    t.same((await answer).json, { word: 'done' })
+    idle.destroy()
+    await t.rejects(ask('/slow'), { code: 'ECONNREFUSED' })
+  })
+
+  t.test('an address in use is RTK_ERR_LISTEN that names it', async (t) => {
+    const { port } = await serve(t, [])
+    const second = new Gateway({ host: '127.0.0.1', port }, { log: pino({ level: 'silent' }), clock: systemClock })
+    await t.rejects(second.listen(), { code: 'RTK_ERR_LISTEN', message: new RegExp(`127.0.0.1:${port}`) })
+    await second.close()
+  })
+})
+
+t.test('upgrades', async (t) => {
+  const echo = (): UpgradeHandler => {
+    const server = new WebSocketServer({ noServer: true })
+    return (request, socket, head) =>
+      server.handleUpgrade(request, socket, head, (ws) => ws.on('message', (data) => ws.send(`echo ${data}`)))
+  }
+
+  t.test('a websocket of A survives a swap caused by B and ends with A', async (t) => {
+    const a = owner('a', { upgrades: { '/live': echo() } })
+    const { gateway, port, swap } = await serve(t, [a, owner('b', { upgrades: { '/b': echo() } })])
+    const ws = new WebSocket(`ws://127.0.0.1:${port}/live?x=1`)
+    await once(ws, 'open')
+    await swap([a])
+    gateway.dropUpgrades('b')
+    ws.send('hello')
+    t.equal(String((await once(ws, 'message'))[0]), 'echo hello')
+    const closed = once(ws, 'close')
+    gateway.dropUpgrades('a')
+    await closed
+  })
+
+  t.test('an unknown path is 404, a gated plugin 503, and a throwing handler costs its own connection', async (t) => {
+    const upgrades = {
+      '/throws': () => {
+        throw new Error('bad handler')
+      },
+    }
+    const { port, ask } = await serve(t, [
+      owner('bad', { upgrades }),
+      owner('gated', { upgrades: { '/gated': echo() }, live: () => false }),
+      owner('c', { routes: [get('/ok', says('ok'))] }),
+    ])
+    const status = async (path: string) => {
+      const ws = new WebSocket(`ws://127.0.0.1:${port}${path}`)
+      return String((await once(ws, 'error').catch((error) => [error]))[0].message)
+    }
+    t.match(await status('/nowhere'), /404/)
+    t.match(await status('/gated'), /503/)
+    t.match(await status('/throws'), /hang up|reset/)
+    t.match(failures.at(-1), { owner: 'bad', what: /upgrade \/throws/ })
+    t.equal((await ask('/ok')).status, 200)
+  })
+
+  t.test('a connection that is reset after its upgrade harms nobody', async (t) => {
+    const opened = deferred()
+    const silent: UpgradeHandler = (_request, socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
+      socket.once('close', () => opened.resolve(undefined))
+      socket.resume()
+    }
+    const { port, ask } = await serve(t, [
+      owner('a', { upgrades: { '/raw': silent }, routes: [get('/ok', says('ok'))] }),
+    ])
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /raw HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
+    await once(socket, 'data')
+    socket.resetAndDestroy()
+    await opened.promise
+    t.equal((await ask('/ok')).status, 200)
+  })
+})
+
+t.test('access rules hold for every route and upgrade of every plugin', async (t) => {
+  let changes = 0
+  const thirdParty = owner('third-party', {
+    routes: [
+      get('/read', says('read')),
+      post('/change', async () => {
+        changes++
+        return { result: 'ok' }
+      }),
+    ],
+    upgrades: { '/live': (_request, socket) => void socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n') },
+  })
+  const { ask, port } = await serve(t, [thirdParty], { hosts: ['base.example.org'] })
+
+  for (const host of ['evil.example', 'localhost.evil.example', 'a b', '127.0.0.1.evil.example:80', 'station.evil'])
+    for (const [method, path] of [
+      ['GET', '/read'],
+      ['POST', '/change'],
+      ['GET', '/no-such-route'],
+    ] as const)
+      t.match(
+        await ask(path, { method, headers: { host } }),
+        { status: 403, json: { error: 'RTK_ERR_FORBIDDEN_HOST', help: String } },
+        `Host ${host}`,
+      )
+  for (const host of [
+    '127.0.0.1',
+    '[::1]:8080',
+    'station',
+    'localhost:1',
+    'x.local',
+    'x.lan.',
+    'BASE.example.org',
+    'station.example',
+  ])
+    t.equal((await ask('/read', { headers: { host } })).status, 200, `Host ${host}`)
+
+  const foreign: Record<string, string>[] = [
+    { origin: 'http://evil.example' },
+    { origin: 'null' },
+    { origin: 'http://127.0.0.2' },
+    { 'sec-fetch-site': 'cross-site' },
+    { origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'cross-site' },
+  ]
+  for (const headers of foreign) {
+    t.match(
+      await ask('/change', { method: 'POST', headers, body: '{}' }),
+      { status: 403, json: { error: 'RTK_ERR_FORBIDDEN_ORIGIN' } },
+      JSON.stringify(headers),
+    )
+    t.match(
+      await raw(port, upgradeRequest('/live', { host: '127.0.0.1', ...headers })),
+      /^HTTP\/1.1 403 .*RTK_ERR_FORBIDDEN_ORIGIN/s,
+      `upgrade ${JSON.stringify(headers)}`,
+    )
+    t.equal((await ask('/read', { headers })).status, 200, 'reading is open to all')
+  }
+  t.equal(changes, 0)
+  const own = { origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'same-origin' }
+  t.equal((await ask('/change', { method: 'POST', headers: own })).status, 200)
+  t.equal((await ask('/change', { method: 'POST' })).status, 200, 'a program sends neither')
+  t.match(
+    await raw(port, upgradeRequest('/live', { host: 'evil.example' })),
+    /^HTTP\/1.1 403 .*RTK_ERR_FORBIDDEN_HOST/s,
+  )
+  t.match(await raw(port, upgradeRequest('/live', { host: '127.0.0.1', ...own })), /^HTTP\/1.1 101/)
+  t.match(
+    await raw(port, 'GET /read HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n'),
+    /^HTTP\/1.1 40[03]/,
+  )
+  t.match(
+    await raw(port, 'GET http://evil.example/read HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'),
+    /^HTTP\/1.1 403/,
+  )
+  t.match(await raw(port, 'GET /read HTTP/1.1\r\nconnection: close\r\n\r\n'), /^HTTP\/1.1 400/)
+  t.match(await raw(port, 'GET /read HTTP/1.1\r\nhost:\r\nconnection: close\r\n\r\n'), /^HTTP\/1.1 40[03]/)
+  t.match(await raw(port, 'GET /read HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200/)
+
+  t.test('with a token every request and upgrade must carry it', async (t) => {
+    const { ask, port } = await serve(t, [thirdParty], { token: 'long-secret' })
+    t.match(await ask('/read'), {
+      status: 401,
+      headers: { 'www-authenticate': 'Bearer' },
+      json: { error: 'RTK_ERR_UNAUTHORIZED' },
+    })
+    t.equal((await ask('/read', { headers: { authorization: 'Bearer long-secreT' } })).status, 401)
+    t.equal((await ask('/read', { headers: { authorization: 'bearer long-secret' } })).status, 200)
+    t.match(await raw(port, upgradeRequest('/live', { host: 'localhost' })), /^HTTP\/1.1 401/)
+    const headers = { host: 'localhost', authorization: 'Bearer long-secret' }
+    t.match(await raw(port, upgradeRequest('/live', headers)), /^HTTP\/1.1 101/)
+  })
+
+  t.test('peers', async (t) => {
+    const none = new BlockList()
+    const own = ownPrefixes({
+      wan0: [
+        { address: '203.0.113.7', netmask: '', family: 'IPv4', mac: '', internal: false, cidr: '203.0.113.7/28' },
+        {
+          address: '2001:db8:1::7',
+          netmask: '',
+          family: 'IPv6',
+          mac: '',
+          internal: false,
+          cidr: '2001:db8:1::7/64',
+          scopeid: 0,
+        },
+        { address: '198.51.100.1', netmask: '', family: 'IPv4', mac: '', internal: false, cidr: '198.51.100.1/0' },
+        { address: '192.0.2.1', netmask: '', family: 'IPv4', mac: '', internal: false, cidr: null },
+      ],
+    })
+    const here =
+      '127.0.0.1 127.9.9.9 10.1.2.3 172.16.0.1 172.31.255.255 192.168.7.7 169.254.1.1 ::1 fe80::1%eth0 fd00::1 ::ffff:192.168.1.1 ::ffff:7f00:1 0:0:0:0:0:ffff:10.0.0.1'
+    for (const peer of here.split(' ')) t.ok(isLocalPeer(peer, none), peer)
+    const there =
+      '8.8.8.8 172.15.255.255 172.32.0.1 192.169.0.1 11.0.0.1 100.64.0.1 2001:4860::1 fec0::1 ::ffff:8.8.8.8 ::ffff:808:808 ::127.0.0.1 64:ff9b::7f00:1 0.0.0.0 :: localhost x'
+    for (const peer of [...there.split(' '), '']) t.notOk(isLocalPeer(peer, none), peer)
+    for (const peer of ['203.0.113.1', '::ffff:203.0.113.15', '2001:db8:1::1234']) t.ok(isLocalPeer(peer, own), peer)
+    for (const peer of ['203.0.113.16', '2001:db8:2::1', '192.0.2.1', '8.8.8.8']) t.notOk(isLocalPeer(peer, own), peer)
+    t.equal(normalAddress('::FFFF:1.2.3.4%lo'), '1.2.3.4')
+  })
+
+  t.test('hosts, origins and tokens', async (t) => {
+    for (const host of ['1.2.3.4', '[fe80::1]:80', 'router', 'x.home.arpa', 'x.internal'])
+      t.ok(isLocalHost(host, []), host)
+    for (const host of [
+      'local.evil',
+      'x.locals',
+      '1.2.3',
+      '0x7f.1',
+      '[::1',
+      'a@b',
+      'a/b',
+      ':80',
+      '.',
+      'x.local.evil',
+      '..',
+    ])
+      t.notOk(isLocalHost(host, []), host)
+    t.notOk(isForeignOrigin({ host: '[::1]:8080', origin: 'http://[::1]:8080' }))
+    t.notOk(isForeignOrigin({ host: 'Station.LAN', origin: 'http://station.lan' }))
+    t.ok(isForeignOrigin({ host: 'station.lan', origin: 'http://station.lan.evil' }))
+    t.ok(isForeignOrigin({ host: 'station.lan', origin: '' }))
+    t.ok(isForeignOrigin({ origin: 'http://x' }))
+    t.ok(hasToken('Bearer x', 'x'))
+    for (const header of [undefined, '', 'Bearer', 'Bearer ', 'x', 'Basic x', 'Bearer xx', 'Bearer x y'])
+      t.notOk(hasToken(header, 'x'))
+  })
+})
+
+t.test('answers to errors are JSON', async (t) => {
+  const logLines: string[] = []
+  const body = Type.Object({ port: Type.Integer({ minimum: 1 }), name: Type.Optional(Type.String()) })
+  const querystring = Type.Object({ n: Type.Integer() })
+  const { ask } = await serve(
+    t,
+    [
+      owner('culprit', {
+        routes: [
+          get('/coded', () => {
+            throw new RtkError('RTK_ERR_NVS_OWNED', 'config is not yours')
+          }),
+          get('/copied', async () => {
+            throw Object.assign(new Error('busy'), {
+              name: 'RtkError',
+              code: 'RTK_ERR_UNAVAILABLE',
+              statusCode: 503,
+              help: '',
+            })
+          }),
+          get('/broken', async () => {
+            throw new TypeError('secret detail')
+          }),
+          get('/text', async () => {
+            throw 'a string'
+          }),
+          get('/teapot', async () => {
+            throw Object.assign(new Error('short and stout'), { statusCode: 418 })
+          }),
+        ],
+      }),
+      owner('checked', {
+        routes: [
+          {
+            method: 'GET',
+            url: '/query',
+            schema: { querystring },
+            handler: async (request) => request.query as object,
+          },
+          post('/body', async (request) => request.body, { schema: { body } }),
+          post('/any', async (request) => ({ body: request.body ?? null })),
+          post('/small', async (request) => request.body, { bodyLimit: 10 }),
+          post('/buffer', async (request) => ({ bytes: (request.body as Buffer).toString('hex') }), {
+            config: { rawBody: 'buffer' },
+          }),
+          post('/stream', async (request) => ({ length: (await text(request.body as IncomingMessage)).length }), {
+            config: { rawBody: 'stream' },
+          }),
+        ],
+      }),
+    ],
+    { logLines },
+  )
+  const send = (path: string, value: string | Buffer, headers = {}) =>
+    ask(path, { method: 'POST', body: value, headers })
+
+  t.match(await ask('/coded'), {
+    status: 403,
+    json: { error: 'RTK_ERR_NVS_OWNED', message: 'config is not yours', help: /POST \/change/ },
+  })
+  t.match(await ask('/copied'), {
+    status: 503,
+    headers: { 'retry-after': '1' },
+    json: { error: 'RTK_ERR_UNAVAILABLE', message: 'busy' },
+  })
+  for (const path of ['/broken', '/text']) {
+    const answer = await ask(path)
+    t.match(answer, { status: 500, json: { error: 'RTK_ERR_INTERNAL', help: String } })
+    t.notMatch(answer.text, /secret|string/)
+  }
+  t.match(logLines.join(''), /"plugin":"culprit".*secret detail|secret detail.*"plugin":"culprit"/s)
+  t.match(await ask('/teapot'), { status: 418, json: { error: 'RTK_ERR_REQUEST', message: 'short and stout' } })
+  t.match(await ask('/nowhere'), { status: 404, json: { error: 'RTK_ERR_NOT_FOUND', message: /\/nowhere/ } })
+  t.match(await ask('/%zz'), { status: 400, json: { error: 'RTK_ERR_REQUEST' } })
+
+  t.same((await ask('/query?n=7')).json, { n: 7 }, 'a query is converted')
+  t.match(await ask('/query?n=x'), { status: 400, json: { error: 'RTK_ERR_REQUEST', field: 'n' } })
+  t.match(
+    await send('/body', '{"port":"7"}'),
+    { status: 400, json: { field: 'port', message: /body\.port/ } },
+    'a body is not',
+  )
+  t.match(await send('/body', '{"name":"x"}'), { status: 400, json: { field: 'port' } })
+  t.match(await send('/body', ''), { status: 400, json: { error: 'RTK_ERR_REQUEST' } })
+  t.same((await send('/body', '{"port":1,"more":[1]}')).json, { port: 1, more: [1] }, 'nor is it stripped')
+
+  for (const type of [
+    'application/x-www-form-urlencoded',
+    'text/plain',
+    'multipart/form-data',
+    'garbage',
+    '',
+    ';;',
+    'application/json; charset=latin9',
+  ])
+    t.same((await send('/any', '{"a":1}', { 'content-type': type })).json, { body: { a: 1 } }, `content type '${type}'`)
+  t.same((await send('/any', '{"a":1}')).json, { body: { a: 1 } }, 'none')
+  t.same((await send('/any', '', { 'content-type': 'application/json' })).json, { body: null })
+  t.match(await send('/any', '{"a":'), { status: 400, json: { error: 'RTK_ERR_REQUEST', message: /not JSON/ } })
+  const large = JSON.stringify('x'.repeat(70_000))
+  t.match(await send('/any', large), { status: 413, json: { error: 'RTK_ERR_BODY_TOO_LARGE', message: /65536/ } })
+  t.match(await send('/any', large, { 'transfer-encoding': 'chunked' }), { status: 413 })
+  t.match(await send('/small', '"123456789"'), { status: 413, json: { message: /10 bytes/ } })
+  t.same((await send('/buffer', Buffer.from([0, 255]))).json, { bytes: '00ff' })
+  t.same((await send('/stream', Buffer.alloc(1_000_000))).json, { length: 1_000_000 })
+})
+
+t.test('hostile and slow input', async (t) => {
+  const limits = {
+    headersTimeout_ms: 150,
+    bodyTimeout_ms: 200,
+    idleTimeout_ms: 300,
+    checkInterval_ms: 50,
+    requestTimeout_ms: 5_000,
+    maxHeaderSize: 4_096,
+  }
+  const any = post('/any', async (request) => ({ body: request.body ?? null }))
+  const stream = post(
+    '/stream',
+    async (request) => ({ length: (await text(request.body as IncomingMessage)).length }),
+    {
+      config: { rawBody: 'stream' },
+    },
+  )
+  const endless = get('/endless', (_request, reply) => {
+    const out = new PassThrough()
+    out.on('error', () => {})
+    const pump = () => {
+      while (!out.destroyed && out.write(Buffer.alloc(65_536)));
+      if (!out.destroyed) out.once('drain', pump)
+    }
+    pump()
+    return reply.send(out)
+  })
+  const quiet = get('/quiet', (_request, reply) => {
+    const out = new PassThrough()
+    out.write('begin ')
+    setTimeout(() => out.end('end'), 700)
+    return reply.type('text/plain').send(out)
+  })
+  const { port, ask, gateway } = await serve(t, [owner('a', { routes: [any, stream, endless, quiet] })], { limits })
+  const head = 'POST /any HTTP/1.1\r\nhost: localhost\r\n'
+
+  t.test('slow: the server ends what does not arrive in time', async (t) => {
+    const [nothing, header, body, streamed, unwanted] = await Promise.all([
+      raw(port, ''),
+      raw(port, 'POST /any HTTP/1.1\r\nhost: local'),
+      raw(port, `${head}content-length: 10\r\n\r\n{"a"`),
+      raw(port, 'POST /stream HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\nabc'),
+      raw(port, 'POST /nowhere HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\nabc'),
+    ])
+    t.match(nothing, /^$|^HTTP\/1.1 408/)
+    t.match(header, /^HTTP\/1.1 408 .*RTK_ERR_REQUEST_TIMEOUT/s)
+    t.match(body, /^HTTP\/1.1 408 .*RTK_ERR_REQUEST_TIMEOUT.*200 ms/s)
+    t.notMatch(streamed, /200 OK/)
+    t.match(unwanted, /^HTTP\/1.1 40[48]/)
+  })
+
+  t.test('a peer that does not read its answer is cut off, a quiet stream is not', async (t) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write('GET /endless HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    socket.pause()
+    const connections = () => new Promise<number>((resolve) => gateway.server.getConnections((_error, n) => resolve(n)))
+    t.equal((await ask('/quiet')).text, 'begin end')
+    while ((await connections()) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    socket.destroy()
+  })
+
+  t.test('malformed: 400 or 431, and the connection ends', async (t) => {
+    const bad: Record<string, [string, RegExp]> = {
+      'no HTTP': ['\x16\x03\x01 hello\r\n\r\n', /^HTTP\/1.1 400 .*RTK_ERR_REQUEST/s],
+      'two lengths': [`${head}content-length: 5\r\ncontent-length: 6\r\n\r\n{"a":1}`, /^HTTP\/1.1 400/],
+      'the same length twice': [`${head}content-length: 2\r\ncontent-length: 2\r\n\r\n{}`, /^HTTP\/1.1 400/],
+      'length and chunks': [
+        `${head}content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /`,
+        /^HTTP\/1.1 400/,
+      ],
+      'a negative length': [`${head}content-length: -1\r\n\r\n`, /^HTTP\/1.1 400/],
+      'a bad chunk': [`${head}transfer-encoding: chunked\r\n\r\nzz\r\n\r\n`, /^HTTP\/1.1 400/],
+      'a folded header': [
+        `${head}x: a\r\n b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`,
+        /^HTTP\/1.1 (200|400)/,
+      ],
+      'a bare line feed': ['GET / HTTP/1.1\nhost: localhost\n\n', /^HTTP\/1.1 400/],
+      'a null byte': ['GET /\0 HTTP/1.1\r\nhost: localhost\r\n\r\n', /^HTTP\/1.1 400/],
+      'long headers': [
+        `GET / HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(5_000)}\r\n\r\n`,
+        /^HTTP\/1.1 431 .*RTK_ERR_REQUEST_HEADERS/s,
+      ],
+      'an unknown method': ['BREW / HTTP/1.1\r\nhost: localhost\r\n\r\n', /^HTTP\/1.1 400/],
+      CONNECT: ['CONNECT evil.example:80 HTTP/1.1\r\nhost: localhost\r\n\r\n', /^$|^HTTP\/1.1 4/],
+    }
+    for (const [what, [bytes, expected]] of Object.entries(bad)) t.match(await raw(port, bytes), expected, what)
+    t.same((await ask('/any', { method: 'POST', body: '[1]' })).json, { body: [1] }, 'the service goes on')
+  })
+
+  t.test('a body that is cut off by a reset harms nobody', async (t) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`${head}content-length: 100\r\n\r\n{"a":`)
+    await once(gateway.server, 'request')
+    socket.resetAndDestroy()
+    t.equal((await ask('/any', { method: 'POST', body: '1' })).status, 200)
+  })
+
+  t.test('there is a cap on connections', async (t) => {
+    const { port } = await serve(t, [], { limits: { connections: 2 } })
+    const open = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+    for (const socket of open) socket.on('error', () => {})
+    await Promise.all(open.map((socket) => once(socket, 'connect')))
+    t.equal(await raw(port, 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'), '')
+    for (const socket of open) socket.destroy()
+  })
+})
+
+function upgradeRequest(path: string, headers: Record<string, string>): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return [`GET ${path} HTTP/1.1`, 'connection: upgrade', 'upgrade: websocket', ...lines, '', ''].join('\r\n')
+}
+
+function deferred(): { promise: Promise<unknown>; resolve: (value: unknown) => void } {
+  let resolve: (value: unknown) => void = () => {}
+  const promise = new Promise<unknown>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
