@@ -106,7 +106,8 @@ async function raw(port: number, bytes: string): Promise<string> {
   socket.on('data', (chunk) => {
     answer += chunk
   })
-  await once(socket, 'close')
+  // Not `once`: a reset is an end like any other here.
+  await new Promise((resolve) => socket.on('close', resolve))
   return answer
 }
 
