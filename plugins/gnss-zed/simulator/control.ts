@@ -1,0 +1,106 @@
+/** The faults of the simulated receiver as a service and as the command `sim`. */
+import { badValue } from 'rtk-base/plugin'
+import type { SimulatedReceiver } from 'rtk-base/services'
+import { configKeys, keyId } from '../ubx/index.js'
+import type { SimulatedPort } from './port.js'
+
+export function simulatorControl(port: SimulatedPort): SimulatedReceiver {
+  const { zed } = port
+  return {
+    get truth() {
+      return zed.model.truth
+    },
+    move: (east, north, up) => zed.model.move(east, north, up),
+    jam: (loss_db) => {
+      zed.model.jam_db = Math.max(0, loss_db)
+    },
+    antenna: (state) => {
+      zed.model.antenna = state
+    },
+    unplug: () => port.unplug(),
+    replug: () => port.replug(),
+    restart: () => zed.reset('restart', false),
+    nak: (key) => {
+      if (key === undefined) zed.config.refused.clear()
+      else zed.config.refused.add(keyId(key))
+    },
+    wrongReference: (error_m) => {
+      zed.faults.wrongReference_m = error_m
+    },
+    silence: (on) => {
+      zed.faults.silent = on
+    },
+    corrupt: (frames) => {
+      zed.faults.corruptFrames = frames
+    },
+    describe() {
+      const { east, north, up } = zed.model.offset
+      const { antenna, jam_db } = zed.model
+      const parts = [
+        port.plugged ? 'plugged' : 'unplugged',
+        `moved E ${east} N ${north} U ${up} m`,
+        `antenna ${antenna}`,
+        `jam ${jam_db} dB`,
+        `tmode ${zed.navigation.mode}`,
+      ]
+      if (zed.faults.silent) parts.push('silent')
+      if (zed.faults.wrongReference_m !== 0) parts.push(`1005 wrong by ${zed.faults.wrongReference_m} m`)
+      if (zed.config.refused.size > 0) parts.push(`refuses ${zed.config.refused.size} keys`)
+      return parts.join(', ')
+    },
+  }
+}
+
+type Run = (receiver: SimulatedReceiver, args: string[]) => void
+
+const number = (text: string | undefined, what: string): number => {
+  const value = Number(text)
+  if (text === undefined || text === '' || !Number.isFinite(value))
+    throw badValue(`sim: ${what} must be a number, not '${text ?? ''}'`)
+  return value
+}
+const onOff = (text: string | undefined): boolean => {
+  if (text === 'on' || text === '1') return true
+  if (text === 'off' || text === '0') return false
+  throw badValue(`sim: expected on or off, not '${text ?? ''}'`)
+}
+
+const faults: Record<string, Run> = {
+  move: (receiver, [east, north, up]) =>
+    receiver.move(number(east, 'east'), number(north ?? '0', 'north'), number(up ?? '0', 'up')),
+  jam: (receiver, [loss]) => receiver.jam(loss === 'off' ? 0 : number(loss, 'the loss in dB')),
+  antenna: (receiver, [state]) => {
+    if (state !== 'ok' && state !== 'short' && state !== 'open') {
+      throw badValue(`sim: antenna is ok, short or open, not '${state ?? ''}'`)
+    }
+    receiver.antenna(state)
+  },
+  unplug: (receiver) => receiver.unplug(),
+  replug: (receiver) => receiver.replug(),
+  restart: (receiver) => receiver.restart(),
+  nak: (receiver, [key]) => {
+    if (key !== undefined && key !== 'off' && !configKeys.some(({ name }) => name === key)) {
+      throw badValue(`sim: there is no configuration key '${key}'`)
+    }
+    receiver.nak(key === 'off' ? undefined : key)
+  },
+  'wrong-1005': (receiver, [error]) => receiver.wrongReference(error === 'off' ? 0 : number(error ?? '10', 'metres')),
+  silence: (receiver, [on]) => receiver.silence(onOff(on)),
+  corrupt: (receiver, [frames]) => receiver.corrupt(number(frames ?? '1', 'the number of frames')),
+}
+
+export const simHelp = `faults of the simulated receiver: ${Object.keys(faults).join(', ')}`
+
+/**
+ * Runs the text behind `sim=`, e.g. `move 30 0 0` or `antenna open`; without text it only tells the state.
+ * @throws RTK_ERR_COMMAND_VALUE
+ */
+export function runSimCommand(receiver: SimulatedReceiver, text: string | undefined): string {
+  const [name = '', ...args] = (text ?? '').trim().split(/[\s,]+/)
+  if (name !== '') {
+    const run = Object.hasOwn(faults, name) ? faults[name] : undefined
+    if (!run) throw badValue(`sim: unknown '${name}'; known are ${Object.keys(faults).join(', ')}`)
+    run(receiver, args)
+  }
+  return receiver.describe()
+}

@@ -1,0 +1,43 @@
+/** The correction input of the simulated receiver: what came in, how old it is, and the reports about it. */
+import { constellationOf, decodeRtcm, isMsm } from 'rtk-base/gnss'
+import * as ubx from '../ubx/index.js'
+import type { Corrections } from './solution.js'
+
+/** A gap longer than this starts the ambiguities anew. */
+const gap_ms = 10_000
+
+export class CorrectionInput {
+  #observation_ms: number | undefined
+  #since_ms: number | undefined
+  #reference = false
+  readonly #reports: Uint8Array[] = []
+
+  /** @param type message number of a verified frame */
+  take(frame: Uint8Array, type: number, now_ms: number, listening: boolean): void {
+    const refStation = frame.length >= 8 ? ((frame[4] & 15) << 8) | frame[5] : 0
+    const used = listening && (isMsm(type) || type === 1005 || type === 1006 || type === 1230)
+    this.#reports.push(ubx.encodeFrame(ubx.rxmRtcm, { msgUsed: used ? 2 : 1, refStation, msgType: type }))
+    if (type === 1005 || type === 1006) this.#reference ||= decodeRtcm(frame) !== undefined
+    if (!constellationOf(type)) return
+    if (this.#observation_ms === undefined || now_ms - this.#observation_ms > gap_ms) this.#since_ms = now_ms
+    this.#observation_ms = now_ms
+  }
+
+  /** Undefined before the first complete set. */
+  state(now_ms: number): Corrections | undefined {
+    if (this.#observation_ms === undefined || this.#since_ms === undefined || !this.#reference) return undefined
+    return { age_s: (now_ms - this.#observation_ms) / 1000, steady_s: (now_ms - this.#since_ms) / 1000 }
+  }
+
+  /** RXM-RTCM of what came since the last call. */
+  reports(): Uint8Array[] {
+    return this.#reports.splice(0)
+  }
+
+  forget(): void {
+    this.#observation_ms = undefined
+    this.#since_ms = undefined
+    this.#reference = false
+    this.#reports.length = 0
+  }
+}

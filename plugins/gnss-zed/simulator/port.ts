@@ -1,0 +1,90 @@
+import type { Dispose } from 'rtk-base/plugin'
+import type { Edges, PortSink, ReceiverPort } from '../port/types.js'
+import { SimulatedZed, type SimulatorOptions, type SimulatorSnapshot } from './receiver.js'
+
+/** How the operating system hands bytes over: not in frames. */
+const chunkSize = 512
+/** A USB device that restarts is away for a moment. */
+const reenumerate_ms = 1200
+
+/** The wire between the service and the simulated receiver: it can be pulled out, and on a UART it has a rate. */
+export class SimulatedPort implements ReceiverPort {
+  readonly name = 'simulator'
+  readonly live = true
+  readonly hasBaud: boolean
+  readonly zed: SimulatedZed
+  plugged: boolean = true
+  readonly #edges: Edges
+  #sink: PortSink | undefined
+  #baud = 0
+  #returning: Dispose = () => {}
+
+  constructor(options: SimulatorOptions, edges: Edges, snapshot?: SimulatorSnapshot) {
+    this.#edges = edges
+    this.zed = new SimulatedZed(options, edges, snapshot)
+    this.hasBaud = this.zed.baud !== undefined
+    this.zed.onRestart = () => {
+      if (this.hasBaud) return
+      this.#vanish()
+      this.#returning = this.#edges.timers.after(reenumerate_ms, () => {
+        this.plugged = true
+      })
+    }
+  }
+
+  present(): boolean {
+    return this.plugged
+  }
+
+  async open(baud: number, sink: PortSink): Promise<void> {
+    if (!this.plugged) throw new Error('the simulated receiver is unplugged')
+    this.#baud = baud
+    this.#sink = sink
+    this.zed.connect((bytes) => this.#deliver(bytes))
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (!this.#sink) return false
+    // An answer must not come while the question is still being asked.
+    this.#edges.timers.after(1, () => {
+      if (this.#sink && this.#rightRate) this.zed.input(bytes)
+    })
+    return true
+  }
+
+  async close(): Promise<void> {
+    this.#sink = undefined
+    this.zed.connect(undefined)
+  }
+
+  unplug(): void {
+    void this.#returning()
+    this.zed.powerOff()
+    this.#vanish()
+  }
+
+  /** Back, as after a power cut. */
+  replug(): void {
+    if (this.plugged) return
+    void this.#returning()
+    this.zed.restart()
+    this.plugged = true
+  }
+
+  #vanish(): void {
+    if (!this.plugged) return
+    this.plugged = false
+    const sink = this.#sink
+    void this.close()
+    sink?.closed('ENXIO: the device vanished')
+  }
+
+  get #rightRate(): boolean {
+    return this.zed.baud === undefined || this.zed.baud === this.#baud
+  }
+
+  #deliver(bytes: Uint8Array): void {
+    const heard = this.#rightRate ? bytes : bytes.map((byte) => (byte ^ 0xff) | 0x81)
+    for (let at = 0; at < heard.length; at += chunkSize) this.#sink?.data(heard.subarray(at, at + chunkSize))
+  }
+}

@@ -1,0 +1,296 @@
+/** The simulated ZED-F9P: a byte stream in and out, a configuration, and one epoch after the other. */
+import { Framer } from 'rtk-base/gnss'
+import type { Dispose } from 'rtk-base/plugin'
+import type { Ecef } from 'rtk-base/services'
+import type { Edges } from '../port/types.js'
+import * as ubx from '../ubx/index.js'
+import { type CommandTarget, type ResetKind, runCommand } from './commands.js'
+import { type ConfigSnapshot, ConfigStore } from './config-store.js'
+import { CorrectionInput } from './corrections.js'
+import { factorySettings, implausibleWarning, version } from './factory.js'
+import { Model, type ModelOptions } from './model.js'
+import { rtcmMessages } from './rtcm-output.js'
+import { Navigation, type NavigationState } from './solution.js'
+import { type ReceiverEpoch, ubxMessage, ubxMessages } from './ubx-output.js'
+
+export interface SimulatorOptions extends ModelOptions {
+  /** `fixed`: someone set it up as a base at its position. `rover`: as it leaves the factory. */
+  boot: 'fixed' | 'rover'
+  /** The port of the receiver that the host is wired to. */
+  wiring: ubx.PortName
+  uniqueId: string
+  geoidSeparation_m: number
+  /** Also NMEA GGA. */
+  nmea: boolean
+}
+
+/** Survives a reload of the plugin that holds it. */
+export interface SimulatorSnapshot {
+  config: ConfigSnapshot
+  offset: [east: number, north: number, up: number]
+  navigation: NavigationState
+  /** Monotonic; when it was started. */
+  bootedAt_ms: number
+  ttff_ms: number
+}
+
+/** Faults of the receiver as a device, beside those of the model. */
+export interface Faults {
+  silent: boolean
+  /** Metres in X that its 1005 is wrong by. */
+  wrongReference_m: number
+  /** RTCM frames that still are to be damaged. */
+  corruptFrames: number
+}
+
+/** What an epoch needs from its moment to the first byte. */
+const latency_ms = 40
+const boot_ms = 300
+/** Without a credible system clock the receiver still knows the time: it has satellites. */
+const earliest_utc_ms = Date.UTC(2026, 0, 1)
+const stationIdKey = ubx.keyId('CFG-RTCM-DF003_OUT')
+const tmodeKey = ubx.keyId('CFG-TMODE-MODE')
+const measKey = ubx.keyId('CFG-RATE-MEAS')
+const navKey = ubx.keyId('CFG-RATE-NAV')
+const signalGroup = ubx.groupOf(ubx.keyId('CFG-SIGNAL-GPS_ENA'))
+
+export class SimulatedZed implements CommandTarget {
+  readonly config = new ConfigStore()
+  readonly model: Model
+  readonly navigation: Navigation
+  readonly faults: Faults = { silent: false, wrongReference_m: 0, corruptFrames: 0 }
+  readonly #options: SimulatorOptions
+  readonly #edges: Edges
+  readonly #corrections = new CorrectionInput()
+  readonly #framer: Framer
+  /** UTC of the receiver less the monotonic clock: a step of the system clock does not move the satellites. */
+  readonly #utcOffset_ms: number
+  #send: ((bytes: Uint8Array) => void) | undefined
+  #bootedAt_ms: number
+  #ttff_ms = 0
+  #gnssOn: boolean = true
+  #epochCount = 0
+  #lastEpoch_ms: number | undefined
+  #now: ReceiverEpoch | undefined
+  #timer: Dispose = () => {}
+  #txBytes = 0
+  #rxBytes = 0
+
+  constructor(options: SimulatorOptions, edges: Edges, snapshot?: SimulatorSnapshot) {
+    this.#options = options
+    this.#edges = edges
+    this.model = new Model(options)
+    this.navigation = new Navigation(this.model, this.config)
+    this.#framer = new Framer({ onFrame: (frame) => this.#take(frame) })
+    this.#utcOffset_ms = Math.max(edges.clock.now(), earliest_utc_ms) - edges.clock.monotonic()
+    this.#bootedAt_ms = snapshot?.bootedAt_ms ?? edges.clock.monotonic()
+    if (snapshot) {
+      this.config.restore(snapshot.config)
+      this.model.move(...snapshot.offset)
+      this.navigation.state = snapshot.navigation
+      this.#ttff_ms = snapshot.ttff_ms
+    } else this.config.preset(factorySettings(options))
+  }
+
+  snapshot(): SimulatorSnapshot {
+    const { east, north, up } = this.model.offset
+    return {
+      config: this.config.snapshot(),
+      offset: [east, north, up],
+      navigation: this.navigation.state,
+      bootedAt_ms: this.#bootedAt_ms,
+      ttff_ms: this.#ttff_ms,
+    }
+  }
+
+  /** Power comes on. Epochs go on until `powerOff`, whether anyone listens or not. */
+  powerOn(): void {
+    void this.#timer()
+    // After a snapshot it has been on all the time.
+    const booting_ms = Math.max(0, this.#bootedAt_ms + boot_ms - this.#edges.clock.monotonic())
+    this.#timer = this.#edges.timers.after(booting_ms, () => this.#schedule())
+  }
+
+  powerOff(): void {
+    void this.#timer()
+    this.#timer = () => {}
+    this.#lastEpoch_ms = undefined
+  }
+
+  /** The line rate of the receiver's port; undefined where a rate means nothing (USB). */
+  get baud(): number | undefined {
+    const { wiring } = this.#options
+    return wiring === 'UART1' || wiring === 'UART2' ? this.config.get(ubx.keyId(`CFG-${wiring}-BAUDRATE`)) : undefined
+  }
+
+  connect(send: ((bytes: Uint8Array) => void) | undefined): void {
+    this.#send = send
+  }
+
+  /** Bytes from the host. */
+  input(bytes: Uint8Array): void {
+    if (this.faults.silent) return
+    this.#rxBytes += bytes.length
+    this.#framer.push(bytes, this.#edges.clock.monotonic())
+  }
+
+  /** All of its own accord: RAM is lost. */
+  restart(cold = false): void {
+    this.powerOff()
+    this.config.restart()
+    this.navigation.restart(cold)
+    this.#corrections.forget()
+    this.#gnssOn = true
+    this.#bootedAt_ms = this.#edges.clock.monotonic()
+    this.#ttff_ms = 0
+    this.#epochCount = 0
+    this.#now = undefined
+    this.powerOn()
+  }
+
+  reply(frame: Uint8Array): void {
+    if (this.#enabled('UBX')) this.#write([frame])
+  }
+
+  configChanged(keys: ReadonlySet<number>): void {
+    if (keys.has(tmodeKey)) this.navigation.modeChanged()
+    if ([...keys].some((key) => ubx.groupOf(key) === signalGroup)) this.reset('gnss-restart', false)
+    if (keys.has(measKey) || keys.has(navKey)) this.#schedule()
+  }
+
+  reset(kind: ResetKind, cold: boolean): void {
+    if (kind === 'restart') {
+      this.restart(cold)
+      this.onRestart?.()
+      return
+    }
+    this.#gnssOn = kind !== 'gnss-stop'
+    this.navigation.restart(cold)
+    this.navigation.modeChanged()
+    this.#ttff_ms = 0
+  }
+
+  /** Set by the port: a USB device vanishes for a moment when it restarts. */
+  onRestart: (() => void) | undefined
+
+  poll(cls: number, id: number): Uint8Array | undefined {
+    if (cls === ubx.monVer.cls && id === ubx.monVer.id) return ubx.encodeFrame(ubx.monVer, version)
+    if (cls === ubx.secUniqId.cls && id === ubx.secUniqId.id) {
+      return ubx.ubxFrame(cls, id, ubx.secUniqId.encode(1, this.#options.uniqueId))
+    }
+    if (cls === ubx.monComms.cls && id === ubx.monComms.id) return this.#comms()
+    return this.#now && ubxMessage(cls, id, this.#now)
+  }
+
+  #take(frame: Parameters<ConstructorParameters<typeof Framer>[0]['onFrame']>[0]): void {
+    if (frame.kind === 'ubx') runCommand(this, frame.cls, frame.id, ubx.payloadOf(frame.bytes))
+    else if (frame.kind === 'rtcm') {
+      const listening = this.#gnssOn && this.navigation.mode === 0
+      this.#corrections.take(frame.bytes, frame.type, frame.arrival_ms, listening)
+    }
+  }
+
+  get #utc_ms(): number {
+    return this.#edges.clock.monotonic() + this.#utcOffset_ms
+  }
+
+  get #period_ms(): number {
+    return Math.max(25, this.config.get(measKey) * Math.max(1, this.config.get(navKey)))
+  }
+
+  /** Epochs stand on whole multiples of the rate. */
+  #schedule(): void {
+    void this.#timer()
+    const period_ms = this.#period_ms
+    const now = this.#utc_ms
+    // 1 ms of play, or rounding would make the same epoch come twice.
+    const next = (Math.floor((now - latency_ms + 1) / period_ms) + 1) * period_ms
+    this.#timer = this.#edges.timers.after(next + latency_ms - now, () => {
+      this.#epoch(next)
+      this.#schedule()
+    })
+  }
+
+  #epoch(utc_ms: number): void {
+    const dt_s = this.#lastEpoch_ms === undefined ? 1 : Math.max(0, utc_ms - this.#lastEpoch_ms) / 1000
+    this.#lastEpoch_ms = utc_ms
+    const epoch = this.model.epoch(utc_ms, dt_s, this.#gnssOn)
+    const now_ms = this.#edges.clock.monotonic()
+    const solution = this.navigation.solve(epoch, dt_s, this.#corrections.state(now_ms))
+    const msss_ms = now_ms - this.#bootedAt_ms
+    if (solution.fixType > 0 && this.#ttff_ms === 0) this.#ttff_ms = msss_ms
+    this.#now = {
+      epoch,
+      solution,
+      survey: this.navigation.survey,
+      msss_ms,
+      ttff_ms: this.#ttff_ms,
+      geoidSeparation_m: this.#options.geoidSeparation_m,
+      antenna: this.model.antenna,
+      jam_db: this.model.jam_db,
+    }
+    this.#epochCount++
+    this.#output(this.#now)
+  }
+
+  #output(now: ReceiverEpoch): void {
+    const frames: Uint8Array[] = []
+    const reports = this.#corrections.reports()
+    if (this.#enabled('UBX')) {
+      const wanted = (message: ubx.OutputMessage) => message !== 'GGA' && this.#due(message)
+      frames.push(...ubxMessages(now, wanted))
+      if (this.#due('RXM-RTCM')) frames.push(...reports)
+      if (this.navigation.implausible && this.#epochCount % 60 === 0) frames.push(implausibleWarning)
+    }
+    if (this.#options.nmea && this.#enabled('NMEA')) {
+      frames.push(...ubxMessages(now, (message) => message === 'GGA' && this.#due(message)))
+    }
+    if (this.#enabled('RTCM3X') && now.solution.fixType > 0) {
+      const due = (type: number) => this.#due(type as ubx.OutputMessage)
+      const stationId = this.config.get(stationIdKey)
+      frames.push(...rtcmMessages({ epoch: now.epoch, stationId, arp: this.#sentArp(), due }).map(this.#damaged))
+    }
+    this.#write(frames)
+  }
+
+  #sentArp(): Ecef | undefined {
+    const { arp } = this.navigation
+    return arp && { ...arp, x: arp.x + this.faults.wrongReference_m }
+  }
+
+  readonly #damaged = (frame: Uint8Array): Uint8Array => {
+    if (this.faults.corruptFrames === 0) return frame
+    this.faults.corruptFrames--
+    const damaged = Uint8Array.from(frame)
+    damaged[frame.length >> 1] ^= 0x5a
+    return damaged
+  }
+
+  #due(message: ubx.OutputMessage): boolean {
+    const rate = this.config.get(ubx.messageOutKey(message, this.#options.wiring))
+    return rate > 0 && this.#epochCount % rate === 0
+  }
+
+  #enabled(protocol: 'UBX' | 'NMEA' | 'RTCM3X'): boolean {
+    const { wiring } = this.#options
+    return wiring === 'I2C' || wiring === 'SPI' || this.config.get(ubx.keyId(`CFG-${wiring}OUTPROT-${protocol}`)) === 1
+  }
+
+  #write(frames: readonly Uint8Array[]): void {
+    if (frames.length === 0 || this.faults.silent || !this.#send) return
+    const bytes = Buffer.concat(frames)
+    this.#txBytes += bytes.length
+    this.#send(bytes)
+  }
+
+  #comms(): Uint8Array {
+    const own = this.#options.wiring
+    return ubx.encodeFrame(ubx.monComms, {
+      blocks: [0x0000, 0x0100, 0x0201, 0x0300, 0x0400].map((portId) => ({
+        portId,
+        txBytes: ubx.portNames[portId] === own ? this.#txBytes : 0,
+        rxBytes: ubx.portNames[portId] === own ? this.#rxBytes : 0,
+      })),
+    })
+  }
+}
