@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { commandHomes, documentOrder, HttpSection, InfoSection, type Variant } from '../schemas/index.js'
 import type { CommandResult, PluginReport, Station } from '../schemas/services.js'
 import { device as deviceToken, mqttBus, station as stationToken } from '../schemas/services.js'
-import { commandHomes, documentOrder, HttpSection, InfoSection, type Variant } from '../schemas/index.js'
-import { packageRoot, readRelease, type Release } from './build/release.js'
+import { packageRoot, type Release, readRelease } from './build/release.js'
 import { StationDevice } from './device.js'
 import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
@@ -27,8 +27,8 @@ import { InfoRegistry } from './registry/info.js'
 import { Nvs } from './registry/nvs.js'
 import { parseBySchema, quote } from './registry/validate.js'
 
-export { createLogger } from './log.js'
 export { RtkError } from './errors.js'
+export { createLogger } from './log.js'
 
 export interface RuntimeOptions {
   variant: Variant
@@ -185,9 +185,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       base: options.base,
       cache: join(data, 'plugins'),
     })
-    const watcher = options.watch
-      ? new SourceWatcher(clock, log, (plugin) => void reloadChanged(plugin))
-      : undefined
+    const watcher = options.watch ? new SourceWatcher(clock, log, (plugin) => void reloadChanged(plugin)) : undefined
     const lifecycle = new Lifecycle({
       log,
       clock,
@@ -231,7 +229,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       }
     }
 
-    undo.push(() => watcher?.close(), () => gateway.close(), () => manager.close())
+    undo.push(
+      () => watcher?.close(),
+      () => gateway.close(),
+      () => manager.close(),
+    )
     if (options.ownProcess) undo.push(catchUncaught(log, (plugin, error) => manager.crashed(plugin, error)))
 
     let address = { host: http.host, port: http.port }
@@ -252,7 +254,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         const record = tables.parameters.get(name)
         const value = record && parseBySchema(record.schema, text)
         if (!record) throw new RtkError('RTK_ERR_USAGE', `--change ${name}: no plugin of this variant has it`)
-        if (value === undefined) throw new RtkError('RTK_ERR_USAGE', `--change ${name}: ${quote(text)} is of the wrong type`)
+        if (value === undefined)
+          throw new RtkError('RTK_ERR_USAGE', `--change ${name}: ${quote(text)} is of the wrong type`)
         values[name] = value
       }
       for (const { name, message } of await config.preset(values)) {
@@ -301,7 +304,7 @@ function wantedPlugins({ variant, definitions }: RuntimeOptions): Wanted[] {
   return Object.entries(variant.plugins).map(([source, options]) => ({
     source,
     options,
-    definition: definitions?.[source],
+    definition: definitions && source in definitions ? () => definitions[source] : undefined,
   }))
 }
 
@@ -310,7 +313,10 @@ function checkSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): 
   const known = ['http', 'info', ...plugins.map(({ name }) => name)]
   for (const name of sets?.keys() ?? []) {
     if (!known.includes(name)) {
-      throw new RtkError('RTK_ERR_USAGE', `--set ${name}.…: this variant has no such plugin or section; it has ${known.join(', ')}`)
+      throw new RtkError(
+        'RTK_ERR_USAGE',
+        `--set ${name}.…: this variant has no such plugin or section; it has ${known.join(', ')}`,
+      )
     }
   }
 }

@@ -4,11 +4,24 @@ import pino, { type Logger } from 'pino'
 export type { Logger } from 'pino'
 
 /** Names under which secrets travel; their values never reach a log line. */
-const secretNames = ['pwd', 'pswd', 'password', 'token', 'key', 'authorization', 'wap-pswd', 'sta-pswd', 'mob-pswd', 'rtr-pswd']
+const secretNames = [
+  'pwd',
+  'pswd',
+  'password',
+  'token',
+  'key',
+  'authorization',
+  'wap-pswd',
+  'sta-pswd',
+  'mob-pswd',
+  'rtr-pswd',
+]
 const redact = secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
 
 /** The root logger: pretty on a terminal, JSON lines otherwise. Every plugin gets a child with its name. */
-export function createLogger(options: { level?: string; pretty?: boolean; destination?: pino.DestinationStream } = {}): Logger {
+export function createLogger(
+  options: { level?: string; pretty?: boolean; destination?: pino.DestinationStream } = {},
+): Logger {
   const { level = 'info', pretty = process.stdout.isTTY === true } = options
   const settings: pino.LoggerOptions = { level, base: null, redact: { paths: redact, censor: '…' } }
   if (options.destination) return pino(settings, options.destination)

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { RtkError, definePlugin } from 'rtk-base/plugin'
+import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { station as stationToken } from 'rtk-base/services'
 import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
 

@@ -19,7 +19,10 @@ export function keepSystemClock(ctx: PluginContext, device: Device): void {
       await device.setSystemClock()
       ctx.log.info({ off_ms: Math.round(off_ms) }, 'system clock set from the receiver')
     } catch (error) {
-      ctx.errors.raise('clock', `the system clock is off by ${Math.round(off_ms / 1000)} s and may not be set: ${(error as Error).message}`)
+      ctx.errors.raise(
+        'clock',
+        `the system clock is off by ${Math.round(off_ms / 1000)} s and may not be set: ${(error as Error).message}`,
+      )
     }
   })
 }

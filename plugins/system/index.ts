@@ -1,9 +1,9 @@
-import { type PluginContext, badValue, definePlugin } from 'rtk-base/plugin'
+import { badValue, definePlugin, type PluginContext } from 'rtk-base/plugin'
 import { type Device, device as deviceToken } from 'rtk-base/services'
 import { baseState } from './base-state.js'
 import { BootRecord } from './boot-record.js'
 import { keepSystemClock } from './clock.js'
-import { processMemory, machineMemory } from './memory.js'
+import { machineMemory, processMemory } from './memory.js'
 
 /** The controller itself: `esp`, `base.state`, restarts, the production flag, the system clock. */
 export default definePlugin({
@@ -19,7 +19,16 @@ export default definePlugin({
     const esp = ctx.info.block('esp', {
       static: () => {
         const { version, sha256, built, hardware, partition } = device()
-        return { version, sha256, idf: `node ${process.version}`, built, serial: ctx.serial, hardware, partition, ...record.fields }
+        return {
+          version,
+          sha256,
+          idf: `node ${process.version}`,
+          built,
+          serial: ctx.serial,
+          hardware,
+          partition,
+          ...record.fields,
+        }
       },
       detail: { runtime: () => ({ mem: { internal: processMemory(), spiram: machineMemory() } }) },
     })

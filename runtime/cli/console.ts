@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type Interface, createInterface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import type { ChangeResult, CommandResult } from '../../schemas/services.js'
 import { ControlClient } from '../control/client.js'
@@ -70,7 +70,13 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
       const { result, leftover, errors } = await client.call<ChangeResult>('change', { values: readAssignments(line) })
       const problems = errors?.map(({ name, message }) => `${name}: ${message}`) ?? []
       const unknown = Object.keys(leftover)
-      show([result, ...problems, ...(unknown.length > 0 && result === 'ok' ? [`unknown: ${unknown.join(', ')}`] : [])].join('\n'))
+      show(
+        [
+          result,
+          ...problems,
+          ...(unknown.length > 0 && result === 'ok' ? [`unknown: ${unknown.join(', ')}`] : []),
+        ].join('\n'),
+      )
       return result === 'ok'
     }
     const { status, text } = await client.call<CommandResult>('command', { text: line })
@@ -84,7 +90,9 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
 
 function partOf(document: unknown, path: string | undefined): unknown {
   if (!path) return document
-  return path.split('.').reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
+  return path
+    .split('.')
+    .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
 }
 
 /** `set a=1 b="two words"`: a value is JSON where it can be read as such, a text otherwise. */

@@ -1,4 +1,4 @@
-import { RtkError, messageOf } from '../errors.js'
+import { messageOf, RtkError } from '../errors.js'
 import { consoleCommand, consoleHelp } from './console.js'
 import { pluginsCommand, pluginsHelp } from './plugins.js'
 import { runCommand, runHelp } from './run.js'
@@ -50,7 +50,9 @@ async function exitCodeOf(args: string[]): Promise<number> {
   } catch (error) {
     const known = error instanceof RtkError ? error : undefined
     // parseArgs throws ERR_PARSE_ARGS_*: a slip of the pen as well.
-    const usage = known ? usageCodes.includes(known.code) : String((error as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
+    const usage = known
+      ? usageCodes.includes(known.code)
+      : String((error as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
     process.stderr.write(`rtk-base ${name}: ${messageOf(error)}\n`)
     if (known) process.stderr.write(`  ${known.code}: ${known.help}\n`)
     else if (usage) process.stderr.write(`  See rtk-base ${name} --help\n`)

@@ -29,7 +29,10 @@ export async function pluginsCommand(args: string[]): Promise<number> {
   })
   const [action = 'list', plugin, ...more] = positionals
   if (!['list', 'load', 'unload', 'reload'].includes(action) || more.length > 0) {
-    throw new RtkError('RTK_ERR_USAGE', `plugins takes list, load P, unload P or reload P, not "${positionals.join(' ')}"`)
+    throw new RtkError(
+      'RTK_ERR_USAGE',
+      `plugins takes list, load P, unload P or reload P, not "${positionals.join(' ')}"`,
+    )
   }
   if (action !== 'list' && !plugin) throw new RtkError('RTK_ERR_USAGE', `plugins ${action} takes a plugin`)
   const client = await ControlClient.open(resolve(values.data))

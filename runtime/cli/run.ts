@@ -2,12 +2,12 @@ import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { serveControl } from '../control/server.js'
-import { RtkError, messageOf } from '../errors.js'
-import { type Runtime, createRuntime } from '../index.js'
+import { messageOf, RtkError } from '../errors.js'
+import { createRuntime, type Runtime } from '../index.js'
 import type { SetOption } from '../kernel/options.js'
-import { type Logger, createLogger } from '../log.js'
+import { createLogger, type Logger } from '../log.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
-import { type VariantFile, readVariant } from './variant-file.js'
+import { readVariant, type VariantFile } from './variant-file.js'
 
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch]
 

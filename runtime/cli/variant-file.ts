@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { type Node, type ParseError, findNodeAtLocation, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { Variant } from '../../schemas/variant.js'
 import { packageRoot } from '../build/release.js'
 import { RtkError } from '../errors.js'
@@ -57,7 +57,10 @@ export function parseVariant(text: string, file: string): Variant {
   const value: unknown = JSON.parse(text)
   const problem = problemOf(Variant, value)
   if (!problem) return value as Variant
-  const path = problem.field.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const path = problem.field
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
   const node = nearestNode(root, path)
   const line = node ? lineOf(text, node.offset) : 1
   throw new RtkError('RTK_ERR_VARIANT', `${file}:${line}: ${path.join('.') || 'variant'}: ${problem.message}`)

@@ -29,7 +29,12 @@ export class ControlClient {
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve)
       socket.once('error', () => {
-        reject(new RtkError('RTK_ERR_NOT_RUNNING', `no rtk-base answers in ${data}: start it, or name its folder with --data`))
+        reject(
+          new RtkError(
+            'RTK_ERR_NOT_RUNNING',
+            `no rtk-base answers in ${data}: start it, or name its folder with --data`,
+          ),
+        )
       })
     })
     return new ControlClient(socket)

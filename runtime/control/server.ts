@@ -1,6 +1,6 @@
 import { chmodSync, rmSync } from 'node:fs'
-import { type Socket, createServer } from 'node:net'
-import { RtkError, messageOf } from '../errors.js'
+import { createServer, type Socket } from 'node:net'
+import { messageOf, RtkError } from '../errors.js'
 import type { Runtime } from '../index.js'
 import type { Logger } from '../log.js'
 import { LineReader, socketPath } from './protocol.js'

@@ -32,7 +32,10 @@ export function catchUncaught(log: Logger, crashed: (plugin: string, error: unkn
   const handle = (error: unknown) => {
     const owner = ownerOf(error)
     if (owner && crashed(owner, error)) return
-    log.fatal({ err: error }, `uncaught error that no plugin owns: ${messageOf(error)}; the process ends to be restarted`)
+    log.fatal(
+      { err: error },
+      `uncaught error that no plugin owns: ${messageOf(error)}; the process ends to be restarted`,
+    )
     process.exit(1)
   }
   process.on('uncaughtException', handle)

@@ -7,8 +7,8 @@ import { messageOf } from '../errors.js'
 import type {
   CommandCall,
   ConfigOptions,
-  InfoClass,
   InfoBuilder,
+  InfoClass,
   MqttMessage,
   PluginContext,
   PluginDefinition,

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { RtkError, messageOf } from '../errors.js'
+import { messageOf, RtkError } from '../errors.js'
 import type { PluginDefinition, StopReason } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { type ContextHost, createContext } from './context.js'
@@ -42,7 +42,9 @@ export class Lifecycle {
     } catch (error) {
       void instance.scope.close()
       if (error instanceof RtkError) throw error
-      throw new RtkError('RTK_ERR_PLUGIN_SETUP', `${definition.name}: setup threw: ${messageOf(error)}`, { cause: error })
+      throw new RtkError('RTK_ERR_PLUGIN_SETUP', `${definition.name}: setup threw: ${messageOf(error)}`, {
+        cause: error,
+      })
     } finally {
       instance.inSetup = false
     }

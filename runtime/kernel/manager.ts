@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { PluginReport, PluginStateName } from '../../schemas/services.js'
-import { RtkError, messageOf } from '../errors.js'
+import { messageOf, RtkError } from '../errors.js'
 import type { Generation } from '../http/generation.js'
 import type { Loaded } from '../loader/load.js'
 import type { Dispose, PluginDefinition, StopReason } from '../plugin.js'
@@ -9,8 +9,8 @@ import { dependents, startOrder } from './graph.js'
 import type { Instance } from './instance.js'
 import { type HandoffValues, idsOf, type Lifecycle } from './lifecycle.js'
 import { Mutex } from './limit.js'
-import { type SetOption, resolveOptions } from './options.js'
-import { type Tables, compileTables } from './tables.js'
+import { resolveOptions, type SetOption } from './options.js'
+import { compileTables, type Tables } from './tables.js'
 
 /** A failed start is tried again after these, then the plugin is quarantined and tried every `quarantine_ms`. */
 const retries_ms = [1_000, 5_000] as const
@@ -23,8 +23,8 @@ export interface Wanted {
   /** Shipped name, path or package; the key in the variant. */
   source: string
   options: Readonly<Record<string, unknown>>
-  /** Given in the process instead of loaded (tests, embedding). */
-  definition?: PluginDefinition
+  /** Given in the process instead of loaded (tests, embedding); asked again at each reload. */
+  definition?: () => PluginDefinition
 }
 
 /** A plugin that is wanted, whether it runs or not. */
@@ -124,7 +124,7 @@ export class Manager {
       const published = this.instances
       this.#deps.publish(compileTables(published), generation)
       await ready()
-      for (const instance of published) await this.#startOrFail(this.#entry(instance.name), instance, new Map())
+      for (const { entry } of order) if (entry.instance) await this.#startOrFail(entry, entry.instance, new Map())
       if (this.instances.length !== published.length) await this.#publishAnew()
     })
   }
@@ -171,10 +171,12 @@ export class Manager {
       this.#rename(entry, definition)
       if (digest !== entry.digest) entry.failures = 0
       void entry.retry?.()
+      entry.retry = undefined
       try {
         await this.#replace(this.#stepFor(entry, definition, digest))
       } catch (error) {
-        if (!entry.instance && entry.state !== 'waiting') this.#failed(entry, error, 'reload')
+        // One that did not run before, and one whose old version could not start again either, are tried again.
+        if (!entry.instance && !entry.retry) this.#failed(entry, error, 'reload')
         throw error
       }
       return reportOf(entry)
@@ -249,7 +251,10 @@ export class Manager {
       await this.#publishAnew()
       throw problem
     }
-    this.#deps.log.error({ plugin: entry.name, err: problem }, 'the new version could not start: the old one starts again')
+    this.#deps.log.error(
+      { plugin: entry.name, err: problem },
+      'the new version could not start: the old one starts again',
+    )
     adopt(old)
     const back = await this.#stage(this.#sort([old, ...affected.map(stepOf)]).order, [entry, ...affected])
     await this.#enter(back.instances, handoffs)
@@ -433,7 +438,10 @@ export class Manager {
     const delay_ms = quarantined ? quarantine_ms : retries_ms[entry.failures - 1]
     const text = messageOf(error)
     this.#setState(entry, quarantined ? 'quarantined' : 'failed', text)
-    log.error({ plugin: entry.name, err: error, phase }, `${phase} failed: ${text}; tried again in ${delay_ms / 1000} s`)
+    log.error(
+      { plugin: entry.name, err: error, phase },
+      `${phase} failed: ${text}; tried again in ${delay_ms / 1000} s`,
+    )
     void entry.retry?.()
     entry.retry = clock.timer(delay_ms, () => {
       entry.retry = undefined
@@ -456,12 +464,17 @@ export class Manager {
   // ── small parts ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #fetch({ definition, source }: Wanted): Promise<Loaded> {
-    return definition ? { definition, digest: '', inputs: [] } : this.#deps.load(source)
+    return definition ? { definition: definition(), digest: '', inputs: [] } : this.#deps.load(source)
   }
 
   #stepFor(entry: Entry, definition: PluginDefinition, digest: string): Step {
     const sets = this.#deps.sets(entry.name)
-    return { entry, definition, digest, options: resolveOptions(entry.name, definition.options, entry.wanted.options, sets) }
+    return {
+      entry,
+      definition,
+      digest,
+      options: resolveOptions(entry.name, definition.options, entry.wanted.options, sets),
+    }
   }
 
   /** Code that could not be loaded before is known by its source until its own name is read. */
@@ -485,7 +498,8 @@ export class Manager {
     const nodes = steps.map((step) => ({ name: step.entry.name, ...edgesOf(step.definition), step }))
     const sorted = startOrder(nodes, given)
     const entryOf = (name: string) => nodes.find((node) => node.name === name)?.step.entry as Entry
-    const circle = (text: string) => new RtkError('RTK_ERR_PLUGIN_CYCLE', `plugins need each other in a circle: ${text}`)
+    const circle = (text: string) =>
+      new RtkError('RTK_ERR_PLUGIN_CYCLE', `plugins need each other in a circle: ${text}`)
     return {
       order: sorted.order.map(({ step }) => step),
       waiting: new Map([...sorted.waiting].map(([name, needs]) => [entryOf(name), needs])),

@@ -1,4 +1,5 @@
 import { RtkError, type RtkErrorCode } from '../errors.js'
+import type { Tap } from './hook-point.js'
 import type {
   ActionRecord,
   BlockRecord,
@@ -9,7 +10,6 @@ import type {
   RuleRecord,
   TopicRecord,
 } from './instance.js'
-import type { Tap } from './hook-point.js'
 
 /** What is registered right now, by name: compiled from the live instances and swapped as one. */
 export interface Tables {

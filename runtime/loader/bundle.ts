@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import type { BuildFailure, Plugin } from 'esbuild'
-import { RtkError, messageOf } from '../errors.js'
+import { messageOf, RtkError } from '../errors.js'
 import { hostExpression, hostPackages } from './host.js'
 
 export interface Bundle {
@@ -22,7 +22,10 @@ const hostPlugin: Plugin = {
       contents: `module.exports = ${hostExpression(path)}`,
       loader: 'js',
     }))
-    build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({ path: resolve(resolveDir, path), external: true }))
+    build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({
+      path: resolve(resolveDir, path),
+      external: true,
+    }))
   },
 }
 

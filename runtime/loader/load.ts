@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
-import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { satisfies, validRange } from 'semver'
-import { RtkError, messageOf } from '../errors.js'
-import { type PluginDefinition, apiVersion, isPlugin } from '../plugin.js'
+import { messageOf, RtkError } from '../errors.js'
+import { apiVersion, isPlugin, type PluginDefinition } from '../plugin.js'
 import { type Bundle, bundle } from './bundle.js'
 import { installHost } from './host.js'
 
@@ -133,7 +133,12 @@ function isFile(path: string): boolean {
 function stemOf(source: string): string {
   const name = basename(source).replace(/\.[cm]?[jt]s$/, '')
   const stem = name === 'index' ? basename(dirname(source)) : name
-  return stem.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'plugin'
+  return (
+    stem
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '-')
+      .replaceAll(/^-+|-+$/g, '') || 'plugin'
+  )
 }
 
 async function readManifest(file: string): Promise<ManifestEntry[]> {

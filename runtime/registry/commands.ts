@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { CommandResult } from '../../schemas/services.js'
-import { RtkError, messageOf } from '../errors.js'
+import { messageOf, RtkError } from '../errors.js'
 import type { BailHookPoint } from '../kernel/hook-point.js'
 import { withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
@@ -92,7 +92,10 @@ export class CommandRegistry {
   #unknown(name: string): RtkError {
     const home = this.#deps.homes[name]
     if (home) {
-      return new RtkError('RTK_ERR_COMMAND_UNKNOWN', `${name} belongs to plugin ${home}, which this station does not run`)
+      return new RtkError(
+        'RTK_ERR_COMMAND_UNKNOWN',
+        `${name} belongs to plugin ${home}, which this station does not run`,
+      )
     }
     const names = nearest(name, this.#deps.tables().commands.keys())
     const hint = names.length > 0 ? `; nearest: ${names.join(', ')}` : ''

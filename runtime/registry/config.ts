@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { ChangeResult } from '../../schemas/services.js'
+import { messageOf, RtkError } from '../errors.js'
 import type { SeriesHookPoint } from '../kernel/hook-point.js'
 import type { Instance, ParameterRecord } from '../kernel/instance.js'
 import { Mutex, withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
-import { RtkError, messageOf } from '../errors.js'
 import type { ChangeSet, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import type { Store } from '../ports/store.js'
@@ -141,7 +141,9 @@ export class ConfigRegistry {
       return refused(problems)
     }
     if (later.size > 0 && answered) {
-      void answered.catch(() => {}).then(() => this.#transactions.run(() => this.#applyLater(later, before, effective, source)))
+      void answered
+        .catch(() => {})
+        .then(() => this.#transactions.run(() => this.#applyLater(later, before, effective, source)))
     }
     return { result: 'ok', leftover: plan.leftover }
   }

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
+import { everything, type MaskAssignment, selectionOf } from '../../schemas/mask.js'
 import type { SyncHookPoint } from '../kernel/hook-point.js'
 import type { BlockRecord, InfoPart } from '../kernel/instance.js'
 import type { Tables } from '../kernel/tables.js'
 import type { InfoSelection } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import { everything, type MaskAssignment, selectionOf } from '../../schemas/mask.js'
 
 const textLife_ms = 100
 const keptTexts = 16
@@ -21,8 +21,7 @@ export interface InfoDeps {
   order: readonly string[]
 }
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * The information document: one builder for every surface. A part that throws is missing from the answer and reported

@@ -1,5 +1,5 @@
 import type { PluginDefinition } from '../../runtime/plugin.js'
-import { type TestStationOptions, createTestStation } from './station.js'
+import { createTestStation, type TestStationOptions } from './station.js'
 
 /**
  * What every plugin must stand: start, stop, start again, reload, and leave nothing behind. Throws with what is wrong.
@@ -25,9 +25,11 @@ export async function conformance(
     if (stateOf()?.state !== 'running') throw problem(`did not start again: ${stateOf()?.reason}`)
     const timers = station.clock.pending
     for (let i = 0; i < 3; i++) await station.reload(name)
-    if (station.clock.pending > timers) throw problem(`${station.clock.pending - timers} timers are left behind by three reloads`)
+    if (station.clock.pending > timers)
+      throw problem(`${station.clock.pending - timers} timers are left behind by three reloads`)
     if (station.station.commands().length !== commands) throw problem('commands differ after a reload')
-    if (JSON.stringify(Object.keys(station.station.document())) !== document) throw problem('blocks differ after a reload')
+    if (JSON.stringify(Object.keys(station.station.document())) !== document)
+      throw problem('blocks differ after a reload')
     await station.unload(name)
     if (stateOf()) throw problem('is still listed after unload')
     if (station.station.commands().some(({ plugin }) => plugin === name)) throw problem('left a command behind')

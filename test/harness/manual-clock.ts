@@ -69,7 +69,8 @@ export class ManualClock implements Clock {
     let first: Timer | undefined
     for (const timer of this.#timers) {
       if (timer.at_ms > end_ms) continue
-      if (!first || timer.at_ms < first.at_ms || (timer.at_ms === first.at_ms && timer.order < first.order)) first = timer
+      if (!first || timer.at_ms < first.at_ms || (timer.at_ms === first.at_ms && timer.order < first.order))
+        first = timer
     }
     return first
   }

@@ -6,8 +6,8 @@ import type pino from 'pino'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../runtime/index.js'
 import { createLogger } from '../../runtime/log.js'
 import type { PluginDefinition } from '../../runtime/plugin.js'
-import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
+import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import type { Variant } from '../../schemas/variant.js'
 import { ManualClock } from './manual-clock.js'
 
@@ -33,11 +33,16 @@ export interface TestStation extends Runtime {
   readonly data: string
   /** Everything that was logged. */
   readonly lines: LogLine[]
+  /** Puts another version of a plugin in place; the next reload takes it. */
+  define(name: string, definition: PluginDefinition<never, never>): void
   /** How often the machine was asked to restart. */
   readonly restarts: () => number
   readonly url: string
   /** One HTTP request to the station. */
-  request(path: string, init?: RequestInit): Promise<{ status: number; text: string; json: () => unknown; headers: Headers }>
+  request(
+    path: string,
+    init?: RequestInit,
+  ): Promise<{ status: number; text: string; json: () => unknown; headers: Headers }>
   /** The document now, as HTTP gives it. */
   info(): Promise<Record<string, unknown>>
   /** One field of the document by its dotted path. */
@@ -46,7 +51,15 @@ export interface TestStation extends Runtime {
 
 /** Starts a station for a test; `t.teardown(() => station.stop())` ends it. */
 export async function createTestStation(options: TestStationOptions = {}): Promise<TestStation> {
-  const { plugins = {}, sources = {}, clock = new ManualClock(), store = new MemoryStore(), verbose, variant, ...rest } = options
+  const {
+    plugins = {},
+    sources = {},
+    clock = new ManualClock(),
+    store = new MemoryStore(),
+    verbose,
+    variant,
+    ...rest
+  } = options
   const lines: LogLine[] = []
   const destination = new Writable({
     write(chunk, _encoding, done) {
@@ -75,7 +88,7 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
     clock,
     store,
     log: createLogger({ level: 'debug', destination: destination as unknown as pino.DestinationStream }),
-    definitions: { ...definitions, ...rest.definitions },
+    definitions,
     variant: {
       name: 'test',
       hardware: 'test',
@@ -88,13 +101,21 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
   })
   const url = `http://127.0.0.1:${runtime.address.port}`
   const field = (path: string) =>
-    path.split('.').reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], runtime.station.document())
+    path
+      .split('.')
+      .reduce<unknown>(
+        (part, name) => (part as Record<string, unknown> | undefined)?.[name],
+        runtime.station.document(),
+      )
   return {
     ...runtime,
     clock,
     store: store as MemoryStore,
     data,
     lines,
+    define: (name, definition) => {
+      definitions[name] = definition as unknown as PluginDefinition
+    },
     restarts: () => restarts,
     url,
     field,

@@ -1,0 +1,373 @@
+import t from 'tap'
+import { definePlugin, defineService, type PluginContext, type PluginDefinition } from '../../runtime/plugin.js'
+import { createTestStation, ManualClock, until } from '../harness/index.js'
+
+type Definition = PluginDefinition<never, never>
+const number = defineService<{ value: number }>('number')
+const sum = defineService<{ value: number }>('sum')
+
+/** A plugin from the few parts that a test is about. */
+function plugin(name: string, parts: Partial<PluginDefinition> = {}): Definition {
+  return definePlugin({ name, version: '1.0.0', api: '^1.0.0', setup: () => {}, ...parts }) as unknown as Definition
+}
+
+t.test('states and order', async (t) => {
+  t.test('a plugin that misses its needs waits, and starts when the provider comes', async (t) => {
+    const consumer = plugin('consumer', {
+      needs: [number],
+      setup: (ctx) => ctx.info.block('consumer', () => ({ value: ctx.services.use(number).value })),
+    })
+    const station = await createTestStation({ plugins: { consumer } })
+    t.teardown(() => station.stop())
+    t.match(station.station.plugins(), [{ name: 'consumer', state: 'waiting', reason: 'needs number' }])
+    t.equal(station.field('consumer'), undefined)
+  })
+
+  t.test(
+    'providers start first, whatever the order in the variant; dependents restart with their provider',
+    async (t) => {
+      const order: string[] = []
+      const consumer = plugin('consumer', {
+        needs: [number],
+        provides: [sum],
+        setup: () => {},
+        start: (ctx) => {
+          order.push('consumer')
+          ctx.services.provide(sum, { value: ctx.services.use(number).value + 1 })
+        },
+        stop: () => void order.push('consumer stops'),
+      })
+      const last = plugin('last', {
+        needs: [sum],
+        start: (ctx) => void order.push(`last ${ctx.services.use(sum).value}`),
+        stop: () => void order.push('last stops'),
+      })
+      const provider = plugin('provider', {
+        provides: [number],
+        setup: (ctx) => ctx.services.provide(number, { value: 1 }),
+        start: () => void order.push('provider'),
+        stop: () => void order.push('provider stops'),
+      })
+      const station = await createTestStation({ plugins: { last, consumer, provider } })
+      t.teardown(() => station.stop())
+      t.strictSame(order, ['provider', 'consumer', 'last 2'])
+      order.length = 0
+      station.define(
+        'provider',
+        plugin('provider', {
+          provides: [number],
+          setup: (ctx) => ctx.services.provide(number, { value: 41 }),
+          start: () => void order.push('provider'),
+        }),
+      )
+      await station.reload('provider')
+      t.strictSame(order, ['last stops', 'consumer stops', 'provider stops', 'provider', 'consumer', 'last 42'])
+    },
+  )
+
+  t.test('a provider that goes leaves its dependents waiting; when it is back they run', async (t) => {
+    const provider = plugin('provider', {
+      provides: [number],
+      setup: (ctx) => ctx.services.provide(number, { value: 1 }),
+    })
+    const consumer = plugin('consumer', { needs: [number] })
+    const station = await createTestStation({ plugins: { provider, consumer } })
+    t.teardown(() => station.stop())
+    await station.unload('provider')
+    t.match(station.station.plugins(), [{ name: 'consumer', state: 'waiting', reason: 'needs number' }])
+  })
+
+  t.test('A needs B needs A: both are refused with the circle, the others run', async (t) => {
+    const a = plugin('a', { needs: [sum], provides: [number] })
+    const b = plugin('b', { needs: [number], provides: [sum] })
+    const station = await createTestStation({ plugins: { a, b, other: plugin('other') } })
+    t.teardown(() => station.stop())
+    const [first, second, other] = station.station.plugins()
+    t.match(first, { state: 'failed', reason: /circle: a → b → a/ })
+    t.match(second, { state: 'failed' })
+    t.match(other, { state: 'running' })
+  })
+
+  t.test('provider flips A → B → A end in the right state', async (t) => {
+    let current = 'A'
+    const provider = plugin('provider', {
+      provides: [number],
+      setup: (ctx) => ctx.services.provide(number, { value: current === 'A' ? 1 : 2 }),
+    })
+    const seen: number[] = []
+    const consumer = plugin('consumer', {
+      needs: [number],
+      start: (ctx) => void seen.push(ctx.services.use(number).value),
+    })
+    const station = await createTestStation({ plugins: { provider, consumer } })
+    t.teardown(() => station.stop())
+    current = 'B'
+    const toB = station.reload('provider')
+    await Promise.resolve()
+    const toA = toB.then(() => {
+      current = 'A'
+      return station.reload('provider')
+    })
+    await Promise.all([toB, toA])
+    t.strictSame(seen, [1, 2, 1])
+    t.ok(station.station.plugins().every(({ state }) => state === 'running'))
+  })
+})
+
+t.test('staged replace', async (t) => {
+  const good = {
+    version: '1.0.0',
+    setup: (ctx: PluginContext) => {
+      ctx.info.block('mine', () => ({ version: 1 }))
+      ctx.commands.add('mine', 'answers', () => 'one')
+      ctx.http.route({ method: 'GET', url: '/mine', handler: async () => ({ version: 1 }) })
+    },
+    start: undefined,
+    stop: undefined,
+  }
+  for (const [what, bad] of [
+    [
+      'a throwing setup',
+      {
+        setup: () => {
+          throw new Error('no')
+        },
+      },
+    ],
+    [
+      'a rejecting start',
+      {
+        start: async () => {
+          throw new Error('no')
+        },
+      },
+    ],
+    ['a conflict with another plugin', { setup: (ctx: PluginContext) => ctx.commands.add('theirs', '', () => '') }],
+    [
+      'a route that another plugin has',
+      { setup: (ctx: PluginContext) => ctx.http.route({ method: 'GET', url: '/theirs', handler: async () => 'x' }) },
+    ],
+    ['a promised service that does not come', { provides: [sum] }],
+  ] as [string, Partial<PluginDefinition>][]) {
+    t.test(`${what} leaves the old version serving`, async (t) => {
+      const theirs = plugin('theirs', {
+        setup: (ctx) => {
+          ctx.commands.add('theirs', '', () => 'theirs')
+          ctx.http.route({ method: 'GET', url: '/theirs', handler: async () => 'theirs' })
+        },
+      })
+      const mine = plugin('mine', good)
+      const station = await createTestStation({ plugins: { theirs, mine } })
+      t.teardown(() => station.stop())
+      station.define('mine', plugin('mine', { ...good, version: '2.0.0', ...bad }))
+      await t.rejects(station.reload('mine'))
+      t.equal((await station.request('/mine')).status, 200)
+      t.strictSame(station.field('mine'), { version: 1 })
+      t.match(await station.station.command('mine', { source: 'plugin' }), { status: 200, text: 'one' })
+      t.equal((await station.request('/theirs')).text, 'theirs')
+    })
+  }
+
+  t.test('what stop hands over reaches the next start, and the old start again when the new one fails', async (t) => {
+    const handed: unknown[] = []
+    let fail = false
+    const counter = plugin('counter', {
+      start: (_ctx, handoff) => {
+        handed.push(handoff.get('count'))
+        if (fail) {
+          fail = false
+          throw new Error('not now')
+        }
+      },
+      stop: (reason) => (reason === 'reload' ? [['count', handed.length]] : undefined),
+    })
+    const station = await createTestStation({ plugins: { counter } })
+    t.teardown(() => station.stop())
+    await station.reload('counter')
+    t.strictSame(handed, [undefined, 1])
+    fail = true
+    await t.rejects(station.reload('counter'), { code: 'RTK_ERR_RELOAD_FAILED' })
+    t.strictSame(handed, [undefined, 1, 2, 2])
+    t.match(station.station.plugins(), [{ state: 'running' }])
+  })
+
+  t.test('a stop that hangs or throws does not hold the reload up for longer than its limit', async (t) => {
+    const clock = new ManualClock()
+    const hanging = plugin('hanging', { stop: () => new Promise<void>(() => {}) })
+    const station = await createTestStation({ plugins: { hanging }, clock })
+    const reloaded = station.reload('hanging')
+    await until(() => clock.pending > 0, 'limit of stop')
+    await clock.advance(5_000)
+    t.match(await reloaded, { state: 'running' })
+    t.ok(station.lines.some(({ msg }) => /hanging: stop took longer than 5 s/.test(msg)))
+    const stopped = station.stop()
+    await until(() => clock.pending > 0, 'limit of stop')
+    await clock.advance(5_000)
+    await stopped
+  })
+
+  t.test(
+    'a start that hangs is given up by name and phase, then tried again with back-off, then quarantined',
+    async (t) => {
+      const clock = new ManualClock()
+      let starts = 0
+      let hang = false
+      const slow = plugin('slow', {
+        start: () => {
+          starts += 1
+          return hang ? new Promise<void>(() => {}) : undefined
+        },
+      })
+      const station = await createTestStation({ plugins: { slow }, clock })
+      t.teardown(() => station.stop())
+      hang = true
+      const crash = Promise.resolve(station.reload('slow').catch((error) => error))
+      await until(() => starts === 2, 'start of the new version')
+      hang = true
+      await clock.advance(10_000)
+      await until(() => starts === 3, 'start of the old version')
+      await clock.advance(10_000)
+      t.match(await crash, { code: 'RTK_ERR_RELOAD_FAILED', message: /slow: start took longer than 10 s/ })
+      t.match(station.station.plugins(), [{ state: 'failed' }])
+      await clock.advance(1_000)
+      await until(() => starts === 4, 'second try')
+      await clock.advance(10_000)
+      await until(() => station.station.plugins()[0].state === 'failed', 'failed again')
+      await clock.advance(5_000)
+      await until(() => starts === 5, 'third try')
+      await clock.advance(10_000)
+      await until(() => station.station.plugins()[0].state === 'quarantined', 'quarantine')
+      hang = false
+      await clock.advance(300_000)
+      await until(() => station.station.plugins()[0].state === 'running', 'tried again after five minutes')
+    },
+  )
+})
+
+t.test('effects', async (t) => {
+  t.test('a late timer after unload never fires, and every disposer runs although one throws', async (t) => {
+    let fired = 0
+    const undone: string[] = []
+    let kept: PluginContext | undefined
+    const timed = plugin('timed', {
+      setup: (ctx) => {
+        kept = ctx
+        ctx.timers.every(1_000, () => {
+          fired += 1
+        })
+        ctx.defer(() => void undone.push('first'))
+        ctx.defer(() => {
+          throw new Error('cannot')
+        })
+        ctx.defer(async () => void undone.push('last'))
+      },
+    })
+    const station = await createTestStation({ plugins: { timed } })
+    t.teardown(() => station.stop())
+    await station.clock.advance(2_500)
+    t.equal(fired, 2)
+    await station.unload('timed')
+    t.strictSame(undone, ['last', 'first'])
+    kept?.timers.every(10, () => {
+      fired += 1
+    })
+    kept?.timers.after(10, () => {
+      fired += 1
+    })
+    kept?.defer(() => void undone.push('late'))
+    await station.clock.advance(10_000)
+    t.equal(fired, 2)
+    t.strictSame(undone, ['last', 'first', 'late'], 'a late effect is undone at once')
+    t.ok(station.lines.some(({ msg }) => msg.includes('registered after the plugin was stopped')))
+  })
+
+  t.test('registrations after setup are refused', async (t) => {
+    let error: unknown
+    const late = plugin('late', {
+      start: (ctx) => {
+        try {
+          ctx.commands.add('late', '', () => '')
+        } catch (caught) {
+          error = caught
+        }
+      },
+    })
+    const station = await createTestStation({ plugins: { late } })
+    t.teardown(() => station.stop())
+    t.match(error, { code: 'RTK_ERR_LATE_REGISTRATION', message: /late: command late after setup/ })
+  })
+
+  t.test('a tap removed during an asynchronous call does not run', async (t) => {
+    let release: () => void = () => {}
+    const ran: string[] = []
+    const slow = plugin('slow', {
+      setup: (ctx) =>
+        ctx.hooks.onChange.tap(
+          () =>
+            new Promise<void>((resolve) => {
+              release = resolve
+            }),
+        ),
+    })
+    const second = plugin('second', { setup: (ctx) => ctx.hooks.onChange.tap(() => void ran.push('second')) })
+    const station = await createTestStation({ plugins: { slow, second } })
+    t.teardown(() => station.stop())
+    const changed = station.station.change({}, { source: 'plugin' })
+    await until(() => release.length === 0 && release.name !== '', 'the slow tap').catch(() => {})
+    await station.unload('second')
+    release()
+    t.match(await changed, { result: 'ok' })
+    t.strictSame(ran, [])
+  })
+
+  t.test('timers that throw cost a log line once a minute, and the plugin goes on', async (t) => {
+    let fired = 0
+    const faulty = plugin('faulty', {
+      setup: (ctx) =>
+        void ctx.timers.every(1_000, () => {
+          fired += 1
+          throw new Error('every second')
+        }),
+    })
+    const station = await createTestStation({ plugins: { faulty } })
+    t.teardown(() => station.stop())
+    await station.clock.advance(59_000)
+    t.equal(fired, 59)
+    t.equal(station.lines.filter(({ msg }) => msg.includes('every second')).length, 1)
+    t.match(station.station.plugins(), [{ state: 'running', reason: 'timer: every second' }])
+  })
+})
+
+t.test('conflicts are refused with both names', async (t) => {
+  const claims: Record<string, (ctx: PluginContext) => void> = {
+    parameter: (ctx) => void ctx.config.define('key', { type: 'integer' } as never, { default: 0 as never }),
+    block: (ctx) => void ctx.info.block('part', () => ({})),
+    command: (ctx) => ctx.commands.add('go', '', () => ''),
+    route: (ctx) => ctx.http.route({ method: 'GET', url: '/same', handler: async () => '' }),
+  }
+  for (const [what, claim] of Object.entries(claims)) {
+    t.test(`two plugins with the same ${what}`, async (t) => {
+      const station = await createTestStation({
+        plugins: {
+          first: plugin('first', { setup: claim }),
+          second: plugin('second', { setup: claim }),
+          third: plugin('third'),
+        },
+      })
+      t.teardown(() => station.stop())
+      const [first, second, third] = station.station.plugins()
+      t.match(first, { state: 'running' })
+      t.match(second, { state: 'failed', reason: /first/ })
+      t.match(second.reason, /second/)
+      t.match(third, { state: 'running' })
+    })
+  }
+  t.test('two plugins with the same service', async (t) => {
+    const provide = { provides: [number], setup: (ctx: PluginContext) => ctx.services.provide(number, { value: 1 }) }
+    const station = await createTestStation({
+      plugins: { first: plugin('first', provide), second: plugin('second', provide) },
+    })
+    t.teardown(() => station.stop())
+    t.match(station.station.plugins()[1], { state: 'failed', reason: /service number of second is taken by first/ })
+  })
+})
