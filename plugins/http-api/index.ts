@@ -39,7 +39,7 @@ export default definePlugin({
       handler: async (request, reply) => {
         const command = commandText(rawQuery(request.raw.url))
         const result = await station().command(command, { source: 'http', signal: whenGone(request, reply) })
-        return reply.code(result.status).type(text).send(result.text)
+        return reply.code(result.status).type(text).send(`${result.text.trimEnd()}\n`)
       },
     })
 

@@ -137,7 +137,7 @@ export class ConfigRegistry {
     }
     const problems = await this.#apply(now, plan.actions, source, effective)
     if (problems.length > 0) {
-      await this.#rollBack(before, now, effective, source)
+      await this.#rollBack(before, now, effective, source, problems)
       return refused(problems)
     }
     if (later.size > 0 && answered) {
@@ -158,7 +158,7 @@ export class ConfigRegistry {
     const problems = await this.#apply(values, new Map(), source, effective)
     if (problems.length === 0) return
     const mine = new Map([...before].filter(([name]) => values.has(name)))
-    await this.#rollBack(mine, values, effective, source)
+    await this.#rollBack(mine, values, effective, source, problems)
     const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
     this.#deps.trouble('change-undone', `a change was undone: ${text}`)
   }
@@ -213,12 +213,16 @@ export class ConfigRegistry {
     this.#deps.changed()
   }
 
-  /** Every owner applies its values, then the actions run, then the onChange taps. Returns who refused. */
+  /**
+   * Every owner applies its values, then the actions run, then the onChange taps. Returns who refused: the first one
+   * ends it, unless values are set `back`, where everyone is told.
+   */
   async #apply(
     values: ReadonlyMap<string, unknown>,
     actions: ReadonlyMap<string, unknown>,
     source: Source,
     before: ReadonlyMap<string, unknown>,
+    back = false,
   ): Promise<Problem[]> {
     const tables = this.#deps.tables()
     const problems: Problem[] = []
@@ -235,7 +239,7 @@ export class ConfigRegistry {
       const record = tables.parameters.get(name)
       for (const listener of record?.listeners ?? []) {
         if (record) await attempt(record.owner, name, async () => listener(value, before.get(name)))
-        if (problems.length > 0) return problems
+        if (problems.length > 0 && !back) return problems
       }
     }
     for (const [name, value] of actions) {
@@ -245,7 +249,7 @@ export class ConfigRegistry {
     }
     const failures = await this.#deps.onChange.call({ source, values: new Map([...values, ...actions]) })
     this.#deps.changed()
-    return failures.map(({ plugin, error }) => ({ name: plugin, message: messageOf(error) }))
+    return [...problems, ...failures.map(({ plugin, error }) => ({ name: plugin, message: messageOf(error) }))]
   }
 
   async #rollBack(
@@ -253,6 +257,7 @@ export class ConfigRegistry {
     applied: ReadonlyMap<string, unknown>,
     effective: ReadonlyMap<string, unknown>,
     source: Source,
+    refusals: readonly Problem[],
   ): Promise<void> {
     try {
       await this.#store(stored)
@@ -261,8 +266,10 @@ export class ConfigRegistry {
       return
     }
     const back = new Map([...applied.keys()].reverse().map((name) => [name, effective.get(name)]))
-    const problems = await this.#apply(back, new Map(), source, applied)
+    const problems = await this.#apply(back, new Map(), source, applied, true)
     for (const { name, message } of problems) {
+      // Who refused the new value kept the old one: its second refusal says nothing new.
+      if (refusals.some((refusal) => refusal.name === name)) continue
       this.#deps.trouble('change-not-undone', `${name} could not be set back: ${message}`)
     }
   }

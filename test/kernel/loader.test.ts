@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t, { type Test } from 'tap'
+import httpApi from '../../plugins/http-api/index.js'
+import { bundle } from '../../runtime/loader/bundle.js'
+import type { PluginDefinition } from '../../runtime/plugin.js'
+import { createTestStation, type TestStationOptions, until } from '../harness/index.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+const helper = (version: number) => `export const answer = (): string => 'version ${version}'\n`
+
+/** A third party's plugin in TypeScript, of three files, with one of everything a plugin can add. */
+function files(version = 1): Record<string, string> {
+  return {
+    'index.ts': `
+import { definePlugin } from 'rtk-base/plugin'
+import { Type } from 'typebox'
+import { wrapped } from './lib/wrap.js'
+export default definePlugin({
+  name: 'third-party', version: '1.0.0', api: '^1.0.0',
+  options: Type.Object({ greeting: Type.String({ default: 'hello' }) }),
+  setup(ctx, options) {
+    const big = new Array(50_000).fill(${version})
+    ;(globalThis as any)[Symbol.for('leak-probe')]?.push(new WeakRef(big))
+    const key = ctx.config.define('third-key', Type.Integer({ minimum: 0 }), { default: 7 })
+    ctx.info.block('third', () => ({ says: wrapped(), key: key.get(), greeting: options.greeting, big: big.length }))
+    ctx.commands.add('third', 'answers', () => wrapped())
+    ctx.http.route({ method: 'GET', url: '/third', handler: async () => ({ says: wrapped() }) })
+    ctx.mqtt.on('third/{SN}', () => {})
+    ctx.timers.every(1000, () => {})
+  },
+})
+`,
+    'lib/wrap.ts': `import { answer } from './nested/answer.js'\nexport const wrapped = (): string => answer()\n`,
+    'lib/nested/answer.ts': helper(version),
+  }
+}
+
+function write(folder: string, contents: Record<string, string>): void {
+  for (const [name, text] of Object.entries(contents)) {
+    mkdirSync(join(folder, name, '..'), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+}
+
+/** A folder outside the project. */
+function elsewhere(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'third-party-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function station(t: Test, options: TestStationOptions = {}) {
+  const made = await createTestStation({
+    ...options,
+    plugins: { 'http-api': httpApi as unknown as PluginDefinition<never, never> },
+  })
+  t.teardown(() => made.stop())
+  return made
+}
+
+t.test('a TypeScript plugin outside the project', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, files())
+  const running = await station(t)
+  await running.load(folder)
+
+  t.test('adds a parameter, a block, a command, a route and a topic', async (t) => {
+    t.match(running.field('third'), { says: 'version 1', key: 7, greeting: 'hello' })
+    t.match(await running.station.command('third', { source: 'plugin' }), { text: 'version 1' })
+    t.strictSame((await running.request('/third')).json(), { says: 'version 1' })
+    t.match(await running.station.change({ 'third-key': 8 }, { source: 'plugin' }), { result: 'ok', leftover: {} })
+    t.equal(running.field('third.key'), 8)
+  })
+
+  t.test('an edit of its nested helper is seen on reload; settings stay', async (t) => {
+    write(folder, { 'lib/nested/answer.ts': helper(2) })
+    await running.reload('third-party')
+    t.match(running.field('third'), { says: 'version 2', key: 8 })
+    t.strictSame((await running.request('/third')).json(), { says: 'version 2' })
+  })
+
+  for (const [what, contents, code] of [
+    ['a syntax error', { 'lib/wrap.ts': 'export const wrapped = (' }, 'RTK_ERR_PLUGIN_BUILD'],
+    ['a missing file', { 'lib/wrap.ts': `export * from './gone.js'` }, 'RTK_ERR_PLUGIN_BUILD'],
+    ['top-level await', { 'lib/wrap.ts': 'await null\nexport const wrapped = () => ""' }, 'RTK_ERR_PLUGIN_BUILD'],
+    ['a throw while it is evaluated', { 'lib/wrap.ts': 'throw new Error("at load")' }, 'RTK_ERR_PLUGIN_BUILD'],
+    ['no definePlugin', { 'index.ts': 'export default { name: "third-party" }' }, 'RTK_ERR_PLUGIN_INVALID'],
+    ['another API range', { 'index.ts': files()['index.ts'].replace('^1.0.0', '^2.0.0') }, 'RTK_ERR_PLUGIN_API_RANGE'],
+    ['another name', { 'index.ts': files()['index.ts'].replace(`'third-party'`, `'other'`) }, 'RTK_ERR_PLUGIN_INVALID'],
+    [
+      'a throwing setup',
+      { 'index.ts': files()['index.ts'].replace('const big', 'throw new Error("no"); const big') },
+      'RTK_ERR_PLUGIN_SETUP',
+    ],
+    [
+      'a rejecting start',
+      {
+        'index.ts': files()['index.ts'].replace(
+          'setup(ctx',
+          'start: async () => { throw new Error("no") },\n  setup(ctx',
+        ),
+      },
+      'RTK_ERR_RELOAD_FAILED',
+    ],
+  ] as [string, Record<string, string>, string][]) {
+    t.test(`${what} leaves the old version serving`, async (t) => {
+      write(folder, contents)
+      const error = (await running.reload('third-party').catch((caught) => caught)) as Error & { code: string }
+      t.equal(error.code, code, error.message)
+      if (what === 'a syntax error') t.match(error.message, /wrap\.ts:1:\d+: Unexpected/)
+      t.match(running.field('third'), { says: 'version 2', key: 8 })
+      t.strictSame((await running.request('/third')).json(), { says: 'version 2' })
+      write(folder, { ...files(), 'lib/nested/answer.ts': helper(2) })
+    })
+  }
+
+  t.test('unload removes all of it', async (t) => {
+    await running.unload('third-party')
+    t.equal(running.field('third'), undefined)
+    t.match(await running.station.command('third', { source: 'plugin' }), { status: 404 })
+    t.equal((await running.request('/third')).status, 404)
+    t.match(await running.station.change({ 'third-key': 9 }, { source: 'plugin' }), { leftover: { 'third-key': 9 } })
+    t.strictSame(
+      running.station.plugins().map(({ name }) => name),
+      ['http-api'],
+    )
+  })
+
+  t.test('a plugin that cannot be loaded leaves nothing behind', async (t) => {
+    write(folder, { 'lib/wrap.ts': 'export const wrapped = (' })
+    await t.rejects(running.load(folder), { code: 'RTK_ERR_PLUGIN_BUILD' })
+    await t.rejects(running.load('./no/such/folder'), { code: 'RTK_ERR_PLUGIN_NOT_FOUND' })
+    await t.rejects(running.load('no-such-package'), { code: 'RTK_ERR_PLUGIN_NOT_FOUND' })
+    t.strictSame(
+      running.station.plugins().map(({ name }) => name),
+      ['http-api'],
+    )
+  })
+})
+
+t.test('200 reloads leak neither code nor timers nor files', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, files())
+  const probes: WeakRef<object>[] = []
+  ;(globalThis as Record<symbol, unknown>)[Symbol.for('leak-probe')] = probes
+  t.teardown(() => delete (globalThis as Record<symbol, unknown>)[Symbol.for('leak-probe')])
+  const running = await station(t)
+  await running.load(folder)
+  const timers = running.clock.pending
+  for (let i = 0; i < 200; i++) {
+    write(folder, { 'lib/nested/answer.ts': helper(i + 10) })
+    await running.reload('third-party')
+  }
+  t.match(running.field('third'), { says: 'version 209' })
+  for (let i = 0; i < 5; i++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    collectGarbage()
+  }
+  const alive = probes.filter((probe) => probe.deref() !== undefined).length
+  t.ok(alive <= 2, `${alive} of ${probes.length} versions are alive`)
+  t.equal(running.clock.pending, timers)
+  t.equal(readdirSync(join(running.data, 'plugins')).length, 1)
+})
+
+t.test('the prebuilt form', async (t) => {
+  const source = elsewhere(t)
+  write(source, files())
+  const { code } = await bundle(join(source, 'index.ts'))
+  const folder = elsewhere(t)
+  const sha256 = createHash('sha256').update(code).digest('hex')
+  const manifest = {
+    plugins: [{ name: 'third-party', version: '1.0.0', api: '^1.0.0', file: 'third-party.cjs', sha256 }],
+  }
+  write(folder, { 'third-party.cjs': code, 'manifest.json': JSON.stringify(manifest) })
+
+  t.test('is loaded by name when its digest is the manifest’s', async (t) => {
+    const running = await createTestStation({ sources: { 'third-party': { greeting: 'moin' } }, builtIn: folder })
+    t.teardown(() => running.stop())
+    t.match(running.field('third'), { greeting: 'moin' })
+    t.notOk(existsSync(join(running.data, 'plugins')), 'nothing is built')
+  })
+
+  t.test('is refused when a byte of it was changed', async (t) => {
+    write(folder, { 'third-party.cjs': code.replace('version 1', 'version X') })
+    const running = await station(t)
+    await t.rejects(running.load(folder), { code: 'RTK_ERR_PLUGIN_DIGEST', message: /its manifest says/ })
+  })
+})
+
+t.test('options of a plugin are checked by its schema, wherever they come from', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, files())
+  const running = await station(t)
+  await t.rejects(running.load(folder, { greting: 'x' }), {
+    code: 'RTK_ERR_PLUGIN_OPTIONS',
+    message: /no option greting; it takes greeting/,
+  })
+  await t.rejects(running.load(folder, { greeting: 5 }), {
+    code: 'RTK_ERR_PLUGIN_OPTIONS',
+    message: /third-party.greeting/,
+  })
+  const sets = new Map([['third-party', [{ path: 'greeting', text: '12345' }]]])
+  const withSet = await createTestStation({ sources: { [folder]: {} }, sets })
+  t.teardown(() => withSet.stop())
+  t.match(withSet.field('third'), { greeting: '12345' })
+  await t.rejects(
+    createTestStation({ sources: { [folder]: {} }, sets: new Map([['third-party', [{ path: 'nope', text: '1' }]]]) }),
+    {
+      code: 'RTK_ERR_PLUGIN_OPTIONS',
+    },
+  )
+  await t.rejects(createTestStation({ sets: new Map([['udp-rtcm', []]]) }), { code: 'RTK_ERR_USAGE' })
+})
+
+t.test('a plugin that could not be loaded at the start is tried again and then runs', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, { ...files(), 'lib/wrap.ts': 'export const wrapped = (' })
+  const running = await createTestStation({ sources: { [folder]: {} } })
+  t.teardown(() => running.stop())
+  t.match(running.station.plugins(), [{ state: 'failed', reason: /wrap\.ts:1/ }])
+  write(folder, files())
+  await running.clock.advance(1_000)
+  await until(() => running.station.plugins()[0].state === 'running', 'the second try')
+  t.equal(running.station.plugins()[0].name, 'third-party')
+})
+
+t.test('--watch reloads what was edited, once it settles, and only when the code differs', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, files())
+  const running = await createTestStation({ sources: { [folder]: {} }, watch: true })
+  t.teardown(() => running.stop())
+  const settled = async () => {
+    await running.clock.advance(100)
+    return String((running.field('third') as { says: string } | undefined)?.says)
+  }
+  write(folder, { 'lib/nested/answer.ts': helper(5) })
+  await until(async () => (await settled()) === 'version 5', 'the edit')
+  write(folder, { 'lib/wrap.ts': 'export const wrapped = (' })
+  await until(async () => {
+    await settled()
+    return running.lines.some(({ msg }) => msg.includes('not reloaded'))
+  }, 'the bad edit')
+  t.match(running.field('third'), { says: 'version 5' })
+})

@@ -1,0 +1,425 @@
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import httpApi from '../../plugins/http-api/index.js'
+import { badValue, definePlugin, type PluginContext, type PluginDefinition, unavailable } from '../../runtime/plugin.js'
+import { parseMask, selectionOf } from '../../schemas/mask.js'
+import { createTestStation, type TestStationOptions, until } from '../harness/index.js'
+
+type Definition = PluginDefinition<never, never>
+
+function plugin(name: string, setup: (ctx: PluginContext) => void): Definition {
+  return definePlugin({ name, version: '1.0.0', api: '^1.0.0', setup }) as unknown as Definition
+}
+
+async function stationWith(t: Test, plugins: Record<string, Definition>, options: TestStationOptions = {}) {
+  const station = await createTestStation({
+    ...options,
+    plugins: { 'http-api': httpApi as unknown as Definition, ...plugins },
+  })
+  t.teardown(() => station.stop())
+  return station
+}
+
+/** One station with a few parameters of different owners; `applied` is what the owners were told. */
+async function settings(t: Test, options: TestStationOptions = {}) {
+  const applied: [string, unknown, unknown][] = []
+  const refuse = { owner: '' }
+  const told = (name: string) => async (now: unknown, before: unknown) => {
+    if (refuse.owner === name) throw new Error('the machine says no')
+    applied.push([name, now, before])
+  }
+  const udp = plugin('udp', (ctx) => {
+    const port = ctx.config.define('udp-port', Type.Integer({ minimum: 1, maximum: 65_535 }), { default: 2102 })
+    port.onChange(told('udp'))
+    ctx.config.define('udp-en', Type.Integer({ minimum: 0, maximum: 1 }), { default: 1 })
+    ctx.info.block('udp', { config: () => ({ port: port.get() }) })
+  })
+  const wifi = plugin('wifi', (ctx) => {
+    const min = ctx.config.define('min', Type.Number(), { default: 1 })
+    const max = ctx.config.define('max', Type.Number(), { default: 10 })
+    const flag = ctx.config.define('flag', Type.Boolean(), { default: false })
+    ctx.config.define('wifi-pswd', Type.String({ maxLength: 16 }), { default: '', secret: true }).onChange(told('wifi'))
+    min.onChange(told('min'))
+    ctx.config.rule(['min', 'max'], (get) =>
+      (get('min') as number) > (get('max') as number) ? 'is above max' : undefined,
+    )
+    ctx.config.action('trigger', Type.Boolean(), (value) => void applied.push(['trigger', value, undefined]))
+    ctx.info.block('wifi', { config: () => ({ min: min.get(), max: max.get(), flag: flag.get() }) })
+  })
+  const station = await stationWith(t, { udp, wifi }, options)
+  const change = async (body: unknown) => {
+    const { status, json } = await station.request('/change', { method: 'POST', body: JSON.stringify(body) })
+    return { status, ...(json() as { result: string; leftover: object; errors?: { name: string; message: string }[] }) }
+  }
+  return { station, change, applied, refuse }
+}
+
+t.test('a change', async (t) => {
+  t.test('is stored, applied by its owner, and what nobody owns comes back', async (t) => {
+    const { station, change, applied } = await settings(t)
+    t.match(await change({ 'udp-port': 2200, unknown: [1], min: 2 }), {
+      status: 200,
+      result: 'ok',
+      leftover: { unknown: [1] },
+    })
+    t.strictSame(applied, [
+      ['udp', 2200, 2102],
+      ['min', 2, 1],
+    ])
+    t.equal(station.field('udp.port'), 2200)
+    t.equal(await station.store.get('config', 'udp-port'), 2200)
+  })
+
+  t.test('with one invalid field changes nothing and says which and why', async (t) => {
+    const { station, change, applied } = await settings(t)
+    const answer = await change({ 'udp-port': 70_000, min: 2 })
+    t.match(answer, { status: 200, result: 'failed', leftover: { 'udp-port': 70_000, min: 2 } })
+    t.match(answer.errors, [{ name: 'udp-port', message: /65535.*70000/ }])
+    t.strictSame(applied, [])
+    t.equal(station.store.writes, 0)
+    t.match(await change({ min: 11 }), { result: 'failed', errors: [{ name: 'min', message: 'is above max' }] })
+  })
+
+  t.test('takes switches as 0/1 or true/false, and no numbers in strings', async (t) => {
+    const { station, change } = await settings(t)
+    t.match(await change({ 'udp-en': false, flag: 1 }), { result: 'ok' })
+    t.equal(await station.store.get('config', 'udp-en'), 0)
+    t.equal(station.field('wifi.flag'), true)
+    t.match(await change({ 'udp-port': '2200' }), { result: 'failed' })
+    t.match(await change({ 'udp-en': 2 }), { result: 'failed' })
+    t.match(await station.station.change({ min: Number.POSITIVE_INFINITY }, { source: 'mqtt' }), { result: 'failed' })
+  })
+
+  t.test('that an owner refuses is failed, and what others applied and stored is taken back', async (t) => {
+    const { station, change, applied, refuse } = await settings(t)
+    await change({ 'udp-port': 2200 })
+    applied.length = 0
+    refuse.owner = 'min'
+    const answer = await change({ 'udp-port': 2300, min: 3 })
+    t.match(answer, { result: 'failed', errors: [{ name: 'min', message: /refused by wifi: the machine says no/ }] })
+    t.strictSame(applied, [
+      ['udp', 2300, 2200],
+      ['udp', 2200, 2300],
+    ])
+    t.equal(station.field('udp.port'), 2200)
+    t.equal(await station.store.get('config', 'udp-port'), 2200)
+    t.equal(await station.store.get('config', 'min'), undefined)
+  })
+
+  t.test('that cannot be stored is failed and applied by nobody', async (t) => {
+    const { station, change, applied } = await settings(t)
+    station.store.failure = 'disk full'
+    t.match(await change({ 'udp-port': 2200 }), {
+      result: 'failed',
+      errors: [{ name: 'udp-port', message: /disk full/ }],
+    })
+    t.strictSame(applied, [])
+    t.equal(station.field('udp.port'), 2102)
+    station.store.failure = undefined
+    t.match(await change({ 'udp-port': 2200 }), { result: 'ok' })
+  })
+
+  t.test('of an action runs it and stores nothing', async (t) => {
+    const { station, change, applied } = await settings(t)
+    t.match(await change({ trigger: true }), { result: 'ok', leftover: {} })
+    t.strictSame(applied, [['trigger', true, undefined]])
+    t.equal(station.store.writes, 0)
+  })
+
+  t.test('that ends the caller’s link is applied after the answer was written', async (t) => {
+    const order: string[] = []
+    const link = plugin('link', (ctx) => {
+      ctx.config
+        .define('host', Type.String(), { default: 'a', endsLink: true })
+        .onChange(() => void order.push('applied'))
+    })
+    const station = await stationWith(t, { link })
+    let answered: () => void = () => {}
+    const result = await station.station.change(
+      { host: 'b' },
+      {
+        source: 'mqtt',
+        answered: new Promise((resolve) => {
+          answered = resolve
+        }),
+      },
+    )
+    order.push(`answered ${result.result}`)
+    answered()
+    await until(() => order.length === 2, 'the late part')
+    t.strictSame(order, ['answered ok', 'applied'])
+  })
+
+  t.test('bodies that are no JSON object are 400, too large ones 413, whatever the content type', async (t) => {
+    const { station } = await settings(t)
+    const post = (body: string, type = 'application/json') =>
+      station.request('/change', { method: 'POST', body, headers: { 'content-type': type } })
+    for (const body of ['', '[]', '1', 'null', '"x"', '{"a":', 'a=b']) t.equal((await post(body)).status, 400, body)
+    t.match((await post('{', 'text/plain')).json(), { error: /^RTK_ERR_/, message: String, help: String })
+    t.equal((await post(`{"a":"${'x'.repeat(70_000)}"}`)).status, 413)
+    t.match((await post('{"min":2}', 'application/x-www-form-urlencoded')).json(), { result: 'ok' })
+    t.match((await post('{"__proto__":{"x":1}}')).text, '"leftover":{"__proto__":{"x":1}}')
+  })
+
+  t.test('never throws and never half-applies, whatever JSON comes', async (t) => {
+    const { station } = await settings(t)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(fc.constantFrom('udp-port', 'udp-en', 'min', 'max', 'flag', 'x'), fc.jsonValue()),
+        async (values) => {
+          const before = JSON.stringify(await station.store.entries('config'))
+          const { result } = await station.station.change(values, { source: 'plugin' })
+          if (result === 'failed') t.equal(JSON.stringify(await station.store.entries('config')), before)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  t.test('a stored value that the schema no longer takes falls back with one warning and stays stored', async (t) => {
+    const store = new (await import('../../runtime/ports/memory-store.js')).MemoryStore({
+      config: { 'udp-port': 'no', absent: 5 },
+    })
+    const { station, change } = await settings(t, { store })
+    t.equal(station.field('udp.port'), 2102)
+    t.ok(station.lines.filter(({ msg }) => msg.includes('udp-port is no longer allowed')).length === 1)
+    t.match(await change({ absent: 6 }), { leftover: { absent: 6 } })
+    t.equal(await store.get('config', 'absent'), 5, 'the value of a plugin that is not here is kept')
+  })
+
+  t.test('initial values of the variant stand between default and stored', async (t) => {
+    const { station, change } = await settings(t, { variant: { changes: { 'udp-port': 3000 } } })
+    t.equal(station.field('udp.port'), 3000)
+    await change({ 'udp-port': 3001 })
+    t.equal(station.field('udp.port'), 3001)
+    await t.rejects(createTestStation({ variant: { changes: { 'udp-port': 0 } } }), { code: 'RTK_ERR_VARIANT' })
+  })
+})
+
+t.test('the document', async (t) => {
+  const parts = plugin('parts', (ctx) => {
+    ctx.info.block('a', {
+      static: () => ({ s: 1 }),
+      runtime: () => ({ r: 2 }),
+      config: () => ({ c: 3 }),
+      detail: { static: () => ({ ds: 4 }), runtime: () => ({ dr: 5 }), config: () => ({ dc: 6 }) },
+    })
+    ctx.info.block('a.b.c', () => 7)
+  })
+
+  t.test('is restricted by the mask, read by assignment 1', async (t) => {
+    const station = await stationWith(t, { parts })
+    const get = async (query: string) => (await station.request(`/get-info${query}`)).json()
+    t.strictSame(await get(''), { a: { s: 1, r: 2, c: 3, ds: 4, dr: 5, dc: 6, b: { c: 7 } } })
+    t.strictSame(await get('?0x02'), { a: { r: 2, b: { c: 7 } } })
+    t.strictSame(await get('?0x102='), { a: { r: 2, dr: 5, b: { c: 7 } } })
+    t.strictSame(await get('?0X104'), { a: { c: 3, dc: 6 } })
+    t.strictSame(await get('?1'), { a: { s: 1 } })
+    t.strictSame(await get('?0x100'), {})
+    t.strictSame(await get('?4294967295'), await get(''))
+    for (const path of ['/heart-beat', '/get-base-info'])
+      t.strictSame((await station.request(path)).json(), await get(''))
+    for (const bad of ['?-1', '?0x1ffffffff', '?x', '?mask=2', '?1.5', '?0x', '?%00', `?${'9'.repeat(400)}`]) {
+      const answer = await station.request(`/get-info${bad}`)
+      t.equal(answer.status, 400, bad)
+      t.match(answer.json(), { error: 'RTK_ERR_MASK', message: /0xFFFFFFFF/ })
+    }
+  })
+
+  t.test('reads a mask by assignment 2 where the variant says so', async (t) => {
+    const station = await stationWith(t, { parts }, { variant: { info: { mask: 2 } } })
+    t.strictSame(station.station.document(0x101), { a: { r: 2, b: { c: 7 } } })
+    t.strictSame(station.station.document(0x202), { a: { ds: 4 } })
+    t.strictSame(station.station.document(0x001), {})
+    t.match(selectionOf(0x304, 2), { config: true, basic: true, all: true, runtime: false })
+    t.equal(parseMask('0xffffffff'), 0xffffffff)
+  })
+
+  t.test('a block that throws is missing, the rest is there, one log line', async (t) => {
+    const faulty = plugin('faulty', (ctx) => {
+      ctx.info.block('bad', () => {
+        throw new Error('broken sensor')
+      })
+      ctx.info.block('good', () => ({ x: 1 }))
+      ctx.hooks.onInfoBuild.tap(() => {
+        throw new Error('broken hook')
+      })
+      ctx.hooks.onInfoBuild.tap(
+        (document) => {
+          document.edited = true
+        },
+        { stage: 1 },
+      )
+    })
+    const station = await stationWith(t, { faulty, parts })
+    t.match(station.station.document(), { good: { x: 1 }, a: { r: 2 }, edited: true })
+    station.station.document()
+    t.equal(station.station.document().bad, undefined)
+    t.equal(station.lines.filter(({ msg }) => msg.includes('broken sensor')).length, 1)
+    t.match(
+      station.station.plugins().find(({ name }) => name === 'faulty'),
+      { state: 'running', reason: /broken/ },
+    )
+  })
+
+  t.test(
+    'static parts are built once until changed(); the text is reused for 100 ms and dropped by any change',
+    async (t) => {
+      let built = 0
+      let version = 1
+      let block: { changed(): void } | undefined
+      const cached = plugin('cached', (ctx) => {
+        block = ctx.info.block('cached', {
+          static: () => {
+            built += 1
+            return { version }
+          },
+          runtime: () => ({ now: ctx.clock.monotonic() }),
+        })
+      })
+      const station = await stationWith(t, { cached })
+      const text = station.station.documentText()
+      await station.clock.advance(99)
+      t.equal(station.station.documentText(), text)
+      await station.clock.advance(1)
+      t.not(station.station.documentText(), text)
+      t.equal(built, 1)
+      version = 2
+      block?.changed()
+      t.match(station.station.document(), { cached: { version: 2 } })
+      t.equal(built, 2)
+    },
+  )
+
+  t.test('a field has one owner: the second is named, the first stays', async (t) => {
+    const one = plugin('one', (ctx) => void ctx.info.block('x', () => ({ y: 1, z: { k: 1 } })))
+    const two = plugin('two', (ctx) => void ctx.info.block('x.y', () => 2))
+    const station = await stationWith(t, { one, two })
+    t.match(station.station.document(), { x: { y: 1, z: { k: 1 } } })
+    t.ok(station.lines.some(({ msg, plugin }) => plugin === 'two' && msg.includes('field y has another owner')))
+  })
+})
+
+t.test('commands', async (t) => {
+  const calls: unknown[] = []
+  const commander = plugin('commander', (ctx) => {
+    ctx.commands.add('log', 'sets the log level', ({ arg }) => {
+      if (!arg || !'newid'.includes(arg)) throw badValue('log=n, e, w, i, d')
+      calls.push(arg)
+      return `level ${arg}`
+    })
+    ctx.commands.add('busy', 'is busy', () => {
+      throw unavailable('a scan is running')
+    })
+    ctx.commands.add('broken', 'fails', () => {
+      throw new Error('secret detail')
+    })
+    ctx.commands.add('reboot', 'restarts', () => 'never reached')
+    ctx.hooks.onSystemCommand.tap(({ name }) => (name === 'reboot' ? 'refused during an update' : undefined))
+  })
+  const station = await stationWith(t, { commander })
+  const post = (query: string) => station.request(`/system?${query}`, { method: 'POST' })
+
+  t.test('every spelling is the same command', async (t) => {
+    for (const query of ['log=d', 'cmd=log=d', 'cmd=log%3Dd', 'log%3Dd']) {
+      const { status, text, headers } = await post(query)
+      t.match({ status, text }, { status: 200, text: 'level d\n' }, query)
+      t.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
+    }
+    t.match(await station.station.command('log=d', { source: 'mqtt' }), { status: 200 })
+    t.equal((await post('busy=')).status, 503, 'a form-like trailing equals sign is no value')
+  })
+
+  t.test('unknown, misspelt, elsewhere, bad value, not now, failed: each has its own answer', async (t) => {
+    t.match(await post('rebot'), { status: 404, text: /nearest: reboot/ })
+    t.match(await post('xyzzy'), { status: 404, text: /unknown command "xyzzy"/ })
+    t.match(await post('mobile-scan'), { status: 404, text: /belongs to plugin modem/ })
+    t.match(await post('log=q'), { status: 400, text: /log=n/ })
+    t.match(await post('busy'), { status: 503, text: /a scan is running/ })
+    t.match(await post('broken'), { status: 500 })
+    t.match(await post(''), { status: 400 })
+    t.match(await post('%E0%A4'), { status: 400 })
+    t.match(await post('__proto__'), { status: 404 })
+    t.match(await post('x'.repeat(5_000)), { status: 400 })
+  })
+
+  t.test('a tap may answer before the owner', async (t) => {
+    t.match(await post('reboot'), { status: 200, text: 'refused during an update\n' })
+  })
+})
+
+t.test('/nvs', async (t) => {
+  const { station, change } = await settings(t)
+  const post = (query: string, body: unknown) =>
+    station.request(`/nvs${query}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) })
+  const get = (query: string) => station.request(`/nvs${query}`)
+
+  t.test('keeps what is written, per namespace, and lists the namespaces', async (t) => {
+    t.match((await post('?namespace=site', { name: 'Roof 3', height: 12.5 })).json(), { result: 'ok', written: 2 })
+    t.match((await post('', { a: 1 })).json(), { result: 'ok', written: 1 })
+    t.strictSame((await get('?namespace=site')).json(), { name: 'Roof 3', height: 12.5 })
+    t.strictSame((await get('?namespace=nothing')).json(), {})
+    t.strictSame((await get('')).json(), { namespaces: ['site', 'user'] })
+  })
+
+  t.test('refuses what is not allowed and writes nothing of it', async (t) => {
+    for (const body of [
+      [1],
+      'no json',
+      { a: null },
+      { a: { b: 1 } },
+      { a: true },
+      { '': 1 },
+      { ['k'.repeat(65)]: 1 },
+      { 'a\n': 1 },
+      { ok: 1, a: 'x'.repeat(4_001) },
+    ]) {
+      t.equal((await post('?namespace=strict', body)).status, 400, JSON.stringify(body).slice(0, 40))
+    }
+    t.strictSame((await get('?namespace=strict')).json(), {})
+    t.equal((await post('?namespace=a%2Fb', {})).status, 400)
+    t.equal((await get('?namespace=a&namespace=b')).status, 400)
+  })
+
+  t.test('the service’s own namespaces are read-only and without secrets, the protected one is closed', async (t) => {
+    await change({ 'udp-port': 2200, 'wifi-pswd': 'top secret' })
+    const config = (await get('?namespace=config')).json() as Record<string, unknown>
+    t.equal(config['udp-port'], 2200)
+    t.notOk('wifi-pswd' in config)
+    t.match(await post('?namespace=config', { 'udp-port': 1 }), { status: 403, text: /POST \/change/ })
+    t.equal((await post('?namespace=udp', { a: 1 })).status, 403)
+    for (const name of ['protected', 'protected.kernel']) {
+      t.equal((await get(`?namespace=${name}`)).status, 403)
+      t.equal((await post(`?namespace=${name}`, { a: 1 })).status, 403)
+    }
+    t.notOk(
+      station.lines.some((line) => JSON.stringify(line).includes('top secret')),
+      'a secret is in no log line',
+    )
+  })
+
+  t.test('is bounded in namespaces and bytes', async (t) => {
+    const value = 'x'.repeat(4_000)
+    const block = Object.fromEntries(Array.from({ length: 14 }, (_, i) => [`k${i}`, value]))
+    let status = 200
+    for (let i = 0; i < 6 && status === 200; i++) ({ status } = await post(`?namespace=big${i}`, block))
+    t.equal(status, 413)
+    for (let i = 0; i < 64 && status !== 414; i++) {
+      const answer = await post(`?namespace=n${i}`, { a: 1 })
+      if (answer.status === 413 && answer.text.includes('namespaces already')) status = 414
+    }
+    t.equal(status, 414)
+  })
+})
+
+t.test('a plugin of third parties is behind the access rules without knowing them', async (t) => {
+  const third = plugin('third', (ctx) => ctx.http.route({ method: 'POST', url: '/third', handler: async () => 'done' }))
+  const station = await stationWith(t, { third })
+  t.equal((await station.request('/third', { method: 'POST' })).status, 200)
+  t.equal(
+    (await station.request('/third', { method: 'POST', headers: { origin: 'https://evil.example' } })).status,
+    403,
+  )
+  t.equal((await station.request('/third', { method: 'POST', headers: { origin: 'null' } })).status, 403)
+})
