@@ -104,6 +104,7 @@ export class Framer {
     }
   }
 
+  /** The line rate was changed; undefined when there is none. */
   setBaud(baud: number | undefined): void {
     this.#baud = baud
   }
@@ -116,7 +117,9 @@ export class Framer {
   }
 
   /**
-   * Takes bytes as they come; `chunk` may be reused afterwards.
+   * Takes bytes as they come; `chunk` may be reused afterwards. Bytes that complete a candidate count even when they come
+   * late: it is the reading process that was held up then, more likely than the sender. After a break in the stream (the
+   * port was opened again) call `flush` first.
    * @param now_ms monotonic milliseconds at which they arrived
    */
   push(chunk: Uint8Array, now_ms: number): void {
@@ -144,8 +147,11 @@ export class Framer {
       return
     }
     this.#busy = true
-    for (let next: (() => void) | undefined = step; next; next = this.#later.shift()) next()
-    this.#busy = false
+    try {
+      for (let next: (() => void) | undefined = step; next; next = this.#later.shift()) next()
+    } finally {
+      this.#busy = false
+    }
     if (this.#thrown.length > 0) {
       const [first] = this.#thrown
       this.#thrown = []

@@ -371,9 +371,8 @@ t.test('captures: every decoded field equals the oracle', { skip: noCaptures }, 
 
 t.test('captures: GGA fields equal the oracle', { skip: noCaptures }, async (t) => {
   for (const { name, bytes, oracle } of captures()) {
-    const { first, last } = oracle.values['NMEA-GGA'] ?? {}
-    for (const want of [first, last]) {
-      if (!want) continue
+    const values = Object.entries(oracle.values).filter(([message]) => message === 'NMEA-GGA')
+    for (const want of values.flatMap(([, { first, last }]) => [first, last])) {
       const gga = decodeGga(bytes.subarray(want.offset, bytes.indexOf(0x0a, want.offset) + 1))
       const degrees = (value: number | undefined) => (value === undefined ? null : Math.round(value * 1e9) / 1e9)
       t.strictSame(
@@ -408,7 +407,7 @@ t.test('captures: observables agree with each other from epoch to epoch', { skip
   for (const [name, rateSign] of known) {
     const bytes = all.find((capture) => capture.name === name)?.bytes ?? new Uint8Array(0)
     const before = new Map<string, MsmObservation & { epochTime: number }>()
-    let [pairs, ratesAgree, codesAgree] = [0, 0, 0]
+    let [pairs, ratesAgree, codesAgree, believable] = [0, 0, 0, 0]
     const compare = (type: number, epochTime: number, cell: MsmObservation) => {
       const key = `${type} ${cell.satellite} ${cell.signal}`
       const last = before.get(key)
@@ -421,6 +420,8 @@ t.test('captures: observables agree with each other from epoch to epoch', { skip
       pairs++
       if (Math.abs(phase_m - rateSign * rate_mps) < 0.5) ratesAgree++
       if (Math.abs(code_m - phase_m) < 12) codesAgree++
+      const { pseudorange_m = 0, cnr_dbhz = 0 } = cell
+      if (pseudorange_m > 17e6 && pseudorange_m < 43e6 && cnr_dbhz > 5 && cnr_dbhz < 64) believable++
     }
     const framer = new Framer({
       onFrame: (frame) => {
@@ -432,6 +433,7 @@ t.test('captures: observables agree with each other from epoch to epoch', { skip
     t.ok(pairs > 1000, `${name}: ${pairs} pairs of epochs`)
     t.ok(ratesAgree / pairs > 0.99, `${name}: phase and rate`)
     t.ok(codesAgree / pairs > 0.99, `${name}: code and phase`)
+    t.ok(believable / pairs > 0.95, `${name}: the distance and the signal of navigation satellites`)
   }
 })
 
