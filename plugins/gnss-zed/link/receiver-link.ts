@@ -79,6 +79,11 @@ export class ReceiverLink {
     return this.#reason
   }
 
+  /** The input came to its end: a replay without `loop`. */
+  get ended(): boolean {
+    return this.#phase === 'ended'
+  }
+
   /** The rate in use; 0 where the line has none. */
   get baud(): number {
     return this.#port.hasBaud ? (this.#options.bauds[this.#baudIndex] ?? 0) : 0
@@ -140,8 +145,8 @@ export class ReceiverLink {
     this.#frameAt_ms = now
     this.#silentAt_ms = now
     this.#byteAt_ms = 0
-    this.#wasAbsent: boolean = false
-    this.#change('stalled', `$this.#port.nameis open, no frame yet`)
+    this.#wasAbsent = false
+    this.#change('stalled', `${this.#port.name} is open, no frame yet`)
     // The first question need not wait: an unconfigured receiver may have nothing to say by itself.
     this.#events.silence()
   }
@@ -181,7 +186,7 @@ export class ReceiverLink {
     this.#frameAt_ms = this.#now()
     this.#silentAt_ms = this.#frameAt_ms
     this.#ladder.reset()
-    if (this.#state !== 'up' && this.#phase === 'open') this.#change('up', `$this.#port.name: frames arrive`)
+    if (this.#state !== 'up' && this.#phase === 'open') this.#change('up', `${this.#port.name}: frames arrive`)
     this.#events.frame(frame)
   }
 
@@ -201,7 +206,7 @@ export class ReceiverLink {
     if (!present) this.#wasAbsent = true
     else if (this.#wasAbsent) {
       // It has just come back: no reason to wait for the ladder.
-      this.#wasAbsent: boolean = false
+      this.#wasAbsent = false
       this.#ladder.reset()
       this.#retryAt_ms = now
     }

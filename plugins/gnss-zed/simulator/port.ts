@@ -1,6 +1,6 @@
 import type { Dispose } from 'rtk-base/plugin'
 import type { Edges, PortSink, ReceiverPort } from '../port/types.js'
-import { SimulatedZed, type SimulatorOptions, type SimulatorSnapshot } from './receiver.js'
+import { SimulatedZed, type SimulatorOptions } from './receiver.js'
 
 /** How the operating system hands bytes over: not in frames. */
 const chunkSize = 512
@@ -19,9 +19,9 @@ export class SimulatedPort implements ReceiverPort {
   #baud = 0
   #returning: Dispose = () => {}
 
-  constructor(options: SimulatorOptions, edges: Edges, snapshot?: SimulatorSnapshot) {
+  constructor(options: SimulatorOptions, edges: Edges) {
     this.#edges = edges
-    this.zed = new SimulatedZed(options, edges, snapshot)
+    this.zed = new SimulatedZed(options, edges)
     this.hasBaud = this.zed.baud !== undefined
     this.zed.onRestart = () => {
       if (this.hasBaud) return

@@ -76,20 +76,15 @@ export class SimulatedZed implements CommandTarget {
   #txBytes = 0
   #rxBytes = 0
 
-  constructor(options: SimulatorOptions, edges: Edges, snapshot?: SimulatorSnapshot) {
+  constructor(options: SimulatorOptions, edges: Edges) {
     this.#options = options
     this.#edges = edges
     this.model = new Model(options)
     this.navigation = new Navigation(this.model, this.config)
     this.#framer = new Framer({ onFrame: (frame) => this.#take(frame) })
     this.#utcOffset_ms = Math.max(edges.clock.now(), earliest_utc_ms) - edges.clock.monotonic()
-    this.#bootedAt_ms = snapshot?.bootedAt_ms ?? edges.clock.monotonic()
-    if (snapshot) {
-      this.config.restore(snapshot.config)
-      this.model.move(...snapshot.offset)
-      this.navigation.state = snapshot.navigation
-      this.#ttff_ms = snapshot.ttff_ms
-    } else this.config.preset(factorySettings(options))
+    this.#bootedAt_ms = edges.clock.monotonic()
+    this.config.preset(factorySettings(options))
   }
 
   snapshot(): SimulatorSnapshot {
@@ -101,6 +96,15 @@ export class SimulatedZed implements CommandTarget {
       bootedAt_ms: this.#bootedAt_ms,
       ttff_ms: this.#ttff_ms,
     }
+  }
+
+  /** Goes on where another instance was, as if it had been on all the time. */
+  restore({ config, offset, navigation, bootedAt_ms, ttff_ms }: SimulatorSnapshot): void {
+    this.config.restore(config)
+    this.model.move(...offset)
+    this.navigation.state = navigation
+    this.#bootedAt_ms = bootedAt_ms
+    this.#ttff_ms = ttff_ms
   }
 
   /** Power comes on. Epochs go on until `powerOff`, whether anyone listens or not. */

@@ -1,0 +1,78 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { receiver, simulatedReceiver } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { rebootZed, resetZed } from './commands.js'
+import { posBlock, stateBlock, statusOf, zedBlock } from './info.js'
+import { baudsToTry, ZedOptions } from './options.js'
+import { portFrom } from './port/index.js'
+import { refBlock } from './ref.js'
+import { runSimCommand, SimulatedPort, type SimulatorSnapshot, simHelp, simulatorControl } from './simulator/index.js'
+import { watchTrouble } from './trouble.js'
+import { ZedReceiver, type ZedSnapshot } from './zed.js'
+
+/** The u-blox ZED-F9P: its serial link, identity, position, antenna and time, and its RTCM for whoever gates it. */
+export default definePlugin({
+  name: 'gnss-zed',
+  version: '1.0.0',
+  api: '^1.0.0',
+  options: ZedOptions,
+  provides: [receiver, simulatedReceiver],
+
+  setup(ctx, options) {
+    const metres = { minimum: 0.001, maximum: 100_000 }
+    const delta = { minimum: 0, maximum: 100_000 }
+    const maxAge = ctx.config.define('gnss-recvrtcm-max-age', Type.Integer({ minimum: 1, maximum: 86_400 }), {
+      default: 30,
+    })
+    const accuracy = ctx.config.define('gnss-initial-accuracy', Type.Number(metres), { default: 5 })
+    const maxDelta = ctx.config.define('gnss-initial-max-delta', Type.Number(delta), { default: 15 })
+    const maxDeltaCorr = ctx.config.define('gnss-initial-max-delta-corr', Type.Number(delta), { default: 0.5 })
+
+    const simulator = options.port === 'simulator' ? new SimulatedPort(options.simulator, ctx) : undefined
+    const port = simulator ?? portFrom(options.port, options, ctx)
+    const zed = new ZedReceiver(ctx, port, { bauds: baudsToTry(options.baud), configure: options.configure })
+    ctx.services.provide(receiver, zed)
+
+    const identity = ctx.info.block('gnss.zed', { static: () => zedBlock(zed) })
+    ctx.info.block('gnss.state', () => stateBlock(zed))
+    ctx.info.block('gnss.config', {
+      config: () => ({
+        startup: { accuracy: accuracy.get(), delta_max: maxDelta.get(), delta_max_corr: maxDeltaCorr.get() },
+        recvrtcm: { max_age: maxAge.get() },
+      }),
+    })
+    ctx.info.block('gnss.pos', () => posBlock(zed))
+    ctx.info.block('gnss.ref', () => refBlock(zed))
+
+    ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed))
+    ctx.commands.add('reset-zed', 'deletes what the receiver has stored and restarts it', () => resetZed(zed))
+
+    if (simulator) {
+      const control = simulatorControl(simulator)
+      ctx.services.provide(simulatedReceiver, control)
+      ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg))
+    }
+
+    zed.onState(() => {
+      identity.changed()
+      ctx.status(`${statusOf(zed)} at ${zed.portName}: ${zed.linkReason}`)
+    })
+    return { zed, simulator }
+  },
+
+  start(ctx, handoff, { zed, simulator }) {
+    const before = handoff.get('zed') as ZedSnapshot | undefined
+    if (before) zed.restore(before)
+    const simulated = handoff.get('simulator') as SimulatorSnapshot | undefined
+    if (simulated) simulator?.zed.restore(simulated)
+    simulator?.zed.powerOn()
+    zed.start()
+    watchTrouble(ctx, zed)
+  },
+
+  async stop(_reason, { zed, simulator }) {
+    const handoff: [string, unknown][] = [['zed', await zed.stop()]]
+    if (simulator) handoff.push(['simulator', simulator.zed.snapshot()])
+    return handoff
+  },
+})

@@ -1,0 +1,41 @@
+/**
+ * The reference as the receiver itself tells it: the position in its 1005 or 1006. It stands under `manual`, or under
+ * `survey` when the receiver says that it found it by its own survey-in.
+ */
+import { formatTm, sameEcef } from 'rtk-base/gnss'
+import type { ZedReceiver } from './zed.js'
+
+const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false }
+const noRtcm = { age: 0, count: 0, remote: '', dist: 0 }
+const noConfig = { mintime: 0, maxtime: 0, accuracy: 0, accuracy_corr: 0 }
+
+export function refBlock(zed: ZedReceiver) {
+  const { survey, arp, arpPosition } = zed
+  const mean = survey && { x: survey.x_m, y: survey.y_m, z: survey.z_m }
+  const surveyed = survey?.valid === true && (!arpPosition || (mean !== undefined && sameEcef(mean, arpPosition)))
+  const t = Math.floor(arp?.utc_s ?? 0)
+  const reference = arpPosition
+    ? { ...nothing, type: 'ecef', ...arpPosition, hp: hasTenthMm(arpPosition), t, tm: formatTm(t) }
+    : surveyed && mean
+      ? { ...nothing, type: 'ecef', ...mean, hp: hasTenthMm(mean) }
+      : nothing
+  return {
+    manual: surveyed ? nothing : reference,
+    survey: {
+      ...(surveyed ? { ...reference, acc: survey.meanAcc_m } : nothing),
+      state: surveyed ? 'complete' : survey?.active ? 'running' : 'none',
+      allow_use: 0,
+      accuracy_corr_dyn: 0,
+      elapsed: survey?.dur_s ?? 0,
+      count: survey?.obs ?? 0,
+      rtcm: noRtcm,
+      config: noConfig,
+    },
+    chosen: surveyed ? 'survey' : 'manual',
+  }
+}
+
+/** Whether a coordinate is finer than a centimetre. */
+function hasTenthMm(position: { x: number; y: number; z: number }): boolean {
+  return [position.x, position.y, position.z].some((metres) => Math.round(metres * 1e4) % 100 !== 0)
+}

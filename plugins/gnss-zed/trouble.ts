@@ -1,0 +1,28 @@
+/** What a person should know of the receiver: entries of `base.state.errors` that come and go with their cause. */
+import type { PluginContext } from 'rtk-base/plugin'
+import type { ZedReceiver } from './zed.js'
+
+const look_ms = 1000
+/** Shorter interruptions are not worth a message. */
+const patience_ms = 10_000
+
+export function watchTrouble(ctx: PluginContext, zed: ZedReceiver): void {
+  let upAt_ms = ctx.clock.monotonic()
+  ctx.timers.every(look_ms, () => {
+    const now_ms = ctx.clock.monotonic()
+    if (zed.link === 'up' || zed.ended) upAt_ms = now_ms
+    if (now_ms - upAt_ms < patience_ms) ctx.errors.clear('gnss-link')
+    else ctx.errors.raise('gnss-link', `no data from the receiver at ${zed.portName}: ${adviceOf(zed)}`)
+
+    const { status } = zed.antenna.report
+    if (status === 'short' || status === 'open') {
+      ctx.errors.raise('gnss-antenna', `the antenna is ${status}: check its cable and connectors`)
+    } else ctx.errors.clear('gnss-antenna')
+  })
+}
+
+function adviceOf(zed: ZedReceiver): string {
+  return zed.link === 'offline'
+    ? 'check the cable and the option gnss-zed.port; it is opened again as soon as it is there'
+    : 'it is open but silent; check the rate (gnss-zed.baud) and what the receiver is configured to send'
+}
