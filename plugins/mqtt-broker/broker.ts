@@ -1,0 +1,107 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { Aedes } from 'aedes'
+import type { PluginContext } from 'rtk-base/plugin'
+
+export interface BrokerOptions {
+  host: string
+  port: number
+}
+
+/** The spec's largest publication. */
+const payloadLimit = 131_072
+const clientLimit = 64
+const retainedLimit = 1_000
+const retry_ms = 5_000
+
+/** An MQTT 3.1.1 broker inside the service. A port that is taken is a state, not a failure: it is tried again. */
+export class Broker {
+  readonly #ctx: PluginContext
+  readonly #options: BrokerOptions
+  readonly #retained = new Set<string>()
+  readonly #sockets = new Set<Socket>()
+  #aedes: Aedes | undefined
+  #server: Server | undefined
+
+  constructor(ctx: PluginContext, options: BrokerOptions) {
+    this.#ctx = ctx
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    const aedes = await Aedes.createBroker({
+      concurrency: 100,
+      queueLimit: 100,
+      maxClientsIdLength: 128,
+      connectTimeout: 10_000,
+      keepaliveLimit: 0,
+      authorizePublish: (_client, { topic, payload, retain }, done) => {
+        const refused = this.#refusal(topic, payload, retain)
+        done(refused === undefined ? null : new Error(refused))
+      },
+    })
+    aedes.on('clientError', (client, error) => this.#ctx.log.debug({ client: client.id, err: error }, 'client error'))
+    aedes.on('connectionError', (_client, error) => this.#ctx.log.debug({ err: error }, 'connection error'))
+    this.#aedes = aedes
+    await this.#listen()
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    const closed = new Promise<void>((resolve) => {
+      if (server?.listening) server.close(() => resolve())
+      else resolve()
+    })
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+    await new Promise<void>((resolve) => {
+      if (this.#aedes === undefined) resolve()
+      else this.#aedes.close(() => resolve())
+    })
+  }
+
+  /** Why a publication is refused; it costs its sender the connection. */
+  #refusal(topic: string, payload: string | Buffer, retain: boolean): string | undefined {
+    if (Buffer.byteLength(payload) > payloadLimit) return `a payload has at most ${payloadLimit} bytes`
+    if (topic.startsWith('$SYS/')) return '$SYS belongs to the broker'
+    if (!retain) return undefined
+    if (payload.length === 0) this.#retained.delete(topic)
+    else if (!this.#retained.has(topic) && this.#retained.size >= retainedLimit) return 'too many retained topics'
+    else this.#retained.add(topic)
+    return undefined
+  }
+
+  async #listen(): Promise<void> {
+    const { host, port } = this.#options
+    const server = createServer((socket) => this.#accept(socket))
+    server.maxConnections = clientLimit
+    this.#server = server
+    const failed = await new Promise<Error | undefined>((resolve) => {
+      server.once('error', resolve)
+      server.listen({ host, port }, () => {
+        server.off('error', resolve)
+        resolve(undefined)
+      })
+    })
+    if (this.#ctx.signal.aborted) return
+    if (failed === undefined) {
+      server.on('error', (error) => this.#ctx.log.error({ err: error }, 'the broker reports an error'))
+      const address = server.address() as { port: number }
+      this.#ctx.errors.clear('mqtt-broker')
+      this.#ctx.status(`listening on ${host}:${address.port}`)
+      this.#ctx.log.info({ host, port: address.port }, 'the embedded MQTT broker listens')
+      return
+    }
+    const text = `the embedded broker cannot listen on ${host}:${port} (${failed.message}); tried again every 5 s`
+    this.#ctx.errors.raise('mqtt-broker', text)
+    this.#ctx.status(text)
+    this.#ctx.timers.after(retry_ms, () => this.#listen())
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('close', () => this.#sockets.delete(socket))
+    this.#aedes?.handle(socket)
+  }
+}

@@ -1,0 +1,61 @@
+/** The `mqtt` block of the document. */
+import Type, { type Static } from 'typebox'
+
+/** `mqtt.state.link` */
+export const MqttLinkState = Type.Union(
+  [
+    Type.Literal('disabled', { description: '`mqtt-en` is 0' }),
+    Type.Literal('connecting', { description: 'an attempt is under way' }),
+    Type.Literal('up', { description: 'the broker accepted the session' }),
+    Type.Literal('down', { description: 'no session; the next attempt follows by itself' }),
+    Type.Literal('renewing', { description: 'a planned reconnect: `r` was published' }),
+  ],
+  { description: 'State of the link to the broker' },
+)
+export type MqttLinkState = Static<typeof MqttLinkState>
+
+/** `mqtt.state.error.cause` */
+export const MqttFailureCause = Type.Union(
+  [
+    Type.Literal('', { description: 'nothing is wrong' }),
+    Type.Literal('config', { description: 'no broker is set' }),
+    Type.Literal('identity', { description: 'a certificate or key file cannot be used' }),
+    Type.Literal('dns', { description: 'the host name is not known' }),
+    Type.Literal('refused', { description: 'nobody listens there, or the broker refused the session' }),
+    Type.Literal('unreachable', { description: 'there is no way to the host' }),
+    Type.Literal('timeout', { description: 'no answer in time' }),
+    Type.Literal('tls', { description: 'the broker or this device is not trusted' }),
+    Type.Literal('protocol', { description: 'the broker speaks neither MQTT 5 nor 3.1.1' }),
+    Type.Literal('auth', { description: 'the broker does not accept this client' }),
+    Type.Literal('closed', { description: 'the connection ended' }),
+    Type.Literal('ping', { description: 'the connection went dead without an end' }),
+  ],
+  { description: 'Why the link is down' },
+)
+export type MqttFailureCause = Static<typeof MqttFailureCause>
+
+/** `mqtt.rtcm`, built by mqtt-rtcm. */
+export const MqttRtcmInfo = Type.Object({
+  enabled: Type.Boolean({ description: 'RTCM is published when the reference is trusted and the link is up' }),
+  active: Type.Boolean({ description: 'the last publication that was due went out' }),
+  topic: Type.String({ description: '`base/{SN}/drtk`' }),
+  rate: Type.Integer({ minimum: 1, maximum: 3_600, description: 'seconds between publications' }),
+  sign: Type.Boolean({ description: 'publications are signed' }),
+})
+
+export const MqttInfo = Type.Object({
+  via: Type.String({ description: 'interface of the broker socket: `eth`, `sta`, `cellular` or empty' }),
+  host: Type.String(),
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  state: Type.Object({
+    link: MqttLinkState,
+    cert: Type.Object({
+      from: Type.Integer({ description: 'UTC seconds; 0 without a certificate' }),
+      until: Type.Integer({ description: 'UTC seconds; 0 without a certificate' }),
+      serial: Type.String({ description: 'hexadecimal; empty without a certificate' }),
+    }),
+    error: Type.Object({ cause: MqttFailureCause, text: Type.String() }),
+  }),
+  rtcm: Type.Optional(MqttRtcmInfo),
+})
+export type MqttInfo = Static<typeof MqttInfo>
