@@ -47,15 +47,13 @@ export default definePlugin({
     ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed))
     ctx.commands.add('reset-zed', 'deletes what the receiver has stored and restarts it', () => resetZed(zed))
 
-    if (simulator) {
-      const control = simulatorControl(simulator)
-      ctx.services.provide(simulatedReceiver, control)
-      ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg))
-    }
+    const control = simulatorControl(simulator)
+    ctx.services.provide(simulatedReceiver, control)
+    if (simulator) ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg))
 
     zed.onState(() => {
       identity.changed()
-      ctx.status(`${statusOf(zed)} at ${zed.portName}: ${zed.linkReason}`)
+      ctx.status(`${statusOf(zed)}; ${zed.portName}: ${zed.linkReason}`)
     })
     return { zed, simulator }
   },

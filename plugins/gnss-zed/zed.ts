@@ -33,7 +33,7 @@ export interface ZedSnapshot {
 
 const tick_ms = 250
 /** RTCM counts as flowing for so long after a frame: low-rate sets send every few seconds. */
-const rtcmFlows_ms = 10_000
+const rtcmFlows_ms = 5000
 const fixIsFresh_ms = 5000
 /** No navigation message for so long on a live link: the receiver was restarted and forgot what it was told. */
 const forgotten_ms = 8000
@@ -66,6 +66,7 @@ export class ZedReceiver implements Receiver {
   #preparedAt_ms = 0
   #rtcmAt_ms = Number.NEGATIVE_INFINITY
   #rtcmFlowed: boolean = false
+  #wasUp: boolean = false
   #corruptBefore = 0
 
   constructor(ctx: PluginContext, port: ReceiverPort, options: { bauds: readonly number[]; configure: boolean }) {
@@ -298,7 +299,9 @@ export class ZedReceiver implements Receiver {
 
   #linkChanged(): void {
     const { state, reason } = this.#link
-    this.#ctx.log[state === 'up' ? 'info' : 'warn']({ link: state, port: this.#port.name, baud: this.baud }, reason)
+    const expected = state === 'up' || (state === 'stalled' && !this.#wasUp)
+    this.#wasUp = state === 'up'
+    this.#ctx.log[expected ? 'info' : 'warn']({ link: state, port: this.#port.name, baud: this.baud }, reason)
     if (state === 'offline') {
       this.#dialog.abort()
       this.#identified = false

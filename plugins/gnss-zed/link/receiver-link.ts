@@ -19,7 +19,7 @@ import { Ladder } from './ladder.js'
 
 export interface LinkEvents {
   frame(frame: Frame): void
-  /** The state, or the reason for it, changed. */
+  /** The state changed, or the input ended. */
   state(): void
   /** 3 s without a valid frame, and again every 3 s. */
   silence(): void
@@ -146,7 +146,7 @@ export class ReceiverLink {
     this.#silentAt_ms = now
     this.#byteAt_ms = 0
     this.#wasAbsent = false
-    this.#change('stalled', `${this.#port.name} is open, no frame yet`)
+    this.#change('stalled', 'open, no frame yet')
     // The first question need not wait: an unconfigured receiver may have nothing to say by itself.
     this.#events.silence()
   }
@@ -173,7 +173,9 @@ export class ReceiverLink {
   #end(reason: string): void {
     this.#phase = 'ended'
     this.framer.flush()
-    this.#change('stalled', reason)
+    this.#state = 'stalled'
+    this.#reason = reason
+    this.#events.state()
   }
 
   #data(chunk: Uint8Array): void {
@@ -186,7 +188,7 @@ export class ReceiverLink {
     this.#frameAt_ms = this.#now()
     this.#silentAt_ms = this.#frameAt_ms
     this.#ladder.reset()
-    if (this.#state !== 'up' && this.#phase === 'open') this.#change('up', `${this.#port.name}: frames arrive`)
+    if (this.#state !== 'up' && this.#phase === 'open') this.#change('up', 'frames arrive')
     this.#events.frame(frame)
   }
 

@@ -1,51 +1,55 @@
 /** The faults of the simulated receiver as a service and as the command `sim`. */
-import { badValue } from 'rtk-base/plugin'
+import { badValue, unavailable } from 'rtk-base/plugin'
 import type { SimulatedReceiver } from 'rtk-base/services'
 import { configKeys, keyId } from '../ubx/index.js'
 import type { SimulatedPort } from './port.js'
 
-export function simulatorControl(port: SimulatedPort): SimulatedReceiver {
-  const { zed } = port
+export function simulatorControl(simulated: SimulatedPort | undefined): SimulatedReceiver {
+  const port = () => {
+    if (!simulated) throw unavailable('the receiver is not a simulated one: set gnss-zed.port to simulator')
+    return simulated
+  }
+  const zed = () => port().zed
   return {
     get truth() {
-      return zed.model.truth
+      return zed().model.truth
     },
-    move: (east, north, up) => zed.model.move(east, north, up),
+    move: (east, north, up) => zed().model.move(east, north, up),
     jam: (loss_db) => {
-      zed.model.jam_db = Math.max(0, loss_db)
+      zed().model.jam_db = Math.max(0, loss_db)
     },
     antenna: (state) => {
-      zed.model.antenna = state
+      zed().model.antenna = state
     },
-    unplug: () => port.unplug(),
-    replug: () => port.replug(),
-    restart: () => zed.reset('restart', false),
+    unplug: () => port().unplug(),
+    replug: () => port().replug(),
+    restart: () => zed().reset('restart', false),
     nak: (key) => {
-      if (key === undefined) zed.config.refused.clear()
-      else zed.config.refused.add(keyId(key))
+      if (key === undefined) zed().config.refused.clear()
+      else zed().config.refused.add(keyId(key))
     },
     wrongReference: (error_m) => {
-      zed.faults.wrongReference_m = error_m
+      zed().faults.wrongReference_m = error_m
     },
     silence: (on) => {
-      zed.faults.silent = on
+      zed().faults.silent = on
     },
     corrupt: (frames) => {
-      zed.faults.corruptFrames = frames
+      zed().faults.corruptFrames = frames
     },
     describe() {
-      const { east, north, up } = zed.model.offset
-      const { antenna, jam_db } = zed.model
+      const { east, north, up } = zed().model.offset
+      const { antenna, jam_db } = zed().model
       const parts = [
-        port.plugged ? 'plugged' : 'unplugged',
+        port().plugged ? 'plugged' : 'unplugged',
         `moved E ${east} N ${north} U ${up} m`,
         `antenna ${antenna}`,
         `jam ${jam_db} dB`,
-        `tmode ${zed.navigation.mode}`,
+        `tmode ${zed().navigation.mode}`,
       ]
-      if (zed.faults.silent) parts.push('silent')
-      if (zed.faults.wrongReference_m !== 0) parts.push(`1005 wrong by ${zed.faults.wrongReference_m} m`)
-      if (zed.config.refused.size > 0) parts.push(`refuses ${zed.config.refused.size} keys`)
+      if (zed().faults.silent) parts.push('silent')
+      if (zed().faults.wrongReference_m !== 0) parts.push(`1005 wrong by ${zed().faults.wrongReference_m} m`)
+      if (zed().config.refused.size > 0) parts.push(`refuses ${zed().config.refused.size} keys`)
       return parts.join(', ')
     },
   }
