@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { commandHomes, documentOrder, HttpSection, InfoSection, type Variant } from '../schemas/index.js'
 import type { CommandResult, PluginReport, Station } from '../schemas/services.js'
-import { device as deviceToken, mqttBus, station as stationToken } from '../schemas/services.js'
+import { device as deviceToken, localNetwork, mqttBus, station as stationToken } from '../schemas/services.js'
 import { packageRoot, type Release, readRelease } from './build/release.js'
 import { StationDevice } from './device.js'
 import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
+import { LocalNetwork } from './http/local-network.js'
 import { catchUncaught } from './kernel/attribution.js'
 import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from './kernel/hook-point.js'
 import type { Instance } from './kernel/instance.js'
@@ -143,6 +144,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       onSystemCommand: hooks.onSystemCommand,
       homes: commandHomes,
     })
+    const network = new LocalNetwork(clock)
     const bus = new Bus(log, hooks.onMqttConnect)
     const device = new StationDevice({
       hardware: variant.hardware,
@@ -177,9 +179,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       [stationToken.id, station],
       [deviceToken.id, device],
       [mqttBus.id, bus],
+      [localNetwork.id, network],
     ])
 
-    const gateway = new Gateway(http, { log, clock })
+    const gateway = new Gateway(http, { log, clock, network })
     const loader = new Loader({
       builtIn: options.builtIn ?? join(packageRoot(), 'plugins'),
       base: options.base,

@@ -101,6 +101,13 @@ export interface Device {
 }
 export const device = defineService<Device>('device')
 
+/** Who counts as the local network: the rule that HTTP goes by. */
+export interface LocalNetwork {
+  /** Loopback, link-local, private, or inside a prefix of an own interface. */
+  isLocal(address: string): boolean
+}
+export const localNetwork = defineService<LocalNetwork>('local-network')
+
 /** How a driver carries the bus's topics over a real link. */
 export interface MqttDriver {
   publish(
@@ -198,7 +205,10 @@ export interface Receiver {
 }
 export const receiver = defineService<Receiver>('receiver')
 
-/** Faults and facts of a simulated receiver, for tests, the console and third parties' own tests. Only with `port: simulator`. */
+/**
+ * Faults and facts of a simulated receiver, for tests, the console and third parties' own tests. With any other port than
+ * `simulator` every member throws RTK_ERR_UNAVAILABLE.
+ */
 export interface SimulatedReceiver {
   /** Where its antenna truly is. */
   readonly truth: Ecef
@@ -229,6 +239,10 @@ export const simulatedReceiver = defineService<SimulatedReceiver>('simulated-rec
 export interface RtcmEpoch {
   /** The MSM frames, in order of arrival. */
   readonly frames: readonly RtcmFrame[]
+  /** Epoch time as the first frame has it, in the time of its own constellation (RTCM 10403.3, DF004 and alike). */
+  readonly time: number
+  /** Satellites of all constellations together. */
+  readonly satellites: number
   /** Closed by a multiple-message bit of 0; false when closed by a repeated number or by time. */
   readonly complete: boolean
 }
@@ -263,5 +277,24 @@ export interface RtcmStream {
   onEpoch(fn: (epoch: RtcmEpoch) => void): Undo
   /** The newest of 1005/1006, 1008, 1033, 1230 that went through the open gate. */
   reference(): readonly RtcmFrame[]
+  /** Station ID and antenna reference point of the newest 1005/1006 that went through the open gate. */
+  readonly station: { id: number; arp: Ecef } | undefined
 }
 export const rtcmStream = defineService<RtcmStream>('rtcm-stream')
+
+/**
+ * The gate in front of the stream, for the one plugin that judges the reference. Without a judge the receiver's own word
+ * counts: open while it is in fixed mode. A receiver that is only listened to is trusted in any case.
+ */
+export interface RtcmGate {
+  /** Takes over as judge; until `trust` the gate is closed. */
+  judge(): RtcmJudge
+}
+export interface RtcmJudge {
+  /** Opens the gate for this reference alone: a 1005/1006 that differs (0.1 mm, or the station ID) closes it at once. */
+  trust(reference: { arp: Ecef; stationId?: number }): void
+  hold(reason: string): void
+  /** The judge goes. `reload`: its last verdict holds for 10 s, for the next one to take over; else the gate closes. */
+  leave(reason: 'reload' | 'remove' | 'shutdown'): void
+}
+export const rtcmGate = defineService<RtcmGate>('rtcm-gate')

@@ -3,14 +3,15 @@
  * requests go to the live generation, upgraded sockets belong to their owner.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, BlockList } from 'node:net'
-import { hostname as machineName, networkInterfaces } from 'node:os'
+import type { AddressInfo } from 'node:net'
+import { hostname as machineName } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
-import { ownPrefixes, refusal } from './access.js'
+import { refusal } from './access.js'
 import { buildGeneration, type Generation, type RouteOwner } from './generation.js'
+import { LocalNetwork } from './local-network.js'
 import { type HttpErrorCode, rawAnswer, sendError } from './replies.js'
 
 export type { Generation, RouteOwner, UpgradeHandler } from './generation.js'
@@ -62,6 +63,7 @@ export interface GatewayDeps {
   clock: Clock
   /** The machine's own name, allowed as `Host`. */
   hostname?: string
+  network?: LocalNetwork
   limits?: Partial<HttpLimits>
 }
 
@@ -69,8 +71,6 @@ export interface GatewayDeps {
 const drain_ms = 30_000
 /** How long `close` waits for answers under way. */
 const closeGrace_ms = 2_000
-/** How long the prefixes of own interfaces are believed. */
-const prefixAge_ms = 10_000
 
 export class Gateway {
   readonly server: Server
@@ -79,12 +79,12 @@ export class Gateway {
   readonly #clock: Clock
   readonly #limits: HttpLimits
   readonly #names: readonly string[]
+  readonly #network: LocalNetwork
   #live: Generation | undefined
   readonly #draining = new Set<Generation>()
   readonly #upgraded = new Map<Duplex, string>()
   /** The newest answer on a connection: a malformed request behind it must not be answered into its middle. */
   readonly #answers = new WeakMap<Duplex, ServerResponse>()
-  #own: { list: BlockList; at_ms: number } | undefined
   #closing: boolean = false
 
   constructor(options: HttpOptions, deps: GatewayDeps) {
@@ -92,6 +92,7 @@ export class Gateway {
     this.#log = deps.log
     this.#clock = deps.clock
     this.#limits = { ...defaultLimits, ...deps.limits }
+    this.#network = deps.network ?? new LocalNetwork(deps.clock)
     this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
     const limits = this.#limits
     this.server = createServer({
@@ -216,15 +217,8 @@ export class Gateway {
     const peer = socket.remoteAddress ?? ''
     return refusal(
       { method, url, headers, rawHeaders, peer, upgrade },
-      { own: this.#prefixes(), names: this.#names, token: this.#options.token },
+      { own: this.#network.prefixes(), names: this.#names, token: this.#options.token },
     )
-  }
-
-  #prefixes(): BlockList {
-    const now = this.#clock.monotonic()
-    if (this.#own === undefined || now - this.#own.at_ms > prefixAge_ms)
-      this.#own = { list: ownPrefixes(networkInterfaces()), at_ms: now }
-    return this.#own.list
   }
 
   /** The rest of a body that nobody wanted is read for a moment, so that its sender gets to see the answer. */

@@ -1,0 +1,120 @@
+import { decodeRtcm, sameEcef, stationId } from 'rtk-base/gnss'
+import type { Ecef, RtcmFrame, RtcmGate, RtcmJudge } from 'rtk-base/services'
+
+/** A judge that is reloaded has this long to come back before its last verdict ends. */
+const reload_ms = 10_000
+
+interface Reference {
+  arp: Ecef
+  stationId?: number
+}
+
+/** What the gate goes by. `receiver`: no judge has spoken, the receiver's own mode counts. */
+type Verdict = { kind: 'receiver' } | { kind: 'trusted'; reference: Reference } | { kind: 'held'; reason: string }
+
+export interface GateDeps {
+  /** The mode of the receiver now: `listening` is trusted in any case, `fixed` where nobody judges. */
+  mode(): 'listening' | 'fixed' | 'rover' | 'unknown'
+  after(ms: number, fn: () => void): () => void | Promise<void>
+  /** The gate opened or closed; `reason` is '' when it opened. */
+  changed(open: boolean, reason: string): void
+}
+
+/**
+ * Nothing leaves unless the reference is trusted: silence is safe for a rover, a wrong datum is not. A frame that speaks
+ * of another reference than the trusted one is dropped and closes the gate at once.
+ */
+export class Gate implements RtcmGate {
+  readonly #deps: GateDeps
+  #verdict: Verdict = { kind: 'receiver' }
+  #judge: object | undefined
+  #grace: (() => void | Promise<void>) | undefined
+  #wasOpen = false
+
+  constructor(deps: GateDeps) {
+    this.#deps = deps
+  }
+
+  /** Why it is closed, '' while it is open. */
+  get reason(): string {
+    const mode = this.#deps.mode()
+    if (mode === 'listening') return ''
+    if (this.#verdict.kind === 'held') return this.#verdict.reason
+    if (this.#verdict.kind === 'trusted' || mode === 'fixed') return ''
+    return mode === 'unknown' ? 'no receiver' : 'the receiver holds no reference position'
+  }
+
+  get open(): boolean {
+    return this.reason === ''
+  }
+
+  /** Whether the frame may go out. Tells the gate what the frame says about the reference. */
+  admit(frame: RtcmFrame): boolean {
+    if (this.open && this.#verdict.kind === 'trusted' && this.#deps.mode() !== 'listening') {
+      const difference = differenceOf(frame, this.#verdict.reference)
+      if (difference) this.#decide({ kind: 'held', reason: difference })
+    }
+    this.look()
+    return this.open
+  }
+
+  /** Notices that the receiver's mode opened or closed the gate. */
+  look(): void {
+    const { open, reason } = this
+    if (open === this.#wasOpen) return
+    this.#wasOpen = open
+    this.#deps.changed(open, reason)
+  }
+
+  judge(): RtcmJudge {
+    const me = {}
+    void this.#grace?.()
+    // A judge that came back from a reload goes on with the verdict of the one before it, until it has its own.
+    const cameBack = this.#judge === undefined && this.#grace !== undefined
+    this.#grace = undefined
+    this.#judge = me
+    if (!cameBack) this.#decide({ kind: 'held', reason: 'the reference is not verified yet' })
+    const mine = (then: () => void) => {
+      if (this.#judge === me) then()
+    }
+    return {
+      trust: (reference) => mine(() => this.#decide({ kind: 'trusted', reference })),
+      hold: (reason) => mine(() => this.#decide({ kind: 'held', reason })),
+      leave: (reason) => mine(() => this.#leave(reason)),
+    }
+  }
+
+  #leave(reason: 'reload' | 'remove' | 'shutdown'): void {
+    this.#judge = undefined
+    const gone: Verdict = { kind: 'held', reason: 'nobody verifies the reference' }
+    if (reason !== 'reload') {
+      this.#decide(gone)
+      return
+    }
+    this.#grace = this.#deps.after(reload_ms, () => {
+      this.#grace = undefined
+      this.#decide(gone)
+    })
+  }
+
+  #decide(verdict: Verdict): void {
+    this.#verdict = verdict
+    this.look()
+  }
+}
+
+/** What a frame says of the reference that the trusted one does not; undefined when it agrees or says nothing. */
+function differenceOf(frame: RtcmFrame, trusted: Reference): string | undefined {
+  if (trusted.stationId !== undefined) {
+    const id = stationId(frame.bytes)
+    if (id !== undefined && id !== trusted.stationId) {
+      return `the receiver sent station ID ${id} in ${frame.type}, not ${trusted.stationId}`
+    }
+  }
+  if (frame.type !== 1005 && frame.type !== 1006) return undefined
+  const message = decodeRtcm(frame.bytes)
+  if (message?.type !== 1005 && message?.type !== 1006) return `the receiver sent a ${frame.type} that cannot be read`
+  if (sameEcef(message, trusted.arp)) return undefined
+  const text = [message.x, message.y, message.z].map((metres) => metres.toFixed(4)).join(' ')
+  return `the receiver sent the reference position ${text}, which is not the trusted one`
+}

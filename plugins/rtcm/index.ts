@@ -1,0 +1,40 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { receiver as receiverToken, rtcmGate, rtcmStream } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { GatedStream } from './stream.js'
+
+/** The RTCM stream of the station: the gate in front, epochs and bounded subscribers behind it. */
+export default definePlugin({
+  name: 'rtcm',
+  version: '1.0.0',
+  api: '^1.0.0',
+  needs: [receiverToken],
+  provides: [rtcmStream, rtcmGate],
+  options: Type.Object({
+    queue_bytes: Type.Integer({
+      default: 65_536,
+      minimum: 4_096,
+      maximum: 16_777_216,
+      description: 'What may wait for one slow subscriber; beyond it loses whole oldest epochs',
+    }),
+  }),
+
+  setup(ctx, { queue_bytes }) {
+    const stream = new GatedStream(ctx, () => ctx.services.find(receiverToken), queue_bytes)
+    ctx.services.provide(rtcmStream, stream)
+    ctx.services.provide(rtcmGate, stream.gate)
+    ctx.info.block('gnss.rtcm', () => stream.block())
+    return stream
+  },
+
+  start(ctx, handoff, stream) {
+    const receiver = ctx.services.use(receiverToken)
+    stream.resumeCount(handoff.get('received'))
+    ctx.defer(receiver.onRtcm((frame) => stream.push(frame)))
+    ctx.defer(receiver.onState(() => stream.gate.look()))
+    ctx.status(stream.open ? '' : `closed: ${stream.reason}`)
+    stream.gate.look()
+  },
+
+  stop: (_reason, stream) => [['received', stream.received]],
+})

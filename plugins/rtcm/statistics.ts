@@ -1,0 +1,47 @@
+import type { RtcmFrame } from 'rtk-base/services'
+
+/** A message is being produced until it is missed for this many of its intervals, at least `shortest_ms`. */
+const missedIntervals = 5
+const shortest_ms = 5_000
+/** A message that has not come for so long is listed no more. */
+const forgotten_ms = 600_000
+const mostTypes = 64
+/** Weight of the newest interval in the mean. */
+const weight = 0.2
+
+interface Message {
+  last_ms: number
+  /** Mean interval, 0 until a second one came. */
+  interval_ms: number
+}
+
+/** Which messages the receiver produces, and how often: counted before the gate. */
+export class RtcmStatistics {
+  received = 0
+  readonly #messages = new Map<number, Message>()
+
+  count({ type, arrival_ms }: RtcmFrame): void {
+    this.received += 1
+    const message = this.#messages.get(type)
+    if (!message) {
+      // A receiver has a few dozen types; random numbers that pass a CRC must not fill the list.
+      if (this.#messages.size < mostTypes) this.#messages.set(type, { last_ms: arrival_ms, interval_ms: 0 })
+      return
+    }
+    const interval_ms = arrival_ms - message.last_ms
+    message.interval_ms += message.interval_ms === 0 ? interval_ms : (interval_ms - message.interval_ms) * weight
+    message.last_ms = arrival_ms
+  }
+
+  /** For the document, seconds; interval and since only for messages that are being produced. */
+  list(now_ms: number): { id: number; interval?: number; since?: number }[] {
+    const rows: { id: number; interval?: number; since?: number }[] = []
+    for (const [id, { last_ms, interval_ms }] of this.#messages) {
+      const since_ms = now_ms - last_ms
+      if (since_ms > forgotten_ms) this.#messages.delete(id)
+      else if (since_ms > Math.max(shortest_ms, interval_ms * missedIntervals)) rows.push({ id })
+      else rows.push({ id, interval: Math.round(interval_ms / 10) / 100, since: Math.round(since_ms / 10) / 100 })
+    }
+    return rows.sort((a, b) => a.id - b.id)
+  }
+}

@@ -1,0 +1,127 @@
+import { decodeRtcm } from 'rtk-base/gnss'
+import type { PluginContext } from 'rtk-base/plugin'
+import type {
+  Ecef,
+  Receiver,
+  RtcmEpoch,
+  RtcmFrame,
+  RtcmStream,
+  RtcmSubscriber,
+  RtcmSubscription,
+} from 'rtk-base/services'
+import { EpochGrouper } from './epochs.js'
+import { Gate } from './gate.js'
+import { RtcmStatistics } from './statistics.js'
+import { Subscribers } from './subscribers.js'
+
+/** What a rover needs before it can use observations: kept as "newest of type" (1006 stands in for 1005). */
+const referenceTypes = [1005, 1006, 1008, 1033, 1230]
+
+/** The hot path: receiver → statistics → gate → epochs and subscribers. */
+export class GatedStream implements RtcmStream {
+  readonly gate: Gate
+  readonly #ctx: PluginContext
+  readonly #receiver: () => Receiver | undefined
+  readonly #subscribers: Subscribers
+  readonly #epochs: EpochGrouper
+  readonly #statistics = new RtcmStatistics()
+  readonly #epochListeners = new Set<(epoch: RtcmEpoch) => void>()
+  readonly #reference = new Map<number, RtcmFrame>()
+
+  constructor(ctx: PluginContext, receiver: () => Receiver | undefined, queue_bytes: number) {
+    this.#ctx = ctx
+    this.#receiver = receiver
+    const after = (ms: number, fn: () => void) => ctx.timers.after(ms, fn)
+    this.gate = new Gate({
+      mode: () => receiver()?.mode ?? 'unknown',
+      after,
+      changed: (open, reason) => this.#gateChanged(open, reason),
+    })
+    this.#epochs = new EpochGrouper(after, (epoch) => this.#epochClosed(epoch))
+    this.#subscribers = new Subscribers({
+      now: () => ctx.clock.monotonic(),
+      queue_bytes,
+      failed: ({ via, name }, error) => ctx.log.error({ err: error, via, name }, 'subscriber failed: it is left out'),
+    })
+  }
+
+  /** One verified frame of the receiver. */
+  push(frame: RtcmFrame): void {
+    this.#statistics.count(frame)
+    if (!this.gate.admit(frame)) return
+    if (referenceTypes.includes(frame.type)) {
+      if (frame.type === 1005) this.#reference.delete(1006)
+      if (frame.type === 1006) this.#reference.delete(1005)
+      this.#reference.set(frame.type, frame)
+    }
+    this.#subscribers.push(frame, this.#epochs.sequence)
+    this.#epochs.push(frame)
+  }
+
+  get open(): boolean {
+    return this.gate.open
+  }
+
+  get reason(): string {
+    return this.gate.reason
+  }
+
+  get station(): { id: number; arp: Ecef } | undefined {
+    const frame = this.#reference.get(1005) ?? this.#reference.get(1006)
+    const message = frame && decodeRtcm(frame.bytes)
+    if (message?.type !== 1005 && message?.type !== 1006) return undefined
+    const { stationId: id, x, y, z } = message
+    return { id, arp: { x, y, z } }
+  }
+
+  reference(): readonly RtcmFrame[] {
+    return [...this.#reference.values()].sort((a, b) => a.type - b.type)
+  }
+
+  subscribe(subscriber: RtcmSubscriber): RtcmSubscription {
+    return this.#subscribers.add(subscriber, this.open ? this.reference() : [], this.#epochs.sequence)
+  }
+
+  onEpoch(fn: (epoch: RtcmEpoch) => void): () => void {
+    this.#epochListeners.add(fn)
+    return () => this.#epochListeners.delete(fn)
+  }
+
+  get received(): number {
+    return this.#statistics.received
+  }
+
+  /** Goes on counting where the instance before this one ended. */
+  resumeCount(received: unknown): void {
+    if (typeof received === 'number') this.#statistics.received = received
+  }
+
+  /** `gnss.rtcm` of the document. */
+  block() {
+    return {
+      msgs: this.#statistics.list(this.#ctx.clock.monotonic()),
+      stat: { recvd: this.#statistics.received, corrupt: this.#receiver()?.corruptRtcm ?? 0 },
+      subscribers: this.#subscribers.list(),
+    }
+  }
+
+  #epochClosed(epoch: RtcmEpoch): void {
+    for (const listener of this.#epochListeners) {
+      try {
+        listener(epoch)
+      } catch (error) {
+        this.#ctx.log.error({ err: error }, 'a listener of epochs failed')
+      }
+    }
+  }
+
+  #gateChanged(open: boolean, reason: string): void {
+    this.#ctx.status(open ? '' : `closed: ${reason}`)
+    this.#ctx.log[open ? 'info' : 'warn'](open ? 'RTCM goes out' : `no RTCM goes out: ${reason}`)
+    if (open) return
+    // What was gathered under a reference that is not trusted any more stays here.
+    this.#reference.clear()
+    this.#subscribers.clear()
+    this.#epochs.reset()
+  }
+}

@@ -1,0 +1,138 @@
+import type { RtcmFrame, RtcmSubscriber, RtcmSubscription } from 'rtk-base/services'
+
+/** The document shows so many, the most recently seen. */
+const mostShown = 64
+
+interface Queued {
+  readonly frame: RtcmFrame
+  readonly epoch: number
+}
+
+export interface SubscriberDeps {
+  /** Monotonic milliseconds. */
+  now(): number
+  /** Bytes that wait for one slow subscriber at most. */
+  queue_bytes: number
+  /** A subscriber broke its promise not to throw. */
+  failed(subscriber: RtcmSubscriber, error: unknown): void
+}
+
+/** One taker of the stream and what waits for it: whole epochs, the oldest given up first. */
+class Subscription implements RtcmSubscription {
+  readonly subscriber: RtcmSubscriber
+  name: string
+  seen_ms: number
+  dropped = 0
+  readonly #deps: SubscriberDeps
+  readonly #leave: (subscription: Subscription) => void
+  #queue: Queued[] = []
+  #queued_bytes = 0
+  /** The rest of this epoch is not wanted: its beginning was given up. */
+  #skip = -1
+
+  constructor(subscriber: RtcmSubscriber, deps: SubscriberDeps, leave: (subscription: Subscription) => void) {
+    this.subscriber = subscriber
+    this.name = subscriber.name
+    this.#deps = deps
+    this.seen_ms = deps.now()
+    this.#leave = leave
+  }
+
+  /** The hot path: nothing is allocated for a subscriber that keeps up. */
+  push(frame: RtcmFrame, epoch: number): void {
+    if (epoch === this.#skip) return
+    if (this.#queue.length === 0 && this.#take(frame)) return
+    this.#queue.push({ frame, epoch })
+    this.#queued_bytes += frame.bytes.length
+    while (this.#queued_bytes > this.#deps.queue_bytes) this.#dropOldestEpoch(epoch)
+  }
+
+  resume(): void {
+    let taken = 0
+    for (const { frame } of this.#queue) {
+      if (!this.#take(frame)) break
+      this.#queued_bytes -= frame.bytes.length
+      taken += 1
+    }
+    if (taken > 0) this.#queue = this.#queue.slice(taken)
+  }
+
+  touch(): void {
+    this.seen_ms = this.#deps.now()
+  }
+
+  rename(name: string): void {
+    this.name = name
+  }
+
+  /** What waits may not go out any more. */
+  clear(): void {
+    this.#queue = []
+    this.#queued_bytes = 0
+  }
+
+  close(): void {
+    this.clear()
+    this.#leave(this)
+  }
+
+  #take(frame: RtcmFrame): boolean {
+    try {
+      return this.subscriber.take(frame)
+    } catch (error) {
+      this.#deps.failed(this.subscriber, error)
+      this.close()
+      return true
+    }
+  }
+
+  #dropOldestEpoch(current: number): void {
+    const oldest = this.#queue[0].epoch
+    const kept = this.#queue.findIndex(({ epoch }) => epoch !== oldest)
+    const gone = kept < 0 ? this.#queue : this.#queue.slice(0, kept)
+    this.#queue = kept < 0 ? [] : this.#queue.slice(kept)
+    for (const { frame } of gone) this.#queued_bytes -= frame.bytes.length
+    this.dropped += 1
+    if (oldest === current) this.#skip = current
+  }
+}
+
+/** Everyone who takes the stream. A slow one never holds another up. */
+export class Subscribers {
+  readonly #deps: SubscriberDeps
+  readonly #all = new Set<Subscription>()
+
+  constructor(deps: SubscriberDeps) {
+    this.#deps = deps
+  }
+
+  /** @param prime frames that a newcomer gets at once */
+  add(subscriber: RtcmSubscriber, prime: readonly RtcmFrame[], epoch: number): RtcmSubscription {
+    const subscription = new Subscription(subscriber, this.#deps, (gone) => this.#all.delete(gone))
+    this.#all.add(subscription)
+    for (const frame of prime) subscription.push(frame, epoch)
+    return subscription
+  }
+
+  push(frame: RtcmFrame, epoch: number): void {
+    for (const subscription of this.#all) subscription.push(frame, epoch)
+  }
+
+  clear(): void {
+    for (const subscription of this.#all) subscription.clear()
+  }
+
+  /** For the document: `seen` is seconds since it was last heard of. */
+  list(): { via: string; name: string; seen: number; ip: string }[] {
+    const now = this.#deps.now()
+    return [...this.#all]
+      .sort((a, b) => b.seen_ms - a.seen_ms)
+      .slice(0, mostShown)
+      .map(({ subscriber, name, seen_ms }) => ({
+        via: subscriber.via,
+        name,
+        seen: Math.round((now - seen_ms) / 100) / 10,
+        ip: subscriber.ip,
+      }))
+  }
+}

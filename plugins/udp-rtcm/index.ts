@@ -1,0 +1,41 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { localNetwork, rtcmStream } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { UdpService } from './service.js'
+
+/** RTCM over UDP: any datagram from the local network subscribes its sender for 60 s, one datagram per frame. */
+export default definePlugin({
+  name: 'udp-rtcm',
+  version: '1.0.0',
+  api: '^1.0.0',
+  needs: [rtcmStream, localNetwork],
+  options: Type.Object({
+    host: Type.String({ default: '0.0.0.0', description: 'Address to listen on' }),
+    maxSubscribers: Type.Integer({ default: 256, minimum: 1, maximum: 10_000 }),
+    queue_bytes: Type.Integer({
+      default: 1_048_576,
+      minimum: 16_384,
+      maximum: 67_108_864,
+      description: 'Bytes handed to the socket and not sent yet; beyond it frames wait in the stream',
+    }),
+  }),
+
+  setup(ctx, options) {
+    const enabled = ctx.config.define('udp-en', Type.Integer({ minimum: 0, maximum: 1 }), { default: 1 })
+    const port = ctx.config.define('udp-port', Type.Integer({ minimum: 1, maximum: 65_535 }), { default: 2102 })
+    const service = new UdpService(ctx, options)
+    const apply = () => service.apply(enabled.get() === 1, port.get())
+    enabled.onChange(apply)
+    port.onChange(apply)
+    ctx.info.block('udp', { config: () => ({ enabled: enabled.get() === 1, port: port.get() }) })
+    return { service, enabled, port }
+  },
+
+  async start(ctx, handoff, { service, enabled, port }) {
+    service.start(ctx.services.use(rtcmStream), ctx.services.use(localNetwork))
+    service.restore(handoff.get('peers'))
+    await service.open(enabled.get() === 1, port.get())
+  },
+
+  stop: (_reason, { service }) => [['peers', service.handOver()]],
+})

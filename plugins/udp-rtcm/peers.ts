@@ -1,0 +1,115 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
+import type { UdpSocket } from './socket.js'
+
+/** A datagram keeps its sender subscribed for so long. */
+const subscription_ms = 60_000
+const look_ms = 1_000
+const longestName = 32
+
+/** A peer as it is handed over to the next instance. */
+export interface PeerRecord {
+  address: string
+  port: number
+  name: string
+  until_ms: number
+}
+
+interface Peer extends PeerRecord {
+  readonly subscription: RtcmSubscription
+}
+
+/** The printable part of a datagram, as a subscriber's name. */
+function nameOf(datagram: Buffer): string {
+  return datagram
+    .subarray(0, 4 * longestName)
+    .toString('utf8')
+    .replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]|\uFFFD/gu, '')
+    .trim()
+    .slice(0, longestName)
+}
+
+/** Whether a datagram is meant as corrections for this station and not as a subscription. */
+function isRtcm(datagram: Buffer): boolean {
+  return datagram.length >= 6 && datagram[0] === 0xd3 && (datagram[1] & 0xfc) === 0
+}
+
+/** Who gets frames by UDP: everyone who sent a datagram in the last 60 s. */
+export class Peers {
+  readonly #ctx: PluginContext
+  readonly #stream: RtcmStream
+  readonly #most: number
+  readonly #socket: () => UdpSocket | undefined
+  readonly #peers = new Map<string, Peer>()
+  #toldFull = false
+
+  constructor(ctx: PluginContext, stream: RtcmStream, most: number, socket: () => UdpSocket | undefined) {
+    this.#ctx = ctx
+    this.#stream = stream
+    this.#most = most
+    this.#socket = socket
+    ctx.timers.every(look_ms, () => this.#expire())
+    ctx.defer(() => this.clear())
+  }
+
+  heard(address: string, port: number, datagram: Buffer): void {
+    if (isRtcm(datagram)) return
+    const peer = this.#peers.get(`${address} ${port}`)
+    const name = nameOf(datagram)
+    const until_ms = this.#ctx.clock.monotonic() + subscription_ms
+    if (!peer) {
+      this.#add({ address, port, name, until_ms })
+      return
+    }
+    peer.until_ms = until_ms
+    peer.name = name
+    peer.subscription.rename(name)
+    peer.subscription.touch()
+  }
+
+  resume(): void {
+    for (const { subscription } of this.#peers.values()) subscription.resume()
+  }
+
+  clear(): void {
+    for (const { subscription } of this.#peers.values()) subscription.close()
+    this.#peers.clear()
+  }
+
+  records(): PeerRecord[] {
+    return [...this.#peers.values()].map(({ address, port, name, until_ms }) => ({ address, port, name, until_ms }))
+  }
+
+  restore(records: readonly PeerRecord[]): void {
+    for (const record of records) this.#add(record)
+  }
+
+  #add(record: PeerRecord): void {
+    if (this.#peers.size >= this.#most) {
+      if (!this.#toldFull)
+        this.#ctx.log.warn({ ip: record.address }, `${this.#most} subscribers by UDP: no more are taken`)
+      this.#toldFull = true
+      return
+    }
+    const { address, port, name } = record
+    const key = `${address} ${port}`
+    const subscription = this.#stream.subscribe({
+      via: 'udp',
+      name,
+      ip: address,
+      // Without a socket (port taken, being moved) the frame is lost as any datagram may be.
+      take: (frame) => this.#socket()?.send(frame.bytes, address, port) ?? true,
+    })
+    this.#peers.set(key, { ...record, subscription })
+  }
+
+  #expire(): void {
+    const now_ms = this.#ctx.clock.monotonic()
+    for (const [key, { until_ms, subscription }] of this.#peers) {
+      if (until_ms > now_ms) continue
+      subscription.close()
+      this.#peers.delete(key)
+    }
+    if (this.#peers.size < this.#most) this.#toldFull = false
+  }
+}

@@ -1,0 +1,75 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import { isIPv6 } from 'node:net'
+
+export interface UdpHandlers {
+  received(datagram: Buffer, from: RemoteInfo): void
+  /** There is room again after a send was refused. */
+  drained(): void
+  failed(error: Error): void
+}
+
+/** A bound UDP socket with a bounded number of bytes under way. */
+export class UdpSocket {
+  readonly port: number
+  readonly #socket: Socket
+  readonly #limit: number
+  readonly #handlers: UdpHandlers
+  #pending_bytes = 0
+  #refused = false
+  #closed = false
+
+  private constructor(socket: Socket, port: number, limit: number, handlers: UdpHandlers) {
+    this.#socket = socket
+    this.port = port
+    this.#limit = limit
+    this.#handlers = handlers
+    socket.on('message', (datagram, from) => handlers.received(datagram, from))
+    socket.on('error', (error) => handlers.failed(error))
+  }
+
+  /** Rejects when the address cannot be bound. */
+  static async open(host: string, port: number, limit: number, handlers: UdpHandlers): Promise<UdpSocket> {
+    const type = isIPv6(host) ? 'udp6' : 'udp4'
+    const family = type === 'udp6' ? 6 : 4
+    // Peers are addresses already: a look-up for every datagram would cost more than the datagram.
+    const socket = createSocket({ type, lookup: (name, _options, done) => done(null, name, family) })
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', (error) => {
+        socket.close()
+        reject(error)
+      })
+      socket.bind(port, host, () => {
+        socket.removeAllListeners('error')
+        resolve()
+      })
+    })
+    return new UdpSocket(socket, socket.address().port, limit, handlers)
+  }
+
+  /** Hands one datagram to the system; false when too much is under way, and `drained` will be called. */
+  send(bytes: Uint8Array, address: string, port: number): boolean {
+    if (this.#closed) return true
+    const { length } = bytes
+    if (this.#pending_bytes + length > this.#limit) {
+      this.#refused = true
+      return false
+    }
+    this.#pending_bytes += length
+    // A peer that is gone or unreachable costs its own datagram; its subscription ends by itself.
+    this.#socket.send(bytes, 0, length, port, address, () => this.#sent(length))
+    return true
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
+  }
+
+  #sent(length: number): void {
+    this.#pending_bytes -= length
+    if (!this.#refused || this.#closed || this.#pending_bytes > this.#limit / 2) return
+    this.#refused = false
+    this.#handlers.drained()
+  }
+}

@@ -1,0 +1,29 @@
+import type { BlockList } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import type { Clock } from '../ports/clock.js'
+import { isLocalPeer, ownPrefixes } from './access.js'
+
+/** How long the prefixes of own interfaces are believed: asking for them costs a system call each. */
+const prefixAge_ms = 10_000
+
+/** What counts as the local network of this machine right now. */
+export class LocalNetwork {
+  readonly #clock: Clock
+  #own: { list: BlockList; at_ms: number } | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The prefixes of own interfaces. */
+  prefixes(): BlockList {
+    const now = this.#clock.monotonic()
+    if (this.#own === undefined || now - this.#own.at_ms > prefixAge_ms)
+      this.#own = { list: ownPrefixes(networkInterfaces()), at_ms: now }
+    return this.#own.list
+  }
+
+  isLocal(address: string): boolean {
+    return isLocalPeer(address, this.prefixes())
+  }
+}
