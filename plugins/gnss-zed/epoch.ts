@@ -44,6 +44,7 @@ export class EpochAssembler {
   #told_iTOW_ms: number | undefined
   #ubxAt_ms = Number.NEGATIVE_INFINITY
   #gga: Gga | undefined
+  #status: { fix: GpsFix; at_ms: number } | undefined
 
   constructor(onFix: (fix: ReceiverFix) => void) {
     this.#onFix = onFix
@@ -69,6 +70,7 @@ export class EpochAssembler {
   }
 
   status(status: Status, now_ms: number): void {
+    this.#status = { fix: fixName(status.gpsFix, status.carrSoln), at_ms: now_ms }
     const epoch = this.#begin(status.iTOW_ms, now_ms)
     if (epoch) epoch.status = status
   }
@@ -80,8 +82,8 @@ export class EpochAssembler {
   gga(gga: Gga, now_ms: number): void {
     this.#gga = gga
     if (now_ms - this.#ubxAt_ms < ubxOnly_ms) return
-    const fix = fixOfGga(gga, now_ms)
-    if (fix) this.#onFix(fix)
+    const told = this.#status && now_ms - this.#status.at_ms < ubxOnly_ms ? this.#status.fix : undefined
+    this.#onFix(fixOfGga(gga, told, now_ms))
   }
 
   /** Called a few times a second. */
@@ -120,14 +122,16 @@ export class EpochAssembler {
   }
 
   #fixName({ pvt, status }: Pending): GpsFix {
-    const carrSoln = pvt?.carrSoln ?? status?.carrSoln ?? 0
-    if (carrSoln === 2) return 'rtk-fixed'
-    if (carrSoln === 1) return 'rtk-float'
-    const code = pvt?.fixType ?? status?.gpsFix
-    if (code !== undefined) return fixNames[code] ?? 'none'
+    if (pvt) return fixName(pvt.fixType, pvt.carrSoln)
+    if (status) return fixName(status.gpsFix, status.carrSoln)
     // Only a position: what NMEA says of it, else that it is one.
     return this.#gga ? (ggaFixes[this.#gga.quality] ?? 'none') : '3d'
   }
+}
+
+function fixName(fixType: number, carrSoln: number): GpsFix {
+  if (carrSoln === 2) return 'rtk-fixed'
+  return carrSoln === 1 ? 'rtk-float' : (fixNames[fixType] ?? 'none')
 }
 
 const nowhere: Place = { position: { x: 0, y: 0, z: 0 }, lat: 0, lon: 0, alt: 0, acc_m: Number.POSITIVE_INFINITY }
@@ -163,10 +167,13 @@ function utcOf(pvt: Pvt): number {
   return Date.UTC(pvt.year, pvt.month - 1, pvt.day, pvt.hour, pvt.min, pvt.sec) / 1000 + pvt.nano_ns / 1e9
 }
 
-/** The accuracy is unknown then: infinite. */
-function fixOfGga(gga: Gga, now_ms: number): ReceiverFix | undefined {
+/**
+ * The accuracy is unknown then: infinite.
+ * @param told what NAV-STATUS says of the fix: a base in fixed mode is an ordinary fix for NMEA
+ */
+function fixOfGga(gga: Gga, told: GpsFix | undefined, now_ms: number): ReceiverFix {
   const { lat, lon, altMsl_m, quality } = gga
-  const fix = ggaFixes[quality] ?? 'none'
+  const fix = told ?? ggaFixes[quality] ?? 'none'
   const geoidSeparation_m = gga.geoidSeparation_m ?? 0
   const valid = fix !== 'none' && lat !== undefined && lon !== undefined && altMsl_m !== undefined
   return {

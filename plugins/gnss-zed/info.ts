@@ -19,8 +19,9 @@ export function zedBlock({ identity }: ZedReceiver) {
 }
 
 export function stateBlock(zed: ZedReceiver) {
-  const { fix, satellites, startTimes } = zed
-  const time = Math.floor(zed.utc_s())
+  const { fix, satellites, startTimes, antenna } = zed.facts
+  const time = Math.floor(zed.facts.utc_s())
+  const used = fix ? satellites.used || fix.satellitesUsed : 0
   return {
     time,
     tm: formatTm(time),
@@ -29,28 +30,29 @@ export function stateBlock(zed: ZedReceiver) {
     corrected: fix?.corrected ?? false,
     uptime: startTimes.uptime_s,
     time_first_fix: startTimes.timeToFirstFix_s,
-    satvis: fix ? satellites.visible : 0,
-    satuse: fix ? satellites.used || fix.satellitesUsed : 0,
+    // A receiver that only sends NMEA tells those that it uses.
+    satvis: fix ? Math.max(satellites.visible, used) : 0,
+    satuse: used,
     want_corr: 0,
-    antenna: zed.antenna.report,
+    antenna: antenna.report,
     recvrtcm: { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 },
   }
 }
 
 export function posBlock(zed: ZedReceiver) {
-  const { place } = zed
+  const { place } = zed.facts
   if (!place) {
     return { lat: 0, lon: 0, alt: 0, x: 0, y: 0, z: 0, acc: 0, delta: 0, 'geoidal-seperation': 0, t: 0, tm: '' }
   }
-  // `t` is what tells that there is a position, so a receiver without a clock borrows the device's.
+  // `t` is what tells that there is a position, so an epoch without a time borrows that of the receiver or the device.
   const age_s = (zed.now_ms() - place.arrival_ms) / 1000
-  const t = Math.round(place.t > 0 ? place.t : Math.max(0, zed.utc_s() - age_s))
+  const t = Math.round(place.t > 0 ? place.t : Math.max(0, zed.facts.utc_s() - age_s))
   return {
-    lat: place.lat,
-    lon: place.lon,
-    alt: tenthMm(place.alt),
+    lat: rounded(place.lat, 1e9),
+    lon: rounded(place.lon, 1e9),
+    alt: rounded(place.alt, 1e4),
     ...place.position,
-    acc: Number.isFinite(place.acc_m) ? place.acc_m : 0,
+    acc: Number.isFinite(place.acc_m) ? rounded(place.acc_m, 1e4) : 0,
     delta: 0,
     'geoidal-seperation': place.geoidSeparation_m,
     t,
@@ -58,4 +60,5 @@ export function posBlock(zed: ZedReceiver) {
   }
 }
 
-const tenthMm = (metres: number) => Math.round(metres * 1e4) / 1e4
+/** To 0.1 mm, in metres (1e4) or degrees (1e9). */
+const rounded = (value: number, per: number) => Math.round(value * per) / per

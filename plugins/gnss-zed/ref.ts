@@ -10,12 +10,12 @@ const noRtcm = { age: 0, count: 0, remote: '', dist: 0 }
 const noConfig = { mintime: 0, maxtime: 0, accuracy: 0, accuracy_corr: 0 }
 
 export function refBlock(zed: ZedReceiver) {
-  const { survey, arp, arpPosition } = zed
+  const { survey, arp } = zed.facts
   const mean = survey && { x: survey.x_m, y: survey.y_m, z: survey.z_m }
-  const surveyed = survey?.valid === true && (!arpPosition || (mean !== undefined && sameEcef(mean, arpPosition)))
+  const surveyed = survey?.valid === true && (!arp || (mean !== undefined && sameEcef(mean, arp.position)))
   const t = Math.floor(arp?.utc_s ?? 0)
-  const reference = arpPosition
-    ? { ...nothing, type: 'ecef', ...arpPosition, hp: hasTenthMm(arpPosition), t, tm: formatTm(t) }
+  const reference = arp
+    ? { ...nothing, type: 'ecef', ...arp.position, hp: hasTenthMm(arp.position), t, tm: formatTm(t) }
     : surveyed && mean
       ? { ...nothing, type: 'ecef', ...mean, hp: hasTenthMm(mean) }
       : nothing

@@ -14,7 +14,7 @@ export function watchTrouble(ctx: PluginContext, zed: ZedReceiver): void {
     if (now_ms - upAt_ms < patience_ms) ctx.errors.clear('gnss-link')
     else ctx.errors.raise('gnss-link', `no data from the receiver at ${zed.portName}: ${adviceOf(zed)}`)
 
-    const { status } = zed.antenna.report
+    const { status } = zed.facts.antenna.report
     if (status === 'short' || status === 'open') {
       ctx.errors.raise('gnss-antenna', `the antenna is ${status}: check its cable and connectors`)
     } else ctx.errors.clear('gnss-antenna')
