@@ -73,10 +73,15 @@ export class Scope {
 
   async #dispose({ label, dispose }: { label: string; dispose: Dispose }): Promise<void> {
     try {
-      const undone = dispose()
-      if (undone) await withLimit(this.#clock, disposeLimit_ms, this.#owner, `undo of ${label}`, undone)
+      // `() => set.delete(x)` is a fine disposer: only what can be waited for is waited for.
+      const undone: unknown = dispose()
+      if (isThenable(undone)) await withLimit(this.#clock, disposeLimit_ms, this.#owner, `undo of ${label}`, undone)
     } catch (error) {
       this.#log.error({ err: error, effect: label }, `could not undo ${label}: ${messageOf(error)}; the rest is undone`)
     }
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
 }

@@ -1,0 +1,458 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import rtcm from '../../plugins/rtcm/index.js'
+import udpRtcm from '../../plugins/udp-rtcm/index.js'
+import { encodeRtcm, messageNumber } from '../../runtime/gnss/index.js'
+import { definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
+import {
+  type RtcmEpoch,
+  type RtcmFrame,
+  type RtcmGate,
+  type RtcmStream,
+  rtcmGate,
+  rtcmStream,
+} from '../../schemas/services.js'
+import {
+  arpFrame,
+  conformance,
+  createTestStation,
+  fakeReceiver,
+  ManualClock,
+  msmFrame,
+  until,
+} from '../harness/index.js'
+
+type Definition = PluginDefinition<never, never>
+const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
+const there = { ...here, x: here.x + 0.0001 }
+const bias = (stationId = 0) => encodeRtcm({ type: 1230, stationId, biasesAligned: false, biases_m: { l1ca: 0 } })
+
+/** A subscriber that keeps what it takes, until it is told to be slow. */
+function taker(name: string) {
+  const taken: number[] = []
+  const self = {
+    slow: false,
+    taken,
+    via: 'test',
+    name,
+    ip: '127.0.0.1',
+    take: (frame: RtcmFrame) => !self.slow && taken.push(frame.type) > 0,
+  }
+  return self
+}
+
+async function setUp(t: Test, options: Record<string, unknown> = {}) {
+  const clock = new ManualClock()
+  const receiver = fakeReceiver(() => clock.monotonic())
+  let services: { stream: RtcmStream; gate: RtcmGate } | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    version: '1.0.0',
+    api: '^1.0.0',
+    needs: [rtcmStream, rtcmGate],
+    setup: () => {},
+    start: (ctx) => {
+      services = { stream: ctx.services.use(rtcmStream), gate: ctx.services.use(rtcmGate) }
+    },
+  }) as unknown as Definition
+  const station = await createTestStation({
+    clock,
+    plugins: { 'fake-receiver': receiver.definition, rtcm: [rtcm as unknown as Definition, options], probe },
+  })
+  t.teardown(() => station.stop())
+  const epoch = (time: number) => {
+    receiver.emit(msmFrame(1074, time, true))
+    receiver.emit(msmFrame(1084, time, true))
+    receiver.emit(msmFrame(1124, time, false))
+  }
+  const { stream, gate } = services as unknown as { stream: RtcmStream; gate: RtcmGate }
+  return { clock, receiver, station, epoch, stream, gate }
+}
+
+t.test('the gate', async (t) => {
+  t.test('without a judge follows the receiver: open while it is fixed or listened to', async (t) => {
+    const { receiver, stream } = await setUp(t)
+    const rover = taker('rover')
+    stream.subscribe(rover)
+    for (const mode of ['rover', 'unknown'] as const) {
+      receiver.become({ mode })
+      receiver.emit(arpFrame(here))
+    }
+    t.strictSame(rover.taken, [])
+    t.match(stream, { open: false, reason: 'no receiver' })
+    for (const mode of ['fixed', 'listening'] as const) {
+      receiver.become({ mode })
+      receiver.emit(arpFrame(here))
+    }
+    t.strictSame(rover.taken, [1005, 1005])
+  })
+
+  t.test('with a judge is closed until told trusted', async (t) => {
+    const { receiver, stream, gate } = await setUp(t)
+    const rover = taker('rover')
+    stream.subscribe(rover)
+    const judge = gate.judge()
+    receiver.emit(arpFrame(here))
+    t.strictSame(rover.taken, [])
+    judge.trust({ arp: here })
+    receiver.emit(arpFrame(here))
+    t.strictSame(rover.taken, [1005])
+    judge.hold('moved by 30 m')
+    receiver.emit(arpFrame(here))
+    t.strictSame(rover.taken, [1005])
+    t.equal(stream.reason, 'moved by 30 m')
+  })
+
+  for (const [what, frame] of [
+    ['a 1005 that differs by 0.1 mm', arpFrame(there, 7)],
+    ['another station ID in a 1005', arpFrame(here, 8)],
+    ['another station ID in an MSM', msmFrame(1074, 0, true, 8)],
+  ] as [string, Uint8Array][]) {
+    t.test(`drops ${what} and closes at once`, async (t) => {
+      const { receiver, stream, gate } = await setUp(t)
+      const rover = taker('rover')
+      stream.subscribe(rover)
+      const judge = gate.judge()
+      judge.trust({ arp: here, stationId: 7 })
+      receiver.emit(arpFrame(here, 7))
+      receiver.emit(frame)
+      receiver.emit(arpFrame(here, 7))
+      t.strictSame(rover.taken, [1005])
+      t.match(stream, { open: false, reason: /the receiver sent/ })
+      judge.trust({ arp: here, stationId: 7 })
+      receiver.emit(arpFrame(here, 7))
+      t.strictSame(rover.taken, [1005, 1005], 'a new verdict opens it again')
+    })
+  }
+
+  t.test('keeps the last verdict 10 s while the judge is reloaded, and closes when it goes for good', async (t) => {
+    const { clock, receiver, stream, gate } = await setUp(t)
+    gate.judge().trust({ arp: here })
+    let judge = gate.judge()
+    judge.trust({ arp: here })
+    judge.leave('reload')
+    await clock.advance(9_000)
+    t.equal(stream.open, true)
+    judge = gate.judge()
+    t.equal(stream.open, true, 'the judge that came back has the verdict of the one before')
+    judge.leave('reload')
+    await clock.advance(10_000)
+    t.match(stream, { open: false, reason: 'nobody verifies the reference' })
+    judge = gate.judge()
+    judge.trust({ arp: here })
+    judge.leave('remove')
+    t.equal(stream.open, false)
+    receiver.become({ mode: 'listening' })
+    t.equal(stream.open, true, 'a receiver that is only listened to is trusted')
+  })
+
+  t.test('forgets what was gathered when it closes', async (t) => {
+    const { receiver, stream, gate } = await setUp(t)
+    const judge = gate.judge()
+    judge.trust({ arp: here })
+    const slow = taker('slow')
+    const subscription = stream.subscribe(slow)
+    slow.slow = true
+    receiver.emit(arpFrame(here))
+    receiver.emit(msmFrame(1074, 1, true))
+    t.equal(stream.reference().length, 1)
+    judge.hold('moved')
+    slow.slow = false
+    subscription.resume()
+    t.strictSame(slow.taken, [])
+    t.equal(stream.reference().length, 0)
+    t.equal(stream.station, undefined)
+  })
+})
+
+t.test('epochs', async (t) => {
+  const { clock, receiver, stream, epoch } = await setUp(t)
+  const epochs: RtcmEpoch[] = []
+  stream.onEpoch((closed) => epochs.push(closed))
+  const last = () => epochs.at(-1)
+
+  t.test('close at multiple-message bit 0', async (t) => {
+    epoch(1000)
+    t.match(last(), { complete: true, time: 1000, satellites: 6 })
+    t.strictSame(
+      last()?.frames.map(({ type }) => type),
+      [1074, 1084, 1124],
+    )
+  })
+  t.test('close when a message number comes again', async (t) => {
+    receiver.emit(msmFrame(1074, 2000, true))
+    receiver.emit(msmFrame(1084, 2000, true))
+    receiver.emit(msmFrame(1074, 3000, true))
+    t.match(last(), { complete: false, time: 2000 })
+    await clock.advance(250)
+    t.match(last(), { complete: false, time: 3000 })
+  })
+  t.test('close 250 ms after the last MSM, not before', async (t) => {
+    receiver.emit(msmFrame(1074, 4000, true))
+    await clock.advance(200)
+    receiver.emit(msmFrame(1084, 4000, true))
+    await clock.advance(249)
+    t.equal(last()?.time, 3000)
+    await clock.advance(1)
+    t.match(last(), { complete: false, time: 4000, frames: { length: 2 } })
+  })
+  t.test('do not wait for 1005 and 1230, which belong to none', async (t) => {
+    const before = epochs.length
+    receiver.emit(bias())
+    receiver.emit(arpFrame(here))
+    await clock.advance(1_000)
+    t.equal(epochs.length, before)
+  })
+})
+
+t.test('subscribers', async (t) => {
+  t.test('a newcomer gets the newest 1005, 1033 and 1230 at once', async (t) => {
+    const { receiver, stream } = await setUp(t)
+    receiver.emit(arpFrame(there))
+    receiver.emit(bias())
+    receiver.emit(msmFrame(1074, 1, true))
+    receiver.emit(
+      encodeRtcm({
+        type: 1033,
+        stationId: 0,
+        antennaDescriptor: 'ADVNULLANTENNA',
+        antennaSetupId: 0,
+        antennaSerial: '',
+        receiverType: 'X',
+        receiverFirmware: '1',
+        receiverSerial: '',
+      }),
+    )
+    receiver.emit(arpFrame(here, 5))
+    const rover = taker('rover')
+    stream.subscribe(rover)
+    t.strictSame(rover.taken, [1005, 1033, 1230])
+    t.match(stream.station, { id: 5, arp: here })
+  })
+
+  t.test('a slow one loses whole oldest epochs and is counted; others lose nothing', async (t) => {
+    const { stream, epoch } = await setUp(t, { queue_bytes: 4_096 })
+    const slow = taker('slow')
+    const fast = taker('fast')
+    const subscription = stream.subscribe(slow)
+    stream.subscribe(fast)
+    slow.slow = true
+    for (let i = 0; i < 500; i++) epoch(i)
+    t.equal(fast.taken.length, 1_500)
+    slow.slow = false
+    subscription.resume()
+    t.equal(slow.taken.length % 3, 0, 'whole epochs')
+    t.ok(slow.taken.length > 0 && slow.taken.length * 30 < 4_096)
+    t.equal(subscription.dropped, 500 - slow.taken.length / 3)
+    slow.taken.length = 0
+    epoch(1000)
+    t.strictSame(slow.taken, [1074, 1084, 1124])
+  })
+
+  t.test('one that throws is left out, the others go on', async (t) => {
+    const { stream, epoch, station } = await setUp(t)
+    const good = taker('good')
+    stream.subscribe({
+      ...taker('bad'),
+      take: () => {
+        throw new Error('broken')
+      },
+    })
+    stream.subscribe(good)
+    epoch(1)
+    epoch(2)
+    t.equal(good.taken.length, 6)
+    t.equal(station.lines.filter(({ msg }) => msg.includes('subscriber failed')).length, 1)
+  })
+
+  t.test('the document lists messages with interval and since, counts, and the 64 subscribers seen last', async (t) => {
+    const { clock, station, stream, epoch, receiver } = await setUp(t)
+    for (let i = 0; i < 70; i++) stream.subscribe(taker(`rover ${i}`))
+    await clock.advance(1_500)
+    stream.subscribe(taker('newest')).touch()
+    for (let i = 0; i < 10; i++) {
+      epoch(i)
+      if (i === 0) receiver.emit(arpFrame(here))
+      await clock.advance(1_000)
+    }
+    receiver.become({ corruptRtcm: 3 })
+    const block = station.field('gnss.rtcm') as {
+      msgs: { id: number; interval?: number; since?: number }[]
+      stat: object
+      subscribers: { name: string; seen: number }[]
+    }
+    t.match(block.stat, { recvd: 31, corrupt: 3 })
+    t.match(block.msgs, [
+      { id: 1005, interval: undefined },
+      { id: 1074, interval: 1, since: 1 },
+      { id: 1084 },
+      { id: 1124 },
+    ])
+    t.equal(block.subscribers.length, 64)
+    t.match(block.subscribers[0], { via: 'test', name: 'newest', ip: '127.0.0.1', seen: 10 })
+  })
+})
+
+/** A UDP client on loopback: what it got, as message numbers. */
+async function client(t: Test): Promise<{
+  socket: Socket
+  got: number[]
+  bytes: Buffer[]
+  port: number
+  say(text: string | Uint8Array, port: number): void
+}> {
+  const socket = createSocket('udp4')
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  t.teardown(() => socket.close())
+  const got: number[] = []
+  const bytes: Buffer[] = []
+  socket.on('message', (datagram) => {
+    got.push(messageNumber(datagram))
+    bytes.push(datagram)
+  })
+  return { socket, got, bytes, port: socket.address().port, say: (text, port) => socket.send(text, port, '127.0.0.1') }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createSocket('udp4')
+  probe.bind(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address()
+  await new Promise<void>((resolve) => probe.close(() => resolve()))
+  return port
+}
+
+async function udpStation(t: Test, options: Record<string, unknown> = {}) {
+  const clock = new ManualClock()
+  const receiver = fakeReceiver(() => clock.monotonic())
+  const port = await freePort()
+  const station = await createTestStation({
+    clock,
+    variant: { changes: { 'udp-port': port } },
+    plugins: {
+      'fake-receiver': receiver.definition,
+      rtcm: rtcm as unknown as Definition,
+      'udp-rtcm': [udpRtcm as unknown as Definition, { host: '127.0.0.1', ...options }],
+    },
+  })
+  t.teardown(() => station.stop())
+  const subscribers = () => station.field('gnss.rtcm.subscribers') as { name: string; via: string; ip: string }[]
+  return { clock, receiver, station, port, subscribers }
+}
+
+t.test('udp-rtcm', async (t) => {
+  t.test('any datagram subscribes for 60 s; its text is the name; one datagram per frame, primed', async (t) => {
+    const { clock, receiver, port, subscribers, station } = await udpStation(t)
+    receiver.emit(arpFrame(here))
+    const rover = await client(t)
+    rover.say('rover 1\u0000\n and a name that is much longer than thirty-two characters', port)
+    await until(() => rover.got.length === 1, 'the 1005 of a newcomer')
+    t.match(subscribers(), [{ via: 'udp', ip: '127.0.0.1', name: /^rover 1/ }])
+    t.ok(subscribers()[0].name.length <= 32)
+    const frame = msmFrame(1074, 1, false)
+    receiver.emit(frame)
+    await until(() => rover.got.length === 2, 'an MSM')
+    t.strictSame(Buffer.from(frame), rover.bytes[1])
+    await clock.advance(59_000)
+    rover.say('rover 2', port)
+    await until(() => subscribers()[0]?.name === 'rover 2', 'the renewal')
+    await clock.advance(59_000)
+    t.equal(subscribers().length, 1)
+    await clock.advance(2_000)
+    t.equal(subscribers().length, 0)
+    t.strictSame(station.field('udp'), { enabled: true, port })
+  })
+
+  t.test('RTCM that someone sends is no subscription; hostile datagrams change nothing', async (t) => {
+    const { port, subscribers } = await udpStation(t, { maxSubscribers: 2 })
+    const rover = await client(t)
+    rover.say(arpFrame(here), port)
+    const others = [await client(t), await client(t), await client(t)]
+    others[0].say(Buffer.alloc(0), port)
+    await until(() => subscribers().length === 1, 'an empty datagram')
+    others[1].say(Buffer.alloc(60_000, 0xff), port)
+    await until(() => subscribers().length === 2, 'a large datagram')
+    others[2].say('one too many', port)
+    others[0].say('named', port)
+    await until(() => subscribers().some(({ name }) => name === 'named'), 'the next datagram')
+    t.equal(subscribers().length, 2)
+  })
+
+  t.test('a change of port takes the subscribers along; a port that is taken refuses the change', async (t) => {
+    const { receiver, station, port } = await udpStation(t)
+    const rover = await client(t)
+    rover.say('rover', port)
+    await until(() => (station.field('gnss.rtcm.subscribers') as unknown[]).length === 1, 'subscription')
+    const taken = await client(t)
+    const refused = await station.station.change({ 'udp-port': taken.port }, { source: 'plugin' })
+    t.match(refused, { result: 'failed', errors: [{ name: 'udp-port', message: /EADDRINUSE/ }] })
+    t.strictSame(station.field('udp'), { enabled: true, port })
+    receiver.emit(arpFrame(here))
+    await until(() => rover.got.length === 1, 'still served from the old port')
+    const next = await freePort()
+    t.match(await station.station.change({ 'udp-port': next }, { source: 'plugin' }), { result: 'ok' })
+    receiver.emit(arpFrame(here))
+    await until(() => rover.got.length === 2, 'served from the new port')
+    t.match(await station.station.change({ 'udp-en': 0 }, { source: 'plugin' }), { result: 'ok' })
+    t.equal((station.field('gnss.rtcm.subscribers') as unknown[]).length, 0)
+    t.match(await station.station.change({ 'udp-en': 1 }, { source: 'plugin' }), { result: 'ok' })
+    rover.say('rover', next)
+    await until(() => rover.got.length === 3, 'subscribed again')
+  })
+
+  t.test('a reload, also of rtcm, keeps the subscribers', async (t) => {
+    const { receiver, station, port } = await udpStation(t)
+    const rover = await client(t)
+    rover.say('rover', port)
+    await until(() => (station.field('gnss.rtcm.subscribers') as unknown[]).length === 1, 'subscription')
+    for (const name of ['udp-rtcm', 'rtcm']) {
+      await station.reload(name)
+      const before = rover.got.length
+      receiver.emit(arpFrame(here))
+      await until(() => rover.got.length > before, `served after a reload of ${name}`)
+    }
+  })
+
+  t.test('a port that is taken at the start is told and tried again', async (t) => {
+    const clock = new ManualClock()
+    const receiver = fakeReceiver(() => clock.monotonic())
+    const squatter = createSocket('udp4')
+    squatter.bind(0, '127.0.0.1')
+    await once(squatter, 'listening')
+    const { port } = squatter.address()
+    const station = await createTestStation({
+      clock,
+      variant: { changes: { 'udp-port': port } },
+      plugins: {
+        'fake-receiver': receiver.definition,
+        rtcm: rtcm as unknown as Definition,
+        'udp-rtcm': [udpRtcm as unknown as Definition, { host: '127.0.0.1' }],
+      },
+    })
+    t.teardown(() => station.stop())
+    t.match(station.device.errors(), [{ code: 'udp', text: /EADDRINUSE.*tried again/ }])
+    await new Promise<void>((resolve) => squatter.close(() => resolve()))
+    await until(async () => {
+      await clock.advance(1_000)
+      return station.device.errors().length === 0
+    }, 'the second try')
+  })
+})
+
+t.test('both stand start, stop, start and leave nothing behind', async (t) => {
+  const clock = new ManualClock()
+  const receiver = fakeReceiver(() => 0)
+  await conformance(rtcm as unknown as Definition, {}, { clock, plugins: { 'fake-receiver': receiver.definition } })
+  await conformance(
+    udpRtcm as unknown as Definition,
+    { host: '127.0.0.1' },
+    {
+      clock: new ManualClock(),
+      variant: { changes: { 'udp-port': await freePort() } },
+      plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm as unknown as Definition },
+    },
+  )
+  t.pass('conform')
+})
