@@ -1,0 +1,450 @@
+/** The simulated receiver, spoken to over its byte stream alone. */
+import fc from 'fast-check'
+import t from 'tap'
+import { SimulatedPort, type SimulatorOptions } from '../../plugins/gnss-zed/simulator/index.js'
+import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
+import {
+  decodeGga,
+  decodeMsm,
+  decodeRtcm,
+  distance,
+  ecefToGeodetic,
+  type Frame,
+  Framer,
+  geodeticToEcef,
+  gpsTow_ms,
+  isMsm,
+  moreFollows,
+  sameEcef,
+} from '../../runtime/gnss/index.js'
+import { ManualClock } from '../harness/index.js'
+
+const key = ubx.keyId
+const usb = (message: ubx.OutputMessage) => ubx.messageOutKey(message, 'USB')
+
+/** A receiver with a host that frames what comes and can ask. */
+async function simulate(options: Partial<SimulatorOptions> = {}) {
+  const clock = new ManualClock()
+  const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn), every: () => () => {} }
+  const port = new SimulatedPort(
+    {
+      seed: 7,
+      lat: 52,
+      lon: 4,
+      alt: 50,
+      boot: 'fixed',
+      wiring: 'USB',
+      uniqueId: 'ABCDEF0123',
+      geoidSeparation_m: 44.568,
+      nmea: false,
+      ...options,
+    },
+    { clock, timers },
+  )
+  const frames: Frame[] = []
+  const closings: string[] = []
+  const framer = new Framer({ onFrame: (frame) => frames.push(frame) })
+  const open = (baud = 38_400) =>
+    port.open(baud, {
+      data: (chunk) => framer.push(chunk, clock.monotonic()),
+      closed: (reason) => closings.push(reason),
+    })
+  await open()
+  port.zed.powerOn()
+  const seconds = async (count: number) => {
+    for (let i = 0; i < count; i++) await clock.advance(1000)
+  }
+  return {
+    clock,
+    port,
+    zed: port.zed,
+    frames,
+    framer,
+    closings,
+    open,
+    seconds,
+    /** What comes in the next seconds. */
+    async during(count: number) {
+      frames.length = 0
+      await seconds(count)
+      return [...frames]
+    },
+    /** The UBX messages that answer a request. */
+    async ask(request: Uint8Array) {
+      frames.length = 0
+      port.write(request)
+      await clock.advance(10)
+      return frames
+        .filter((frame) => frame.kind === 'ubx')
+        .map(({ cls, id, bytes }) => ({ cls, id, payload: ubx.payloadOf(bytes) }))
+    },
+  }
+}
+type Simulation = Awaited<ReturnType<typeof simulate>>
+
+function messages<L extends ubx.Layout>(frames: readonly Frame[], layout: L): ubx.Decoded<L>[] {
+  return frames.flatMap((frame) => {
+    if (frame.kind !== 'ubx' || frame.cls !== layout.cls || frame.id !== layout.id) return []
+    const values = ubx.decode(layout, ubx.payloadOf(frame.bytes))
+    return values ? [values] : []
+  })
+}
+const rtcmTypes = (frames: readonly Frame[]) => frames.flatMap((frame) => (frame.kind === 'rtcm' ? [frame.type] : []))
+const rtcmFrames = (frames: readonly Frame[], type: number) =>
+  frames.flatMap((frame) => (frame.kind === 'rtcm' && frame.type === type ? [frame.bytes] : []))
+
+async function set(simulation: Simulation, pairs: ubx.ConfigPair[], layers = 1): Promise<'ACK' | 'NAK' | 'nothing'> {
+  const [answer] = await simulation.ask(ubx.valset(pairs, layers))
+  return !answer ? 'nothing' : answer.id === ubx.ackAck.id ? 'ACK' : 'NAK'
+}
+async function get(simulation: Simulation, keys: number[], layer: ubx.LayerName, position = 0) {
+  const answers = await simulation.ask(ubx.valgetPoll(keys, layer, position))
+  const values = answers.find(({ cls, id }) => ubx.messageKey(cls, id) === ubx.valgetKey)
+  return { values: values && ubx.decodeValget(values.payload)?.values, last: answers.at(-1) }
+}
+
+t.test('sends nothing but valid frames, each epoch in the order of a real one', async (t) => {
+  const simulation = await simulate()
+  await simulation.seconds(10)
+  const frames = await simulation.during(10)
+  t.equal(simulation.framer.stats.garbage_bytes, 0)
+  const types = rtcmTypes(frames)
+  t.same(types.slice(types.indexOf(1074), types.indexOf(1074) + 4), [1074, 1084, 1094, 1124])
+  t.equal(types.filter((type) => type === 1005).length, 10)
+  t.equal(types.filter((type) => type === 1230).length, 1, '1230 at every tenth epoch')
+  t.equal(types[types.indexOf(1230) - 1], 1124)
+  t.equal(types[types.indexOf(1230) + 1], 1005)
+  for (const frame of frames) {
+    if (frame.kind === 'rtcm' && isMsm(frame.type))
+      t.equal(moreFollows(frame.bytes), frame.type !== 1124, `${frame.type}`)
+  }
+  t.equal(messages(frames, ubx.navPvt).length, 10)
+})
+
+t.test('a fixed base echoes its reference, says time only, and sends it in 1005', async (t) => {
+  const simulation = await simulate()
+  await simulation.seconds(10)
+  const frames = await simulation.during(1)
+  const [pvt] = messages(frames, ubx.navPvt)
+  t.match(pvt, { fixType: 5, pDOP: 99.99, lat_deg: 52, lon_deg: 4, height_m: 50, fullyResolved: true, year: 2026 })
+  t.equal(pvt?.hMSL_m, 5.432)
+  const [ecef] = messages(frames, ubx.navHpPosEcef)
+  const arp = decodeRtcm(rtcmFrames(frames, 1005)[0])
+  t.match(arp, { type: 1005, x: 3925405.8088, y: 274491.1138, z: 5002842.746 })
+  t.match(ecef, { x_m: 3925405.8088, y_m: 274491.1138, z_m: 5002842.746 })
+  simulation.zed.model.move(10, 0, 0)
+  const moved = await simulation.during(2)
+  t.match(decodeRtcm(rtcmFrames(moved, 1005)[0]), { x: 3925405.8088 }, 'also when the antenna is elsewhere')
+})
+
+t.test('observations, angles and times all tell of the same sky', async (t) => {
+  const simulation = await simulate()
+  await simulation.seconds(20)
+  const frames = await simulation.during(1)
+  const [sat] = messages(frames, ubx.navSat)
+  t.ok((sat?.blocks.filter(({ used }) => used).length ?? 0) > 15)
+  for (const [type, gnssId, constellation] of [
+    [1074, 0, 'GPS'],
+    [1084, 6, 'GLONASS'],
+    [1094, 2, 'Galileo'],
+    [1124, 3, 'BeiDou'],
+  ] as const) {
+    const msm = decodeMsm(rtcmFrames(frames, type)[0])
+    t.ok(msm, `${type} decodes`)
+    if (!msm) return
+    t.equal(gpsTow_ms(constellation, msm.epochTime, 18), sat?.iTOW_ms, `${type} has the time of the epoch`)
+    for (const { satellite, pseudorange_m = 0, phase_m = 0, cnr_dbhz } of msm.observations) {
+      const seen = sat?.blocks.find((block) => block.gnssId === gnssId && block.svId === satellite)
+      t.ok(seen && seen.cno_dbhz > 0 && seen.elev_deg >= 5, `${constellation} ${satellite} is received`)
+      t.ok(pseudorange_m > 19e6 && pseudorange_m < 30e6, `${constellation} ${satellite}: ${pseudorange_m} m`)
+      t.ok(Math.abs(phase_m - pseudorange_m) < 60, 'phase and code agree')
+      t.ok((cnr_dbhz ?? 0) > 20)
+    }
+  }
+})
+
+t.test('the residuals of a moved base show the way it went', async (t) => {
+  const simulation = await simulate()
+  await simulation.seconds(20)
+  simulation.zed.model.move(30, 0, 0)
+  const [sat] = messages(await simulation.during(1), ubx.navSat)
+  const east = (sat?.blocks ?? []).filter(
+    ({ used, azim_deg, elev_deg }) => used && elev_deg < 50 && azim_deg > 45 && azim_deg < 135,
+  )
+  const west = (sat?.blocks ?? []).filter(
+    ({ used, azim_deg, elev_deg }) => used && elev_deg < 50 && azim_deg > 225 && azim_deg < 315,
+  )
+  const mean = (blocks: typeof east) => blocks.reduce((sum, { prRes_m }) => sum + prRes_m, 0) / blocks.length
+  t.ok(mean(west) - mean(east) > 20, 'nearer to the satellites in the east: shorter ranges there')
+})
+
+t.test('a rover converges to the truth, with an accuracy estimate that means it', async (t) => {
+  const simulation = await simulate({ boot: 'rover' })
+  await set(simulation, [[usb('NAV-HPPOSECEF'), 1]])
+  const truth = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
+  const early = messages(await simulation.during(8), ubx.navHpPosEcef)
+  await simulation.seconds(60)
+  const late = messages(await simulation.during(600), ubx.navHpPosEcef)
+  t.ok((early.find(({ invalidEcef }) => !invalidEcef)?.pAcc_m ?? 0) > 4)
+  t.ok((late[0]?.pAcc_m ?? 99) < 2.5)
+  const errors = late.map(({ x_m, y_m, z_m, pAcc_m }) => distance({ x: x_m, y: y_m, z: z_m }, truth) / pAcc_m)
+  t.ok(errors.filter((error) => error < 3).length / errors.length > 0.95)
+  t.ok(new Set(late.map(({ x_m }) => x_m)).size > 500, 'it is noisy')
+})
+
+t.test('does the same in every run with the same seed', async (t) => {
+  const run = async (seed: number) => {
+    const simulation = await simulate({ seed })
+    return Buffer.concat((await simulation.during(5)).map(({ bytes }) => bytes)).toString('hex')
+  }
+  t.equal(await run(1), await run(1))
+  t.not(await run(1), await run(2))
+})
+
+t.test('answers who it is', async (t) => {
+  const simulation = await simulate()
+  const [version] = await simulation.ask(ubx.poll(ubx.monVer))
+  t.match(version && ubx.decodeIdentity(version.payload), {
+    module: 'ZED-F9P',
+    firmware: 'HPG 1.32',
+    protocol: '27.31',
+  })
+  const [unique] = await simulation.ask(ubx.poll(ubx.secUniqId.layout))
+  t.same(unique && ubx.secUniqId.decode(unique.payload), { version: 1, id: 'ABCDEF0123' })
+  const [first] = await simulation.ask(ubx.poll(ubx.monComms))
+  const [second] = await simulation.ask(ubx.poll(ubx.monComms))
+  const rx = (answer: typeof first) =>
+    new Map(
+      ubx.decode(ubx.monComms, answer?.payload ?? new Uint8Array())?.blocks.map((port) => [port.portId, port.rxBytes]),
+    )
+  t.equal((rx(second).get(0x0300) ?? 0) - (rx(first).get(0x0300) ?? 0), 8, 'the poll is counted at the USB port')
+  t.equal(rx(second).get(0x0100), 0)
+})
+
+t.test('refuses a whole VALSET for one bad key, and applies none of it', async (t) => {
+  const simulation = await simulate()
+  const rate: ubx.ConfigPair = [usb('NAV-SVIN'), 1]
+  t.equal(await set(simulation, [rate, [0x20919999, 1]]), 'NAK')
+  t.equal((await get(simulation, [rate[0]], 'ram')).values?.get(rate[0]), 0)
+  t.equal(await set(simulation, [rate, [key('CFG-TMODE-MODE'), 9]]), 'NAK', 'a value out of range')
+  simulation.zed.config.refused.add(key('CFG-ITFM-ENABLE'))
+  t.equal(await set(simulation, [rate, [key('CFG-ITFM-ENABLE'), 1]]), 'NAK', 'a key that this firmware lacks')
+  t.equal(await set(simulation, [rate], 0), 'NAK', 'no layer')
+  t.equal(await set(simulation, [rate]), 'ACK')
+  t.equal((await get(simulation, [rate[0]], 'ram')).values?.get(rate[0]), 1)
+  t.equal(messages(await simulation.during(2), ubx.navSvin).length, 2)
+})
+
+t.test('keeps its layers apart: RAM is lost in a restart, BBR goes over flash over the defaults', async (t) => {
+  const simulation = await simulate({ boot: 'rover' })
+  const id = key('CFG-RTCM-DF003_OUT')
+  const ram = async () => (await get(simulation, [id], 'ram')).values?.get(id)
+  t.equal((await get(simulation, [id], 'flash')).values, undefined, 'an empty layer is refused')
+  await set(simulation, [[id, 11]], ubx.layerBit.ram)
+  t.equal(await ram(), 11)
+  await set(simulation, [[id, 22]], ubx.layerBit.flash)
+  t.equal(await ram(), 11, 'a stored value waits for the next start')
+  simulation.zed.restart()
+  t.equal(await ram(), 22)
+  await set(simulation, [[id, 33]], ubx.layerBit.bbr)
+  simulation.zed.restart()
+  t.equal(await ram(), 33)
+  t.equal((await get(simulation, [id], 'default')).values?.get(id), 0)
+  const [deleted] = await simulation.ask(ubx.valdel([0x0fffffff], ubx.layerBit.bbr | ubx.layerBit.flash))
+  t.equal(deleted?.id, ubx.ackAck.id)
+  t.equal(await ram(), 33)
+  simulation.zed.restart()
+  t.equal(await ram(), 0)
+  const [refused] = await simulation.ask(ubx.valdel([id], ubx.layerBit.ram))
+  t.equal(refused?.id, ubx.ackNak.id)
+})
+
+t.test('takes a transaction as one change', async (t) => {
+  const simulation = await simulate()
+  const [a, b] = [key('CFG-TMODE-SVIN_MIN_DUR'), key('CFG-TMODE-SVIN_ACC_LIMIT')]
+  const value = async (id: number) => (await get(simulation, [id], 'ram')).values?.get(id)
+  const ids = async (frame: Uint8Array) => (await simulation.ask(frame)).map(({ id }) => id)
+  t.same(await ids(ubx.valset([[a, 60]], 1, 1)), [ubx.ackAck.id])
+  t.equal(await value(a), 0, 'not yet')
+  t.same(await ids(ubx.valset([[b, 20_000]], 1, 3)), [ubx.ackAck.id])
+  t.equal(await value(a), 60)
+  t.equal(await value(b), 20_000)
+  t.same(await ids(ubx.valset([[a, 1]], 1, 2)), [ubx.ackNak.id], 'nothing to continue')
+})
+
+t.test('answers wildcards in pages of 64', async (t) => {
+  const simulation = await simulate()
+  const group = await get(simulation, [0x0003ffff], 'ram')
+  t.equal(group.values?.size, 17, 'all of CFG-TMODE')
+  const first = await get(simulation, [0x0fffffff], 'default')
+  const second = await get(simulation, [0x0fffffff], 'default', 64)
+  t.equal(first.values?.size, 64)
+  t.equal(second.values?.size, 64)
+  t.equal([...(second.values?.keys() ?? [])].filter((id) => first.values?.has(id)).length, 0)
+  t.equal((await get(simulation, [0x20919999], 'ram')).last?.id, ubx.ackNak.id, 'an unknown key is refused')
+})
+
+t.test('a survey-in ends when it is long and good enough, and only then sends 1005', async (t) => {
+  const simulation = await simulate({ boot: 'rover' })
+  await set(simulation, [
+    [usb('NAV-SVIN'), 1],
+    [usb(1074), 1],
+    [usb(1005), 1],
+  ])
+  const [idle] = messages(await simulation.during(2), ubx.navSvin)
+  t.match(idle, { dur_s: 0, meanAcc_m: 94868.3264, obs: 0, valid: false, active: false })
+  await set(simulation, [
+    [key('CFG-TMODE-SVIN_MIN_DUR'), 60],
+    [key('CFG-TMODE-SVIN_ACC_LIMIT'), 30_000],
+    [key('CFG-TMODE-MODE'), 1],
+  ])
+  const running = await simulation.during(50)
+  t.match(messages(running, ubx.navSvin).at(-1), { active: true, valid: false })
+  t.ok(rtcmTypes(running).includes(1074), 'observations flow meanwhile')
+  t.notOk(rtcmTypes(running).includes(1005))
+  await simulation.seconds(60)
+  const done = await simulation.during(2)
+  const survey = messages(done, ubx.navSvin).at(-1)
+  t.match(survey, { active: false, valid: true })
+  t.equal(survey?.obs, (survey?.dur_s ?? 0) + 1)
+  const arp = decodeRtcm(rtcmFrames(done, 1005)[0])
+  t.ok(arp?.type === 1005 && survey && sameEcef(arp, { x: survey.x_m, y: survey.y_m, z: survey.z_m }))
+})
+
+t.test('fixed coordinates may be geodetic as well', async (t) => {
+  const simulation = await simulate({ boot: 'rover' })
+  await set(simulation, [
+    [usb(1005), 1],
+    [key('CFG-TMODE-POS_TYPE'), 1],
+    [key('CFG-TMODE-LAT'), 520_000_000],
+    [key('CFG-TMODE-LON'), 40_000_000],
+    [key('CFG-TMODE-HEIGHT'), 5000],
+    [key('CFG-TMODE-MODE'), 2],
+  ])
+  await simulation.seconds(5)
+  const arp = decodeRtcm(rtcmFrames(await simulation.during(1), 1005)[0])
+  if (arp?.type !== 1005) throw new Error('no 1005')
+  t.match(ecefToGeodetic(arp), { lat: Number, lon: Number })
+  t.ok(distance(arp, geodeticToEcef({ lat: 52, lon: 4, alt: 50 })) < 2e-4)
+})
+
+t.test('corrections make a rover float, then fixed, and it says which it took', async (t) => {
+  const base = await simulate({ seed: 2 })
+  const rover = await simulate({ boot: 'rover' })
+  await set(rover, [
+    [usb('NAV-PVT'), 1],
+    [usb('RXM-RTCM'), 1],
+  ])
+  await base.seconds(5)
+  await rover.seconds(5)
+  const seen = new Set<number>()
+  for (let second = 0; second < 40; second++) {
+    const corrections = (await base.during(1)).filter(({ kind }) => kind === 'rtcm')
+    for (const { bytes } of corrections) rover.port.write(bytes)
+    const frames = await rover.during(1)
+    for (const { carrSoln } of messages(frames, ubx.navPvt)) seen.add(carrSoln)
+    if (second === 20)
+      t.ok(messages(frames, ubx.rxmRtcm).some(({ msgType, msgUsed }) => msgType === 1074 && msgUsed === 2))
+  }
+  t.same([...seen], [0, 1, 2])
+  await rover.seconds(70)
+  t.match(messages(await rover.during(1), ubx.navPvt)[0], { carrSoln: 0, diffSoln: false }, 'and it forgets old ones')
+})
+
+t.test('faults', async (t) => {
+  t.test('antenna and interference show in MON-RF and in what is received', async (t) => {
+    const simulation = await simulate()
+    await simulation.seconds(5)
+    simulation.zed.model.antenna = 'short'
+    const shorted = await simulation.during(2)
+    t.match(messages(shorted, ubx.monRf).at(-1)?.blocks[0], { antStatus: 3, antPower: 0 })
+    t.match(messages(shorted, ubx.navPvt).at(-1), { fixType: 0, numSV: 0 })
+    t.same(rtcmTypes(shorted), [], 'no fix, no RTCM')
+    simulation.zed.model.antenna = 'ok'
+    await simulation.seconds(5)
+    t.ok(rtcmTypes(await simulation.during(1)).includes(1005), 'and it comes back')
+    simulation.zed.model.jam_db = 30
+    t.match(messages(await simulation.during(2), ubx.monRf).at(-1)?.blocks[0], { jammingState: 3 })
+  })
+  t.test('unplugged it is gone, and comes back without its RAM', async (t) => {
+    const simulation = await simulate()
+    await set(simulation, [[usb('NAV-SVIN'), 1]])
+    simulation.port.unplug()
+    t.same(simulation.closings, ['ENXIO: the device vanished'])
+    t.equal((await simulation.during(3)).length, 0)
+    await t.rejects(simulation.open())
+    simulation.port.replug()
+    await simulation.open()
+    const frames = await simulation.during(5)
+    t.equal(messages(frames, ubx.navSvin).length, 0)
+    t.ok(rtcmTypes(frames).includes(1005), 'what is in flash works again')
+  })
+  t.test('a wrong 1005 and damaged frames', async (t) => {
+    const simulation = await simulate()
+    await simulation.seconds(5)
+    simulation.zed.faults.wrongReference_m = 10
+    t.match(decodeRtcm(rtcmFrames(await simulation.during(1), 1005)[0]), { x: 3925415.8088 })
+    simulation.zed.faults.corruptFrames = 2
+    await simulation.during(2)
+    t.equal(simulation.framer.stats.badChecksum.rtcm, 2)
+  })
+  t.test('CFG-RST restarts it as the real one does: the USB device is away for a moment', async (t) => {
+    const simulation = await simulate()
+    await simulation.seconds(3)
+    await simulation.ask(ubx.encodeFrame(ubx.cfgRst, { navBbrMask: 0, resetMode: 1 }))
+    t.equal(simulation.closings.length, 1)
+    t.notOk(simulation.port.present())
+    await simulation.seconds(2)
+    t.ok(simulation.port.present())
+    const uart = await simulate({ wiring: 'UART1' })
+    await uart.seconds(3)
+    await uart.ask(ubx.encodeFrame(ubx.cfgRst, { navBbrMask: 0, resetMode: 1 }))
+    t.equal(uart.closings.length, 0, 'a UART only falls silent')
+  })
+  t.test('on a UART at another rate there is only garbage', async (t) => {
+    const simulation = await simulate({ wiring: 'UART1' })
+    await simulation.port.close()
+    await simulation.open(115_200)
+    t.equal((await simulation.during(5)).length, 0)
+    t.ok(simulation.framer.stats.garbage_bytes > 0)
+  })
+})
+
+t.test('NMEA, MSM7 and the rate are its configuration', async (t) => {
+  const simulation = await simulate({ nmea: true })
+  await set(simulation, [
+    [usb(1074), 0],
+    [usb(1077), 1],
+    [key('CFG-RATE-MEAS'), 200],
+  ])
+  await simulation.seconds(5)
+  const frames = await simulation.during(2)
+  t.equal(rtcmFrames(frames, 1077).length, 10)
+  t.equal(rtcmFrames(frames, 1074).length, 0)
+  t.ok(decodeMsm(rtcmFrames(frames, 1077)[0])?.observations.every(({ rate_mps }) => Math.abs(rate_mps ?? 9999) < 1000))
+  const gga = frames.filter(({ kind }) => kind === 'nmea').map(({ bytes }) => decodeGga(bytes))
+  t.match(gga[0], { lat: 52, lon: 4, altMsl_m: 5.432, geoidSeparation_m: 44.568 })
+})
+
+t.test('whatever bytes come in, it goes on', async (t) => {
+  const simulation = await simulate()
+  const message = fc
+    .tuple(
+      fc.constantFrom(0x01, 0x05, 0x06, 0x0a, 0x27),
+      fc.integer({ min: 0, max: 255 }),
+      fc.uint8Array({ maxLength: 80 }),
+    )
+    .map(([cls, id, payload]) => ubx.ubxFrame(cls, id, payload))
+  const configuration = fc
+    .tuple(fc.constantFrom(0x04, 0x8a, 0x8b, 0x8c), fc.uint8Array({ maxLength: 40 }))
+    .map(([id, payload]) => ubx.ubxFrame(0x06, id, payload))
+  fc.assert(
+    fc.property(fc.oneof(fc.uint8Array({ maxLength: 200 }), message, configuration), (bytes) => {
+      simulation.zed.input(bytes)
+    }),
+    { numRuns: 500 },
+  )
+  await simulation.seconds(5)
+  simulation.zed.restart()
+  t.pass('it did not throw')
+})
