@@ -58,7 +58,6 @@ export const errorTable = {
   RTK_ERR_MASK: { status: 400, help: 'Send a number between 0 and 0xFFFFFFFF, for example ?0x102.' },
   RTK_ERR_COMMAND_UNKNOWN: { status: 404, help: 'See `rtk-base console` and its `help` for every command.' },
   RTK_ERR_COMMAND_VALUE: { status: 400, help: 'Send a value that the message allows.' },
-  RTK_ERR_COMMAND_FAILED: { status: 500, help: 'The plugin that owns the command failed: see the log.' },
   RTK_ERR_UNAVAILABLE: { status: 503, help: 'Cannot be done now: the message says why. Try again later.' },
   RTK_ERR_STORE_WRITE: {
     status: 503,

@@ -1,0 +1,195 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createTestStation } from 'rtk-base/testing'
+import t from 'tap'
+import { Type } from 'typebox'
+import { packageRoot } from '../../runtime/build/release.js'
+import { parseVariant } from '../../runtime/cli/variant-file.js'
+import { ControlClient } from '../../runtime/control/client.js'
+import { errorTable, RtkError, type RtkErrorCode } from '../../runtime/errors.js'
+import { refusal } from '../../runtime/http/access.js'
+import { errorBody, type HttpErrorCode, statusOf } from '../../runtime/http/replies.js'
+import { resolveOptions } from '../../runtime/kernel/options.js'
+import { checkDefinition } from '../../runtime/loader/load.js'
+import { definePlugin } from '../../runtime/plugin.js'
+
+const root = packageRoot()
+const rule = /^RTK_ERR_[A-Z_]+$/
+
+/** Every file below a folder of the project whose name ends so, relative to the project. */
+function filesBelow(folder: string, suffix: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) {
+      const foreign = entry.name.startsWith('.') || ['node_modules', 'build', 'data'].includes(path)
+      return foreign || entry.name === 'node_modules' ? [] : filesBelow(path, suffix)
+    }
+    return entry.name.endsWith(suffix) ? [path] : []
+  })
+}
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+/** Code → files in which it stands as a string. */
+function usesOfCodes(): Map<string, string[]> {
+  const uses = new Map<string, string[]>()
+  for (const file of ['runtime', 'plugins', 'schemas'].flatMap((folder) => filesBelow(folder, '.ts'))) {
+    if (file === join('runtime', 'errors.ts')) continue
+    // As a value ('CODE') or as a key of the table of the HTTP surface (CODE: {).
+    for (const [, quoted, key] of read(file).matchAll(/'(RTK_ERR_\w+)'|^ *(RTK_ERR_\w+): \{/gm)) {
+      const code = quoted ?? key
+      uses.set(code, [...(uses.get(code) ?? []), file])
+    }
+  }
+  return uses
+}
+
+function tableOf(rows: readonly { code: string; status: number; help: string }[]): string {
+  const lines = rows.map(({ code, status, help }) => `| \`${code}\` | ${status} | ${help} |`)
+  return ['| code | status | what to do |', '|---|---|---|', ...lines].join('\n')
+}
+
+/** What stands in runtime/README.md between two marks. */
+function documented(mark: string): string {
+  const [, text] = new RegExp(`<!-- ${mark}:[^\\n]*-->\\n([^]*?)<!-- end of the ${mark} -->`).exec(
+    read('runtime/README.md'),
+  ) ?? ['', 'nothing']
+  return text.trim()
+}
+
+const codes = Object.keys(errorTable) as RtkErrorCode[]
+const uses = usesOfCodes()
+const httpCodes = [...uses.keys()].filter((code) => !(code in errorTable)) as HttpErrorCode[]
+
+t.test('the table of errors', async (t) => {
+  t.test('every code is RTK_ERR_ and capitals, every help is one or more sentences', async (t) => {
+    for (const code of [...codes, ...httpCodes]) t.match(code, rule)
+    for (const code of codes) t.match(errorTable[code].help, /^[A-Z`].*[.]$/, code)
+  })
+
+  t.test('every status is one that a failed request can have', async (t) => {
+    for (const code of codes) t.match(String(errorTable[code].status), /^(4\d\d|50[0-4])$/, code)
+  })
+
+  t.test('every code is used by the runtime or a plugin', async (t) => {
+    for (const code of codes) t.ok(uses.has(code), `${code} is used nowhere: take it out of runtime/errors.ts`)
+  })
+
+  t.test('every code that the runtime or a plugin uses has a status and a help', async (t) => {
+    for (const [code, files] of uses) {
+      t.doesNotThrow(() => statusOf(code as HttpErrorCode), `${code} in ${files[0]}`)
+    }
+  })
+})
+
+t.test('documentation', async (t) => {
+  t.test('the table in runtime/README.md is the table of runtime/errors.ts', async (t) => {
+    t.equal(documented('error table'), tableOf(codes.map((code) => ({ code, ...errorTable[code] }))))
+  })
+
+  t.test('the codes of the HTTP surface are documented as they are answered', async (t) => {
+    const rows = httpCodes
+      .map((code) => ({ code, status: statusOf(code), help: errorBody(code, '').help }))
+      .sort((a, b) => a.status - b.status)
+    t.equal(documented('http error table'), tableOf(rows))
+  })
+
+  t.test('no page speaks of a code that does not exist', async (t) => {
+    for (const page of filesBelow('.', '.md')) {
+      for (const [code] of read(page).matchAll(/\bRTK_ERR_[A-Z_]*[A-Z]\b/g)) {
+        t.ok(code in errorTable || uses.has(code), `${code} in ${page}`)
+      }
+    }
+  })
+})
+
+t.test('an error of the table says status and help, and keeps its cause', async (t) => {
+  const cause = new Error('disk')
+  const error = new RtkError('RTK_ERR_STORE_WRITE', 'not written', { cause })
+  t.match(error, { name: 'RtkError', code: 'RTK_ERR_STORE_WRITE', statusCode: 503, message: 'not written', cause })
+  t.equal(error.help, errorTable.RTK_ERR_STORE_WRITE.help)
+})
+
+t.test('messages quote what was wrong', async (t) => {
+  const station = await createTestStation({
+    sources: { 'http-api': {} },
+    plugins: {
+      counter: definePlugin({
+        name: 'counter',
+        version: '1.0.0',
+        api: '^1.0.0',
+        setup: (ctx) => {
+          ctx.config.define('counter-step', Type.Integer({ minimum: 1 }), { default: 1 })
+        },
+      }) as never,
+    },
+  })
+  t.teardown(() => station.stop())
+  const plugin = (parts: object) =>
+    definePlugin({ name: 'counter', version: '1.0.0', api: '^1.0.0', setup() {}, ...parts }) as unknown
+  const peer = { method: 'GET', url: '/', rawHeaders: [], upgrade: false }
+  const rules = { own: { check: () => false } as never, names: [], token: undefined }
+
+  const thrown: [RtkErrorCode, RegExp, () => unknown][] = [
+    [
+      'RTK_ERR_VARIANT',
+      /roof\.json:2: name: /,
+      () => parseVariant('{\n"name": 7, "hardware": "x", "plugins": {}}', 'roof.json'),
+    ],
+    [
+      'RTK_ERR_PLUGIN_OPTIONS',
+      /counter has no option speed/,
+      () => resolveOptions('counter', undefined, { speed: 1 }, []),
+    ],
+    ['RTK_ERR_PLUGIN_INVALID', /"Two Words"/, () => checkDefinition(plugin({ name: 'Two Words' }), './counter')],
+    ['RTK_ERR_PLUGIN_INVALID', /"latest"/, () => checkDefinition(plugin({ api: 'latest' }), './counter')],
+    ['RTK_ERR_PLUGIN_API_RANGE', /API \^9\.0\.0/, () => checkDefinition(plugin({ api: '^9.0.0' }), './counter')],
+    ['RTK_ERR_PLUGIN_NOT_FOUND', /no plugin at .*nowhere/, () => station.load('./nowhere')],
+    ['RTK_ERR_PLUGIN_NOT_FOUND', /"no-such-plugin"/, () => station.load('no-such-plugin')],
+    ['RTK_ERR_ALREADY_LOADED', /http-api/, () => station.load('http-api')],
+    ['RTK_ERR_NOT_LOADED', /gnss/, () => station.reload('gnss')],
+    ['RTK_ERR_NOT_RUNNING', /no-such-folder/, () => ControlClient.open('no-such-folder')],
+    ['RTK_ERR_CHANGE_BODY', /not \[1\]/, () => station.station.change([1], { source: 'plugin' })],
+    ['RTK_ERR_NVS_VALUE', /not "a\/b"/, () => station.station.nvs.read('a/b')],
+    ['RTK_ERR_NVS_OWNED', /config/, () => station.station.nvs.write('config', { a: 1 })],
+    ['RTK_ERR_FORBIDDEN_PEER', /8\.8\.8\.8/, () => throwIt(refusal({ ...peer, peer: '8.8.8.8', headers: {} }, rules))],
+    [
+      'RTK_ERR_FORBIDDEN_HOST',
+      /"roof\.example"/,
+      () => throwIt(refusal({ ...peer, peer: '127.0.0.1', headers: { host: 'roof.example' } }, rules)),
+    ],
+  ]
+  for (const [code, message, provoke] of thrown) {
+    t.test(code, async (t) => {
+      await t.rejects(async () => provoke(), { code, message })
+    })
+  }
+
+  const requests: [HttpErrorCode, RegExp, string, RequestInit][] = [
+    ['RTK_ERR_MASK', /"all"/, '/get-info?all', {}],
+    ['RTK_ERR_NOT_FOUND', /GET \/nowhere/, '/nowhere', {}],
+    ['RTK_ERR_NVS_VALUE', /depth.*not \[\]/, '/nvs', { method: 'POST', body: '{"depth":[]}' }],
+    ['RTK_ERR_NVS_PROTECTED', /protected/, '/nvs?namespace=protected.kernel', {}],
+  ]
+  for (const [code, message, path, init] of requests) {
+    t.test(`${init.method ?? 'GET'} ${path}`, async (t) => {
+      const answer = await station.request(path, init)
+      t.equal(answer.status, statusOf(code))
+      t.match(answer.json(), { error: code, message, help: errorBody(code, '').help })
+    })
+  }
+
+  t.test('a command that is not there is quoted, and the nearest ones are named', async (t) => {
+    t.match(await station.request('/system?rebot', { method: 'POST' }), { status: 404, text: /"rebot"/ })
+  })
+
+  t.test('a parameter that is refused is quoted', async (t) => {
+    t.match(await station.station.change({ 'counter-step': 0 }, { source: 'plugin' }), {
+      result: 'failed',
+      errors: [{ name: 'counter-step', message: /not 0/ }],
+    })
+  })
+})
+
+function throwIt(error: unknown): never {
+  throw error
+}
