@@ -222,6 +222,7 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   /** I/O begins here. Must not fail for missing hardware, network or peers: those are the plugin's own state and retry. */
   start?(ctx: PluginContext, handoff: Handoff, state: S): void | Promise<void>
   /** May return `[name, value]` pairs for the next instance when the reason is `reload`. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most stop functions return nothing
   stop?(reason: StopReason, state: S): HandoffPairs | void | Promise<HandoffPairs | void>
 }
 

@@ -97,7 +97,8 @@ if (isCheckout && !(talksToService && existsSync(stamp))) {
   ensureBuilt()
 }
 if (args[0] === '--test') test()
-else if (args[0] === '--bench') process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', 'bench', 'main.js'), ...args.slice(1)]))
+else if (args[0] === '--bench')
+  process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', 'bench', 'main.js'), ...args.slice(1)]))
 else {
   const { main } = await import(pathToFileURL(join(build, 'runtime', 'cli', 'main.js')).href)
   await main(args)

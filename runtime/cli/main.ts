@@ -1,17 +1,24 @@
 import { messageOf, RtkError } from '../errors.js'
-import { consoleCommand, consoleHelp } from './console.js'
-import { pluginsCommand, pluginsHelp } from './plugins.js'
-import { runCommand, runHelp } from './run.js'
 
 interface Command {
   help: string
   run(args: string[]): Promise<number>
 }
 
-const commands: Record<string, Command> = {
-  run: { help: runHelp, run: runCommand },
-  plugins: { help: pluginsHelp, run: pluginsCommand },
-  console: { help: consoleHelp, run: consoleCommand },
+/** Loaded at use: a question to the running service must not wait for everything that runs one. */
+const commands: Record<string, () => Promise<Command>> = {
+  run: async () => {
+    const { runCommand, runHelp } = await import('./run.js')
+    return { help: runHelp, run: runCommand }
+  },
+  plugins: async () => {
+    const { pluginsCommand, pluginsHelp } = await import('./plugins.js')
+    return { help: pluginsHelp, run: pluginsCommand }
+  },
+  console: async () => {
+    const { consoleCommand, consoleHelp } = await import('./console.js')
+    return { help: consoleHelp, run: consoleCommand }
+  },
 }
 
 const help = `rtk-base: a GNSS RTK base station service
@@ -36,7 +43,7 @@ async function exitCodeOf(args: string[]): Promise<number> {
     process.stdout.write(help)
     return name === undefined ? 2 : 0
   }
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  const command = Object.hasOwn(commands, name) ? await commands[name]() : undefined
   if (!command) {
     process.stderr.write(`rtk-base: unknown command "${name}"\n\n${help}`)
     return 2

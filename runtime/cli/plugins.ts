@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import type { PluginReport } from '../../schemas/services.js'
 import { ControlClient } from '../control/client.js'
 import { RtkError } from '../errors.js'
-import { isPath } from '../loader/load.js'
+import { isPath } from '../loader/source.js'
 
 export const pluginsHelp = `rtk-base plugins [list | load P | unload P | reload P] [--data DIR] [--json]
 

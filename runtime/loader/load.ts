@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { satisfies, validRange } from 'semver'
 import { messageOf, RtkError } from '../errors.js'
 import { apiVersion, isPlugin, type PluginDefinition } from '../plugin.js'
 import { type Bundle, bundle } from './bundle.js'
 import { installHost } from './host.js'
+import { isPath } from './source.js'
 
 /** One plugin of a prebuilt folder, as its `manifest.json` lists it. */
 export interface ManifestEntry {
@@ -118,11 +119,6 @@ export class Loader {
       )
     }
   }
-}
-
-/** Whether a variant's plugin key is a path rather than a name. */
-export function isPath(source: string): boolean {
-  return source.startsWith('.') || isAbsolute(source)
 }
 
 function isFile(path: string): boolean {

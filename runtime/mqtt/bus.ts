@@ -42,7 +42,11 @@ export class Bus implements MqttBus {
     }
   }
 
-  publish(topic: string, payload: string | Buffer, { retain = false, qos = 0, properties }: PublishOptions): PublishResult {
+  publish(
+    topic: string,
+    payload: string | Buffer,
+    { retain = false, qos = 0, properties }: PublishOptions,
+  ): PublishResult {
     const result = this.#driver?.publish(topic, payload, { retain, qos, properties }) ?? 'offline'
     if (result === 'offline' && !this.#toldOffline) {
       this.#toldOffline = true

@@ -3,7 +3,7 @@ import type { Store } from '../ports/store.js'
 import { configNamespace } from './config.js'
 import { quote } from './validate.js'
 
-const keyRule = /^[^\u0000-\u001f\u007f]{1,64}$/
+const keyRule = /^[^\p{Cc}]{1,64}$/u
 const longestValue_bytes = 4_000
 const mostNamespaces = 64
 const mostBytes = 256 * 1024

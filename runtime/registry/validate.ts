@@ -26,7 +26,9 @@ export function problemOf(schema: TSchema, value: unknown): { field: string; mes
   const first = errors[0]
   if (!first) return { field: '', message: 'is not allowed' }
   const last = errors.filter((error) => error.instancePath === first.instancePath).at(-1) ?? first
-  return { field: last.instancePath, message: last.message }
+  // How the validator says that `additionalProperties` is false.
+  const message = last.message === 'schema is false' ? 'is no known field' : last.message
+  return { field: last.instancePath, message }
 }
 
 interface Shape {

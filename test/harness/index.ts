@@ -2,4 +2,5 @@
 export * from './conformance.js'
 export * from './fake-receiver.js'
 export * from './manual-clock.js'
+export * from './process.js'
 export * from './station.js'

@@ -1,0 +1,161 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+
+function folder(t: Test): string {
+  const path = mkdtempSync(join(tmpdir(), 'rtk-base-cli-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+t.test('every command has --help, and a slip of the pen ends with 2 and says what to do', async (t) => {
+  for (const args of [['--help'], ['run', '--help'], ['plugins', '--help'], ['console', '--help']]) {
+    const { code, stdout } = await rtkBase(args)
+    t.equal(code, 0, args.join(' '))
+    t.match(stdout, /rtk-base/)
+  }
+  const nowhere = folder(t)
+  for (const [args, code, text] of [
+    [[], 2, /rtk-base run/],
+    [['rnu'], 2, /unknown command "rnu"/],
+    [['run', '--dta', 'x'], 2, /Unknown option '--dta'/],
+    [['run', '--set', 'nonsense'], 2, /--set takes NAME=VALUE/],
+    [['run', '--set', 'http=1', '--data', nowhere], 2, /--set takes PLUGIN.OPTION=VALUE/],
+    [['run', '--set', 'no-such.option=1', '--data', nowhere], 2, /no such plugin or section/],
+    [['run', '--set', 'rtcm.nope=1', '--data', nowhere], 2, /rtcm has no option nope/],
+    [['run', '--set', 'http.port=eighty', '--data', nowhere], 2, /http.port/],
+    [['run', '--change', 'no-such=1', '--data', nowhere], 2, /no-such/],
+    [['run', '--change', 'udp-port=70000', '--data', nowhere], 2, /udp-port/],
+    [['run', '--change', 'udp-port=x', '--data', nowhere], 2, /wrong type/],
+    [['run', 'no-such-variant.json', '--data', nowhere], 2, /no-such-variant.json: cannot be read/],
+    [['plugins', 'relaod', 'x', '--data', nowhere], 2, /list, load P, unload P or reload P/],
+    [['plugins', '--data', nowhere], 1, /no rtk-base answers/],
+    [['console', '--data', nowhere], 1, /no rtk-base answers/],
+  ] as [string[], number, RegExp][]) {
+    const result = await rtkBase(args)
+    t.equal(result.code, code, args.join(' ') || '(nothing)')
+    t.match(result.stdout + result.stderr, text)
+  }
+})
+
+t.test('a variant error names file, line and field', async (t) => {
+  const path = join(folder(t), 'variant.json')
+  const good = { name: 'x', hardware: 'x', plugins: { system: {} } }
+  for (const [text, expected] of [
+    ['{\n  "name": "x",\n  "hardware": "x"\n  "plugins": {}\n}', /variant\.json:4: CommaExpected/],
+    [JSON.stringify({ ...good, plugins: undefined }), /variant\.json:1: .*plugins/],
+    [
+      '{\n  "name": "x",\n  "hardware": "x",\n  "http": {\n    "port": "80"\n  },\n  "plugins": {}\n}',
+      /variant\.json:5: http\.port: must be/,
+    ],
+    [JSON.stringify({ ...good, plguins: {} }, null, 1), /variant\.json:7: plguins: is no known field/],
+    [JSON.stringify({ ...good, plugins: { system: { a: 1 } } }), /system has no option a/],
+    [JSON.stringify({ ...good, changes: { nothing: 1 } }), /changes\.nothing is no parameter/],
+    ['', /variant\.json:1: /],
+    ['[]', /variant\.json:1: variant: must be object/],
+  ] as [string, RegExp][]) {
+    writeFileSync(path, text)
+    const { code, stderr } = await rtkBase(['run', path, '--data', folder(t)])
+    t.equal(code, 2, text.slice(0, 60))
+    t.match(stderr, expected)
+  }
+})
+
+t.test(
+  'a data folder that is in use or cannot be made, and an address that is taken, end with 1 and say so',
+  async (t) => {
+    const { args } = await ownPorts()
+    const station = await startStation(args)
+    t.teardown(() => station.end())
+    t.match(await rtkBase(['run', '--data', station.data, '--set', 'http.port=0']), {
+      code: 1,
+      stderr: /RTK_ERR_DATA_LOCKED/,
+    })
+    const port = new URL(station.url).port
+    t.match(await rtkBase(['run', '--data', folder(t), '--set', `http.port=${port}`]), {
+      code: 1,
+      stderr: /RTK_ERR_LISTEN/,
+    })
+    const file = join(folder(t), 'file')
+    writeFileSync(file, '')
+    t.match(await rtkBase(['run', '--data', join(file, 'data')]), { code: 1, stderr: /RTK_ERR_DATA_FOLDER/ })
+  },
+)
+
+t.test('plugins and console talk to the running station over a socket that only its user may open', async (t) => {
+  const { args } = await ownPorts()
+  const station = await startStation(args)
+  t.teardown(() => station.end())
+  const { data } = station
+  t.equal(statSync(join(data, 'control.sock')).mode & 0o777, 0o600)
+
+  const list = await rtkBase(['plugins', '--data', data])
+  t.match(list.stdout, /gnss-zed +running +1\.0\.0/)
+  t.match(JSON.parse((await rtkBase(['plugins', 'list', '--json', '--data', data])).stdout), [
+    { name: 'system', state: 'running' },
+  ])
+
+  const plugin = folder(t)
+  mkdirSync(join(plugin, 'hello'))
+  writeFileSync(
+    join(plugin, 'hello', 'index.ts'),
+    `import { definePlugin } from 'rtk-base/plugin'
+     export default definePlugin({ name: 'hello', version: '0.1.0', api: '^1.0.0',
+       setup: (ctx) => ctx.commands.add('hello', 'greets', ({ arg }) => 'hello ' + (arg ?? 'world')) })`,
+  )
+  t.match(await rtkBase(['plugins', 'load', join(plugin, 'hello'), '--data', data]), {
+    code: 0,
+    stdout: /hello +running/,
+  })
+  t.match(await rtkBase(['plugins', 'load', join(plugin, 'hello'), '--data', data]), {
+    code: 1,
+    stderr: /RTK_ERR_ALREADY_LOADED/,
+  })
+
+  const console = await rtkBase(
+    ['console', '--data', data],
+    'help\nhello=roof\ninfo udp.enabled\nset udp-en=0 other=1\ninfo udp.enabled\nnonsense\nquit\n',
+  )
+  t.match(console.stdout, /hello +greets \(hello\)/)
+  t.match(console.stdout, /hello roof\ntrue\nok\nunknown: other\nfalse\nunknown command "nonsense"/)
+  t.equal(console.code, 1, 'a script sees that a line went wrong')
+
+  t.match(await rtkBase(['plugins', 'reload', 'hello', '--data', data]), { code: 0 })
+  const gone = await rtkBase(['plugins', 'unload', 'hello', '--data', data])
+  t.equal(gone.code, 0)
+  t.notMatch(gone.stdout, /hello/)
+  t.match(await rtkBase(['plugins', 'unload', 'hello', '--data', data]), { code: 1, stderr: /RTK_ERR_NOT_LOADED/ })
+})
+
+t.test(
+  'SIGTERM stops within 3 s with 0; reboot restarts in place; factory clears settings and keeps the counters',
+  async (t) => {
+    const { args, udp } = await ownPorts()
+    const station = await startStation([...args, '--change', 'mqtt-rtcm-rate=5'])
+    t.teardown(() => station.end('SIGKILL'))
+    const post = async (command: string) => (await fetch(`${station.url}/system?${command}`, { method: 'POST' })).text()
+    const starts = () => station.output().split('rtk-base 0.').length - 1
+    /** The address of the newest start: the HTTP port is a free one each time. */
+    const info = async () => {
+      const url = [...station.output().matchAll(/curl (http:\S+)\/get-info/g)].at(-1)?.[1]
+      return (await (await fetch(`${url}/get-info`)).json()) as {
+        esp: { bootcnt: number; productionflag: number }
+        udp: { port: number }
+        mqtt: { rtcm: { rate: number } }
+      }
+    }
+    await post('prodflag=7')
+    t.match(await post('reboot'), /restarting/)
+    await until(() => starts() === 2, 'the restart')
+    t.match(await info(), { esp: { bootcnt: 2, productionflag: 7 }, udp: { port: udp }, mqtt: { rtcm: { rate: 5 } } })
+    const url = [...station.output().matchAll(/curl (http:\S+)\/get-info/g)].at(-1)?.[1]
+    t.match(await (await fetch(`${url}/system?factory`, { method: 'POST' })).text(), /cleared/)
+    await until(() => starts() === 3, 'the restart after factory')
+    t.match(await info(), { esp: { bootcnt: 3, productionflag: 7 }, udp: { port: 2102 }, mqtt: { rtcm: { rate: 1 } } })
+    const began = performance.now()
+    t.match(await station.end('SIGTERM'), { code: 0 })
+    t.ok(performance.now() - began < 3_000)
+  },
+)

@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The command line as a person calls it, without the installing and building in front of it. */
+const entry = join(process.cwd(), 'runtime', 'build', 'bootstrap.mjs')
+
+export interface Finished {
+  code: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
+
+/** Runs `rtk-base …` to its end. */
+export async function rtkBase(args: readonly string[], input = ''): Promise<Finished> {
+  const child = spawn(process.execPath, [entry, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => {
+    output.stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    output.stderr += chunk
+  })
+  child.stdin.end(input)
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
+  return { code, signal, ...output }
+}
+
+/** A station in a process of its own. */
+export interface StationProcess {
+  readonly child: ChildProcess
+  readonly url: string
+  readonly data: string
+  readonly output: () => string
+  /** Milliseconds from the start to the banner. */
+  readonly startedIn_ms: number
+  info(): Promise<Record<string, never>>
+  /** Sends a signal and waits for the end. */
+  end(signal?: NodeJS.Signals): Promise<Finished>
+}
+
+export interface StationProcessOptions {
+  /** Kept when given, else a temporary folder that `end` removes. */
+  data?: string
+  execPath?: string
+}
+
+/** Starts `rtk-base run` on a free HTTP port and waits until it tells where to look. */
+export async function startStation(
+  args: readonly string[] = [],
+  options: StationProcessOptions = {},
+): Promise<StationProcess> {
+  const data = options.data ?? mkdtempSync(join(tmpdir(), 'rtk-base-run-'))
+  const started = performance.now()
+  const child = spawn(
+    options.execPath ?? process.execPath,
+    [entry, 'run', '--data', data, '--set', 'http.port=0', ...args],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  let output = ''
+  const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      output += String(chunk)
+      const match = /curl (http:\S+)\/get-info[\s\S]*settings/.exec(output)
+      if (match) resolve(match[1])
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    void closed.then(([code]) => reject(new Error(`the station ended with ${code} before it was up:\n${output}`)))
+  })
+  return {
+    child,
+    url,
+    data,
+    output: () => output,
+    startedIn_ms: performance.now() - started,
+    info: async () => (await (await fetch(`${url}/get-info`)).json()) as Record<string, never>,
+    async end(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+      const [code, by] = await closed
+      if (options.data === undefined) rmSync(data, { recursive: true, force: true })
+      return { code, signal: by, stdout: output, stderr: '' }
+    },
+  }
+}
+
+/** A UDP port that is free on loopback right now. */
+export async function freeUdpPort(): Promise<number> {
+  const probe = createSocket('udp4')
+  probe.bind(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address()
+  await new Promise<void>((resolve) => probe.close(() => resolve()))
+  return port
+}
+
+/** A TCP port that is free on loopback right now. */
+export async function freeTcpPort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  await new Promise<void>((resolve) => probe.close(() => resolve()))
+  return port
+}
+
+/** Options that give a simulator station ports of its own, so that tests can run beside each other. */
+export async function ownPorts(): Promise<{ args: string[]; udp: number; mqtt: number }> {
+  const [udp, mqtt] = [await freeUdpPort(), await freeTcpPort()]
+  const args = ['--change', `udp-port=${udp}`, '--change', `mqtt-port=${mqtt}`, '--set', `mqtt-broker.port=${mqtt}`]
+  return { args, udp, mqtt }
+}
