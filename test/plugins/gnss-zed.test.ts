@@ -1,0 +1,458 @@
+/** The plugin as a whole, on its simulated receiver and on captures. */
+import { join, resolve } from 'node:path'
+import t, { type Test } from 'tap'
+import { Value } from 'typebox/value'
+import gnssZed from '../../plugins/gnss-zed/index.js'
+import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
+import { Framer } from '../../runtime/gnss/index.js'
+import { definePlugin } from '../../runtime/plugin.js'
+import { GnssInfo } from '../../schemas/info/gnss.js'
+import {
+  type Receiver,
+  type ReceiverFix,
+  type RtcmFrame,
+  receiver as receiverToken,
+  type SimulatedReceiver,
+  simulatedReceiver,
+} from '../../schemas/services.js'
+import { captures, noCaptures } from '../harness/captures.js'
+import { conformance, createTestStation, type TestStation, until } from '../harness/index.js'
+
+/** A station with the plugin and an onlooker that holds its services. */
+async function start(t: Test, options: Record<string, unknown> = { port: 'simulator' }) {
+  const seen = { frames: [] as RtcmFrame[], fixes: [] as ReceiverFix[], states: 0 }
+  let services: { receiver: Receiver; simulated: SimulatedReceiver } | undefined
+  const onlooker = definePlugin({
+    name: 'onlooker',
+    version: '1.0.0',
+    api: '^1.0.0',
+    needs: [receiverToken, simulatedReceiver],
+    setup: () => undefined,
+    start(ctx) {
+      services = { receiver: ctx.services.use(receiverToken), simulated: ctx.services.use(simulatedReceiver) }
+      ctx.defer(services.receiver.onRtcm((frame) => seen.frames.push(frame)))
+      ctx.defer(services.receiver.onFix((fix) => seen.fixes.push(fix)))
+      ctx.defer(
+        services.receiver.onState(() => {
+          seen.states++
+        }),
+      )
+    },
+  })
+  const station = await createTestStation({
+    plugins: { 'gnss-zed': [gnssZed as never, options], onlooker: onlooker as never },
+  })
+  t.teardown(() => station.stop())
+  const seconds = async (count: number) => {
+    for (let i = 0; i < count; i++) await station.clock.advance(1000)
+  }
+  const command = (text: string) => station.station.command(text, { source: 'console' })
+  return {
+    station,
+    seen,
+    seconds,
+    command,
+    field: (path: string) => station.field(`gnss.${path}`),
+    get receiver() {
+      if (!services) throw new Error('the onlooker does not run')
+      return services.receiver
+    },
+    get simulated() {
+      if (!services) throw new Error('the onlooker does not run')
+      return services.simulated
+    },
+  }
+}
+function checkDocument(t: Test, station: TestStation) {
+  const { gnss } = station.station.document()
+  const problems = [...Value.Errors(GnssInfo, gnss)].map(({ instancePath, message }) => `${instancePath} ${message}`)
+  t.same(problems, [], 'the block is as documented')
+}
+
+t.test('stands what every plugin must stand', async () => {
+  await conformance(gnssZed as never, { port: 'simulator' })
+})
+
+t.test('a base on the simulator: from nothing to fixed, with every field of the block', async (t) => {
+  const { station, seconds, field, seen, receiver } = await start(t)
+  checkDocument(t, station)
+  t.equal(field('state.status'), 'stalled')
+  t.match(field('pos'), { t: 0, tm: '', lat: 0 })
+  await seconds(8)
+  checkDocument(t, station)
+  t.equal(field('state.status'), 'fixed')
+  t.match(field('zed'), { module: 'ZED-F9P', vfirmware: 'HPG 1.32', vhardware: '00190000', serial: '5A45440001' })
+  t.match(field('state'), { gps_fix: 'time', corrected: false, tm: /^2026-11-21_00:00:0\d$/, want_corr: 0 })
+  t.match(field('state.antenna'), { power: 1, status: 'ok', failcnt: 0, failtime: 0 })
+  t.match(field('pos'), { x: 3925405.8088, y: 274491.1138, z: 5002842.746, 'geoidal-seperation': 44.568, delta: 0 })
+  t.match(field('ref.manual'), { type: 'ecef', x: 3925405.8088, hp: true, corr: false })
+  t.equal(field('ref.chosen'), 'manual')
+  t.equal(receiver.mode, 'fixed')
+  t.equal(receiver.link, 'up')
+  t.same([...new Set(seen.frames.map(({ type }) => type))].sort(), [1005, 1074, 1084, 1094, 1124])
+  t.match(seen.fixes.at(-1), { fix: 'time', ok: true, position: { x: 3925405.8088 } })
+  t.match(station.station.plugins().find(({ name }) => name === 'gnss-zed')?.reason, /^fixed; simulator/)
+})
+
+t.test('a receiver as from the factory is switched on as far as needed, in RAM', async (t) => {
+  const { seconds, field, receiver } = await start(t, { port: 'simulator', simulator: { boot: 'rover' } })
+  await seconds(12)
+  t.match(field('state'), { status: 'acquire', gps_fix: '3d' })
+  t.ok((field('state.satuse') as number) > 10)
+  t.equal(receiver.mode, 'rover')
+  t.match(field('ref.manual'), { type: '' })
+  t.ok((field('pos.acc') as number) > 0.5)
+})
+
+t.test('configure: false writes nothing at all, and trusts what it hears', async (t) => {
+  const { seconds, field, receiver, command } = await start(t, { port: 'simulator', configure: false })
+  await seconds(8)
+  t.equal(field('state.status'), 'fixed')
+  t.equal(receiver.mode, 'listening')
+  t.match(field('zed'), { module: '', serial: '' }, 'nobody asked')
+  t.match(field('state.antenna'), { status: 'ok' })
+  t.notOk(receiver.sendCorrections(new Uint8Array(10)))
+  for (const name of ['reboot-zed', 'reset-zed']) {
+    const answer = await command(name)
+    t.equal(answer.status, 503)
+    t.match(answer.text, /only listened to/)
+  }
+  const rover = await start(t, { port: 'simulator', configure: false, simulator: { boot: 'rover' } })
+  await rover.seconds(120)
+  t.equal(rover.field('state.status'), 'stalled', 'a receiver that sends nothing stays silent')
+})
+
+t.test('antenna failures are counted, dated, and told as an error until they end', async (t) => {
+  const { station, seconds, field, simulated } = await start(t)
+  await seconds(5)
+  const troubles = () => station.lines.filter(({ code }) => code === 'gnss-antenna').length
+  simulated.antenna('short')
+  await seconds(3)
+  t.match(field('state.antenna'), { power: 0, status: 'short', failcnt: 1 })
+  const { failtime, oktime } = field('state.antenna') as { failtime: number; oktime: number }
+  t.ok(failtime > oktime && oktime > 0)
+  simulated.antenna('open')
+  await seconds(2)
+  t.match(field('state.antenna'), { status: 'open', failcnt: 1 }, 'still the same failure')
+  simulated.antenna('ok')
+  await seconds(2)
+  simulated.antenna('open')
+  await seconds(2)
+  t.match(field('state.antenna'), { failcnt: 2 })
+  t.equal(field('state.status'), 'fixed', 'for a moment')
+  await seconds(5)
+  t.equal(field('state.status'), 'acquire', 'no RTCM, no base')
+  t.equal(troubles(), 3, 'short, open, and open again')
+})
+
+t.test('a receiver that was pulled out works again when it is back, and is set up again', async (t) => {
+  const { seconds, field, simulated, seen, receiver } = await start(t, {
+    port: 'simulator',
+    simulator: { boot: 'rover' },
+  })
+  await seconds(10)
+  simulated.unplug()
+  await seconds(1)
+  t.equal(field('state.status'), 'offline')
+  t.equal(receiver.mode, 'unknown')
+  await seconds(60)
+  simulated.replug()
+  const before = seen.fixes.length
+  await seconds(2)
+  t.equal(receiver.link, 'up')
+  await seconds(6)
+  t.ok(seen.fixes.length > before + 2, 'RAM was lost, and what is needed is on again')
+  t.equal(field('state.gps_fix'), '3d')
+})
+
+t.test('a receiver that restarts by itself on a UART is set up again', async (t) => {
+  const { seconds, simulated, seen } = await start(t, {
+    port: 'simulator',
+    simulator: { boot: 'rover', wiring: 'UART1' },
+  })
+  await seconds(10)
+  simulated.restart()
+  const before = seen.fixes.length
+  await seconds(25)
+  t.ok(seen.fixes.length > before + 8)
+})
+
+t.test('finds the rate of a UART', async (t) => {
+  const { seconds, receiver } = await start(t, {
+    port: 'simulator',
+    baud: [9600, 115_200, 38_400],
+    simulator: { wiring: 'UART1' },
+  })
+  await seconds(35)
+  t.equal(receiver.link, 'up')
+})
+
+t.test('a refused message costs itself only', async (t) => {
+  const { station, seconds, field, simulated } = await start(t, { port: 'simulator', simulator: { boot: 'rover' } })
+  simulated.nak('CFG-MSGOUT-UBX_MON_RF_USB')
+  await seconds(12)
+  t.equal(field('state.gps_fix'), '3d')
+  t.equal(field('state.antenna.status'), 'unknown')
+  t.ok(station.lines.some(({ refused }) => Array.isArray(refused) && refused.includes('MON-RF')))
+})
+
+t.test('silence: stalled, an error that says what to do, and back', async (t) => {
+  const { seconds, field, simulated, command } = await start(t)
+  await seconds(5)
+  await command('sim=silence on')
+  await seconds(5)
+  t.equal(field('state.status'), 'stalled')
+  t.equal(field('state.gps_fix'), 'none', 'an old fix is none')
+  t.match(field('pos'), { x: 3925405.8088 }, 'the last position stays, with its time')
+  simulated.silence(false)
+  await seconds(5)
+  t.equal(field('state.status'), 'fixed')
+})
+
+t.test('reset-zed deletes what was stored and restarts; reboot-zed only restarts', async (t) => {
+  const { seconds, command, receiver, field } = await start(t)
+  await seconds(5)
+  const reboot = command('reboot-zed')
+  await seconds(1)
+  t.match(await reboot, { status: 200, text: 'the receiver restarts' })
+  await seconds(10)
+  t.equal(receiver.mode, 'fixed', 'its flash is as it was')
+  const reset = command('reset-zed')
+  await seconds(1)
+  t.match(await reset, { status: 200 })
+  await seconds(20)
+  t.equal(receiver.mode, 'rover', 'nothing is left of the base')
+  t.match(field('state'), { gps_fix: '3d', status: 'acquire' })
+})
+
+t.test('the faults of the simulator are a command', async (t) => {
+  const { station, seconds, command, simulated } = await start(t)
+  await seconds(2)
+  t.match(await command('sim=move 30 0 -1'), { status: 200, text: /moved E 30 N 0 U -1 m/ })
+  t.match(await command('sim=antenna open'), { text: /antenna open/ })
+  t.match(await command('sim=unplug'), { text: /^unplugged/ })
+  t.match(await command('sim=replug'), { text: /^plugged/ })
+  for (const text of [
+    'sim=fly',
+    'sim=move x',
+    'sim=antenna wet',
+    'sim=silence maybe',
+    'sim=nak CFG-NO',
+    'sim=toString',
+  ]) {
+    t.match(await command(text), { status: 400, text: /sim: / }, text)
+  }
+  t.match(await command('sim=nak CFG-TMODE-MODE'), { text: /refuses 1 keys/ })
+  t.match(await command('sim'), { status: 200 })
+  t.ok(simulated.truth.x !== 3925405.8088)
+  t.ok(station.station.commands().some(({ name }) => name === 'sim'))
+  const real = await start(t, { port: 'replay:/no/such/file' })
+  t.notOk(real.station.station.commands().some(({ name }) => name === 'sim'))
+  t.throws(() => real.simulated.move(1, 0, 0), { code: 'RTK_ERR_UNAVAILABLE' })
+})
+
+t.test('corrupt RTCM is counted, over reloads too', async (t) => {
+  const context = await start(t)
+  await context.seconds(5)
+  context.simulated.corrupt(3)
+  await context.seconds(2)
+  t.equal(context.receiver.corruptRtcm, 3)
+  await context.station.reload('gnss-zed')
+  await context.seconds(2)
+  t.equal(context.receiver.corruptRtcm, 3)
+})
+
+t.test('a reload keeps identity, antenna counters and the receiver itself', async (t) => {
+  const context = await start(t)
+  await context.seconds(10)
+  context.simulated.antenna('open')
+  await context.seconds(2)
+  context.simulated.antenna('ok')
+  await context.seconds(5)
+  const uptime = context.field('state.uptime') as number
+  const identity = context.field('zed')
+  const rtcm = context.seen.frames.length
+  await context.station.reload('gnss-zed')
+  t.same(context.field('zed'), identity, 'at once')
+  t.equal(context.field('state.antenna.failcnt'), 1)
+  await context.seconds(2)
+  t.ok((context.field('state.uptime') as number) >= uptime, 'the receiver was not switched off')
+  t.ok(context.seen.frames.length > rtcm, 'RTCM goes on at once')
+})
+
+t.test('settings have their bounds and show in the document', async (t) => {
+  const { station, field } = await start(t)
+  t.match(field('config'), { startup: { accuracy: 5, delta_max: 15, delta_max_corr: 0.5 }, recvrtcm: { max_age: 30 } })
+  const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })
+  t.match(await change({ 'gnss-recvrtcm-max-age': 60, 'gnss-initial-max-delta': 0 }), { result: 'ok' })
+  t.match(field('config'), { startup: { delta_max: 0 }, recvrtcm: { max_age: 60 } })
+  for (const values of [
+    { 'gnss-recvrtcm-max-age': 0 },
+    { 'gnss-recvrtcm-max-age': 1.5 },
+    { 'gnss-recvrtcm-max-age': 86_401 },
+    { 'gnss-initial-accuracy': 0 },
+    { 'gnss-initial-max-delta-corr': -1 },
+    { 'gnss-initial-max-delta': '3' },
+  ]) {
+    t.match(await change(values), { result: 'failed' }, JSON.stringify(values))
+  }
+})
+
+t.test('a device that is not there leaves the plugin running, and says so', async (t) => {
+  const { station, seconds, field, command } = await start(t, { port: '/dev/serial/by-id/not-there' })
+  await seconds(15)
+  t.equal(field('state.status'), 'offline')
+  t.match(await command('reboot-zed'), { status: 503, text: /offline/ })
+  t.ok(station.lines.some(({ code }) => code === 'gnss-link'))
+  checkDocument(t, station)
+})
+
+// ── captures ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Oracle field → ours; a function where the unit differs. */
+const compared: Record<string, [layout: ubx.Layout, fields: Record<string, [oracle: string, per?: number]>]> = {
+  'NAV-PVT': [
+    ubx.navPvt,
+    {
+      iTOW_ms: ['iTOW_ms'],
+      fixType: ['fixType'],
+      carrSoln: ['carrSoln'],
+      numSV: ['numSV'],
+      lat_deg: ['lat_deg'],
+      lon_deg: ['lon_deg'],
+      height_m: ['height_m'],
+      hMSL_m: ['hMSL_m'],
+      hAcc_m: ['hAcc_mm', 1000],
+      vAcc_m: ['vAcc_mm', 1000],
+      velD_mps: ['velD_mm_s', 1000],
+      sAcc_mps: ['sAcc_mm_s', 1000],
+      pDOP: ['pDOP_0.01', 100],
+      nano_ns: ['nano_ns'],
+    },
+  ],
+  'NAV-HPPOSECEF': [
+    ubx.navHpPosEcef,
+    { x_m: ['ecefX_m'], y_m: ['ecefY_m'], z_m: ['ecefZ_m'], pAcc_m: ['pAcc_m'], iTOW_ms: ['iTOW_ms'] },
+  ],
+  'NAV-HPPOSLLH': [
+    ubx.navHpPosLlh,
+    {
+      lat_deg: ['lat_deg'],
+      lon_deg: ['lon_deg'],
+      height_m: ['height_m'],
+      hMSL_m: ['hMSL_m'],
+      hAcc_m: ['hAcc_0.1mm', 1e4],
+      vAcc_m: ['vAcc_0.1mm', 1e4],
+    },
+  ],
+  'NAV-SVIN': [
+    ubx.navSvin,
+    {
+      dur_s: ['dur_s'],
+      x_m: ['meanX_m'],
+      y_m: ['meanY_m'],
+      z_m: ['meanZ_m'],
+      meanAcc_m: ['meanAcc_m'],
+      obs: ['obs'],
+      valid: ['valid'],
+      active: ['active'],
+    },
+  ],
+  'NAV-STATUS': [ubx.navStatus, { gpsFix: ['gpsFix'], ttff_ms: ['ttff_ms'], msss_ms: ['msss_ms'] }],
+  'NAV-SAT': [ubx.navSat, { iTOW_ms: ['iTOW_ms'], numSvs: ['numSvs'] }],
+  'MON-HW': [
+    ubx.monHw,
+    {
+      noisePerMs: ['noisePerMS'],
+      agcCnt: ['agcCnt'],
+      antStatus: ['aStatus'],
+      antPower: ['aPower'],
+      jamInd: ['jamInd'],
+    },
+  ],
+  'RXM-RTCM': [
+    ubx.rxmRtcm,
+    { version: ['version'], msgUsed: ['msgUsed'], refStation: ['refStation'], msgType: ['msgType'] },
+  ],
+}
+
+t.test('every message of the captures reads as the oracle read it', { skip: noCaptures }, async (t) => {
+  for (const { name, bytes, oracle } of captures()) {
+    const decoded = new Map<string, Record<string, unknown>[]>()
+    const framer = new Framer({
+      onFrame(frame) {
+        if (frame.kind !== 'ubx') return
+        for (const [message, [layout]] of Object.entries(compared)) {
+          if (frame.cls !== layout.cls || frame.id !== layout.id) continue
+          const values = ubx.decode(layout, ubx.payloadOf(frame.bytes))
+          // Undefined: a poll, in a capture that has both directions.
+          if (values) decoded.set(message, [...(decoded.get(message) ?? []), values as Record<string, unknown>])
+        }
+      },
+    })
+    framer.push(bytes, 0)
+    framer.flush()
+    for (const [message, [, fields]] of Object.entries(compared)) {
+      const expected = oracle.values[message]
+      if (!expected) continue
+      const all = decoded.get(message) ?? []
+      t.equal(all.length, expected.count, `${name}: ${message}`)
+      for (const [which, values] of [
+        [expected.first, all[0]],
+        [expected.last, all.at(-1)],
+      ] as const) {
+        for (const [field, [theirs, per = 1]] of Object.entries(fields)) {
+          const wanted = Number(which[theirs]) / per
+          t.ok(Math.abs(Number(values?.[field]) - wanted) < 1e-9, `${name}: ${message}.${field} is ${wanted}`)
+        }
+      }
+    }
+  }
+})
+
+async function replay(t: Test, name: string) {
+  const folder = resolve(process.env.RTK_BASE_CAPTURES ?? '../shared/captures')
+  const context = await start(t, { port: `replay:${join(folder, name)}`, configure: false })
+  await until(() => context.station.lines.some(({ msg }) => msg === 'end of the capture'), `the end of ${name}`)
+  await context.station.clock.advance(500)
+  checkDocument(t, context.station)
+  return context
+}
+
+t.test('a capture replayed: the receiver of then, not the time of now', { skip: noCaptures }, async (t) => {
+  t.test('a base of someone else, whose 1005 is the reference', async (t) => {
+    const { field, seen, seconds } = await replay(t, 'gpsd_ublox-zed-f9t-rtcm3.log')
+    t.equal(seen.frames.filter(({ type }) => type === 1005).length, 26)
+    t.match(field('state'), { gps_fix: 'time', time: Number, tm: /^2019-10-17_/ })
+    t.match(field('ref.manual'), { type: 'ecef', x: -2386072.731, y: -3922192.5049, z: 4414363.4131 })
+    t.equal(field('state.status'), 'stalled', 'its end is no fault')
+    await seconds(30)
+    t.equal(field('state.status'), 'stalled')
+  })
+  t.test('a finished survey-in', async (t) => {
+    const { field } = await replay(t, 'hazer_simplertk2b_base.dat')
+    t.match(field('ref'), { chosen: 'survey', manual: { type: '' } })
+    t.match(field('ref.survey'), { type: 'ecef', x: -1283141.8523, state: 'complete', elapsed: 60, count: 61 })
+    t.match(field('state'), { gps_fix: 'time', time_first_fix: 28, antenna: { status: 'unknown', power: 2 } })
+    t.match(field('pos'), { 'geoidal-seperation': -21.5 })
+  })
+  t.test('a running survey-in', async (t) => {
+    const { field } = await replay(t, 'hazer_ubx-zed-f9p-2.dat')
+    t.match(field('ref.survey'), { type: '', state: 'running', elapsed: 90, count: 91 })
+    t.match(field('pos'), { lat: Number, 'geoidal-seperation': Number })
+    t.ok((field('pos.acc') as number) > 1)
+  })
+  t.test('high precision positions', async (t) => {
+    const { field } = await replay(t, 'gpsd_ublox-zed-f9p-hp.log')
+    t.match(field('pos'), { x: -4387117.2823, y: 734143.8292, z: -4555800.8581, acc: 19.4383 })
+  })
+  t.test('NMEA alone', async (t) => {
+    const { field } = await replay(t, 'gpsd_ublox-zed-f9p-nmea.log')
+    t.match(field('pos'), { 'geoidal-seperation': 1.8, acc: 0 })
+    t.match(field('state'), { gps_fix: '3d' })
+  })
+  t.test('an identity', async (t) => {
+    const { field } = await replay(t, 'gpsd_ublox8-uniqid-monhw.log')
+    t.match(field('zed'), { vfirmware: 'SPG 3.01', vhardware: '00080000', serial: 'CFFB03D259' })
+  })
+})
