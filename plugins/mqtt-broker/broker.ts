@@ -19,6 +19,8 @@ export class Broker {
   readonly #options: BrokerOptions
   readonly #retained = new Set<string>()
   readonly #sockets = new Set<Socket>()
+  /** Retained publications that are being stored. */
+  #retaining = 0
   #aedes: Aedes | undefined
   #server: Server | undefined
 
@@ -36,7 +38,8 @@ export class Broker {
       keepaliveLimit: 0,
       authorizePublish: (_client, { topic, payload, retain }, done) => {
         const refused = this.#refusal(topic, payload, retain)
-        done(refused === undefined ? null : new Error(refused))
+        if (refused !== undefined) done(new Error(refused))
+        else this.#inOrder(retain, () => done(null))
       },
     })
     aedes.on('clientError', (client, error) => this.#ctx.log.debug({ client: client.id, err: error }, 'client error'))
@@ -69,6 +72,24 @@ export class Broker {
     else if (!this.#retained.has(topic) && this.#retained.size >= retainedLimit) return 'too many retained topics'
     else this.#retained.add(topic)
     return undefined
+  }
+
+  /**
+   * aedes stores a retained publication before it forwards it, so that one that follows at once overtakes it; and it
+   * takes a publication that was overtaken for a duplicate, which `base/#` then never gets. So those behind a retained
+   * one wait for one turn of the event loop.
+   */
+  #inOrder(retain: boolean, publish: () => void): void {
+    if (!retain && this.#retaining > 0) {
+      setImmediate(publish)
+      return
+    }
+    publish()
+    if (!retain) return
+    this.#retaining++
+    setImmediate(() => {
+      this.#retaining--
+    })
   }
 
   async #listen(): Promise<void> {

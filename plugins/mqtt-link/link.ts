@@ -148,6 +148,11 @@ export class Link implements MqttDriver {
 
   subscribe(filters: readonly string[]): void {
     this.#filters = filters
+    this.#subscribe(() => {})
+  }
+
+  #subscribe(done: () => void): void {
+    const filters = this.#filters
     const client = this.#client
     if (this.#state !== 'up' || client?.connected !== true) return
     const added = filters.filter((filter) => !this.#subscribed.has(filter))
@@ -161,8 +166,15 @@ export class Link implements MqttDriver {
           'the broker refused a subscription; it is tried again after the next connect',
         )
     }
-    if (added.length > 0) client.subscribe(added, { qos: 1 }, told)
     if (removed.length > 0) client.unsubscribe(removed, told)
+    if (added.length === 0) {
+      done()
+      return
+    }
+    client.subscribe(added, { qos: 1 }, (error) => {
+      told(error)
+      if (client === this.#client && this.#state === 'up') done()
+    })
   }
 
   /** Says `y` again. */
@@ -180,7 +192,7 @@ export class Link implements MqttDriver {
     this.#cancelRetry()
     this.#ctx.log.debug({ event, before, next }, 'link')
     if (next === 'connecting') void this.#open()
-    if (next === 'up') this.#greet(event)
+    if (next === 'up') this.#greet()
     if (next === 'down') this.#retryLater(before)
     if (next === 'renewing') void this.#leave(onlineStatus.restarting).then(() => this.#dispatch('left'))
     if (next === 'disabled') void this.#leave(onlineStatus.quitting)
@@ -276,7 +288,7 @@ export class Link implements MqttDriver {
     })
   }
 
-  #greet(_event: LinkEvent): void {
+  #greet(): void {
     const { host, port } = this.#settings()
     this.#failure = noFailure
     this.#toldFailure = ''
@@ -284,10 +296,14 @@ export class Link implements MqttDriver {
     this.#upSince_ms = this.#ctx.clock.monotonic()
     this.#ctx.log.info({ host, port, version: this.#client?.options.protocolVersion }, 'the MQTT link is up')
     this.#ctx.status(`connected to ${host}:${port}`)
+    // Nagle's algorithm holds small packets back for up to 40 ms behind a delayed ACK.
+    const stream = this.#client?.stream as { setNoDelay?(on: boolean): void } | undefined
+    stream?.setNoDelay?.(true)
     this.sayOnline()
     this.#subscribed.clear()
-    this.subscribe(this.#filters)
-    this.#events.up({ clientId: this.#options.clientId, reconnect: this.#sessions++ > 0 })
+    const session = { clientId: this.#options.clientId, reconnect: this.#sessions++ > 0 }
+    // The session is announced when requests can reach the device: who sees the document may send one.
+    this.#subscribe(() => this.#events.up(session))
   }
 
   #fail(failure: Failure): void {
