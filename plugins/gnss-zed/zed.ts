@@ -46,6 +46,8 @@ export class ZedReceiver implements Receiver {
   readonly #stateListeners: Listeners<void>
   #mode: ReceiverMode
   #identified: boolean = false
+  /** The identity that was told last, as text. */
+  #told = ''
   #preparing: boolean = false
   #preparedAt_ms = 0
   #rtcmAt_ms = Number.NEGATIVE_INFINITY
@@ -202,7 +204,10 @@ export class ZedReceiver implements Receiver {
   }
 
   #identity(identity: Identity): void {
-    if (!this.#identified) this.#ctx.log.info({ ...identity }, 'the receiver tells who it is')
+    const text = JSON.stringify(identity)
+    if (text === this.#told && this.#identified) return
+    if (text !== this.#told) this.#ctx.log.info({ ...identity }, 'the receiver tells who it is')
+    this.#told = text
     this.#identified = true
     this.#stateListeners.tell()
   }
