@@ -1,0 +1,54 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { rtcmStream } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { Meter } from './lib/meter.js'
+
+/** Counts epochs and frames that go out of the station, and those epochs that have too few satellites to be of use. */
+export default definePlugin({
+  name: 'epoch-meter',
+  version: '1.0.0',
+  api: '^1.0.0',
+  needs: [rtcmStream],
+
+  setup(ctx) {
+    const least = ctx.config.define('epoch-meter-min-satellites', Type.Integer({ minimum: 0, maximum: 200 }), {
+      default: 8,
+    })
+    const meter = new Meter(() => least.get())
+
+    ctx.info.block('epoch-meter', {
+      config: () => ({ min_satellites: least.get() }),
+      runtime: () => meter.totals(),
+    })
+    ctx.commands.add('epoch-meter-reset', 'starts counting epochs and frames anew', () => {
+      meter.reset()
+      return 'epoch meter: all counts are 0'
+    })
+    ctx.http.route({ method: 'GET', url: '/epoch-meter', handler: async () => meter.recent() })
+    ctx.mqtt.on('base/{SN}/epoch-meter/get', () => {
+      ctx.mqtt.publish('base/{SN}/epoch-meter', JSON.stringify(meter.totals()))
+    })
+    return meter
+  },
+
+  start(ctx, handoff, meter) {
+    meter.restore(handoff.get('totals'))
+    const stream = ctx.services.use(rtcmStream)
+    ctx.defer(stream.onEpoch((epoch) => meter.epoch(epoch)))
+    const began_ms = ctx.clock.monotonic()
+    const subscription = stream.subscribe({
+      via: 'plugin',
+      name: ctx.name,
+      ip: '',
+      take: (frame) => {
+        // A newcomer gets the newest reference messages at once: those went out before.
+        if (frame.arrival_ms >= began_ms) meter.frame(frame)
+        return true
+      },
+    })
+    ctx.defer(() => subscription.close())
+  },
+
+  // A reload goes on counting where the version before it ended.
+  stop: (_reason, meter) => [['totals', meter.totals()]],
+})

@@ -1,0 +1,57 @@
+import type { RtcmEpoch, RtcmFrame } from 'rtk-base/services'
+
+/** `recent` goes back so many epochs: a minute at 1 Hz. */
+const mostKept = 60
+
+interface Totals {
+  epochs: number
+  /** Epochs with fewer satellites than wanted. */
+  poor: number
+  frames: number
+  bytes: number
+}
+
+const nothing: Totals = { epochs: 0, poor: 0, frames: 0, bytes: 0 }
+
+/** Counts, and nothing else: it can be tested without a station. */
+export class Meter {
+  readonly #leastSatellites: () => number
+  #totals: Totals = { ...nothing }
+  #recent: { messages: number[]; satellites: number; complete: boolean }[] = []
+
+  constructor(leastSatellites: () => number) {
+    this.#leastSatellites = leastSatellites
+  }
+
+  /** On the hot path: adds up, keeps no frame. */
+  frame({ bytes }: RtcmFrame): void {
+    this.#totals.frames += 1
+    this.#totals.bytes += bytes.length
+  }
+
+  epoch({ frames, satellites, complete }: RtcmEpoch): void {
+    this.#totals.epochs += 1
+    if (satellites < this.#leastSatellites()) this.#totals.poor += 1
+    this.#recent.push({ messages: frames.map(({ type }) => type), satellites, complete })
+    if (this.#recent.length > mostKept) this.#recent.shift()
+  }
+
+  totals(): Totals {
+    return { ...this.#totals }
+  }
+
+  /** The newest epochs, oldest first. */
+  recent(): { messages: number[]; satellites: number; complete: boolean }[] {
+    return this.#recent
+  }
+
+  reset(): void {
+    this.#totals = { ...nothing }
+    this.#recent = []
+  }
+
+  /** @param totals what an instance before this one handed over */
+  restore(totals: unknown): void {
+    if (typeof totals === 'object') this.#totals = { ...nothing, ...totals }
+  }
+}
