@@ -39,7 +39,8 @@ export interface StationProcess {
   readonly output: () => string
   /** Milliseconds from the start to the banner. */
   readonly startedIn_ms: number
-  info(): Promise<Record<string, never>>
+  /** The document, as HTTP gives it. */
+  info<T = Record<string, unknown>>(): Promise<T>
   /** Sends a signal and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<Finished>
 }
@@ -82,7 +83,7 @@ export async function startStation(
     data,
     output: () => output,
     startedIn_ms: performance.now() - started,
-    info: async () => (await (await fetch(`${url}/get-info`)).json()) as Record<string, never>,
+    info: async <T>() => (await (await fetch(`${url}/get-info`)).json()) as T,
     async end(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal)
       const [code, by] = await closed

@@ -1,0 +1,319 @@
+import { spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { decodeMsm, decodeRtcm, Framer, isMsm, messageNumber } from '../../runtime/gnss/index.js'
+import { capture, noCaptures } from '../harness/captures.js'
+import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+import { noPeer } from '../harness/peers.js'
+
+/** The parts of the document that these tests look at. */
+interface Document {
+  gnss: { state: { status: string }; rtcm: { subscribers: unknown[] } }
+  pair: { a: number; b: number }
+}
+
+/** A rover on loopback: every datagram it got, and when. */
+async function rover(t: Test, port: number) {
+  const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 })
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  const frames: Buffer[] = []
+  const at_ms: number[] = []
+  socket.on('message', (frame) => {
+    frames.push(frame)
+    at_ms.push(performance.now())
+  })
+  const ask = () => socket.send('rover', port, '127.0.0.1', () => {})
+  ask()
+  const again = setInterval(ask, 20)
+  t.teardown(() => {
+    clearInterval(again)
+    socket.close()
+  })
+  return { frames, at_ms, types: () => frames.map((frame) => messageNumber(frame)) }
+}
+
+/** The valid RTCM frames of a byte stream, in order. */
+function rtcmOf(bytes: Uint8Array): Buffer[] {
+  const frames: Buffer[] = []
+  const framer = new Framer({
+    onFrame: (frame) => void (frame.kind === 'rtcm' && frames.push(Buffer.from(frame.bytes))),
+  })
+  framer.push(bytes, 0)
+  framer.flush()
+  return frames
+}
+
+function temporary(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-e2e-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A pair of pseudo-terminals: what is written to `far` is what the station reads from `near`. */
+async function ptyPair(folder: string) {
+  const [near, far] = [join(folder, 'near'), join(folder, 'far')]
+  const open = async () => {
+    const child = spawn('socat', [`pty,raw,echo=0,link=${near}`, `pty,raw,echo=0,link=${far}`], { stdio: 'ignore' })
+    await until(() => existsSync(near) && existsSync(far), 'the pty pair')
+    return async () => {
+      child.kill('SIGKILL')
+      await once(child, 'close')
+      rmSync(near, { force: true })
+      rmSync(far, { force: true })
+    }
+  }
+  return { near, far, open }
+}
+
+/** Writes at the rate of a serial line. */
+async function feed(path: string, bytes: Uint8Array, bytesPerSecond: number): Promise<void> {
+  const { open } = await import('node:fs/promises')
+  const file = await open(path, 'w')
+  const step = Math.round(bytesPerSecond / 100)
+  const start = performance.now()
+  for (let at = 0; at < bytes.length; at += step) {
+    await file.write(bytes.subarray(at, at + step))
+    const due = start + ((at + step) / bytesPerSecond) * 1_000
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())))
+  }
+  await file.close()
+}
+
+t.setTimeout(300_000)
+
+t.test('the simulator station: document, RTCM and status from an empty folder', async (t) => {
+  const { args, udp } = await ownPorts()
+  const station = await startStation(args)
+  t.teardown(() => station.end())
+  t.ok(station.startedIn_ms < 10_000)
+  t.match(Object.keys(await station.info()), ['esp', 'gnss', 'base', 'udp', 'mqtt'])
+  const { frames, types } = await rover(t, udp)
+  await until(
+    () => [1005, 1074, 1084, 1094, 1124].every((type) => types().includes(type)),
+    '1005 and MSM frames',
+    20_000,
+  )
+  const arp = decodeRtcm(frames[types().indexOf(1005)])
+  t.match(arp, { x: 3925405.8088, y: 274491.1138, z: 5002842.746 })
+  for (const frame of frames.filter((candidate) => isMsm(messageNumber(candidate)))) {
+    const ranges = decodeMsm(frame)?.observations.map(({ pseudorange_m = 0 }) => pseudorange_m) ?? []
+    t.ok(
+      ranges.length > 0 && ranges.every((range) => range > 1.9e7 && range < 4.2e7),
+      `plausible ranges in ${messageNumber(frame)}`,
+    )
+  }
+  t.match(await station.info(), {
+    gnss: { state: { status: 'fixed', satuse: Number }, rtcm: { subscribers: [{ via: 'udp', name: 'rover' }] } },
+  })
+})
+
+t.test(
+  'a capture through a real pty at 115,200 baud comes out of UDP byte for byte',
+  { skip: noCaptures || noPeer('socat') },
+  async (t) => {
+    for (const name of ['gpsd_ublox-zed-f9t-rtcm3.log', 'hazer_ubx-zed-f9p-2.dat']) {
+      const bytes = capture(name) ?? new Uint8Array()
+      const expected = rtcmOf(bytes)
+      const pty = await ptyPair(temporary(t))
+      const close = await pty.open()
+      t.teardown(close)
+      const { args, udp } = await ownPorts()
+      const station = await startStation([
+        ...args,
+        '--set',
+        `gnss-zed.port=${pty.near}`,
+        '--set',
+        'gnss-zed.baud=115200',
+        '--set',
+        'gnss-zed.configure=false',
+      ])
+      t.teardown(() => station.end())
+      const { frames } = await rover(t, udp)
+      await until(async () => (await station.info<Document>()).gnss.rtcm.subscribers.length === 1, 'subscription')
+      await feed(pty.far, bytes, 11_520)
+      await until(() => frames.length >= expected.length, `${expected.length} frames of ${name}`)
+      t.ok(Buffer.concat(frames).equals(Buffer.concat(expected)), `${name}: ${frames.length} frames, byte for byte`)
+    }
+  },
+)
+
+t.test('replay: brings a capture out at full speed, byte for byte', { skip: noCaptures }, async (t) => {
+  for (const name of [
+    'swiftnav_week-rollover-STR24.rtcm3',
+    'gpsd_ublox-zed-f9t-rtcm3.log',
+    'swiftnav_switch-legacy-msm-legacy-msm.rtcm',
+  ]) {
+    const file = join(temporary(t), 'capture')
+    const bytes = capture(name) ?? new Uint8Array()
+    writeFileSync(file, bytes)
+    const expected = rtcmOf(bytes)
+    const { args, udp } = await ownPorts()
+    const { frames } = await rover(t, udp)
+    const station = await startStation([
+      ...args,
+      '--set',
+      `gnss-zed.port=replay:${file}`,
+      '--set',
+      'gnss-zed.configure=false',
+    ])
+    t.teardown(() => station.end())
+    await until(() => frames.length >= expected.length, `${expected.length} frames of ${name}`, 20_000).catch(() => {})
+    t.equal(frames.length, expected.length, name)
+    t.ok(Buffer.concat(frames).equals(Buffer.concat(expected)), `${name}: byte for byte`)
+  }
+})
+
+t.test(
+  'a pty that is pulled and given back 50 times: the state shows it, frames flow again within 2 s',
+  { skip: noPeer('socat') },
+  async (t) => {
+    const pty = await ptyPair(temporary(t))
+    let close = await pty.open()
+    const { args, udp } = await ownPorts()
+    const station = await startStation([
+      ...args,
+      '--set',
+      `gnss-zed.port=${pty.near}`,
+      '--set',
+      'gnss-zed.baud=115200',
+      '--set',
+      'gnss-zed.configure=false',
+    ])
+    t.teardown(() => station.end())
+    const { frames } = await rover(t, udp)
+    const { arpFrame, msmFrame } = await import('../harness/index.js')
+    const epoch = Buffer.concat([arpFrame({ x: 1, y: 2, z: 3 }), msmFrame(1074, 1, false)])
+    const { open } = await import('node:fs/promises')
+    const status = async () => (await station.info<Document>()).gnss.state.status
+    const slowest = { back_ms: 0 }
+    for (let round = 0; round < 50; round++) {
+      const file = await open(pty.far, 'w')
+      const before = frames.length
+      const back = performance.now()
+      // As a receiver does: it goes on sending, whoever listens.
+      while (frames.length === before && performance.now() - back < 5_000) {
+        await file.write(epoch)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      slowest.back_ms = Math.max(slowest.back_ms, performance.now() - back)
+      await file.close()
+      await close()
+      await until(async () => (await status()) === 'offline', `round ${round}: the state shows it`)
+      close = await pty.open()
+    }
+    await close()
+    t.ok(slowest.back_ms < 2_000, `the slowest return took ${Math.round(slowest.back_ms)} ms`)
+  },
+)
+
+t.test('kill -9 at any moment of 200 changes: every answered change is there, none is half there', async (t) => {
+  const folder = temporary(t)
+  const data = join(folder, 'data')
+  mkdirSync(data)
+  const variant = join(folder, 'variant.json')
+  writeFileSync(
+    variant,
+    JSON.stringify({
+      name: 'kill',
+      hardware: 'kill',
+      serial: 'KILL1',
+      simulator: true,
+      http: { host: '127.0.0.1', port: 0 },
+      plugins: { 'http-api': {}, system: {}, pair: {} },
+    }).replace('"pair"', '"./pair"'),
+  )
+  mkdirSync(join(folder, 'pair'))
+  writeFileSync(
+    join(folder, 'pair', 'index.ts'),
+    `import { definePlugin } from 'rtk-base/plugin'
+     import { Type } from 'typebox'
+     export default definePlugin({ name: 'pair', version: '1.0.0', api: '^1.0.0', setup (ctx) {
+       const a = ctx.config.define('pair-a', Type.Integer(), { default: 0 })
+       const b = ctx.config.define('pair-b', Type.Integer(), { default: 0 })
+       ctx.info.block('pair', () => ({ a: a.get(), b: b.get() }))
+     } })`,
+  )
+  let answered = 0
+  let sent = 0
+  let kills = 0
+  while (answered < 200 && kills < 40) {
+    const station = await startStation([variant], { data })
+    const pair = (await station.info<Document>()).pair
+    t.equal(pair.a, pair.b, `after ${answered} answers: not half there`)
+    t.ok(pair.a >= answered && pair.a <= sent, `after ${answered} answers: ${pair.a} is there`)
+    answered = Math.max(answered, pair.a)
+    // Somewhere within the next changes, not between them.
+    const killAfter_ms = 20 + Math.random() * 60
+    setTimeout(() => station.child.kill('SIGKILL'), killAfter_ms)
+    for (let alive = true; alive && answered < 200; ) {
+      sent = Math.max(sent, answered + 1)
+      alive = await fetch(`${station.url}/change`, {
+        method: 'POST',
+        body: JSON.stringify({ 'pair-a': answered + 1, 'pair-b': answered + 1 }),
+      })
+        .then((response) => response.json())
+        .then((body) => {
+          if ((body as { result: string }).result === 'ok') answered += 1
+          return true
+        })
+        .catch(() => false)
+    }
+    await station.end('SIGKILL')
+    kills += 1
+  }
+  t.ok(kills >= 3, `${kills} kills in ${answered} changes`)
+})
+
+t.test(
+  'a plugin that is edited, broken and reloaded through the command line leaves the RTCM stream without a gap',
+  async (t) => {
+    const folder = join(temporary(t), 'side')
+    mkdirSync(folder)
+    const source = (version: number, extra = '') => `import { definePlugin } from 'rtk-base/plugin'
+    export default definePlugin({ name: 'side', version: '1.0.${version}', api: '^1.0.0',
+      setup (ctx) { ctx.info.block('side', () => ({ version: ${version} })); ${extra} } })`
+    writeFileSync(join(folder, 'index.ts'), source(1))
+    const { args, udp } = await ownPorts()
+    const station = await startStation(args)
+    t.teardown(() => station.end())
+    const { frames, types } = await rover(t, udp)
+    await until(() => types().includes(1074), 'the stream', 20_000)
+    await rtkBase(['plugins', 'load', folder, '--data', station.data])
+    const before = frames.length
+    const begun = performance.now()
+    for (const [version, extra] of [
+      [2, ''],
+      [3, 'throw new Error("no")'],
+      [4, '}'],
+      [5, ''],
+    ] as [number, string][]) {
+      writeFileSync(join(folder, 'index.ts'), source(version, extra))
+      await rtkBase(['plugins', 'reload', 'side', '--data', station.data])
+    }
+    t.match(await station.info(), { side: { version: 5 } })
+    const seconds = (performance.now() - begun) / 1_000
+    const epochs = types()
+      .slice(before)
+      .filter((type) => type === 1074).length
+    t.ok(Math.abs(epochs - seconds) <= 1.5, `${epochs} epochs in ${seconds.toFixed(1)} s`)
+  },
+)
+
+t.test('the log of a run has no secret in it', async (t) => {
+  const { args } = await ownPorts()
+  const station = await startStation([...args, '--set', 'http.token=0123456789abcdef-secret', '--log', 'trace'])
+  const refused = await fetch(`${station.url}/get-info`)
+  t.equal(refused.status, 401)
+  const allowed = await fetch(`${station.url}/get-info`, {
+    headers: { authorization: 'Bearer 0123456789abcdef-secret' },
+  })
+  t.equal(allowed.status, 200)
+  const { stdout } = await station.end()
+  t.notMatch(stdout, 'abcdef-secret')
+  t.notOk(existsSync(join(station.data, 'control.sock')))
+})
