@@ -16,12 +16,13 @@ export default definePlugin({
     })
     const meter = new Meter(() => least.get())
 
-    ctx.info.block('epoch-meter', {
+    const block = ctx.info.block('epoch-meter', {
       config: () => ({ min_satellites: least.get() }),
       runtime: () => meter.totals(),
     })
     ctx.commands.add('epoch-meter-reset', 'starts counting epochs and frames anew', () => {
       meter.reset()
+      block.changed()
       return 'epoch meter: all counts are 0'
     })
     ctx.http.route({ method: 'GET', url: '/epoch-meter', handler: async () => meter.recent() })

@@ -1,0 +1,218 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from 'mqtt'
+import {
+  arpFrame,
+  conformance,
+  createTestStation,
+  fakeReceiver,
+  freeTcpPort,
+  freeUdpPort,
+  ManualClock,
+  msmFrame,
+  ownPorts,
+  rtkBase,
+  startStation,
+  until,
+} from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import hello from '../../examples/hello-plugin/index.js'
+import epochMeter from '../../examples/third-party-plugin/index.js'
+import rtcm from '../../plugins/rtcm/index.js'
+import { packageRoot } from '../../runtime/build/release.js'
+import { Framer } from '../../runtime/gnss/index.js'
+
+const root = packageRoot()
+const client = join('examples', 'udp-rtcm-client', 'client.mjs')
+const observer = join('examples', 'mqtt-observer', 'observer.mjs')
+
+/** An example as a person runs it. */
+function program(t: Test, args: readonly string[]) {
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => {
+    output.stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    output.stderr += chunk
+  })
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  return { child, output, ended }
+}
+
+/** The simulator in a process of its own, everything on free ports of the loopback. */
+async function simulator(t: Test) {
+  const ports = await ownPorts()
+  const station = await startStation([...ports.args, '--set', 'udp-rtcm.host=127.0.0.1'])
+  t.teardown(() => station.end())
+  const field = async (name: string) => (await station.info())[name] as Record<string, number> | undefined
+  const post = async (path: string, body = '') => {
+    const response = await fetch(`${station.url}${path}`, { method: 'POST', body })
+    return { status: response.status, text: await response.text() }
+  }
+  return { ...station, ...ports, field, post }
+}
+
+t.test('on a station that runs', async (t) => {
+  const station = await simulator(t)
+  const plugins = (...args: string[]) => rtkBase(['plugins', ...args, '--data', station.data])
+
+  t.test('hello-plugin is loaded as its README says, answers, and goes', async (t) => {
+    t.match(await plugins('load', './examples/hello-plugin'), { code: 0, stdout: /^mast +running/m })
+    t.match(await station.post('/system?mast-inspected=Ada'), { status: 200, text: 'thank you, Ada\n' })
+    t.match(await station.post('/system?mast-inspected'), { status: 400, text: /mast-inspected=<name>/ })
+    t.match(await station.post('/change', '{"mast-height": 3.5}'), { status: 200, text: /"ok"/ })
+    t.match(await station.field('mast'), { height_m: 3.5, inspected_s: Number })
+    t.match(await plugins('unload', 'mast'), { code: 0 })
+    t.equal(await station.field('mast'), undefined)
+  })
+
+  t.test('third-party-plugin counts what goes out, over every surface', async (t) => {
+    t.match(await plugins('load', './examples/third-party-plugin'), { code: 0, stdout: /^epoch-meter +running/m })
+    const total = async (name: string) => (await station.field('epoch-meter'))?.[name] as number
+    await until(async () => (await total('epochs')) >= 2, 'two epochs')
+    t.ok((await total('frames')) > (await total('epochs')), 'an epoch has several frames')
+    const recent = (await (await fetch(`${station.url}/epoch-meter`)).json()) as object[]
+    t.match(recent[0], { complete: true, satellites: Number, messages: [1074] })
+
+    t.match(await station.post('/change', '{"epoch-meter-min-satellites": 200}'), { text: /"ok"/ })
+    await until(async () => (await total('poor')) > 0, 'an epoch that has fewer than 200 satellites')
+    t.match(await station.post('/change', '{"epoch-meter-min-satellites": 201}'), { text: /"failed"/ })
+
+    const mqtt = connect({ port: station.mqtt, host: '127.0.0.1', reconnectPeriod: 0 })
+    t.teardown(() => mqtt.end(true))
+    await mqtt.subscribeAsync('base/SIM00001/epoch-meter')
+    const answers: string[] = []
+    mqtt.on('message', (_topic, payload) => void answers.push(payload.toString()))
+    await mqtt.publishAsync('base/SIM00001/epoch-meter/get', '')
+    await until(() => answers.length > 0, 'the answer over MQTT')
+    t.match(JSON.parse(answers[0]), { epochs: Number, frames: Number, bytes: Number })
+
+    const before = await total('frames')
+    t.match(await plugins('reload', 'epoch-meter'), { code: 0 })
+    t.ok((await total('frames')) >= before, 'a reload goes on counting')
+    t.match(await station.post('/system?epoch-meter-reset'), { status: 200 })
+    t.ok((await total('frames')) < before)
+
+    t.match(await plugins('unload', 'epoch-meter'), { code: 0 })
+    t.equal((await fetch(`${station.url}/epoch-meter`)).status, 404)
+  })
+
+  t.test('udp-rtcm-client prints each frame and keeps them', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'rtk-base-example-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const out = join(folder, 'frames.rtcm3')
+    const address = `127.0.0.1:${station.udp}`
+    const { output, ended } = program(t, [client, address, '--frames', '10', '--out', out, '--name', 'Bob'])
+    t.equal(await ended, 0, output.stderr)
+    const types = [...output.stdout.matchAll(/^(\d+) +\d+ bytes {2}station 0$/gm)].map(([, type]) => Number(type))
+    t.equal(types.length, 10)
+    t.equal(types[0], 1005, 'the newest reference comes first')
+    t.ok(types.includes(1074))
+    t.match(output.stdout, /^10 frames, 0 invalid datagrams$/m)
+
+    const kept: number[] = []
+    const framer = new Framer({
+      onFrame: (frame) => {
+        if (frame.kind === 'rtcm') kept.push(frame.type)
+      },
+    })
+    framer.push(readFileSync(out), 0)
+    framer.flush()
+    t.strictSame(kept, types)
+    t.match(await station.info(), { gnss: { rtcm: { subscribers: [{ via: 'udp', name: 'Bob', ip: '127.0.0.1' }] } } })
+  })
+
+  t.test('mqtt-observer tells who is online, what it does and which frames come', async (t) => {
+    const { output, child, ended } = program(t, [observer, `mqtt://127.0.0.1:${station.mqtt}`])
+    await until(() => output.stdout.includes('drtk'), `RTCM over MQTT, not only ${output.stdout}${output.stderr}`)
+    await until(() => output.stdout.includes('info'), 'a summary')
+    t.match(output.stdout, /^SIM00001 {2}online {2}y online$/m)
+    t.match(output.stdout, /^SIM00001 {2}info {4}version \S+, up \d+ s, ready, receiver fixed, 52\.\d+ 4\.\d+ /m)
+    t.match(output.stdout, /^SIM00001 {2}drtk {4}1005 \(25\) .*1074 \(\d+\)/m)
+    await station.end()
+    await until(() => /^SIM00001 {2}online {2}q quit$/m.test(output.stdout), 'the end of the station')
+    child.kill('SIGINT')
+    t.equal(await ended, 0)
+  })
+})
+
+t.test('udp-rtcm-client', async (t) => {
+  t.test('ends with 1 when nobody listens on the port', async (t) => {
+    const { output, ended } = program(t, [client, `127.0.0.1:${await freeUdpPort()}`])
+    t.equal(await ended, 1)
+    t.match(output.stderr, /ECONNREFUSED/)
+  })
+
+  t.test('tells a damaged frame from a good one', async (t) => {
+    const { createSocket } = await import('node:dgram')
+    const station = createSocket('udp4')
+    t.teardown(() => station.close())
+    station.bind(0, '127.0.0.1')
+    await once(station, 'listening')
+    const good = Buffer.from(arpFrame({ x: 3_925_405, y: 274_491, z: 5_002_842 }, 7))
+    const bad = Buffer.from(good)
+    bad[10] ^= 1
+    station.on('message', (_datagram, { port }) => {
+      for (const frame of [bad, good.subarray(0, 9), good]) station.send(frame, port, '127.0.0.1')
+    })
+    const { output, ended } = program(t, [client, `127.0.0.1:${station.address().port}`, '--frames', '1'])
+    t.equal(await ended, 0)
+    t.match(output.stdout, /^not a valid frame: 25 bytes$/m)
+    t.match(output.stdout, /^1005 +25 bytes {2}station 7$/m)
+    t.match(output.stdout, /^1 frames, 2 invalid datagrams$/m)
+  })
+})
+
+t.test('mqtt-observer ends with 1 when no broker is there', async (t) => {
+  const { output, ended } = program(t, [observer, `mqtt://127.0.0.1:${await freeTcpPort()}`])
+  t.equal(await ended, 1)
+  t.match(output.stderr, /ECONNREFUSED/)
+})
+
+for (const example of [client, observer]) {
+  t.test(`${example}: --help shows every option, a slip of the pen is exit code 2`, async (t) => {
+    const asked = program(t, [example, '--help'])
+    t.equal(await asked.ended, 0)
+    const source = readFileSync(join(root, example), 'utf8')
+    const options = [...source.matchAll(/^ {8}(\w+): \{ type:/gm)]
+      .map(([, name]) => name)
+      .filter((name) => name !== 'help')
+    t.ok(options.length > 0)
+    for (const name of options) t.match(asked.output.stdout, `--${name}`)
+    const slip = program(t, [example, '--no-such-option'])
+    t.equal(await slip.ended, 2)
+    t.match(slip.output.stderr, /--help/)
+  })
+}
+
+t.test('the example plugins stand start, stop and reload, and leave nothing behind', async (t) => {
+  const clock = new ManualClock()
+  const receiver = fakeReceiver(() => clock.monotonic())
+  const surroundings = { clock, plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm as never } }
+  await t.resolves(conformance(epochMeter as never, {}, surroundings))
+  await t.resolves(conformance(hello as never))
+})
+
+t.test('epoch-meter does not count the reference messages that a newcomer gets', async (t) => {
+  const clock = new ManualClock()
+  const receiver = fakeReceiver(() => clock.monotonic())
+  const station = await createTestStation({
+    clock,
+    plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm as never, 'epoch-meter': epochMeter as never },
+  })
+  t.teardown(() => station.stop())
+  receiver.emit(arpFrame({ x: 3_925_405, y: 274_491, z: 5_002_842 }))
+  receiver.emit(msmFrame(1074, 1_000, false))
+  t.match(station.field('epoch-meter'), { frames: 2, epochs: 1, poor: 1 })
+  await clock.advance(1_000)
+  await station.reload('epoch-meter')
+  t.match(station.field('epoch-meter'), { frames: 2, epochs: 1, poor: 1 })
+})
