@@ -64,7 +64,7 @@ t.test('every store', async (t) => {
       t.equal(await store.get('a', '\ud800'), 'lone')
       t.equal(await store.get('a', '\ud801'), 'alone')
       t.equal(await store.get('nowhere', 'k'), undefined)
-      t.same((await store.namespaces()).sort(), ['a', 'a\0k'])
+      t.same(new Set(await store.namespaces()), new Set(['a', 'a\0k']))
       await store.batch([{ namespace: 'a\0k', key: '', value: undefined }])
       t.same(await store.namespaces(), ['a'], 'a namespace without entries is none')
     })
@@ -400,6 +400,31 @@ t.test('the log is on the disk before the answer is written', unless(strace, 'st
     }
   }
   t.equal(answers, 5)
+})
+
+t.test('a sync that fails after the write went through', unless(strace, 'strace is missing'), async (t) => {
+  for (const [what, ...more] of [['the process is gone at once', 'leave'], ['the process goes on']]) {
+    t.test(`${what}: what was refused is not there, what was acknowledged is`, async (t) => {
+      const folder = join(t.testdir(), 'store')
+      await filled(folder, 1)
+      // Once, and late enough to hit the log of a batch and not a file of the opening.
+      const inject = ['-f', '-o', '/dev/null', '-e', 'trace=fdatasync', '-e', 'inject=fdatasync:error=EIO:when=9']
+      // strace counts per thread.
+      const env = { ...process.env, UV_THREADPOOL_SIZE: '1' }
+      const args = [...inject, process.execPath, writer, folder, '12', ...more]
+      const child = spawnSync('strace', args, { encoding: 'utf8', env })
+      const numbers = (word: string) =>
+        [...child.stdout.matchAll(new RegExp(`${word} (\\d+)`, 'g'))].map(([, n]) => Number(n))
+      const [refused, answered] = [numbers('refused'), numbers('answered')]
+      t.equal(refused.length, 1, child.stdout + child.stderr)
+      const store = await openStore(folder, log)
+      const { a, b } = (await store.entries('loop')) as { a: number; b: number }
+      t.equal(a, b)
+      t.equal(a, answered.at(-1))
+      t.same(store.troubles, [])
+      await store.close()
+    })
+  }
 })
 
 t.test('kill -9 at random moments: all that was acknowledged is there, and nothing half', async (t) => {
