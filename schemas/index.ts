@@ -1,6 +1,8 @@
 /** The public contract (`rtk-base/schemas`): TypeBox schemas of the document, the changes, the variant and the wire formats. */
 export * from './commands.js'
 export * from './document.js'
+export * from './info/gnss.js'
+export * from './info/mqtt.js'
 export * from './info/mqtt.js'
 export * from './mask.js'
 export * from './variant.js'

@@ -4,14 +4,7 @@ import { encodeNmea } from '../../runtime/gnss/nmea.js'
 import { type Constellation, encodeMsm, encodeRtcm, type MsmObservation, msmType } from '../../runtime/gnss/rtcm.js'
 import { encodeUbx } from '../../runtime/gnss/ubx.js'
 import { captures } from '../harness/captures.js'
-
-export interface BenchResult {
-  name: string
-  value: number
-  unit: string
-  budget: number
-  ok: boolean
-}
+import { atLeast, type Measurement } from './measurement.js'
 
 const budget_MBps = 150
 const streamSize = 8_000_000
@@ -99,14 +92,8 @@ function rate(bytes: Uint8Array, chunkSize: number): number {
   return best
 }
 
-export async function benchFraming(): Promise<BenchResult[]> {
-  const result = (name: string, value: number, budget: number): BenchResult => ({
-    name,
-    value: Math.round(value),
-    unit: 'MB/s',
-    budget,
-    ok: value >= budget,
-  })
+export async function benchFraming(): Promise<Measurement[]> {
+  const result = (name: string, value: number, budget: number) => atLeast(name, value, budget, 'MB/s')
   const synthetic = stream()
   const results = [
     result('framing, mixed stream in 64 KiB chunks', rate(synthetic, 65_536), budget_MBps),

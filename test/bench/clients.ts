@@ -1,0 +1,60 @@
+/** Run as a child: many UDP or TCP clients of one server; counts what they get. */
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { ClientReport } from './edges.js'
+
+const [kind, port, count, stalled] = [process.argv[2], ...process.argv.slice(3).map(Number)] as [
+  string,
+  number,
+  number,
+  number,
+]
+const perClient = new Array<number>(count).fill(0)
+let bytes = 0
+let arrivals: number[] = []
+const keepArrivals = count <= 64
+
+function got(client: number, length: number): void {
+  perClient[client] += 1
+  bytes += length
+  if (keepArrivals) arrivals.push(performance.timeOrigin + performance.now())
+}
+
+async function udpClient(client: number): Promise<void> {
+  const socket = createSocket({ type: 'udp4', recvBufferSize: 262_144 })
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  socket.on('message', (datagram) => got(client, datagram.length))
+  const ask = () => socket.send(`bench ${client}`, port, '127.0.0.1')
+  ask()
+  setInterval(ask, 20_000)
+}
+
+async function tcpClient(client: number): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  await once(socket, 'connect')
+  if (client < stalled) return
+  socket.on('data', (chunk) => got(client, chunk.length))
+  socket.on('error', () => {})
+}
+
+for (let client = 0; client < count; client++) await (kind === 'udp' ? udpClient(client) : tcpClient(client))
+process.send?.('ready')
+process.on('message', (message) => {
+  if (message === 'reset') {
+    perClient.fill(0)
+    bytes = 0
+    arrivals = []
+    return
+  }
+  const report: ClientReport = {
+    clients: count,
+    bytes,
+    datagrams: perClient.reduce((sum, n) => sum + n, 0),
+    fewest: Math.min(...perClient),
+    most: Math.max(...perClient),
+    arrivals,
+  }
+  process.send?.(report)
+})

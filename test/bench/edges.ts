@@ -1,0 +1,119 @@
+/** What the benches share: a pty pair, an epoch of real size, clients in a process of their own. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Constellation, encodeMsm, encodeRtcm, msmType } from '../../runtime/gnss/index.js'
+import { until } from '../harness/manual-clock.js'
+
+export const hasProgram = (name: string) => spawnSync('which', [name]).status === 0
+
+/** One epoch of a base: 1005, four MSM7 of eight satellites on two signals, 1230; about 950 bytes. `n` marks it. */
+export function epochFrames(n: number): Buffer[] {
+  const constellations: [Constellation, number[]][] = [
+    ['GPS', [2, 16]],
+    ['GLONASS', [2, 8]],
+    ['Galileo', [2, 15]],
+    ['BeiDou', [2, 14]],
+  ]
+  const msm = constellations.map(([constellation, signals], index) =>
+    encodeMsm({
+      type: msmType(constellation, 7),
+      stationId: 1,
+      epochTime: n,
+      multiple: index < constellations.length - 1,
+      observations: Array.from({ length: 6 }, (_, s) =>
+        signals.map((signal) => ({
+          satellite: s * 3 + 1,
+          signal,
+          pseudorange_m: 2.2e7 + s,
+          phase_m: 2.2e7 + s,
+          lock: 600,
+          cnr_dbhz: 45,
+        })),
+      ).flat(),
+    }),
+  )
+  const arp = encodeRtcm({
+    type: 1005,
+    stationId: 1,
+    itrfYear: 0,
+    gps: true,
+    glonass: true,
+    galileo: true,
+    virtual: false,
+    x: 3_925_405.8088,
+    singleOscillator: false,
+    y: 274_491.1138,
+    quarterCycle: 0,
+    z: 5_002_842.746,
+  })
+  return [
+    ...msm,
+    encodeRtcm({ type: 1230, stationId: 1, biasesAligned: false, biases_m: { l1ca: 0, l2ca: 0 } }),
+    arp,
+  ].map((frame) => Buffer.from(frame))
+}
+
+/** A pseudo-terminal: the station opens `near`, the bench writes to `far`. */
+export async function openPty(): Promise<{ near: string; far: string; close(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
+  const [near, far] = [join(folder, 'near'), join(folder, 'far')]
+  const child = spawn('socat', [`pty,raw,echo=0,link=${near}`, `pty,raw,echo=0,link=${far}`], { stdio: 'ignore' })
+  await until(() => existsSync(near) && existsSync(far), 'the pty pair')
+  return {
+    near,
+    far,
+    async close() {
+      child.kill('SIGKILL')
+      await once(child, 'close')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** What the clients of one process saw: per client bytes, and arrival times of marked datagrams (ms of the Unix epoch). */
+export interface ClientReport {
+  clients: number
+  bytes: number
+  datagrams: number
+  /** Fewest and most datagrams of one client. */
+  fewest: number
+  most: number
+  /** Arrival of each datagram or chunk, Unix milliseconds with fractions. */
+  arrivals: number[]
+}
+
+/** Starts many clients in a child process; `stop` ends them and returns what they saw. */
+export async function startClients(kind: 'udp' | 'tcp', port: number, count: number, stalled = 0) {
+  const script = join(fileURLToPath(import.meta.url), '..', 'clients.js')
+  const child: ChildProcess = spawn(process.execPath, [script, kind, String(port), String(count), String(stalled)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  await once(child, 'message')
+  return {
+    /** Forgets what came so far: measurement begins. */
+    reset: () => void child.send('reset'),
+    async stop(): Promise<ClientReport> {
+      child.send('stop')
+      const [report] = (await once(child, 'message')) as [ClientReport]
+      child.kill()
+      return report
+    },
+  }
+}
+
+/** CPU seconds and resident bytes of a process (proc(5)). */
+export function processUse(pid: number): { cpu_s: number; rss_bytes: number } {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return {
+    cpu_s: (Number(fields[11]) + Number(fields[12])) / 100,
+    rss_bytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024,
+  }
+}
+
+export const unixNow_ms = () => performance.timeOrigin + performance.now()

@@ -1,0 +1,58 @@
+import { open } from 'node:fs/promises'
+import { until } from '../harness/manual-clock.js'
+import { ownPorts, startStation } from '../harness/process.js'
+import { epochFrames, openPty, processUse, startClients } from './edges.js'
+import { atLeast, atMost, type Measurement } from './measurement.js'
+
+const subscribers = 2_000
+const epochs = 15
+
+/** 2,000 subscribers by UDP at 1 Hz: loss and the share of a core. */
+export async function benchFanOut(): Promise<Measurement[]> {
+  const pty = await openPty()
+  const { args, udp } = await ownPorts()
+  const station = await startStation([
+    ...args,
+    '--set',
+    `gnss-zed.port=${pty.near}`,
+    '--set',
+    'gnss-zed.configure=false',
+    '--set',
+    'udp-rtcm.maxSubscribers=2500',
+  ])
+  const clients = await startClients('udp', udp, subscribers)
+  await until(async () => {
+    const list = await station.info<{ gnss: { rtcm: { subscribers: unknown[] } } }>()
+    return list.gnss.rtcm.subscribers.length === 64
+  }, 'the subscribers')
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  clients.reset()
+  const file = await open(pty.far, 'w')
+  const pid = station.child.pid as number
+  const before = processUse(pid)
+  const started = performance.now()
+  let frames = 0
+  for (let n = 0; n < epochs; n++) {
+    const epoch = epochFrames(n)
+    frames += epoch.length
+    await file.write(Buffer.concat(epoch))
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+  }
+  const seconds = (performance.now() - started) / 1_000
+  const used = processUse(pid)
+  const report = await clients.stop()
+  await file.close()
+  await station.end()
+  await pty.close()
+  return [
+    atLeast(
+      `${subscribers} subscribers at 1 Hz: datagrams delivered`,
+      (100 * report.datagrams) / (frames * subscribers),
+      100,
+      '%',
+    ),
+    atLeast(`${subscribers} subscribers: frames of the worst served, of ${frames}`, report.fewest, frames, 'frames'),
+    atMost(`${subscribers} subscribers: share of a core`, (100 * (used.cpu_s - before.cpu_s)) / seconds, 15, '%'),
+    { name: `${subscribers} subscribers: resident memory`, value: used.rss_bytes / 1e6, unit: 'MB' },
+  ]
+}

@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { open } from 'node:fs/promises'
+import { until } from '../harness/manual-clock.js'
+import { freeTcpPort, ownPorts, startStation } from '../harness/process.js'
+import { epochFrames, hasProgram, openPty, startClients, unixNow_ms } from './edges.js'
+import { atMost, type Measurement, quantile } from './measurement.js'
+
+const subscribers = 32
+const epochs = 40
+const interval_ms = 250
+
+/** Writes epochs into a pty and says when the last byte of each was written. */
+async function feedEpochs(far: string): Promise<number[]> {
+  const file = await open(far, 'w')
+  const written: number[] = []
+  for (let n = 0; n < epochs; n++) {
+    const bytes = Buffer.concat(epochFrames(n))
+    await file.write(bytes)
+    written.push(unixNow_ms())
+    await new Promise((resolve) => setTimeout(resolve, interval_ms))
+  }
+  await file.close()
+  return written
+}
+
+/** From the last byte in to the last byte at each subscriber, milliseconds: one sample per epoch and subscriber. */
+function latencies(written: readonly number[], arrivals: readonly number[]): number[] {
+  const samples: number[] = []
+  for (const [n, at] of written.entries()) {
+    const until_ms = (written[n + 1] ?? at + interval_ms) - 1
+    // The write returns when the bytes are in the pty: an arrival may be seen a little before.
+    const mine = arrivals.filter((arrival) => arrival > at - 20 && arrival < until_ms)
+    samples.push(...mine.map((arrival) => Math.max(0, arrival - at)))
+  }
+  return samples
+}
+
+async function rtkBase(): Promise<number[]> {
+  const pty = await openPty()
+  const { args, udp } = await ownPorts()
+  const station = await startStation([
+    ...args,
+    '--set',
+    `gnss-zed.port=${pty.near}`,
+    '--set',
+    'gnss-zed.configure=false',
+  ])
+  const clients = await startClients('udp', udp, subscribers)
+  await until(async () => {
+    const { gnss } = await station.info<{ gnss: { rtcm: { subscribers: unknown[] } } }>()
+    return gnss.rtcm.subscribers.length === subscribers
+  }, 'the subscribers')
+  clients.reset()
+  const written = await feedEpochs(pty.far)
+  const { arrivals } = await clients.stop()
+  await station.end()
+  await pty.close()
+  return latencies(written, arrivals)
+}
+
+async function str2str(): Promise<number[]> {
+  const pty = await openPty()
+  const port = await freeTcpPort()
+  const child = spawn(
+    'str2str',
+    ['-in', `serial://${pty.near.slice(1).replace(/^dev\//, '')}:115200`, '-out', `tcpsvr://:${port}`],
+    { stdio: 'ignore' },
+  )
+  // str2str takes serial ports below /dev only; a pty elsewhere is read as a file that grows would be: skip then.
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  const clients = await startClients('tcp', port, subscribers)
+  clients.reset()
+  const written = await feedEpochs(pty.far)
+  const { arrivals } = await clients.stop()
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  await pty.close()
+  return latencies(written, arrivals)
+}
+
+export async function benchLatency(): Promise<Measurement[]> {
+  const own = await rtkBase()
+  const results = [
+    atMost(`serial → UDP, ${subscribers} subscribers, p50 of ${own.length} samples`, quantile(own, 0.5), 1, 'ms'),
+    atMost(`serial → UDP, ${subscribers} subscribers, p99`, quantile(own, 0.99), 3, 'ms'),
+  ]
+  if (!hasProgram('str2str')) return results
+  const peer = await str2str()
+  if (peer.length === 0) return results
+  return [
+    ...results,
+    { name: `str2str, serial → TCP, ${subscribers} clients, p50`, value: quantile(peer, 0.5), unit: 'ms' },
+    { name: `str2str, serial → TCP, ${subscribers} clients, p99`, value: quantile(peer, 0.99), unit: 'ms' },
+  ]
+}

@@ -1,0 +1,43 @@
+/**
+ * `npm run bench [PART…]`: measures the budgets of the design, each beside a peer in the same run where there is one.
+ * Prints a table; exits with 1 when a budget is missed.
+ */
+
+import { benchFanOut } from './fan-out.js'
+import { benchFraming } from './framing.js'
+import { benchHttp } from './http.js'
+import { benchLatency } from './latency.js'
+import type { Measurement } from './measurement.js'
+import { benchReloads } from './reloads.js'
+import { benchStart } from './start.js'
+
+const parts: Record<string, () => Promise<Measurement[]>> = {
+  framing: benchFraming,
+  latency: benchLatency,
+  'fan-out': benchFanOut,
+  http: benchHttp,
+  start: benchStart,
+  reloads: benchReloads,
+}
+
+const wanted = process.argv.slice(2)
+const unknown = wanted.find((name) => !(name in parts))
+if (unknown || wanted.includes('--help')) {
+  console.log(`npm run bench [PART…]   parts: ${Object.keys(parts).join(', ')}`)
+  process.exit(unknown ? 2 : 0)
+}
+
+let missed = 0
+for (const [name, part] of Object.entries(parts)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  console.log(`\n${name}`)
+  for (const { name: what, value, unit, budget, ok } of await part()) {
+    const verdict = ok === undefined ? '' : ok ? 'met' : 'MISSED'
+    console.log(
+      `  ${what.padEnd(64)} ${value.toFixed(value < 100 ? 2 : 0).padStart(9)} ${unit.padEnd(8)} ${(budget ?? '').padEnd(16)} ${verdict}`,
+    )
+    if (ok === false) missed += 1
+  }
+}
+console.log(missed > 0 ? `\n${missed} budgets missed` : '\nall budgets met')
+process.exit(missed > 0 ? 1 : 0)
