@@ -1,0 +1,235 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { definePlugin, type PluginContext, type PluginDefinition } from 'rtk-base/plugin'
+import { createTestStation, freeUdpPort, rtkBase, startStation, type TestStationOptions } from 'rtk-base/testing'
+import t from 'tap'
+import type { TObject } from 'typebox'
+import { packageRoot } from '../../runtime/build/release.js'
+import { parseVariant, readVariant } from '../../runtime/cli/variant-file.js'
+import { resolveOptions } from '../../runtime/kernel/options.js'
+
+const root = packageRoot()
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const readme = read('README.md')
+
+/** Every Markdown page of the project, relative to it. */
+function pages(folder = '.'): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isFile()) return entry.name.endsWith('.md') ? [path] : []
+    const foreign = entry.name === 'node_modules' || entry.name.startsWith('.') || /^(build|data)/.test(path)
+    return entry.isDirectory() && !foreign ? pages(path) : []
+  })
+}
+
+/** The code blocks of a page that are of this language. */
+function blocks(page: string, language: string): string[] {
+  return [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
+    .filter(([, of]) => of === language)
+    .map(([, , code]) => code)
+}
+
+/** What a heading is called in a link, as code hosts do it. */
+function anchors(page: string): string[] {
+  const slug = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(/\s/g, '-')
+  return [...page.replaceAll(/^```[\s\S]*?^```$/gm, '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => slug(heading))
+}
+
+t.test('links', async (t) => {
+  for (const page of pages()) {
+    t.test(`every link of ${page} leads somewhere`, async (t) => {
+      for (const [, target] of read(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target)) continue
+        const [path, anchor] = target.split('#', 2)
+        const file = path === '' ? resolve(root, page) : resolve(root, dirname(page), path)
+        t.ok(existsSync(file), `${target} is missing`)
+        if (anchor && existsSync(file))
+          t.ok(anchors(readFileSync(file, 'utf8')).includes(anchor), `${target}: no heading`)
+      }
+    })
+  }
+
+  t.test('README.md leads to every example and every plugin', async (t) => {
+    for (const folder of ['examples', 'plugins']) {
+      for (const name of readdirSync(join(root, folder))) {
+        t.ok(existsSync(join(root, folder, name, 'README.md')), `${folder}/${name} has a README.md`)
+        t.match(readme, `](${folder}/${name}`)
+      }
+    }
+  })
+})
+
+t.test('README.md', async (t) => {
+  t.test('its plugin is the one that is type-checked, and runs as it says', async (t) => {
+    const [code] = blocks(readme, 'ts')
+    t.equal(code, read('examples/hello-plugin/index.ts'))
+    t.ok(code.split('\n').length <= 26, 'it is short')
+    const folder = mkdtempSync(join(tmpdir(), 'rtk-base-readme-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    mkdirSync(join(folder, 'mast'))
+    writeFileSync(join(folder, 'mast', 'index.ts'), code)
+    const station = await createTestStation({ sources: { [join(folder, 'mast')]: {}, 'http-api': {} } })
+    t.teardown(() => station.stop())
+    const answer = await station.request('/system?mast-inspected=Ada', { method: 'POST' })
+    t.match(readme, `mast-inspected=Ada'\n${answer.text}`)
+    await station.clock.advance(60_000)
+    t.match(await station.info(), { mast: { height_m: 2, inspected_s: 60 } })
+  })
+
+  t.test('its variant is accepted, and every shipped plugin in it takes its options', async (t) => {
+    const [json] = blocks(readme, 'json')
+    const { plugins } = parseVariant(json, 'README.md')
+    for (const [name, options] of Object.entries(plugins)) {
+      if (name.startsWith('/')) continue
+      const { options: schema } = await definitionOf(name)
+      t.doesNotThrow(() => resolveOptions(name, schema, options, []), name)
+    }
+  })
+
+  for (const command of ['run', 'plugins', 'console']) {
+    t.test(`the help of ${command} is what the command prints`, async (t) => {
+      const { code, stdout } = await rtkBase([command, '--help'])
+      t.equal(code, 0)
+      t.ok(blocks(readme, '').includes(stdout), `README.md does not have:\n${stdout}`)
+    })
+  }
+
+  t.test('what npm start prints is what it prints', async (t) => {
+    const udp = await freeUdpPort()
+    const args = ['--set', 'udp-rtcm.host=127.0.0.1', '--change', `udp-port=${udp}`, '--set', 'mqtt-broker.port=0']
+    const station = await startStation(args)
+    t.teardown(() => station.end())
+    const shown = blocks(readme, '').find((block) => block.startsWith('rtk-base '))
+    const banner = /^rtk-base [\s\S]*?settings.*$/m.exec(station.output())?.[0]
+    const plain = banner
+      ?.replace(station.url, 'http://127.0.0.1:8080')
+      .replace(String(udp), '2102')
+      .replaceAll(station.data, '/home/ada/rtk-base/data')
+    t.equal(shown?.split('\n\n[')[0], plain)
+  })
+
+  t.test('the error that it shows is the error that comes', async (t) => {
+    const { code, stderr } = await rtkBase(['run', '--set', 'udp-rtcm.maxSubscribers=many', '--data', tmpdir()])
+    t.equal(code, 2)
+    t.match(readme, stderr)
+  })
+})
+
+// ── plugins ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Registered {
+  parameters: string[]
+  blocks: string[]
+  topics: string[]
+  routes: string[]
+}
+
+async function definitionOf(name: string): Promise<PluginDefinition> {
+  const module = (await import(pathToFileURL(join(root, 'build', 'plugins', name, 'index.js')).href)) as {
+    default: PluginDefinition
+  }
+  return module.default
+}
+
+/** The same plugin, which tells what it registers in `setup`. */
+function watched(definition: PluginDefinition, registered: Registered): PluginDefinition<never, never> {
+  const watch = (ctx: PluginContext): PluginContext => ({
+    ...ctx,
+    config: {
+      ...ctx.config,
+      define: (name, schema, options) => {
+        registered.parameters.push(name)
+        return ctx.config.define(name, schema, options)
+      },
+      action: (name, schema, run) => {
+        registered.parameters.push(name)
+        ctx.config.action(name, schema, run)
+      },
+    },
+    info: {
+      block: (path, build) => {
+        registered.blocks.push(path)
+        return ctx.info.block(path, build)
+      },
+    },
+    mqtt: {
+      ...ctx.mqtt,
+      on: (topic, fn) => {
+        registered.topics.push(topic.replaceAll(ctx.serial, '{SN}'))
+        ctx.mqtt.on(topic, fn)
+      },
+    },
+    http: {
+      ...ctx.http,
+      route: (options) => {
+        registered.routes.push(options.url)
+        ctx.http.route(options)
+      },
+    },
+  })
+  const setup = (ctx: PluginContext, options: never) => definition.setup(watch(ctx), options)
+  return definePlugin({ ...definition, setup }) as unknown as PluginDefinition<never, never>
+}
+
+/** Options with which a plugin runs beside other tests. */
+const ownOptions: Record<string, Record<string, unknown>> = {
+  'mqtt-broker': { port: 0 },
+  'udp-rtcm': { host: '127.0.0.1' },
+}
+
+t.test('the README of a plugin', async (t) => {
+  const names = readdirSync(join(root, 'plugins')).filter((name) => existsSync(join(root, 'plugins', name, 'index.ts')))
+  const { variant } = readVariant()
+  const registered = new Map<string, Registered>()
+  const definitions = new Map<string, PluginDefinition>()
+  const plugins: NonNullable<TestStationOptions['plugins']> = {}
+  for (const name of names) {
+    const definition = await definitionOf(name)
+    const mine: Registered = { parameters: [], blocks: [], topics: [], routes: [] }
+    definitions.set(name, definition)
+    registered.set(name, mine)
+    plugins[name] = [watched(definition, mine), { ...variant.plugins[name], ...ownOptions[name] }]
+  }
+  const changes = { 'mqtt-en': 0, 'udp-port': await freeUdpPort() }
+  const station = await createTestStation({ plugins, variant: { changes } })
+  t.teardown(() => station.stop())
+  const commands = station.station.commands()
+
+  for (const name of names) {
+    t.test(name, async (t) => {
+      const page = read(join('plugins', name, 'README.md'))
+      const mine = registered.get(name) as Registered
+      const { needs = [], provides = [], options } = definitions.get(name) as PluginDefinition
+      const has = (what: string, text: string) => t.ok(page.includes(text), `${what} ${text}`)
+      t.equal(page.split('\n')[0], `# ${name}`)
+      for (const parameter of mine.parameters) has('parameter', `\`${parameter}\``)
+      for (const command of commands.filter(({ plugin }) => plugin === name)) has('command', `\`${command.name}`)
+      for (const { id } of [...needs, ...provides]) {
+        const exported = id.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+        t.ok(
+          [id, exported].some((text) => page.includes(`\`${text}\``)),
+          `service ${id}`,
+        )
+      }
+      for (const option of Object.keys((options as TObject | undefined)?.properties ?? {})) has('option', `\`${option}`)
+      for (const block of mine.blocks) has('block', `\`${block}`)
+      for (const topic of mine.topics) has('topic', `\`${topic}\``)
+      for (const route of mine.routes) has('route', route)
+    })
+  }
+
+  t.test('every plugin of the simulator was asked', async (t) => {
+    t.strictSame(
+      Object.keys(variant.plugins).filter((name) => !names.includes(name)),
+      [],
+    )
+    t.ok(commands.length > 0)
+    t.ok([...registered.values()].some(({ parameters }) => parameters.includes('udp-port')))
+  })
+})
