@@ -41,14 +41,35 @@ export function ownPrefixes(interfaces: ReturnType<typeof networkInterfaces>): B
   return list
 }
 
+/**
+ * Remembers answers by the object that they depend on and a text of the request: both checks run for every request, and
+ * a client asks with the same address and name again and again. Bounded, as a stranger chooses the texts.
+ */
+function remembered<K extends object>(answer: (text: string, key: K) => boolean): (text: string, key: K) => boolean {
+  const caches = new WeakMap<K, Map<string, boolean>>()
+  return (text, key) => {
+    let cache = caches.get(key)
+    if (cache === undefined || cache.size > 256) {
+      cache = new Map()
+      caches.set(key, cache)
+    }
+    let verdict = cache.get(text)
+    if (verdict === undefined) {
+      verdict = answer(text, key)
+      cache.set(text, verdict)
+    }
+    return verdict
+  }
+}
+
 /** Loopback, link-local, private, or inside a prefix of an own interface. */
-export function isLocalPeer(address: string, own: BlockList): boolean {
+export const isLocalPeer = remembered((address: string, own: BlockList): boolean => {
   const plain = normalAddress(address)
   const family = isIP(plain)
   if (family === 0) return false
   const type = family === 6 ? 'ipv6' : 'ipv4'
   return local.check(plain, type) || own.check(plain, type)
-}
+})
 
 /** The host of a `Host` header in lower case, without port, brackets and final dot; undefined when it is malformed. */
 export function hostOf(header: string): string | undefined {
@@ -59,7 +80,7 @@ export function hostOf(header: string): string | undefined {
 const localSuffixes = ['.local', '.lan', '.home.arpa', '.internal']
 
 /** A host that no foreign DNS server can answer for: an attacker's name that points here is none of these. */
-export function isLocalHost(header: string, names: readonly string[]): boolean {
+export const isLocalHost = remembered((header: string, names: readonly string[]): boolean => {
   const host = hostOf(header)
   if (host === undefined || host === '') return false
   return (
@@ -68,7 +89,7 @@ export function isLocalHost(header: string, names: readonly string[]): boolean {
     localSuffixes.some((suffix) => host.endsWith(suffix)) ||
     names.some((name) => name.toLowerCase() === host)
   )
-}
+})
 
 const readOnly = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -116,14 +137,22 @@ export interface AccessRules {
   token: string | undefined
 }
 
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
+}
+
 /** Why a request is refused; undefined when it is allowed. With a token, the token decides instead of the peer. */
 export function refusal(request: AccessRequest, rules: AccessRules): RtkError | undefined {
   const { headers } = request
   if (rules.token === undefined && !isLocalPeer(request.peer, rules.own))
     return new RtkError('RTK_ERR_FORBIDDEN_PEER', `${request.peer} is not on the local network`)
-  const hosts = request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
   // An absolute request target would have to win over Host; no client of a plain server sends one.
-  if (hosts > 1 || !/^[/*]/.test(request.url))
+  if (countHosts(request.rawHeaders) > 1 || !/^[/*]/.test(request.url))
     return new RtkError('RTK_ERR_FORBIDDEN_HOST', 'the request does not name one host')
   // HTTP/1.0 may leave Host out; a browser, which rebinding needs, never does.
   if (headers.host !== undefined && !isLocalHost(headers.host, rules.names))

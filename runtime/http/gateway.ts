@@ -192,7 +192,9 @@ export class Gateway {
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
     this.#answers.set(request.socket, response)
-    response.once('finish', () => this.#dumpRest(request))
+    const { headers } = request
+    if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
+      response.once('finish', () => this.#dumpRest(request))
     if (this.#closing) response.shouldKeepAlive = false
     const refused = this.#refusal(request, false)
     if (refused !== undefined) {
@@ -206,9 +208,9 @@ export class Gateway {
       return
     }
     // Fastify answers 415 to a malformed media type, but here the type does not matter.
-    const type = request.headers['content-type']
+    const type = headers['content-type']
     if (type !== undefined && !/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/.test(type))
-      request.headers['content-type'] = 'application/octet-stream'
+      headers['content-type'] = 'application/octet-stream'
     this.#live.handle(request, response)
   }
 
