@@ -202,8 +202,50 @@ export interface Receiver {
   onState(fn: () => void): Undo
   /** Hands whole RTCM frames to the receiver as corrections; false when it can't take them now. */
   sendCorrections(frames: Uint8Array): boolean
+  /**
+   * Puts the receiver into a mode with everything that a base needs configured: writes only what differs, verifies by
+   * reading back. `refused` names keys that it does not take. Rejects with RTK_ERR_UNAVAILABLE when it does not answer, is
+   * only listened to, or does not hold what was written. A receiver that restarts by itself loses all of it: `configured`
+   * turns false and `onState` tells.
+   */
+  configure(target: ReceiverTarget): Promise<{ written: number; refused: string[] }>
+  /** It holds what the last `configure` wrote. */
+  readonly configured: boolean
+  /** The mode that it holds right now, read from it; undefined when it does not answer. */
+  readTarget(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined>
+  /** Milliseconds since its own start or reset; undefined while unknown. */
+  readonly sinceReset_ms: number | undefined
+  /** The station ID that it was told to send. */
+  readonly stationId: number
+  /** Once an epoch, for the movement check: what the ranges say beside the position that it holds. */
+  onResiduals(fn: (residuals: readonly SatelliteResidual[]) => void): Undo
+  /** A second position solution that goes on in fixed mode, where the firmware has one. */
+  onSecondFix(fn: (fix: ReceiverFix) => void): Undo
+  /** Warnings of the receiver in its own words. */
+  onWarning(fn: (text: string) => void): Undo
+}
+
+/** What the receiver is to be: one that finds its position, or a base at a given reference (ECEF to 0.1 mm). */
+export type ReceiverTarget = { mode: 'rover' } | { mode: 'fixed'; arp: Ecef; acc_m: number }
+
+export interface SatelliteResidual {
+  /** `gps`, `glonass`, `galileo`, `beidou`, `qzss`, `sbas`. */
+  constellation: string
+  satellite: number
+  azimuth_deg: number
+  elevation_deg: number
+  /** Pseudorange residual, metres. */
+  residual_m: number
+  used: boolean
 }
 export const receiver = defineService<Receiver>('receiver')
+
+/** Where the GNSS procedure stands (`gnss.state.status`), of the plugin that runs it. */
+export interface ProcedureStatus {
+  /** One of `gnssStatuses` (schemas/info/gnss.ts). */
+  readonly status: string
+}
+export const procedureStatus = defineService<ProcedureStatus>('procedure-status')
 
 /**
  * Faults and facts of a simulated receiver, for tests, the console and third parties' own tests. With any other port than

@@ -1,13 +1,15 @@
 /** The receiver as a service: keeps its link, asks it what is needed, and hands its frames and facts on. */
 import type { Frame } from 'rtk-base/gnss'
-import type { PluginContext } from 'rtk-base/plugin'
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import {
   device,
   type ReceiverLink as LinkState,
   type Receiver,
   type ReceiverFix,
   type ReceiverMode,
+  type ReceiverTarget,
   type RtcmFrame,
+  type SatelliteResidual,
 } from 'rtk-base/services'
 import type { AntennaReport } from './antenna.js'
 import { type Identity, ReceiverFacts } from './facts.js'
@@ -44,6 +46,9 @@ export class ZedReceiver implements Receiver {
   readonly #rtcmListeners: Listeners<RtcmFrame>
   readonly #fixListeners: Listeners<ReceiverFix>
   readonly #stateListeners: Listeners<void>
+  readonly #residualListeners: Listeners<readonly SatelliteResidual[]>
+  readonly #secondFixListeners: Listeners<ReceiverFix>
+  readonly #warningListeners: Listeners<string>
   #mode: ReceiverMode
   #identified: boolean = false
   /** The identity that was told last, as text. */
@@ -63,6 +68,9 @@ export class ZedReceiver implements Receiver {
     this.#rtcmListeners = new Listeners(ctx.log)
     this.#fixListeners = new Listeners(ctx.log)
     this.#stateListeners = new Listeners(ctx.log)
+    this.#residualListeners = new Listeners(ctx.log)
+    this.#secondFixListeners = new Listeners(ctx.log)
+    this.#warningListeners = new Listeners(ctx.log)
     this.facts = new ReceiverFacts(
       {
         now_ms: () => ctx.clock.monotonic(),
@@ -142,6 +150,38 @@ export class ZedReceiver implements Receiver {
 
   sendCorrections(frames: Uint8Array): boolean {
     return this.link === 'up' && this.#link.write(frames)
+  }
+
+  get configured(): boolean {
+    return false
+  }
+
+  get stationId(): number {
+    return 0
+  }
+
+  get sinceReset_ms(): number | undefined {
+    return undefined
+  }
+
+  async configure(_target: ReceiverTarget): Promise<{ written: number; refused: string[] }> {
+    throw unavailable('the receiver is not configured by this version')
+  }
+
+  async readTarget(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined> {
+    return undefined
+  }
+
+  onResiduals(fn: (residuals: readonly SatelliteResidual[]) => void): () => void {
+    return this.#residualListeners.add(fn)
+  }
+
+  onSecondFix(fn: (fix: ReceiverFix) => void): () => void {
+    return this.#secondFixListeners.add(fn)
+  }
+
+  onWarning(fn: (text: string) => void): () => void {
+    return this.#warningListeners.add(fn)
   }
 
   // ── what the plugin shows of it ───────────────────────────────────────────────────────────────────────────────────

@@ -1,11 +1,13 @@
-import { encodeMsm, encodeRtcm, messageNumber } from '../../runtime/gnss/index.js'
-import { definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
+import { ecefToGeodetic, encodeMsm, encodeRtcm, messageNumber } from '../../runtime/gnss/index.js'
+import { definePlugin, type PluginDefinition, unavailable } from '../../runtime/plugin.js'
 import {
   type Ecef,
   type Receiver,
   type ReceiverFix,
+  type ReceiverTarget,
   type RtcmFrame,
   receiver as receiverToken,
+  type SatelliteResidual,
 } from '../../schemas/services.js'
 
 /** A receiver that says what a test tells it to: the edge in front of `rtcm` and everything behind it. */
@@ -14,7 +16,18 @@ export interface FakeReceiver {
   /** Sends one frame, now. */
   emit(bytes: Uint8Array): void
   /** Sets link and mode. */
-  become(state: Partial<Pick<Receiver, 'link' | 'mode' | 'corruptRtcm'>>): void
+  become(
+    state: Partial<Pick<Receiver, 'link' | 'mode' | 'identity' | 'configured' | 'sinceReset_ms' | 'corruptRtcm'>>,
+  ): void
+  /** One navigation epoch; what is left out is a good 3D fix. */
+  fix(fix: Partial<ReceiverFix> & Pick<ReceiverFix, 'position'>): void
+  residuals(residuals: readonly SatelliteResidual[]): void
+  secondFix(fix: ReceiverFix): void
+  warn(text: string): void
+  /** The mode that it was put into, and what it answers when it is read. */
+  target: ReceiverTarget
+  /** Makes `configure` reject with this message. */
+  refuseToConfigure: string | undefined
   /** What was sent to it as corrections. */
   readonly corrections: Uint8Array[]
 }
@@ -24,6 +37,9 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
   const frames = new Set<(frame: RtcmFrame) => void>()
   const states = new Set<() => void>()
   const fixes = new Set<(fix: ReceiverFix) => void>()
+  const residuals = new Set<(residuals: readonly SatelliteResidual[]) => void>()
+  const secondFixes = new Set<(fix: ReceiverFix) => void>()
+  const warnings = new Set<(text: string) => void>()
   const corrections: Uint8Array[] = []
   const on =
     <F>(set: Set<F>) =>
@@ -31,7 +47,7 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
       set.add(fn)
       return () => set.delete(fn)
     }
-  const state: Receiver & { -readonly [K in keyof Receiver]: Receiver[K] } = {
+  const state: { -readonly [K in keyof Receiver]: Receiver[K] } = {
     link: 'up',
     mode: 'fixed',
     identity: { module: 'FAKE', firmware: '1', hardware: '1', software: '1', serial: '00' },
@@ -44,8 +60,21 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
       corrections.push(bytes)
       return true
     },
+    configured: false,
+    sinceReset_ms: 60_000,
+    stationId: 0,
+    onResiduals: on(residuals),
+    onSecondFix: on(secondFixes),
+    onWarning: on(warnings),
+    async configure(target) {
+      if (fake.refuseToConfigure) throw unavailable(fake.refuseToConfigure)
+      fake.target = target
+      fake.become({ configured: true, mode: target.mode })
+      return { written: 1, refused: [] }
+    },
+    readTarget: async () => fake.target,
   }
-  return {
+  const fake: FakeReceiver = {
     definition: definePlugin({
       name: 'fake-receiver',
       version: '1.0.0',
@@ -54,6 +83,33 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
       setup: (ctx) => ctx.services.provide(receiverToken, state),
     }) as unknown as PluginDefinition<never, never>,
     corrections,
+    target: { mode: 'rover' },
+    refuseToConfigure: undefined,
+    fix(fix) {
+      const whole: ReceiverFix = {
+        t: 1_795_219_200,
+        fix: '3d',
+        ok: true,
+        ...ecefToGeodetic(fix.position),
+        acc_m: 1,
+        geoidSeparation_m: 0,
+        satellitesUsed: 20,
+        corrected: false,
+        arrival_ms: now_ms(),
+        ...fix,
+      }
+      state.fix = whole
+      for (const fn of fixes) fn(whole)
+    },
+    residuals: (epoch) => {
+      for (const fn of residuals) fn(epoch)
+    },
+    secondFix: (fix) => {
+      for (const fn of secondFixes) fn(fix)
+    },
+    warn: (text) => {
+      for (const fn of warnings) fn(text)
+    },
     emit(bytes) {
       const frame = { type: messageNumber(bytes), bytes, arrival_ms: now_ms() }
       for (const fn of frames) fn(frame)
@@ -63,6 +119,7 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
       for (const fn of states) fn()
     },
   }
+  return fake
 }
 
 /** A 1005 of a station. */
