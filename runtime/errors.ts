@@ -52,7 +52,6 @@ export const errorTable = {
   },
   RTK_ERR_LATE_REGISTRATION: { status: 500, help: 'Register in `setup`; nothing can be registered later.' },
   RTK_ERR_ROUTES: { status: 422, help: 'Fastify refused the routes: see the message.' },
-  RTK_ERR_CONFIG_DEFAULT: { status: 422, help: 'The default of the parameter must fit its own schema.' },
   RTK_ERR_CHANGE_BODY: { status: 400, help: 'Send one JSON object whose fields are change parameters.' },
   RTK_ERR_BODY_TOO_LARGE: { status: 413, help: 'Send less: the message names the limit.' },
   RTK_ERR_MASK: { status: 400, help: 'Send a number between 0 and 0xFFFFFFFF, for example ?0x102.' },
@@ -79,6 +78,11 @@ export const errorTable = {
     help: 'Call the station by its address or a local name, or add the name to http.hosts.',
   },
   RTK_ERR_FORBIDDEN_ORIGIN: { status: 403, help: 'A page of another site may not change this station.' },
+  RTK_ERR_REQUEST: { status: 400, help: 'Correct the request: the message says what is wrong with it.' },
+  RTK_ERR_NOT_FOUND: { status: 404, help: 'Check method and path; the plugin that has them may not be loaded.' },
+  RTK_ERR_REQUEST_TIMEOUT: { status: 408, help: 'Send the whole request in time.' },
+  RTK_ERR_REQUEST_HEADERS: { status: 431, help: 'Send fewer or shorter headers.' },
+  RTK_ERR_INTERNAL: { status: 500, help: 'The plugin behind this route failed: see the log.' },
   RTK_ERR_UNAUTHORIZED: { status: 401, help: 'Send `Authorization: Bearer <http.token>`.' },
 } as const satisfies Record<string, { status: number; help: string }>
 

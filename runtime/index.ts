@@ -62,6 +62,7 @@ export interface Runtime {
   readonly station: Station
   readonly device: StationDevice
   readonly address: { host: string; port: number }
+  /** @param options left out: those of the variant, where it has the plugin */
   load(source: string, options?: Record<string, unknown>): Promise<PluginReport>
   unload(name: string): Promise<void>
   reload(name: string): Promise<PluginReport>
@@ -237,7 +238,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       () => gateway.close(),
       () => manager.close(),
     )
-    if (options.ownProcess) undo.push(catchUncaught(log, (plugin, error) => manager.crashed(plugin, error)))
+    if (options.ownProcess) undo.push(catchUncaught(log, manager))
 
     let address = { host: http.host, port: http.port }
     await manager.boot(wantedPlugins(options), async () => {
@@ -271,7 +272,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       station,
       device,
       address,
-      load: (source, pluginOptions = {}) => manager.load({ source, options: pluginOptions }),
+      load: (source, pluginOptions = variant.plugins[source] ?? {}) => manager.load({ source, options: pluginOptions }),
       unload: (name) => manager.unload(name),
       reload: (name) => manager.reload(name),
       stop: () => {

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { station as stationToken } from 'rtk-base/services'
 import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
@@ -38,7 +38,7 @@ export default definePlugin({
       url: '/system',
       handler: async (request, reply) => {
         const command = commandText(rawQuery(request.raw.url))
-        const result = await station().command(command, { source: 'http', signal: whenGone(request, reply) })
+        const result = await station().command(command, { source: 'http', signal: whenGone(reply) })
         return reply.code(result.status).type(text).send(`${result.text.trimEnd()}\n`)
       },
     })
@@ -67,7 +67,7 @@ export default definePlugin({
 })
 
 /** Aborts when the client goes away before it has its answer. */
-function whenGone(_request: FastifyRequest, reply: FastifyReply): AbortSignal {
+function whenGone(reply: FastifyReply): AbortSignal {
   const gone = new AbortController()
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort(new RtkError('RTK_ERR_UNAVAILABLE', 'the caller went away'))

@@ -30,7 +30,7 @@ const help = `rtk-base: a GNSS RTK base station service
 Every command has --help. Exit codes: 0 stopped, 1 failed, 2 usage or variant error.
 `
 
-const usageCodes = ['RTK_ERR_USAGE', 'RTK_ERR_VARIANT', 'RTK_ERR_PLUGIN_OPTIONS', 'RTK_ERR_CONFIG_DEFAULT']
+const usageCodes = ['RTK_ERR_USAGE', 'RTK_ERR_VARIANT', 'RTK_ERR_PLUGIN_OPTIONS']
 
 /** The command line. Sets the exit code; the process ends when nothing keeps it. */
 export async function main(args: string[]): Promise<void> {

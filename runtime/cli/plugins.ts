@@ -12,6 +12,7 @@ export const pluginsHelp = `rtk-base plugins [list | load P | unload P | reload 
   unload P   takes a plugin out; everything it registered is undone
   reload P   loads its code again; when the new version is bad, the old one goes on
   --data     data folder of the running service (default: ./data)
+  --json     the list as JSON
 `
 
 function table(rows: readonly PluginReport[]): string {

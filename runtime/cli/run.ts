@@ -9,7 +9,7 @@ import { createLogger, type Logger } from '../log.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
 import { readVariant, type VariantFile } from './variant-file.js'
 
-export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch]
+export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
 
   VARIANT.json   variant file, or the name of a shipped one (default: simulator)
   --data DIR     where settings are kept (default: ./data)
@@ -53,9 +53,11 @@ function readOptions(args: string[]): RunOptions {
       log: { type: 'string', default: 'info' },
     },
   })
-  if (positionals.length > 1) throw new RtkError('RTK_ERR_USAGE', `one variant, not ${positionals.length}`)
+  if (positionals.length > 1) throw new RtkError('RTK_ERR_USAGE', `one variant, not ${positionals.join(' ')}`)
   const levels = ['trace', 'debug', 'info', 'warn', 'error']
-  if (!levels.includes(values.log)) throw new RtkError('RTK_ERR_USAGE', `--log takes ${levels.join(', ')}`)
+  if (!levels.includes(values.log)) {
+    throw new RtkError('RTK_ERR_USAGE', `--log takes ${levels.join(', ')}, not "${values.log}"`)
+  }
   const sets = new Map<string, SetOption[]>()
   for (const text of values.set) {
     const [path, value] = assignment('--set', text)
@@ -143,7 +145,8 @@ function makeDataFolder(data: string): void {
 function banner(runtime: Runtime, { file, data }: RunOptions): string {
   const { station, device, address } = runtime
   const document = station.document() as Record<string, Record<string, unknown> | undefined>
-  const host = address.host === '0.0.0.0' || address.host === '::' ? 'localhost' : address.host
+  const any = address.host === '0.0.0.0' || address.host === '::'
+  const host = any ? 'localhost' : address.host.includes(':') ? `[${address.host}]` : address.host
   const { udp, mqtt } = document
   const lines = [
     `rtk-base ${device.version}   variant ${file.variant.name}   serial number ${station.serial}`,

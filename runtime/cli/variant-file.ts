@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { Variant } from '../../schemas/variant.js'
@@ -13,6 +13,8 @@ export interface VariantFile {
   /** Its folder: relative plugin paths are resolved from here. */
   base: string
 }
+
+const variantFolder = () => join(packageRoot(), 'runtime', 'variants')
 
 /** The variant that runs when none is named. */
 export const defaultVariant = 'simulator'
@@ -35,13 +37,14 @@ function nearestNode(root: Node | undefined, path: (string | number)[]): Node | 
  * @throws RTK_ERR_VARIANT with file, line and field.
  */
 export function readVariant(source = defaultVariant): VariantFile {
-  const shipped = join(packageRoot(), 'runtime', 'variants', `${source}.json`)
+  const shipped = join(variantFolder(), `${source}.json`)
   const file = resolve(existsSync(source) || !/^[a-z0-9-]+$/.test(source) ? source : shipped)
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch {
-    throw new RtkError('RTK_ERR_VARIANT', `${file}: cannot be read`)
+    const names = readdirSync(variantFolder()).map((name) => name.replace(/\.json$/, ''))
+    throw new RtkError('RTK_ERR_VARIANT', `${source}: cannot be read; shipped variants: ${names.join(', ')}`)
   }
   return { variant: parseVariant(text, file), file, base: dirname(file) }
 }

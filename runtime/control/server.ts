@@ -21,7 +21,7 @@ function methods(runtime: Runtime): Record<string, Method> {
   const { station } = runtime
   return {
     list: async () => station.plugins(),
-    load: async (params) => runtime.load(text(params, 'plugin'), (params.options as Params) ?? {}),
+    load: async (params) => runtime.load(text(params, 'plugin')),
     unload: async (params) => runtime.unload(text(params, 'plugin')),
     reload: async (params) => runtime.reload(text(params, 'plugin')),
     commands: async () => station.commands(),

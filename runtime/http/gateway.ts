@@ -7,12 +7,12 @@ import type { AddressInfo } from 'node:net'
 import { hostname as machineName } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
-import { messageOf, RtkError } from '../errors.js'
+import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
 import { refusal } from './access.js'
 import { buildGeneration, type Generation, type RouteOwner } from './generation.js'
 import { LocalNetwork } from './local-network.js'
-import { type HttpErrorCode, rawAnswer, sendError } from './replies.js'
+import { rawAnswer, sendError } from './replies.js'
 
 export type { Generation, RouteOwner, UpgradeHandler } from './generation.js'
 
@@ -256,7 +256,7 @@ export class Gateway {
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     // Node took its own listeners off: without one here an ECONNRESET would end the process.
     socket.on('error', (error) => this.#log.debug({ err: error }, 'an upgraded connection failed'))
-    const refuse = (code: HttpErrorCode, message: string) => {
+    const refuse = (code: RtkErrorCode, message: string) => {
       socket.end(rawAnswer(code, message), () => socket.destroy())
     }
     const refused = this.#refusal(request, true)
@@ -286,7 +286,7 @@ export class Gateway {
   }
 }
 
-const clientErrors: Record<string, [HttpErrorCode, string]> & { other: [HttpErrorCode, string] } = {
+const clientErrors: Record<string, [RtkErrorCode, string]> & { other: [RtkErrorCode, string] } = {
   HPE_HEADER_OVERFLOW: ['RTK_ERR_REQUEST_HEADERS', 'the headers are too long'],
   ERR_HTTP_REQUEST_TIMEOUT: ['RTK_ERR_REQUEST_TIMEOUT', 'the request did not arrive in time'],
   other: ['RTK_ERR_REQUEST', 'the request is not valid HTTP'],

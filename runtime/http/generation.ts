@@ -12,11 +12,11 @@ import {
   type RouteOptions,
 } from 'fastify'
 import type { Logger } from 'pino'
-import { messageOf, RtkError } from '../errors.js'
+import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
 import { bodyParser, RequestError, ValidationError, validatorCompiler } from './body.js'
 import type { HttpLimits } from './gateway.js'
-import { errorBody, type HttpErrorCode, headersOf, statusOf } from './replies.js'
+import { errorBody, headersOf, statusOf } from './replies.js'
 
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
@@ -198,7 +198,7 @@ class RouteTable {
 /** Every error of a handler, a hook or the framework, as JSON. */
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
   const plugin = request.routeOptions.config?.plugin
-  const send = (code: HttpErrorCode, message: string, field?: string, status = statusOf(code)) => {
+  const send = (code: RtkErrorCode, message: string, field?: string, status = statusOf(code)) => {
     for (const [name, value] of Object.entries(headersOf(code))) reply.header(name, value)
     void reply
       .code(status)

@@ -2,18 +2,6 @@
 import type { ServerResponse } from 'node:http'
 import { errorTable, type RtkError, type RtkErrorCode } from '../errors.js'
 
-/** Codes that only the HTTP surface has. */
-const httpErrors = {
-  RTK_ERR_REQUEST: { status: 400, help: 'Correct the request: the message says what is wrong with it.' },
-  RTK_ERR_NOT_FOUND: { status: 404, help: 'Check method and path; the plugin that has them may not be loaded.' },
-  RTK_ERR_REQUEST_TIMEOUT: { status: 408, help: 'Send the whole request in time.' },
-  RTK_ERR_REQUEST_HEADERS: { status: 431, help: 'Send fewer or shorter headers.' },
-  RTK_ERR_INTERNAL: { status: 500, help: 'The plugin behind this route failed: see the log.' },
-} as const
-
-export type HttpErrorCode = keyof typeof httpErrors | RtkErrorCode
-const table: Record<HttpErrorCode, { status: number; help: string }> = { ...errorTable, ...httpErrors }
-
 export interface ErrorBody {
   error: string
   message: string
@@ -22,16 +10,16 @@ export interface ErrorBody {
   field?: string
 }
 
-export const statusOf = (code: HttpErrorCode) => table[code].status
+export const statusOf = (code: RtkErrorCode): number => errorTable[code].status
 
-export function errorBody(code: HttpErrorCode, message: string, field?: string): ErrorBody {
-  const body: ErrorBody = { error: code, message, help: table[code].help }
+export function errorBody(code: RtkErrorCode, message: string, field?: string): ErrorBody {
+  const body: ErrorBody = { error: code, message, help: errorTable[code].help }
   if (field !== undefined) body.field = field
   return body
 }
 
 /** The extra headers that a refusal carries. */
-export function headersOf(code: HttpErrorCode): Record<string, string> {
+export function headersOf(code: RtkErrorCode): Record<string, string> {
   if (code === 'RTK_ERR_UNAUTHORIZED') return { 'www-authenticate': 'Bearer' }
   if (statusOf(code) === 503) return { 'retry-after': '1' }
   return {}
@@ -59,7 +47,7 @@ const reasons: Record<number, string> = {
 }
 
 /** A whole answer for a bare socket, which is closed after it. */
-export function rawAnswer(code: HttpErrorCode, message: string): string {
+export function rawAnswer(code: RtkErrorCode, message: string): string {
   const text = JSON.stringify(errorBody(code, message))
   const status = statusOf(code)
   const extra = Object.entries(headersOf(code)).map(([name, value]) => `${name}: ${value}`)

@@ -14,24 +14,32 @@ export function runAs<T>(owner: Owner, fn: () => T): T {
   return current.run(owner, fn)
 }
 
-/** A loaded bundle is called `<plugin>-<12 hex>.cjs`, unique per version. */
-const bundleInStack = /([a-z0-9][a-z0-9-]*)-[0-9a-f]{12}\.cjs/
+/** The plugin that code ran for when an error was thrown; undefined for a listener of somebody else's emitter. */
+export function currentOwner(): string | undefined {
+  return current.getStore()?.name
+}
 
-/** Whose error it was: the plugin that code ran for, else the plugin whose bundle stands in the stack. */
-export function ownerOf(error: unknown): string | undefined {
-  const owner = current.getStore()?.name
-  if (owner) return owner
-  return error instanceof Error ? bundleInStack.exec(error.stack ?? '')?.[1] : undefined
+/** The files of a stack, innermost first: source files where source maps are on, else the evaluated ones. */
+export function filesOfStack(error: unknown): string[] {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  return [...stack.matchAll(/(?:\(|at |file:\/\/)(\/[^\n]*?):\d+:\d+\)?$/gm)].map(([, file]) => file)
+}
+
+export interface CrashHandler {
+  /** The plugin that one of these files belongs to, the first that tells. */
+  ownerOfFiles(files: readonly string[]): string | undefined
+  /** False when no such plugin runs. */
+  crashed(plugin: string, error: unknown): boolean
 }
 
 /**
- * Routes uncaught errors: a plugin's go to `crashed`; an error that nobody owns ends the process with a clear last line,
+ * Routes uncaught errors: a plugin's stop that plugin; an error that nobody owns ends the process with a clear last line,
  * for the supervisor to restart. Returns the undo.
  */
-export function catchUncaught(log: Logger, crashed: (plugin: string, error: unknown) => boolean): () => void {
+export function catchUncaught(log: Logger, plugins: CrashHandler): () => void {
   const handle = (error: unknown) => {
-    const owner = ownerOf(error)
-    if (owner && crashed(owner, error)) return
+    const owner = currentOwner() ?? plugins.ownerOfFiles(filesOfStack(error))
+    if (owner && plugins.crashed(owner, error)) return
     log.fatal(
       { err: error },
       `uncaught error that no plugin owns: ${messageOf(error)}; the process ends to be restarted`,

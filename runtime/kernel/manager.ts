@@ -34,6 +34,8 @@ interface Entry {
   readonly wanted: Wanted
   definition: PluginDefinition | undefined
   digest: string
+  /** Source files and the evaluated one: whose error it was, where nothing else tells. */
+  files: ReadonlySet<string>
   options: Record<string, unknown>
   state: PluginStateName
   reason: string
@@ -132,7 +134,7 @@ export class Manager {
   /** Adds a plugin to the running service. Nothing is left of it when it cannot be loaded or started. */
   async load(want: Wanted): Promise<PluginReport> {
     return this.#reconcile.run(async () => {
-      const { definition, digest, inputs } = await this.#fetch(want)
+      const { definition, digest, inputs, file } = await this.#fetch(want)
       const known = this.#entries.get(definition.name)
       if (known) throw new RtkError('RTK_ERR_ALREADY_LOADED', `${definition.name} is loaded already (${known.state})`)
       const entry = newEntry(definition.name, want)
@@ -144,7 +146,7 @@ export class Manager {
         this.#entries.delete(entry.name)
         throw error
       }
-      this.#deps.loaded(entry.name, inputs)
+      this.#loaded(entry, inputs, file)
       return reportOf(entry)
     })
   }
@@ -166,9 +168,9 @@ export class Manager {
   async reload(name: string): Promise<PluginReport> {
     return this.#reconcile.run(async () => {
       const entry = this.#entry(name)
-      const { definition, digest, inputs } = await this.#fetch(entry.wanted)
-      this.#deps.loaded(name, inputs)
+      const { definition, digest, inputs, file } = await this.#fetch(entry.wanted)
       this.#rename(entry, definition)
+      this.#loaded(entry, inputs, file)
       if (digest !== entry.digest) entry.failures = 0
       void entry.retry?.()
       entry.retry = undefined
@@ -188,6 +190,15 @@ export class Manager {
     const { wanted, digest } = this.#entry(name)
     if (wanted.definition || (await this.#deps.digest(wanted.source)) === digest) return undefined
     return this.reload(name)
+  }
+
+  /** The running plugin to which the first of `files` belongs that belongs to one alone. */
+  ownerOfFiles(files: readonly string[]): string | undefined {
+    const running = [...this.#entries.values()].filter(({ instance }) => instance)
+    for (const file of files) {
+      const owners = running.filter((entry) => entry.files.has(file))
+      if (owners.length === 1) return owners[0].name
+    }
   }
 
   /** An uncaught error of a plugin: it is stopped and started again with back-off. False when no such plugin runs. */
@@ -379,7 +390,7 @@ export class Manager {
   async #prepare(want: Wanted): Promise<Step | undefined> {
     let entry = newEntry(want.source, want)
     try {
-      const { definition, digest, inputs } = await this.#fetch(want)
+      const { definition, digest, inputs, file } = await this.#fetch(want)
       entry = newEntry(definition.name, want)
       if (this.#entries.has(entry.name)) {
         throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', `two plugins of this variant are called ${entry.name}`)
@@ -387,7 +398,7 @@ export class Manager {
       const step = this.#stepFor(entry, definition, digest)
       adopt(step)
       this.#entries.set(entry.name, entry)
-      this.#deps.loaded(entry.name, inputs)
+      this.#loaded(entry, inputs, file)
       return step
     } catch (error) {
       if (error instanceof RtkError && error.code === 'RTK_ERR_PLUGIN_OPTIONS') throw error
@@ -452,9 +463,9 @@ export class Manager {
   async #tryAgain(entry: Entry): Promise<void> {
     if (this.#closed || this.#entries.get(entry.name) !== entry || entry.instance) return
     try {
-      const { definition, digest, inputs } = await this.#fetch(entry.wanted)
+      const { definition, digest, inputs, file } = await this.#fetch(entry.wanted)
       this.#rename(entry, definition)
-      this.#deps.loaded(entry.name, inputs)
+      this.#loaded(entry, inputs, file)
       await this.#replace(this.#stepFor(entry, definition, digest))
     } catch (error) {
       this.#failed(entry, error, 'start')
@@ -464,7 +475,12 @@ export class Manager {
   // ── small parts ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #fetch({ definition, source }: Wanted): Promise<Loaded> {
-    return definition ? { definition: definition(), digest: '', inputs: [] } : this.#deps.load(source)
+    return definition ? { definition: definition(), digest: '', inputs: [], file: '' } : this.#deps.load(source)
+  }
+
+  #loaded(entry: Entry, inputs: readonly string[], file: string): void {
+    entry.files = new Set([...inputs, file])
+    this.#deps.loaded(entry.name, inputs)
   }
 
   #stepFor(entry: Entry, definition: PluginDefinition, digest: string): Step {
@@ -552,6 +568,7 @@ function newEntry(name: string, wanted: Wanted): Entry {
     wanted,
     definition: undefined,
     digest: '',
+    files: new Set(),
     options: {},
     state: 'stopped',
     reason: '',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { BuildFailure, Plugin } from 'esbuild'
 import { messageOf, RtkError } from '../errors.js'
 import { hostExpression, hostPackages } from './host.js'
@@ -8,7 +8,7 @@ export interface Bundle {
   readonly code: string
   /** SHA-256 of the code, hex. */
   readonly digest: string
-  /** Every source file that went in, absolute: what a watcher looks at. */
+  /** Every source file that went in, absolute: what a watcher looks at, and what stands in stacks. */
   readonly inputs: readonly string[]
 }
 
@@ -32,9 +32,10 @@ const hostPlugin: Plugin = {
 /**
  * Bundles a plugin's source to CommonJS: the only form that a running process can drop again. Relative files and the
  * plugin's own npm packages go inside.
+ * @param folder where the bundle will be written: its source map points to the sources from there
  * @throws RTK_ERR_PLUGIN_BUILD with file, line and message.
  */
-export async function bundle(entry: string): Promise<Bundle> {
+export async function bundle(entry: string, folder = dirname(entry)): Promise<Bundle> {
   let esbuild: typeof import('esbuild')
   try {
     esbuild = await import('esbuild')
@@ -50,6 +51,7 @@ export async function bundle(entry: string): Promise<Bundle> {
       absWorkingDir: dirname(entry),
       bundle: true,
       write: false,
+      outfile: join(folder, 'bundle.cjs'),
       metafile: true,
       format: 'cjs',
       platform: 'node',

@@ -26,6 +26,8 @@ export interface Loaded {
   readonly digest: string
   /** Source files, absolute; empty for the prebuilt form. */
   readonly inputs: readonly string[]
+  /** The file that was evaluated: with the inputs, what stands in the stacks of the plugin's errors. */
+  readonly file: string
 }
 
 /** Where plugins are looked for. */
@@ -54,13 +56,13 @@ export class Loader {
   async load(source: string): Promise<Loaded> {
     const manifest = await this.#prebuilt(source)
     if (manifest) return manifest
-    const built = await bundle(this.#entryOf(source))
+    const built = await bundle(this.#entryOf(source), this.#options.cache)
     return this.#fromBundle(source, built)
   }
 
   /** The digest that loading would give now: unchanged code is no reason to reload. */
   async digest(source: string): Promise<string> {
-    return (await bundle(this.#entryOf(source))).digest
+    return (await bundle(this.#entryOf(source), this.#options.cache)).digest
   }
 
   async #fromBundle(source: string, built: Bundle): Promise<Loaded> {
@@ -74,7 +76,7 @@ export class Loader {
       const isOld = old.startsWith(`${stem}-`) && old.length === basename(file).length && old !== basename(file)
       if (isOld) await rm(join(cache, old), { force: true })
     }
-    return { definition, digest: built.digest, inputs: built.inputs }
+    return { definition, digest: built.digest, inputs: built.inputs, file }
   }
 
   /** The prebuilt form of a shipped plugin (by name) or of a folder or file with a manifest beside it. */
@@ -96,7 +98,7 @@ export class Loader {
     if (digest !== entry.sha256) {
       throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file} has sha256 ${digest}, its manifest says ${entry.sha256}`)
     }
-    return { definition: evaluate(file, source), digest, inputs: [] }
+    return { definition: evaluate(file, source), digest, inputs: [], file }
   }
 
   #entryOf(source: string): string {
@@ -125,7 +127,7 @@ function isFile(path: string): boolean {
   return existsSync(path) && statSync(path).isFile()
 }
 
-/** What a plugin's bundle is called before its name is known; error attribution reads it back from stacks. */
+/** What a plugin's bundle is called before its name is known. */
 function stemOf(source: string): string {
   const name = basename(source).replace(/\.[cm]?[jt]s$/, '')
   const stem = name === 'index' ? basename(dirname(source)) : name

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The command line as a person calls it, without the installing and building in front of it. */
+/** The command line as a person calls it. */
 const entry = join(process.cwd(), 'runtime', 'build', 'bootstrap.mjs')
 
 export interface Finished {
@@ -49,6 +49,8 @@ export interface StationProcessOptions {
   /** Kept when given, else a temporary folder that `end` removes. */
   data?: string
   execPath?: string
+  /** Arguments of Node itself. */
+  nodeOptions?: readonly string[]
 }
 
 /** Starts `rtk-base run` on a free HTTP port and waits until it tells where to look. */
@@ -60,11 +62,15 @@ export async function startStation(
   const started = performance.now()
   const child = spawn(
     options.execPath ?? process.execPath,
-    [entry, 'run', '--data', data, '--set', 'http.port=0', ...args],
+    [...(options.nodeOptions ?? []), entry, 'run', '--data', data, '--set', 'http.port=0', ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   )
+  // A test that fails before its teardown must not leave a station behind.
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('close', () => process.off('exit', kill))
   let output = ''
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
   const url = await new Promise<string>((resolve, reject) => {
