@@ -244,8 +244,52 @@ export const receiver = defineService<Receiver>('receiver')
 export interface ProcedureStatus {
   /** One of `gnssStatuses` (schemas/info/gnss.ts). */
   readonly status: string
+  /** The procedure can use corrections now (`gnss.state.want_corr`). */
+  readonly wantsCorrections: boolean
+  /** The reference that is used, or would be used: to tell our own corrections from those of another station. */
+  readonly reference: Ecef | undefined
 }
 export const procedureStatus = defineService<ProcedureStatus>('procedure-status')
+
+/** The change parameters of the start-up check and of the correction input, of the plugin that has the receiver. */
+export interface ReceiverLimits {
+  /** `gnss-initial-accuracy` */
+  initialAccuracy_m(): number
+  /** `gnss-initial-max-delta` */
+  initialMaxDelta_m(): number
+  /** `gnss-initial-max-delta-corr` */
+  initialMaxDeltaCorr_m(): number
+  /** `gnss-recvrtcm-max-age` */
+  correctionMaxAge_s(): number
+}
+export const receiverLimits = defineService<ReceiverLimits>('receiver-limits')
+
+/** Where corrections of another station come in, whatever carries them. */
+export interface CorrectionInput {
+  /**
+   * Takes a packet of whole RTCM 3 frames.
+   * @param remote who sent it, e.g. `udp 192.168.1.9:4711`: one source is taken at a time, told apart by this
+   * @param address what the allow-list goes by, e.g. `192.168.1.9`
+   * @returns '' when it was taken, else why not
+   */
+  take(packet: Uint8Array, remote: string, address: string): string
+}
+export const correctionInput = defineService<CorrectionInput>('correction-input')
+
+/** The corrections that come in (`gnss.state.recvrtcm`). */
+export interface CorrectionStatus {
+  /** `rtcmin=1`: corrections are taken, and survey-ins are corrected, whatever else is said. */
+  readonly forced: boolean
+  /** Seconds since the newest correction; infinite while there is none. */
+  age_s(): number
+  /** Correction messages taken since the service started. */
+  readonly count: number
+  /** Who sends them; '' nobody. */
+  readonly remote: string
+  /** Distance to the reference point of the source, metres; undefined until its 1005 or 1006 came. */
+  readonly distance_m: number | undefined
+}
+export const correctionStatus = defineService<CorrectionStatus>('correction-status')
 
 /**
  * Faults and facts of a simulated receiver, for tests, the console and third parties' own tests. With any other port than
@@ -266,12 +310,24 @@ export interface SimulatedReceiver {
   restart(): void
   /** It refuses a configuration key by name, or takes all again (undefined). */
   nak(key: string | undefined): void
+  /** It acknowledges a configuration key by name but keeps its value, or takes all again (undefined). */
+  ignore(key: string | undefined): void
+  /** Every so many-th ACK or NAK gets lost; 0 ends it. */
+  dropAcks(every: number): void
+  /** The host hears only garbage at rates above this one; 0 ends it. Means something on a UART only. */
+  deafAbove(baud: number): void
+  /** What someone else stored in its flash as time mode, with RTCM switched on; counts from its next start. */
+  flash(mode: 'rover' | 'survey-in' | { arp: Ecef }): void
   /** Its 1005 is wrong by so many metres in X; 0 ends it. */
   wrongReference(error_m: number): void
   /** It says nothing and answers nothing. */
   silence(on: boolean): void
   /** Damages the next so many RTCM frames. */
   corrupt(frames: number): void
+  /** The value of a configuration key, by name, in force or as it is stored. @throws RangeError for an unknown key */
+  value(key: string, layer?: 'ram' | 'bbr' | 'flash'): number | undefined
+  /** What it was sent since it was made: bytes, and keys written into each layer. */
+  readonly received: { bytes: number; ram: number; bbr: number; flash: number }
   /** The state as one line of text. */
   describe(): string
 }
