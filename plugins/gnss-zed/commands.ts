@@ -1,22 +1,16 @@
 import { unavailable } from 'rtk-base/plugin'
 import type { ZedReceiver } from './zed.js'
 
-/** Refuses where nothing may or can be written. @throws RTK_ERR_UNAVAILABLE */
-function mayWrite(zed: ZedReceiver): void {
-  if (zed.listening) throw unavailable('the receiver is only listened to (gnss-zed: configure is false, or a replay)')
-  if (zed.link === 'offline') throw unavailable(`the receiver is offline: ${zed.linkReason}`)
-}
-
 /** Hot start: what the receiver stored and knows stays. */
 export function rebootZed(zed: ZedReceiver): string {
-  mayWrite(zed)
+  zed.mayWrite()
   if (!zed.reset(0x0000)) throw unavailable('the receiver takes nothing now')
   return 'the receiver restarts'
 }
 
 /** All that was ever stored in the receiver is deleted, then a cold start. */
 export async function resetZed(zed: ZedReceiver): Promise<string> {
-  mayWrite(zed)
+  zed.mayWrite()
   const deleted = await zed.deleteStoredConfiguration()
   if (deleted === undefined) throw unavailable('the receiver does not answer; nothing was reset')
   if (!deleted) throw unavailable('the receiver refused to delete its configuration; nothing was reset')

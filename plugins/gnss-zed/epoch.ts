@@ -159,6 +159,22 @@ function separation({ pvt, llh }: Pending): number | undefined {
   if (llh) return tenthMm(llh.height_m - llh.hMSL_m)
   return pvt && tenthMm(pvt.height_m - pvt.hMSL_m)
 }
+
+/** NAV-PVT or NAV2-PVT alone as a fix; the position is as fine as 1 cm. */
+export function fixOfPvt(pvt: Pvt, arrival_ms: number): ReceiverFix {
+  const place = placeOf({ iTOW_ms: pvt.iTOW_ms, arrival_ms, pvt })
+  return {
+    t: utcOf(pvt),
+    fix: fixName(pvt.fixType, pvt.carrSoln),
+    ok: place !== undefined && pvt.gnssFixOK,
+    ...(place ?? nowhere),
+    geoidSeparation_m: tenthMm(pvt.height_m - pvt.hMSL_m),
+    satellitesUsed: pvt.numSV,
+    corrected: pvt.diffSoln,
+    arrival_ms,
+  }
+}
+
 const tenthMm = (metres: number) => Math.round(metres * 1e4) / 1e4
 
 /** UTC seconds; 0 until the receiver has resolved date, time and leap seconds. */

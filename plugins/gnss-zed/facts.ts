@@ -1,8 +1,8 @@
 /** What the messages of the receiver tell: identity, fixes, satellites, antenna, time, its own survey-in and reference. */
 import { decodeGga, decodeRtcm, gpsToUnix, type RtcmMessageOf } from 'rtk-base/gnss'
-import type { Ecef, Receiver, ReceiverFix } from 'rtk-base/services'
+import type { Ecef, Receiver, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
 import { AntennaWatch } from './antenna.js'
-import { EpochAssembler } from './epoch.js'
+import { EpochAssembler, fixOfPvt } from './epoch.js'
 import * as ubx from './ubx/index.js'
 
 export type Identity = Receiver['identity']
@@ -10,9 +10,14 @@ export type SurveyInReport = ubx.Decoded<typeof ubx.navSvin>
 
 export interface FactEvents {
   fix(fix: ReceiverFix): void
+  /** The solution beside the first. */
+  secondFix(fix: ReceiverFix): void
+  residuals(residuals: readonly SatelliteResidual[]): void
   identity(identity: Identity): void
   /** The receiver tells UTC, seconds; only when it has fully resolved it. */
   time(utc_s: number): void
+  /** Milliseconds since the receiver started. */
+  uptime(msss_ms: number, now_ms: number): void
   /** A line of text for people, with its level. */
   text(level: string, text: string): void
 }
@@ -21,6 +26,16 @@ export interface FactEdges {
   now_ms(): number
   /** UTC seconds of the device, 0 when not credible: for as long as the receiver has no time. */
   deviceUtc_s(): number
+}
+
+/** By u-blox gnssId. */
+const constellations: Readonly<Record<number, string>> = {
+  0: 'gps',
+  1: 'sbas',
+  2: 'galileo',
+  3: 'beidou',
+  5: 'qzss',
+  6: 'glonass',
 }
 
 type Handler = (payload: Uint8Array, now_ms: number) => void
@@ -61,10 +76,10 @@ export class ReceiverFacts {
   }
 
   /** The reference point of the base as the receiver sends it in 1005 or 1006, and when it was heard last. */
-  get arp(): { position: Ecef; utc_s: number } | undefined {
+  get arp(): { position: Ecef; stationId: number; utc_s: number } | undefined {
     if (!this.#arp) return undefined
-    const { x, y, z } = this.#arp.message
-    return { position: { x, y, z }, utc_s: this.#arp.utc_s }
+    const { x, y, z, stationId } = this.#arp.message
+    return { position: { x, y, z }, stationId, utc_s: this.#arp.utc_s }
   }
 
   /** UTC seconds: of the receiver, else of the device, 0 when neither is credible. */
@@ -80,6 +95,11 @@ export class ReceiverFacts {
   nmea(sentence: Uint8Array, now_ms: number): void {
     const gga = decodeGga(sentence)
     if (gga) this.#epochs.gga(gga, now_ms)
+    else {
+      // $GNTXT,01,01,02,… is a notice.
+      const [, text] = /^\$..TXT,\d+,\d+,\d+,([^*]*)/.exec(Buffer.from(sentence).toString('latin1')) ?? []
+      if (text) this.#events.text('notice', text)
+    }
   }
 
   rtcm(type: number, frame: Uint8Array): void {
@@ -111,6 +131,7 @@ export class ReceiverFacts {
     on(ubx.navStatus, (status, now_ms) => {
       this.#epochs.status(status, now_ms)
       const { msss_ms, ttff_ms } = status
+      this.#events.uptime(msss_ms, now_ms)
       this.startTimes = { uptime_s: Math.floor(msss_ms / 1000), timeToFirstFix_s: Math.round(ttff_ms / 1000) }
     })
     on(ubx.navTimeGps, ({ iTOW_ms, week, leapS, towValid, weekValid, leapSValid }, now_ms) => {
@@ -119,7 +140,9 @@ export class ReceiverFacts {
     on(ubx.navSat, ({ blocks }) => {
       const visible = blocks.filter(({ cno_dbhz }) => cno_dbhz > 0).length
       this.satellites = { visible, used: blocks.filter(({ used }) => used).length }
+      this.#events.residuals(blocks.filter(({ gnssId }) => gnssId in constellations).map(residualOf))
     })
+    on(ubx.nav2Pvt, (pvt, now_ms) => this.#events.secondFix(fixOfPvt(pvt, now_ms)))
     on(ubx.navSvin, (survey) => {
       this.survey = survey
     })
@@ -135,8 +158,8 @@ export class ReceiverFacts {
       const unique = ubx.secUniqId.decode(payload)
       if (unique) this.#identify({ serial: unique.id })
     })
-    // Errors and warnings; the rest is chatter.
-    for (const id of [0, 1]) {
+    // Errors, warnings, notices; the rest is chatter.
+    for (const id of [0, 1, 2]) {
       raw({ cls: ubx.INF_CLASS, id }, (payload) => {
         const inf = ubx.decodeInf(id, payload)
         if (inf) this.#events.text(inf.level, inf.text)
@@ -160,5 +183,16 @@ export class ReceiverFacts {
     if (fix.ok && fix.fix !== 'none') this.place = fix
     if (fix.t > 0) this.#setTime(fix.t, fix.arrival_ms)
     this.#events.fix(fix)
+  }
+}
+
+function residualOf(block: ubx.Decoded<typeof ubx.navSat>['blocks'][number]): SatelliteResidual {
+  return {
+    constellation: constellations[block.gnssId],
+    satellite: block.svId,
+    azimuth_deg: block.azim_deg,
+    elevation_deg: block.elev_deg,
+    residual_m: block.prRes_m,
+    used: block.used,
   }
 }

@@ -1,11 +1,10 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { receiver, simulatedReceiver } from 'rtk-base/services'
+import { procedureStatus, receiver, simulatedReceiver } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { rebootZed, resetZed } from './commands.js'
-import { posBlock, stateBlock, statusOf, zedBlock } from './info.js'
+import { fillGnss, posBlock, stateBlock, statusOf, zedBlock } from './info.js'
 import { baudsToTry, ZedOptions } from './options.js'
 import { portFrom } from './port/index.js'
-import { refBlock } from './ref.js'
 import { runSimCommand, SimulatedPort, type SimulatorSnapshot, simHelp, simulatorControl } from './simulator/index.js'
 import { watchTrouble } from './trouble.js'
 import { ZedReceiver, type ZedSnapshot } from './zed.js'
@@ -30,11 +29,12 @@ export default definePlugin({
 
     const simulator = options.port === 'simulator' ? new SimulatedPort(options.simulator, ctx) : undefined
     const port = simulator ?? portFrom(options.port, options, ctx)
-    const zed = new ZedReceiver(ctx, port, { bauds: baudsToTry(options.baud), configure: options.configure })
+    const zed = new ZedReceiver(ctx, port, { ...options, bauds: baudsToTry(options.baud) })
+    const status = () => ctx.services.find(procedureStatus)?.status ?? statusOf(zed)
     ctx.services.provide(receiver, zed)
 
     const identity = ctx.info.block('gnss.zed', { static: () => zedBlock(zed) })
-    ctx.info.block('gnss.state', () => stateBlock(zed))
+    ctx.info.block('gnss.state', () => stateBlock(zed, status()))
     ctx.info.block('gnss.config', {
       config: () => ({
         startup: { accuracy: accuracy.get(), delta_max: maxDelta.get(), delta_max_corr: maxDeltaCorr.get() },
@@ -42,7 +42,9 @@ export default definePlugin({
       }),
     })
     ctx.info.block('gnss.pos', () => posBlock(zed))
-    ctx.info.block('gnss.ref', () => refBlock(zed))
+    ctx.hooks.onInfoBuild.tap(({ gnss }, { runtime, basic }) => {
+      if (runtime && basic) fillGnss(gnss as Record<string, unknown>, zed)
+    })
 
     ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed))
     ctx.commands.add('reset-zed', 'deletes what the receiver has stored and restarts it', () => resetZed(zed))
@@ -58,13 +60,13 @@ export default definePlugin({
     return { zed, simulator }
   },
 
-  start(ctx, handoff, { zed, simulator }) {
+  async start(ctx, handoff, { zed, simulator }) {
     const before = handoff.get('zed') as ZedSnapshot | undefined
     if (before) zed.restore(before)
     const simulated = handoff.get('simulator') as SimulatorSnapshot | undefined
     if (simulated) simulator?.zed.restore(simulated)
     simulator?.zed.powerOn()
-    zed.start()
+    await zed.start()
     watchTrouble(ctx, zed)
   },
 

@@ -1,5 +1,6 @@
 /** The parts of the `gnss` block that the receiver fills. Shapes and units: schemas/info/gnss.ts. */
 import { formatTm } from 'rtk-base/gnss'
+import { refBlock } from './ref.js'
 import type { ZedReceiver } from './zed.js'
 
 type Status = 'offline' | 'stalled' | 'identify' | 'acquire' | 'fixed'
@@ -18,14 +19,15 @@ export function zedBlock({ identity }: ZedReceiver) {
   return { module, vfirmware: firmware, vhardware: hardware, vsoftware: software, serial }
 }
 
-export function stateBlock(zed: ZedReceiver) {
+/** @param status where the procedure stands, of the plugin that runs it */
+export function stateBlock(zed: ZedReceiver, status: string) {
   const { fix, satellites, startTimes, antenna } = zed.facts
   const time = Math.floor(zed.facts.utc_s())
   const used = fix ? satellites.used || fix.satellitesUsed : 0
   return {
     time,
     tm: formatTm(time),
-    status: statusOf(zed),
+    status,
     gps_fix: fix?.fix ?? 'none',
     corrected: fix?.corrected ?? false,
     uptime: startTimes.uptime_s,
@@ -33,16 +35,14 @@ export function stateBlock(zed: ZedReceiver) {
     // A receiver that only sends NMEA tells those that it uses.
     satvis: fix ? Math.max(satellites.visible, used) : 0,
     satuse: used,
-    want_corr: 0,
     antenna: antenna.report,
-    recvrtcm: { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 },
   }
 }
 
 export function posBlock(zed: ZedReceiver) {
   const { place } = zed.facts
   if (!place) {
-    return { lat: 0, lon: 0, alt: 0, x: 0, y: 0, z: 0, acc: 0, delta: 0, 'geoidal-seperation': 0, t: 0, tm: '' }
+    return { lat: 0, lon: 0, alt: 0, x: 0, y: 0, z: 0, acc: 0, 'geoidal-seperation': 0, t: 0, tm: '' }
   }
   // `t` is what tells that there is a position, so an epoch without a time borrows that of the receiver or the device.
   const age_s = (zed.now_ms() - place.arrival_ms) / 1000
@@ -53,10 +53,23 @@ export function posBlock(zed: ZedReceiver) {
     alt: rounded(place.alt, 1e4),
     ...place.position,
     acc: Number.isFinite(place.acc_m) ? rounded(place.acc_m, 1e4) : 0,
-    delta: 0,
     'geoidal-seperation': place.geoidSeparation_m,
     t,
     tm: formatTm(t),
+  }
+}
+
+/** What stands where no other plugin tells it: those fields have one owner, and which plugins run is up to the variant. */
+export function fillGnss(gnss: Record<string, unknown>, zed: ZedReceiver): void {
+  const gaps: [part: string, fields: Record<string, unknown>][] = [
+    ['state', { want_corr: 0, recvrtcm: { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 } }],
+    ['pos', { delta: 0 }],
+  ]
+  gnss.ref ??= refBlock(zed)
+  for (const [part, fields] of gaps) {
+    const there = gnss[part]
+    if (typeof there !== 'object' || there === null) continue
+    for (const [name, value] of Object.entries(fields)) (there as Record<string, unknown>)[name] ??= value
   }
 }
 

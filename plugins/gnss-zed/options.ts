@@ -4,6 +4,11 @@ import { type Static, Type } from 'typebox'
 const usualBauds = [38_400, 115_200, 460_800, 9600, 230_400, 57_600, 921_600]
 const Baud = Type.Integer({ minimum: 4800, maximum: 8_000_000 })
 
+const Interval = (fallback: number, description: string) =>
+  Type.Integer({ default: fallback, minimum: 1, maximum: 255, description })
+const Switch = (fallback: 'on' | 'keep', description: string) =>
+  Type.Union([Type.Literal('on'), Type.Literal('off'), Type.Literal('keep')], { default: fallback, description })
+
 /** Deploy-time options of the plugin. */
 export const ZedOptions = Type.Object(
   {
@@ -19,6 +24,46 @@ export const ZedOptions = Type.Object(
     configure: Type.Boolean({
       default: true,
       description: 'false: write nothing at all, only listen to a receiver that someone else configured',
+    }),
+    stationId: Type.Integer({ default: 0, minimum: 0, maximum: 4095, description: 'Station ID in all RTCM messages' }),
+    rtcm: Type.Object(
+      {
+        msm: Type.Union([Type.Literal(4), Type.Literal(7)], {
+          default: 4,
+          description:
+            'MSM type of all constellations: 4, or 7 with Doppler and finer resolution at 1.6 times the size',
+        }),
+        msmInterval_s: Interval(1, 'Seconds between two observations'),
+        referenceInterval_s: Interval(1, 'Seconds between two 1005'),
+        biasInterval_s: Interval(10, 'Seconds between two 1230'),
+      },
+      { additionalProperties: false, default: {}, description: 'The RTCM set: 1005, MSM, 1230' },
+    ),
+    antenna: Type.Object(
+      {
+        power: Switch('on', 'Voltage for an active antenna'),
+        shortDetection: Switch('on', 'Tells a short circuit'),
+        openDetection: Switch('keep', 'Tells an open circuit; needs the wiring on the board'),
+        powerDown: Switch('on', 'Takes the voltage away from a short circuit'),
+        recovery: Switch('on', 'Tries again after a short circuit'),
+      },
+      {
+        additionalProperties: false,
+        default: {},
+        description: 'The antenna supervisor; keep: as the receiver has it',
+      },
+    ),
+    antennaHold: Type.Boolean({
+      default: false,
+      description: 'true: no RTCM is handed on while the antenna is short or open',
+    }),
+    secondFix: Type.Boolean({
+      default: true,
+      description: 'Ask for the second solution (NAV2-PVT) where the firmware has it; it tells a moved antenna',
+    }),
+    raiseBaud: Type.Boolean({
+      default: true,
+      description: 'Raise the rate of a UART, in RAM, until its load is below 60 %',
     }),
     pace: Type.Number({
       default: 0,
@@ -39,6 +84,10 @@ export const ZedOptions = Type.Object(
         wiring: Type.Union([Type.Literal('USB'), Type.Literal('UART1'), Type.Literal('UART2')], {
           default: 'USB',
           description: 'The port of the receiver that it is connected by',
+        }),
+        module: Type.Union([Type.Literal('ZED-F9P'), Type.Literal('ZED-X20P')], {
+          default: 'ZED-F9P',
+          description: 'Which receiver it is: the X20P has no GLONASS, 1230, 4072, RXM-RTCM and NAV2',
         }),
         uniqueId: Type.String({ default: '5A45440001', pattern: '^[0-9A-F]{10}$' }),
         geoidSeparation_m: Type.Number({ default: 44.568, minimum: -120, maximum: 120 }),

@@ -15,11 +15,14 @@ export function watchTrouble(ctx: PluginContext, zed: ZedReceiver): void {
     else ctx.errors.raise('gnss-link', `no data from the receiver at ${zed.portName}: ${adviceOf(zed)}`)
 
     const { status } = zed.facts.antenna.report
-    if (status === 'short' || status === 'open') {
-      ctx.errors.raise('gnss-antenna', `the antenna is ${status}: check its cable and connectors`)
-    } else ctx.errors.clear('gnss-antenna')
+    for (const fault of ['short', 'open'] as const) {
+      if (status !== fault) ctx.errors.clear(`antenna-${fault}`)
+      else ctx.errors.raise(`antenna-${fault}`, `the antenna is ${fault}: check its cable and connectors${holdOf(zed)}`)
+    }
   })
 }
+
+const holdOf = (zed: ZedReceiver) => (zed.held ? '; no RTCM goes out until then (option antennaHold)' : '')
 
 function adviceOf(zed: ZedReceiver): string {
   return zed.link === 'offline'

@@ -12,12 +12,14 @@ import {
   type SatelliteResidual,
 } from 'rtk-base/services'
 import type { AntennaReport } from './antenna.js'
+import { Configurator, type ConfiguratorOptions } from './configure/configurator.js'
 import { type Identity, ReceiverFacts } from './facts.js'
 import { Dialog } from './link/dialog.js'
 import { ReceiverLink } from './link/receiver-link.js'
 import { Listeners } from './listeners.js'
 import type { ReceiverPort } from './port/index.js'
-import { prepare } from './prepare.js'
+import { type Prepared, prepare } from './prepare.js'
+import { isBootText, RestartWatch } from './restart-watch.js'
 import * as ubx from './ubx/index.js'
 
 /** What goes over to the next instance on a reload. */
@@ -27,11 +29,22 @@ export interface ZedSnapshot {
   corruptRtcm: number
 }
 
+export interface ZedOptions extends ConfiguratorOptions {
+  bauds: readonly number[]
+  /** False: nothing is written. */
+  configure: boolean
+  /** No RTCM is handed on while the antenna is short or open. */
+  antennaHold: boolean
+}
+
 const tick_ms = 250
 /** RTCM counts as flowing for so long after a frame: low-rate sets send every few seconds. */
 const rtcmFlows_ms = 5000
 /** No navigation message for so long on a live link: the receiver was restarted and forgot what it was told. */
 const forgotten_ms = 8000
+/** A mode other than the configured one for so long is no left-over of the mode before. */
+const otherMode_ms = 30_000
+const bauds = { stored: 'baud' } as const
 /** The wildcard that names all configuration keys. */
 const everyKey = 0x0fffffff
 
@@ -41,8 +54,11 @@ export class ZedReceiver implements Receiver {
   readonly listening: boolean
   readonly #ctx: PluginContext
   readonly #port: ReceiverPort
+  readonly #options: ZedOptions
   readonly #link: ReceiverLink
   readonly #dialog: Dialog
+  readonly #configurator: Configurator
+  readonly #restarts = new RestartWatch()
   readonly #rtcmListeners: Listeners<RtcmFrame>
   readonly #fixListeners: Listeners<ReceiverFix>
   readonly #stateListeners: Listeners<void>
@@ -54,15 +70,27 @@ export class ZedReceiver implements Receiver {
   /** The identity that was told last, as text. */
   #told = ''
   #preparing: boolean = false
-  #preparedAt_ms = 0
+  /** What the receiver answered on this link; undefined until it did. */
+  #prepared: Prepared | undefined
+  /** When messages can be expected from. */
+  #expectedFrom_ms = 0
+  /** What the receiver was put into, as long as it holds that. */
+  #holds: ReceiverTarget | undefined
+  #otherModeSince_ms: number | undefined
+  /** Counts what makes a receiver forget: a link that went, a restart. */
+  #lives = 0
+  /** Questions that belong together are not mixed with others. */
+  #tasks: Promise<unknown> = Promise.resolve()
+  #storedBaud: number | undefined
   #rtcmAt_ms = Number.NEGATIVE_INFINITY
   #rtcmFlowed: boolean = false
   #wasUp: boolean = false
   #corruptBefore = 0
 
-  constructor(ctx: PluginContext, port: ReceiverPort, options: { bauds: readonly number[]; configure: boolean }) {
+  constructor(ctx: PluginContext, port: ReceiverPort, options: ZedOptions) {
     this.#ctx = ctx
     this.#port = port
+    this.#options = options
     this.listening = !options.configure || !port.live
     this.#mode = this.listening ? 'listening' : 'unknown'
     this.#rtcmListeners = new Listeners(ctx.log)
@@ -78,10 +106,15 @@ export class ZedReceiver implements Receiver {
       },
       {
         fix: (fix) => this.#fix(fix),
+        secondFix: (fix) => this.#secondFixListeners.tell(fix),
+        residuals: (residuals) => this.#residualListeners.tell(residuals),
         identity: (identity) => this.#identity(identity),
         // A capture's time is not the time of now.
         time: (utc_s) => port.live && ctx.services.find(device)?.setUtc(utc_s * 1000),
-        text: (level, text) => ctx.log.warn({ level }, `the receiver says: ${text}`),
+        uptime: (msss_ms, now_ms) => {
+          if (this.#restarts.status(msss_ms, now_ms)) this.#forgot('its clock started anew')
+        },
+        text: (level, text) => this.#text(level, text),
       },
     )
     this.#link = new ReceiverLink(
@@ -95,15 +128,30 @@ export class ZedReceiver implements Receiver {
       },
     )
     this.#dialog = new Dialog(ctx, (bytes) => this.#link.write(bytes))
+    const link = this.#link
+    const line = {
+      get baud() {
+        return link.canSetBaud ? link.baud : 0
+      },
+      setBaud: (baud: number) => link.setBaud(baud),
+      write: (bytes: Uint8Array) => link.write(bytes),
+    }
+    this.#configurator = new Configurator(ctx, this.#dialog, line, options)
   }
 
-  start(): void {
+  async start(): Promise<void> {
+    const stored = await this.#ctx.store.get(bauds.stored).catch(() => undefined)
+    if (typeof stored === 'number') {
+      this.#storedBaud = stored
+      this.#link.prefer(stored)
+    }
     this.#ctx.timers.every(tick_ms, () => this.#tick())
     this.#link.start()
   }
 
   async stop(): Promise<ZedSnapshot> {
     await this.#link.stop()
+    this.#dialog.abort()
     const { identity, antenna } = this.facts
     return { identity, antenna: antenna.report, corruptRtcm: this.corruptRtcm }
   }
@@ -153,23 +201,37 @@ export class ZedReceiver implements Receiver {
   }
 
   get configured(): boolean {
-    return false
+    return this.#holds !== undefined
   }
 
   get stationId(): number {
-    return 0
+    return (this.listening ? this.facts.arp?.stationId : undefined) ?? this.#options.stationId
   }
 
   get sinceReset_ms(): number | undefined {
-    return undefined
+    return this.link === 'offline' ? undefined : this.#restarts.sinceReset_ms(this.now_ms())
   }
 
-  async configure(_target: ReceiverTarget): Promise<{ written: number; refused: string[] }> {
-    throw unavailable('the receiver is not configured by this version')
+  async configure(target: ReceiverTarget): Promise<{ written: number; refused: string[] }> {
+    this.mayWrite()
+    return this.#exclusively(async () => {
+      this.mayWrite()
+      if (!this.#prepared?.port) await this.#ask()
+      const life = this.#lives
+      try {
+        const result = await this.#configurator.configure(target, this.#known, () => life === this.#lives)
+        this.#holdsNow(target)
+        return result
+      } catch (error) {
+        this.#holdsNow(undefined)
+        throw error
+      }
+    })
   }
 
   async readTarget(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined> {
-    return undefined
+    if (this.listening || this.link === 'offline') return undefined
+    return this.#exclusively(() => this.#configurator.read())
   }
 
   onResiduals(fn: (residuals: readonly SatelliteResidual[]) => void): () => void {
@@ -184,6 +246,13 @@ export class ZedReceiver implements Receiver {
     return this.#warningListeners.add(fn)
   }
 
+  /** @throws RTK_ERR_UNAVAILABLE where nothing may or can be written */
+  mayWrite(): void {
+    if (this.listening)
+      throw unavailable('the receiver is only listened to (gnss-zed: configure is false, or a replay)')
+    if (this.link === 'offline') throw unavailable(`the receiver is offline: ${this.linkReason}`)
+  }
+
   // ── what the plugin shows of it ───────────────────────────────────────────────────────────────────────────────────
 
   /** Whether the receiver has told who it is since the link came up. */
@@ -193,6 +262,17 @@ export class ZedReceiver implements Receiver {
 
   get rtcmFlows(): boolean {
     return this.now_ms() - this.#rtcmAt_ms < rtcmFlows_ms
+  }
+
+  /** Whether the antenna is short or open. */
+  get antennaFault(): boolean {
+    const { status } = this.facts.antenna.report
+    return status === 'short' || status === 'open'
+  }
+
+  /** Whether RTCM is held back because of it (option `antennaHold`). */
+  get held(): boolean {
+    return this.#options.antennaHold && this.antennaFault
   }
 
   get linkReason(): string {
@@ -228,6 +308,7 @@ export class ZedReceiver implements Receiver {
   #frame(frame: Frame): void {
     // RTCM first: it is the hot path.
     if (frame.kind === 'rtcm') {
+      if (this.held) return
       this.#rtcmAt_ms = frame.arrival_ms
       this.#rtcmListeners.tell(frame)
       this.facts.rtcm(frame.type, frame.bytes)
@@ -239,8 +320,25 @@ export class ZedReceiver implements Receiver {
   }
 
   #fix(fix: ReceiverFix): void {
-    if (!this.listening && fix.fix !== 'none') this.#setMode(fix.fix === 'time' ? 'fixed' : 'rover')
+    if (!this.listening && fix.fix !== 'none') this.#hearMode(fix.fix === 'time' ? 'fixed' : 'rover', fix.arrival_ms)
     this.#fixListeners.tell(fix)
+  }
+
+  /** An epoch or two after a change may still be of the mode before. */
+  #hearMode(mode: 'fixed' | 'rover', now_ms: number): void {
+    if (!this.#holds || mode === this.#holds.mode) this.#otherModeSince_ms = undefined
+    else {
+      this.#otherModeSince_ms ??= now_ms
+      if (now_ms - this.#otherModeSince_ms < otherMode_ms) return
+      this.#forgot(`it is ${mode}, not ${this.#holds.mode}`)
+    }
+    this.#setMode(mode)
+  }
+
+  #text(level: string, text: string): void {
+    if (isBootText(text)) this.#forgot('it says that it starts')
+    if (level === 'error' || level === 'warning') this.#ctx.log.warn({ level }, `the receiver says: ${text}`)
+    if (level === 'warning') this.#warningListeners.tell(text)
   }
 
   #identity(identity: Identity): void {
@@ -268,39 +366,100 @@ export class ZedReceiver implements Receiver {
     if (state === 'offline') {
       this.#dialog.abort()
       this.#identified = false
-      this.#preparedAt_ms = 0
+      this.#prepared = undefined
+      this.#lives++
+      this.#holds = undefined
       if (!this.listening) this.#setMode('unknown')
     }
+    if (state === 'up') this.#up(baud)
     this.#stateListeners.tell()
+  }
+
+  #up(baud: number): void {
+    this.#expectedFrom_ms = this.now_ms()
+    if (baud === 0 || baud === this.#storedBaud || this.listening) return
+    // So that the next start of the service need not look for it.
+    this.#storedBaud = baud
+    this.#ctx.store
+      .set(bauds.stored, baud)
+      .catch((error: unknown) => this.#ctx.log.warn({ err: error }, 'the rate is not remembered; it is found again'))
+  }
+
+  // ── what the receiver is told ─────────────────────────────────────────────────────────────────────────────────────
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#tasks.then(work)
+    this.#tasks = done.catch(() => {})
+    return done
+  }
+
+  get #known() {
+    return this.#prepared?.port && { port: this.#prepared.port, firmware: this.#prepared.firmware }
+  }
+
+  #holdsNow(target: ReceiverTarget | undefined): void {
+    const told = this.#holds === undefined && target === undefined
+    this.#holds = target && structuredClone(target)
+    this.#otherModeSince_ms = undefined
+    this.#expectedFrom_ms = this.now_ms()
+    if (this.link === 'up') this.#up(this.#link.baud)
+    if (target) this.#mode = target.mode
+    if (!told) this.#stateListeners.tell()
+  }
+
+  /** Its RAM is as its flash made it. */
+  #forgot(reason: string): void {
+    this.#lives++
+    const held = this.#holds !== undefined
+    this.#holds = undefined
+    this.#otherModeSince_ms = undefined
+    if (this.listening) return
+    this.#ctx.log.warn({ configured: held }, `the receiver restarted or was changed: ${reason}; it is set up again`)
+    if (held) this.#stateListeners.tell()
+    this.#prepare()
   }
 
   /** Asks who is there and switches on what is needed, as far as it may write. */
   #prepare(): void {
     if (this.listening || this.#preparing) return
     this.#preparing = true
-    prepare(this.#dialog)
-      .then((prepared) => {
-        if (!prepared) return
-        this.#preparedAt_ms = this.now_ms()
-        const { port, refused } = prepared
-        if (port === undefined) this.#ctx.log.warn('the receiver does not tell which of its ports this is; asked again')
-        if (refused.length > 0)
-          this.#ctx.log.warn({ refused }, 'the receiver refused messages; it goes on without them')
-      })
+    this.#exclusively(() => this.#ask())
       .catch((error: unknown) => this.#ctx.log.error({ err: error }, 'asking the receiver failed; it is asked again'))
       .finally(() => {
         this.#preparing = false
       })
   }
 
+  async #ask(): Promise<void> {
+    const life = this.#lives
+    const prepared = await prepare(this.#dialog)
+    if (!prepared || life !== this.#lives) return
+    this.#prepared = prepared
+    this.#expectedFrom_ms = this.now_ms()
+    const { port, refused } = prepared
+    if (port === undefined) this.#ctx.log.warn('the receiver does not tell which of its ports this is; asked again')
+    if (refused.length > 0) this.#ctx.log.warn({ refused }, 'the receiver refused messages; it goes on without them')
+  }
+
   #tick(): void {
     this.facts.tick()
-    const now = this.now_ms()
-    const heard_ms = Math.max(this.#preparedAt_ms, this.facts.fixAt_ms)
-    if (this.link === 'up' && (this.#preparedAt_ms === 0 || now - heard_ms > forgotten_ms)) this.#prepare()
+    if (this.link === 'up' && !this.listening) this.#look(this.now_ms())
     const flows = this.rtcmFlows
     if (flows === this.#rtcmFlowed) return
     this.#rtcmFlowed = flows
     this.#stateListeners.tell()
+  }
+
+  /** Whether all comes that should. */
+  #look(now_ms: number): void {
+    if (!this.#prepared?.port) {
+      this.#prepare()
+      return
+    }
+    const since_ms = (at_ms: number) => now_ms - Math.max(this.#expectedFrom_ms, at_ms)
+    const statusMissing = this.#holds !== undefined && since_ms(this.#restarts.statusAt_ms ?? 0) > forgotten_ms
+    if (since_ms(this.facts.fixAt_ms) <= forgotten_ms && !statusMissing) return
+    this.#expectedFrom_ms = now_ms
+    this.#forgot('its navigation messages are missing')
   }
 }

@@ -253,9 +253,38 @@ t.test('a dialog', async (t) => {
     await clock.advance(0)
     say(ubx.encodeFrame(ubx.ackNak, { clsId: 6, msgId: 0x8a }))
     t.equal(await refused, false)
+    const before = written.length
     const silent = dialog.set([[ubx.keyId('CFG-TMODE-MODE'), 1]], 1)
-    await clock.advance(1000)
+    await clock.advance(3000)
     t.equal(await silent, undefined)
+    t.equal(written.length - before, 3, 'an ACK may be lost, so it is written three times')
+  })
+  t.test('takes no late answer to an earlier question for the one to this', async (t) => {
+    const [mode, rate] = [ubx.keyId('CFG-TMODE-MODE'), ubx.keyId('CFG-RATE-MEAS')]
+    const asked = dialog.values([mode], 'ram')
+    await clock.advance(0)
+    say(ubx.valgetAnswer([[rate, 1000]], 0, 0))
+    say(ubx.valgetAnswer([[mode, 1]], 0, 64))
+    say(ubx.valgetAnswer([[mode, 2]], 0, 0))
+    t.same(await asked, new Map([[mode, 2]]))
+  })
+  t.test('writes more than 64 keys as one transaction, begun anew when an ACK is lost', async (t) => {
+    const pairs = ubx.configKeys.slice(0, 130).map(({ id }): ubx.ConfigPair => [id, 0])
+    const before = written.length
+    const done = dialog.set(pairs, 1)
+    const transactions = () => written.slice(before).map((frame) => ubx.decodeValset(ubx.payloadOf(frame))?.transaction)
+    const ack = async () => {
+      say(ubx.encodeFrame(ubx.ackAck, { clsId: 6, msgId: 0x8a }))
+      await clock.advance(0)
+    }
+    await clock.advance(0)
+    await ack()
+    await clock.advance(1000)
+    await ack()
+    await ack()
+    await ack()
+    t.equal(await done, true)
+    t.same(transactions(), [1, 2, 1, 2, 3])
   })
   t.test('ends every question when the link is lost', async (t) => {
     const asked = [dialog.poll(ubx.monVer), dialog.poll(ubx.monVer)]

@@ -34,6 +34,7 @@ async function simulate(options: Partial<SimulatorOptions> = {}) {
       alt: 50,
       boot: 'fixed',
       wiring: 'USB',
+      module: 'ZED-F9P',
       uniqueId: 'ABCDEF0123',
       geoidSeparation_m: 44.568,
       nmea: false,

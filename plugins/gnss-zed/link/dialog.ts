@@ -1,4 +1,4 @@
-/** Questions to the receiver and their answers: one at a time, each with a time limit. */
+/** Questions to the receiver and their answers: one at a time, each with a time limit and a few tries. */
 import type { Dispose } from 'rtk-base/plugin'
 import type { Edges } from '../port/types.js'
 import * as ubx from '../ubx/index.js'
@@ -11,7 +11,12 @@ interface Waiting {
   giveUp(): void
 }
 
+/** The answer to a question for values: `refused` when one of the keys is unknown, or the layer is empty. */
+export type Values = Map<number, ubx.ConfigValue> | 'refused' | undefined
+
 const answer_ms = 1000
+/** Configuration is asked and written so often before it counts as not answered: an ACK may be lost. */
+const configTries = 3
 
 export class Dialog {
   readonly #edges: Edges
@@ -36,49 +41,75 @@ export class Dialog {
     this.#waiting?.giveUp()
   }
 
-  /** @returns undefined when nothing matched within 1 s, or the link went */
-  ask<T>(request: Uint8Array, match: Matcher<T>): Promise<T | undefined> {
+  /** @returns undefined when nothing matched within 1 s in any of the tries, or the link went */
+  ask<T>(request: Uint8Array, match: Matcher<T>, tries = 1): Promise<T | undefined> {
     const generation = this.#generation
-    const asked = this.#queue.then(() => (generation === this.#generation ? this.#ask(request, match) : undefined))
+    const asked = this.#queue.then(async () => {
+      for (let left = tries; left > 0 && generation === this.#generation; left--) {
+        const answer = await this.#ask(request, match)
+        if (answer !== undefined) return answer
+      }
+      return undefined
+    })
     this.#queue = asked
     return asked
   }
 
   /** The payload of a polled message. */
-  poll(layout: { cls: number; id: number }): Promise<Uint8Array | undefined> {
-    return this.ask(ubx.ubxFrame(layout.cls, layout.id), (cls, id, payload) =>
-      cls === layout.cls && id === layout.id && payload.length > 0 ? payload : undefined,
-    )
+  poll(layout: { cls: number; id: number }, tries = 1): Promise<Uint8Array | undefined> {
+    const match: Matcher<Uint8Array> = (cls, id, payload) =>
+      cls === layout.cls && id === layout.id && payload.length > 0 ? payload : undefined
+    return this.ask(ubx.ubxFrame(layout.cls, layout.id), match, tries)
   }
 
-  /** The values of keys in a layer; undefined when refused or not answered. Asks again for what one answer can't hold. */
-  async values(keys: readonly number[], layer: ubx.LayerName): Promise<Map<number, ubx.ConfigValue> | undefined> {
+  /** The values of keys in a layer. Asks again for what one answer can't hold, and in parts for what one question can't. */
+  async values(keys: readonly number[], layer: ubx.LayerName): Promise<Values> {
+    const values = new Map<number, ubx.ConfigValue>()
+    for (let at = 0; at < keys.length; at += ubx.maxPairs) {
+      const part = await this.#pages(keys.slice(at, at + ubx.maxPairs), layer)
+      if (part === undefined || part === 'refused') return part
+      for (const [key, value] of part) values.set(key, value)
+    }
+    return values
+  }
+
+  async #pages(keys: readonly number[], layer: ubx.LayerName): Promise<Values> {
     const values = new Map<number, ubx.ConfigValue>()
     for (let position = 0; ; position += ubx.maxPairs) {
-      const page = await this.ask(ubx.valgetPoll(keys, layer, position), (cls, id, payload) =>
-        messageIs(cls, id, ubx.CFG.cls, ubx.CFG.valget)
-          ? ubx.decodeValget(payload)
-          : acknowledged(cls, id, payload, ubx.CFG.valget) === false
-            ? null
-            : undefined,
-      )
-      if (!page) return position === 0 ? undefined : values
-      for (const [key, value] of page.values) values.set(key, value)
-      if (page.values.size < ubx.maxPairs) return values
+      const answer = answerTo(keys, position)
+      const page = await this.ask(ubx.valgetPoll(keys, layer, position), answer, configTries)
+      if (page === undefined) return undefined
+      // Beyond the last page it refuses.
+      if (page === 'refused') return position === 0 ? 'refused' : values
+      for (const [key, value] of page) values.set(key, value)
+      if (page.size < ubx.maxPairs) return values
     }
   }
 
-  /** Writes keys; true when acknowledged, false when refused, undefined when not answered. */
-  set(pairs: readonly ubx.ConfigPair[], layers: number): Promise<boolean | undefined> {
-    return this.#command(ubx.valset(pairs, layers), ubx.CFG.valset)
+  /**
+   * Writes keys as one change; more than 64 go as a transaction. True when acknowledged, false when refused (nothing is
+   * applied then), undefined when not answered.
+   */
+  async set(pairs: readonly ubx.ConfigPair[], layers: number): Promise<boolean | undefined> {
+    if (pairs.length <= ubx.maxPairs) return this.#command(ubx.valset(pairs, layers), ubx.CFG.valset, configTries)
+    let done: boolean | undefined
+    // A lost ACK in the middle leaves open whether that part counts, so the whole is begun anew.
+    for (let left = configTries; left > 0 && done === undefined; left--) {
+      for (const [i, part] of parts(pairs).entries()) {
+        const last = (i + 1) * ubx.maxPairs >= pairs.length
+        done = await this.#command(ubx.valset(part, layers, i === 0 ? 1 : last ? 3 : 2), ubx.CFG.valset, 1)
+        if (done !== true) break
+      }
+    }
+    return done
   }
 
   delete(keys: readonly number[], layers: number): Promise<boolean | undefined> {
-    return this.#command(ubx.valdel(keys, layers), ubx.CFG.valdel)
+    return this.#command(ubx.valdel(keys, layers), ubx.CFG.valdel, configTries)
   }
 
-  #command(request: Uint8Array, msgId: number): Promise<boolean | undefined> {
-    return this.ask(request, (cls, id, payload) => acknowledged(cls, id, payload, msgId))
+  #command(request: Uint8Array, msgId: number, tries: number): Promise<boolean | undefined> {
+    return this.ask(request, (cls, id, payload) => acknowledged(cls, id, payload, msgId), tries)
   }
 
   #ask<T>(request: Uint8Array, match: Matcher<T>): Promise<T | undefined> {
@@ -102,8 +133,22 @@ export class Dialog {
   }
 }
 
-function messageIs(cls: number, id: number, wantedCls: number, wantedId: number): boolean {
-  return cls === wantedCls && id === wantedId
+const parts = (pairs: readonly ubx.ConfigPair[]): (readonly ubx.ConfigPair[])[] =>
+  Array.from({ length: Math.ceil(pairs.length / ubx.maxPairs) }, (_, i) =>
+    pairs.slice(i * ubx.maxPairs, (i + 1) * ubx.maxPairs),
+  )
+
+/** Takes the VALGET answer to this very question: a late one to an earlier question holds other keys. */
+function answerTo(keys: readonly number[], position: number): Matcher<Map<number, ubx.ConfigValue> | 'refused'> {
+  return (cls, id, payload) => {
+    if (cls !== ubx.CFG.cls || id !== ubx.CFG.valget) {
+      return acknowledged(cls, id, payload, ubx.CFG.valget) === false ? 'refused' : undefined
+    }
+    const answer = ubx.decodeValget(payload)
+    if (answer?.position !== position) return undefined
+    const asked = [...answer.values.keys()].every((key) => keys.some((pattern) => ubx.matchesKey(pattern, key)))
+    return asked ? answer.values : undefined
+  }
 }
 
 /** True for ACK, false for NAK of that configuration message, undefined for anything else. */

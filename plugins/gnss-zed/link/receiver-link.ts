@@ -8,7 +8,8 @@
  * | `stalled` | a valid frame                           | `up`      | the ladder starts anew                     |
  * | `up`      | 3 s without a valid frame               | `stalled` | `onSilence` every 3 s, to poll             |
  * | any open  | EOF, error, the device node changed     | `offline` | re-opened at once                          |
- * | any open  | bytes but no valid frame for 10 s       | `offline` | re-opened with the next rate               |
+ * | any open  | bytes but no valid frame for 10 s       | `offline` | re-opened with the next rate; after 3 s    |
+ * |           |                                         |           | where the rate had been raised             |
  * | any open  | nothing for 15 s although it was polled | `offline` | re-opened; never while it only listens     |
  * | any open  | end of a capture                        | `stalled` | nothing more comes                         |
  */
@@ -27,7 +28,7 @@ export interface LinkEvents {
 
 export interface LinkOptions {
   /** Tried in turn; the first is the configured one. */
-  bauds: readonly number[]
+  readonly bauds: readonly number[]
   /** Nothing is ever written, so silence proves nothing. */
   listenOnly: boolean
   random?: () => number
@@ -40,6 +41,8 @@ const tick_ms = 250
 const silence_ms = 3000
 const noFrame_ms = 10_000
 const dead_ms = 15_000
+/** A receiver that restarts falls back to its stored rate: after a raise that is likelier than noise. */
+const noFrameRaised_ms = 3000
 const ladder_ms = [200, 5000] as const
 
 export class ReceiverLink {
@@ -51,7 +54,9 @@ export class ReceiverLink {
   readonly #ladder: Ladder
   #state: LinkState = 'offline'
   #reason = 'not opened yet'
-  #baudIndex = 0
+  /** The rates to try, the one in use first. */
+  #bauds: readonly number[]
+  #raised: boolean = false
   /** Counts openings: what belongs to an earlier one is ignored. */
   #generation = 0
   #phase: Phase = 'stopped'
@@ -65,6 +70,7 @@ export class ReceiverLink {
     this.#port = port
     this.#edges = edges
     this.#options = options
+    this.#bauds = options.bauds
     this.#events = events
     this.#ladder = new Ladder(...ladder_ms, options.random)
     this.framer = new Framer({ onFrame: (frame) => this.#frame(frame) })
@@ -86,7 +92,33 @@ export class ReceiverLink {
 
   /** The rate in use; 0 where the line has none. */
   get baud(): number {
-    return this.#port.hasBaud ? (this.#options.bauds[this.#baudIndex] ?? 0) : 0
+    return this.#port.hasBaud ? (this.#bauds[0] ?? 0) : 0
+  }
+
+  /** Whether the line can go over to another rate while it is open. */
+  get canSetBaud(): boolean {
+    return this.#port.hasBaud && this.#port.setBaud !== undefined
+  }
+
+  /** Tries this rate first, then the others in their order. */
+  prefer(baud: number): void {
+    this.#bauds = [baud, ...this.#bauds.filter((other) => other !== baud)]
+  }
+
+  /** Goes on at another rate without closing; the one before is the next to be tried when nothing makes sense there. */
+  async setBaud(baud: number): Promise<void> {
+    const generation = this.#generation
+    try {
+      await this.#port.setBaud?.(baud)
+    } catch (error) {
+      if (generation === this.#generation) this.#lost(error instanceof Error ? error.message : String(error))
+      return
+    }
+    if (generation !== this.#generation) return
+    this.prefer(baud)
+    this.#raised = true
+    this.framer.flush()
+    this.framer.setBaud(baud)
   }
 
   start(): void {
@@ -103,11 +135,6 @@ export class ReceiverLink {
 
   write(bytes: Uint8Array): boolean {
     return this.#phase === 'open' && !this.#options.listenOnly && this.#port.write(bytes)
-  }
-
-  /** Closes and opens again, e.g. after the receiver's rate was changed. */
-  reopen(reason: string): void {
-    this.#lost(reason)
   }
 
   #now(): number {
@@ -219,9 +246,10 @@ export class ReceiverLink {
     const sinceFrame_ms = now - this.#frameAt_ms
     const byteAt_ms = this.#byteAt_ms
     const babble = byteAt_ms > this.#frameAt_ms && now - byteAt_ms < silence_ms
-    if (babble && this.#port.live && sinceFrame_ms >= noFrame_ms) {
+    const patience_ms = this.#raised ? noFrameRaised_ms : noFrame_ms
+    if (babble && this.#port.live && sinceFrame_ms >= patience_ms) {
       this.#nextBaud()
-      this.#lost(`bytes but no valid frame for ${noFrame_ms / 1000} s`)
+      this.#lost(`bytes but no valid frame for ${patience_ms / 1000} s`)
     } else if (!babble && !this.#options.listenOnly && this.#port.live && sinceFrame_ms >= dead_ms) {
       this.#nextBaud()
       this.#lost(`no answer for ${dead_ms / 1000} s`)
@@ -233,7 +261,9 @@ export class ReceiverLink {
   }
 
   #nextBaud(): void {
-    if (this.#port.hasBaud) this.#baudIndex = (this.#baudIndex + 1) % this.#options.bauds.length
+    this.#raised = false
+    const [first, ...others] = this.#bauds
+    if (first !== undefined) this.#bauds = [...others, first]
   }
 
   #change(state: LinkState, reason: string): void {

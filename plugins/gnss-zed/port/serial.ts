@@ -51,6 +51,16 @@ export class SerialDevice implements ReceiverPort {
     await new Promise<void>((resolve) => port.close(() => resolve()))
   }
 
+  async setBaud(baud: number): Promise<void> {
+    const port = this.#port
+    if (!port?.isOpen) return
+    // What was written at the old rate must be out before.
+    await new Promise<void>((resolve) => port.drain(() => resolve()))
+    await new Promise<void>((resolve, reject) => {
+      port.update({ baudRate: baud }, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+
   #lost(port: SerialPort, sink: PortSink, reason: string): void {
     if (this.#port !== port) return
     void this.close()

@@ -8,6 +8,8 @@ export type ResetKind = 'restart' | 'gnss-restart' | 'gnss-stop' | 'gnss-start'
 export interface CommandTarget {
   readonly config: ConfigStore
   reply(frame: Uint8Array): void
+  /** Whether this ACK or NAK gets lost. */
+  loseAck(): boolean
   /** The RAM keys whose value changed. */
   configChanged(keys: ReadonlySet<number>): void
   /** @param cold the position and the orbits are forgotten too */
@@ -71,5 +73,6 @@ const resetKinds: Readonly<Record<number, ResetKind>> = {
 }
 
 function acknowledge(target: CommandTarget, msgId: number, ok: boolean): void {
+  if (target.loseAck()) return
   target.reply(ubx.encodeFrame(ok ? ubx.ackAck : ubx.ackNak, { clsId: ubx.CFG.cls, msgId }))
 }

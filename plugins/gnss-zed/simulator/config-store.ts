@@ -39,6 +39,22 @@ export class ConfigStore {
   #transaction: { layers: number; pairs: ConfigPair[] } | undefined
   /** Keys that are refused as if the firmware didn't have them. */
   readonly refused = new Set<number>()
+  /** Keys that are acknowledged and forgotten. */
+  readonly ignored = new Set<number>()
+  /** Keys that this firmware does not have. */
+  readonly #lacks: (name: string) => boolean
+  /** Keys written by the host, by layer. */
+  readonly written = { ram: 0, bbr: 0, flash: 0 }
+
+  constructor(lacks: (name: string) => boolean = () => false) {
+    this.#lacks = lacks
+  }
+
+  /** As it stands in a layer; undefined where that has none. */
+  layerValue(key: number, layer: 'ram' | 'bbr' | 'flash'): number | undefined {
+    const value = this.#layer(layerNumber[layer])?.get(key)
+    return value === undefined ? undefined : Number(value)
+  }
 
   /** The value in force. */
   get(key: number): number {
@@ -49,6 +65,14 @@ export class ConfigStore {
   preset(pairs: Iterable<ConfigPair>): void {
     for (const [key, value] of pairs) this.#flash.set(key, value)
     this.restart()
+  }
+
+  /** Replaces what is stored of some keys; it counts from the next start. */
+  store(pairs: Iterable<ConfigPair>): void {
+    for (const [key, value] of pairs) {
+      this.#bbr.delete(key)
+      this.#flash.set(key, value)
+    }
   }
 
   /** A reset: RAM is lost. */
@@ -96,11 +120,11 @@ export class ConfigStore {
     for (const pattern of keys) {
       if (isWildcard(pattern)) {
         for (const { id } of configKeys) {
-          const value = matchesKey(pattern, id) && !this.refused.has(id) ? from.get(id) : undefined
+          const value = matchesKey(pattern, id) && this.#has(id) ? from.get(id) : undefined
           if (value !== undefined) found.push([id, value])
         }
       } else {
-        if (!keyOf(pattern) || this.refused.has(pattern)) return undefined
+        if (!this.#has(pattern)) return undefined
         const value = from.get(pattern)
         if (value !== undefined) found.push([pattern, value])
       }
@@ -112,7 +136,7 @@ export class ConfigStore {
   /** Deletes from BBR and flash; RAM keeps its values until a reset. False for NAK. */
   delete({ layers, keys }: { layers: number; keys: number[] }): boolean {
     if (layers === 0 || (layers & ~(layerBit.bbr | layerBit.flash)) !== 0) return false
-    if (!keys.every((key) => isWildcard(key) || (keyOf(key) && !this.refused.has(key)))) return false
+    if (!keys.every((key) => isWildcard(key) || this.#has(key))) return false
     for (const layer of [
       layers & layerBit.bbr ? this.#bbr : undefined,
       layers & layerBit.flash ? this.#flash : undefined,
@@ -137,9 +161,14 @@ export class ConfigStore {
     }
   }
 
+  #has(id: number): boolean {
+    const key = keyOf(id)
+    return key !== undefined && !this.refused.has(id) && !this.#lacks(key.name)
+  }
+
   #accepts([id, value]: ConfigPair): boolean {
     const key = keyOf(id)
-    if (!key || this.refused.has(id)) return false
+    if (!key || !this.#has(id)) return false
     if (id >>> 28 === 1) return value === 0 || value === 1
     const range = ranges[key.name]
     return !range || (value >= range[0] && value <= range[1])
@@ -147,7 +176,11 @@ export class ConfigStore {
 
   #apply(layers: number, pairs: readonly ConfigPair[]): Set<number> {
     const changed = new Set<number>()
+    for (const [name, bit] of Object.entries(layerBit)) {
+      if (layers & bit) this.written[name as keyof typeof layerBit] += pairs.length
+    }
     for (const [key, value] of pairs) {
+      if (this.ignored.has(key)) continue
       if (layers & layerBit.bbr) this.#bbr.set(key, value)
       if (layers & layerBit.flash) this.#flash.set(key, value)
       if (layers & layerBit.ram) {

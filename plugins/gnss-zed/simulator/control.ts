@@ -1,7 +1,9 @@
 /** The faults of the simulated receiver as a service and as the command `sim`. */
+import { offsetEnu } from 'rtk-base/gnss'
 import { badValue, unavailable } from 'rtk-base/plugin'
 import type { SimulatedReceiver } from 'rtk-base/services'
-import { configKeys, keyId } from '../ubx/index.js'
+import { type ConfigPair, configKeys, keyId } from '../ubx/index.js'
+import { fixedSettings, outputSettings, surveySettings } from './factory.js'
 import type { SimulatedPort } from './port.js'
 
 export function simulatorControl(simulated: SimulatedPort | undefined): SimulatedReceiver {
@@ -28,6 +30,21 @@ export function simulatorControl(simulated: SimulatedPort | undefined): Simulate
       if (key === undefined) zed().config.refused.clear()
       else zed().config.refused.add(keyId(key))
     },
+    ignore: (key) => {
+      if (key === undefined) zed().config.ignored.clear()
+      else zed().config.ignored.add(keyId(key))
+    },
+    dropAcks: (every) => {
+      zed().faults.dropAcks = every
+    },
+    deafAbove: (baud) => {
+      port().deafAbove_baud = baud
+    },
+    flash: (mode) => {
+      const { options, config } = zed()
+      config.store(flashOf(mode))
+      if (mode !== 'rover') config.store(outputSettings(options))
+    },
     wrongReference: (error_m) => {
       zed().faults.wrongReference_m = error_m
     },
@@ -36,6 +53,10 @@ export function simulatorControl(simulated: SimulatedPort | undefined): Simulate
     },
     corrupt: (frames) => {
       zed().faults.corruptFrames = frames
+    },
+    value: (key, layer = 'ram') => zed().config.layerValue(keyId(key), layer),
+    get received() {
+      return { bytes: zed().receivedBytes, ...zed().config.written }
     },
     describe() {
       const { east, north, up } = zed().model.offset
@@ -50,9 +71,17 @@ export function simulatorControl(simulated: SimulatedPort | undefined): Simulate
       if (zed().faults.silent) parts.push('silent')
       if (zed().faults.wrongReference_m !== 0) parts.push(`1005 wrong by ${zed().faults.wrongReference_m} m`)
       if (zed().config.refused.size > 0) parts.push(`refuses ${zed().config.refused.size} keys`)
+      if (zed().config.ignored.size > 0) parts.push(`ignores ${zed().config.ignored.size} keys`)
+      if (zed().faults.dropAcks > 0) parts.push(`loses every ${zed().faults.dropAcks}. ACK`)
+      if (port().deafAbove_baud > 0) parts.push(`deaf above ${port().deafAbove_baud} baud`)
       return parts.join(', ')
     },
   }
+}
+
+function flashOf(mode: Parameters<SimulatedReceiver['flash']>[0]): readonly ConfigPair[] {
+  if (mode === 'rover') return [[keyId('CFG-TMODE-MODE'), 0]]
+  return mode === 'survey-in' ? surveySettings : fixedSettings(mode.arp)
 }
 
 type Run = (receiver: SimulatedReceiver, args: string[]) => void
@@ -69,6 +98,12 @@ const onOff = (text: string | undefined): boolean => {
   throw badValue(`sim: expected on or off, not '${text ?? ''}'`)
 }
 
+const keyNamed = (key: string | undefined): string | undefined => {
+  if (key === undefined || key === 'off') return undefined
+  if (configKeys.some(({ name }) => name === key)) return key
+  throw badValue(`sim: there is no configuration key '${key}'`)
+}
+
 const faults: Record<string, Run> = {
   move: (receiver, [east, north, up]) =>
     receiver.move(number(east, 'east'), number(north ?? '0', 'north'), number(up ?? '0', 'up')),
@@ -82,11 +117,21 @@ const faults: Record<string, Run> = {
   unplug: (receiver) => receiver.unplug(),
   replug: (receiver) => receiver.replug(),
   restart: (receiver) => receiver.restart(),
-  nak: (receiver, [key]) => {
-    if (key !== undefined && key !== 'off' && !configKeys.some(({ name }) => name === key)) {
-      throw badValue(`sim: there is no configuration key '${key}'`)
+  nak: (receiver, [key]) => receiver.nak(keyNamed(key)),
+  ignore: (receiver, [key]) => receiver.ignore(keyNamed(key)),
+  'drop-acks': (receiver, [every]) => receiver.dropAcks(every === 'off' ? 0 : number(every ?? '2', 'how many')),
+  'deaf-above': (receiver, [baud]) => receiver.deafAbove(baud === 'off' ? 0 : number(baud, 'the rate')),
+  flash: (receiver, [mode, east, north, up]) => {
+    if (mode === 'rover' || mode === 'survey-in') receiver.flash(mode)
+    else if (mode !== 'fixed') throw badValue(`sim: flash is rover, survey-in or fixed, not '${mode ?? ''}'`)
+    else {
+      const away = {
+        east: number(east ?? '0', 'east'),
+        north: number(north ?? '0', 'north'),
+        up: number(up ?? '0', 'up'),
+      }
+      receiver.flash({ arp: offsetEnu(receiver.truth, away) })
     }
-    receiver.nak(key === 'off' ? undefined : key)
   },
   'wrong-1005': (receiver, [error]) => receiver.wrongReference(error === 'off' ? 0 : number(error ?? '10', 'metres')),
   silence: (receiver, [on]) => receiver.silence(onOff(on)),

@@ -8,6 +8,8 @@ import { GaussMarkov, Random } from './random.js'
 import { type Sight, visibleFrom } from './sky.js'
 
 export interface ModelOptions {
+  /** Constellations by name that are not tracked. */
+  without?: readonly string[]
   seed: number
   lat: number
   lon: number
@@ -62,7 +64,10 @@ export class Model {
   /** Interference, dB less C/N0. */
   jam_db = 0
 
+  readonly #without: ReadonlySet<string>
+
   constructor(options: ModelOptions) {
+    this.#without = new Set(options.without)
     this.random = new Random(options.seed)
     this.#origin = geodeticToEcef(options)
   }
@@ -97,7 +102,7 @@ export class Model {
   epoch(utc_ms: number, dt_s: number, listening: boolean): Epoch {
     const { week, tow_s } = unixToGps(utc_ms / 1000, knownLeap_s)
     const gps_s = week * secondsPerWeek + tow_s
-    const sky = visibleFrom(this.truth, gps_s, horizon_deg)
+    const sky = visibleFrom(this.truth, gps_s, horizon_deg, this.#without)
     const hears = listening && this.antenna === 'ok'
     const tracks = hears ? sky.flatMap((sight) => this.#track(sight, gps_s, dt_s) ?? []) : []
     const tracked = new Set(tracks.map(({ sight }) => sight.key))

@@ -14,6 +14,8 @@ export class SimulatedPort implements ReceiverPort {
   readonly hasBaud: boolean
   readonly zed: SimulatedZed
   plugged: boolean = true
+  /** The host hears only garbage above this rate; 0: it hears all. */
+  deafAbove_baud = 0
   readonly #edges: Edges
   #sink: PortSink | undefined
   #baud = 0
@@ -52,6 +54,10 @@ export class SimulatedPort implements ReceiverPort {
     return true
   }
 
+  async setBaud(baud: number): Promise<void> {
+    this.#baud = baud
+  }
+
   async close(): Promise<void> {
     this.#sink = undefined
     this.zed.connect(undefined)
@@ -84,7 +90,8 @@ export class SimulatedPort implements ReceiverPort {
   }
 
   #deliver(bytes: Uint8Array): void {
-    const heard = this.#rightRate ? bytes : bytes.map((byte) => (byte ^ 0xff) | 0x81)
+    const deaf = this.deafAbove_baud > 0 && this.#baud > this.deafAbove_baud
+    const heard = this.#rightRate && !deaf ? bytes : bytes.map((byte) => (byte ^ 0xff) | 0x81)
     for (let at = 0; at < heard.length; at += chunkSize) this.#sink?.data(heard.subarray(at, at + chunkSize))
   }
 }

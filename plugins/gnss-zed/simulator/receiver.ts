@@ -7,7 +7,7 @@ import * as ubx from '../ubx/index.js'
 import { type CommandTarget, type ResetKind, runCommand } from './commands.js'
 import { type ConfigSnapshot, ConfigStore } from './config-store.js'
 import { CorrectionInput } from './corrections.js'
-import { factorySettings, implausibleWarning, version } from './factory.js'
+import { bootText, type Firmware, factorySettings, firmwares, implausibleWarning } from './factory.js'
 import { Model, type ModelOptions } from './model.js'
 import { rtcmMessages } from './rtcm-output.js'
 import { Navigation, type NavigationState } from './solution.js'
@@ -16,6 +16,7 @@ import { type ReceiverEpoch, ubxMessage, ubxMessages } from './ubx-output.js'
 export interface SimulatorOptions extends ModelOptions {
   /** `fixed`: someone set it up as a base at its position. `rover`: as it leaves the factory. */
   boot: 'fixed' | 'rover'
+  module: 'ZED-F9P' | 'ZED-X20P'
   /** The port of the receiver that the host is wired to. */
   wiring: ubx.PortName
   uniqueId: string
@@ -41,6 +42,8 @@ export interface Faults {
   wrongReference_m: number
   /** RTCM frames that still are to be damaged. */
   corruptFrames: number
+  /** Every so many-th ACK or NAK gets lost; 0: none. */
+  dropAcks: number
 }
 
 /** What an epoch needs from its moment to the first byte. */
@@ -51,15 +54,17 @@ const earliest_utc_ms = Date.UTC(2026, 0, 1)
 const stationIdKey = ubx.keyId('CFG-RTCM-DF003_OUT')
 const tmodeKey = ubx.keyId('CFG-TMODE-MODE')
 const measKey = ubx.keyId('CFG-RATE-MEAS')
+const nav2Key = ubx.keyId('CFG-NAV2-OUT_ENABLED')
 const navKey = ubx.keyId('CFG-RATE-NAV')
 const signalGroup = ubx.groupOf(ubx.keyId('CFG-SIGNAL-GPS_ENA'))
 
 export class SimulatedZed implements CommandTarget {
-  readonly config = new ConfigStore()
+  readonly config: ConfigStore
   readonly model: Model
   readonly navigation: Navigation
-  readonly faults: Faults = { silent: false, wrongReference_m: 0, corruptFrames: 0 }
-  readonly #options: SimulatorOptions
+  readonly faults: Faults = { silent: false, wrongReference_m: 0, corruptFrames: 0, dropAcks: 0 }
+  readonly options: SimulatorOptions
+  readonly #firmware: Firmware
   readonly #edges: Edges
   readonly #corrections = new CorrectionInput()
   readonly #framer: Framer
@@ -75,11 +80,14 @@ export class SimulatedZed implements CommandTarget {
   #timer: Dispose = () => {}
   #txBytes = 0
   #rxBytes = 0
+  #acks = 0
 
   constructor(options: SimulatorOptions, edges: Edges) {
-    this.#options = options
+    this.options = options
+    this.#firmware = firmwares[options.module]
     this.#edges = edges
-    this.model = new Model(options)
+    this.config = new ConfigStore(this.#firmware.lacks)
+    this.model = new Model({ ...options, without: this.#firmware.without })
     this.navigation = new Navigation(this.model, this.config)
     this.#framer = new Framer({ onFrame: (frame) => this.#take(frame) })
     this.#utcOffset_ms = Math.max(edges.clock.now(), earliest_utc_ms) - edges.clock.monotonic()
@@ -112,7 +120,10 @@ export class SimulatedZed implements CommandTarget {
     void this.#timer()
     // After a snapshot it has been on all the time.
     const booting_ms = Math.max(0, this.#bootedAt_ms + boot_ms - this.#edges.clock.monotonic())
-    this.#timer = this.#edges.timers.after(booting_ms, () => this.#schedule())
+    this.#timer = this.#edges.timers.after(booting_ms, () => {
+      if (booting_ms > 0 && this.#enabled('NMEA')) this.#write(bootText)
+      this.#schedule()
+    })
   }
 
   powerOff(): void {
@@ -123,8 +134,13 @@ export class SimulatedZed implements CommandTarget {
 
   /** The line rate of the receiver's port; undefined where a rate means nothing (USB). */
   get baud(): number | undefined {
-    const { wiring } = this.#options
+    const { wiring } = this.options
     return wiring === 'UART1' || wiring === 'UART2' ? this.config.get(ubx.keyId(`CFG-${wiring}-BAUDRATE`)) : undefined
+  }
+
+  /** Bytes that the host sent since power came on. */
+  get receivedBytes(): number {
+    return this.#rxBytes
   }
 
   connect(send: ((bytes: Uint8Array) => void) | undefined): void {
@@ -150,6 +166,11 @@ export class SimulatedZed implements CommandTarget {
     this.#epochCount = 0
     this.#now = undefined
     this.powerOn()
+  }
+
+  loseAck(): boolean {
+    const { dropAcks } = this.faults
+    return dropAcks > 0 && ++this.#acks % dropAcks === 0
   }
 
   reply(frame: Uint8Array): void {
@@ -178,9 +199,9 @@ export class SimulatedZed implements CommandTarget {
   onRestart: (() => void) | undefined
 
   poll(cls: number, id: number): Uint8Array | undefined {
-    if (cls === ubx.monVer.cls && id === ubx.monVer.id) return ubx.encodeFrame(ubx.monVer, version)
+    if (cls === ubx.monVer.cls && id === ubx.monVer.id) return ubx.encodeFrame(ubx.monVer, this.#firmware.version)
     if (cls === ubx.secUniqId.cls && id === ubx.secUniqId.id) {
-      return ubx.ubxFrame(cls, id, ubx.secUniqId.encode(1, this.#options.uniqueId))
+      return ubx.ubxFrame(cls, id, ubx.secUniqId.encode(1, this.options.uniqueId))
     }
     if (cls === ubx.monComms.cls && id === ubx.monComms.id) return this.#comms()
     return this.#now && ubxMessage(cls, id, this.#now)
@@ -229,7 +250,8 @@ export class SimulatedZed implements CommandTarget {
       survey: this.navigation.survey,
       msss_ms,
       ttff_ms: this.#ttff_ms,
-      geoidSeparation_m: this.#options.geoidSeparation_m,
+      geoidSeparation_m: this.options.geoidSeparation_m,
+      nav2: this.config.get(nav2Key) === 1,
       antenna: this.model.antenna,
       jam_db: this.model.jam_db,
     }
@@ -244,9 +266,9 @@ export class SimulatedZed implements CommandTarget {
       const wanted = (message: ubx.OutputMessage) => message !== 'GGA' && this.#due(message)
       frames.push(...ubxMessages(now, wanted))
       if (this.#due('RXM-RTCM')) frames.push(...reports)
-      if (this.navigation.implausible && this.#epochCount % 60 === 0) frames.push(implausibleWarning)
+      if (this.#warns && this.navigation.implausible && this.#epochCount % 60 === 0) frames.push(implausibleWarning)
     }
-    if (this.#options.nmea && this.#enabled('NMEA')) {
+    if (this.options.nmea && this.#enabled('NMEA')) {
       frames.push(...ubxMessages(now, (message) => message === 'GGA' && this.#due(message)))
     }
     if (this.#enabled('RTCM3X') && now.solution.fixType > 0) {
@@ -255,6 +277,11 @@ export class SimulatedZed implements CommandTarget {
       frames.push(...rtcmMessages({ epoch: now.epoch, stationId, arp: this.#sentArp(), due }).map(this.#damaged))
     }
     this.#write(frames)
+  }
+
+  /** CFG-INFMSG: bit 1 is for warnings. */
+  get #warns(): boolean {
+    return (this.config.get(ubx.infKey(this.options.wiring)) & 2) !== 0
   }
 
   #sentArp(): Ecef | undefined {
@@ -271,12 +298,12 @@ export class SimulatedZed implements CommandTarget {
   }
 
   #due(message: ubx.OutputMessage): boolean {
-    const rate = this.config.get(ubx.messageOutKey(message, this.#options.wiring))
+    const rate = this.config.get(ubx.messageOutKey(message, this.options.wiring))
     return rate > 0 && this.#epochCount % rate === 0
   }
 
   #enabled(protocol: 'UBX' | 'NMEA' | 'RTCM3X'): boolean {
-    const { wiring } = this.#options
+    const { wiring } = this.options
     return wiring === 'I2C' || wiring === 'SPI' || this.config.get(ubx.keyId(`CFG-${wiring}OUTPROT-${protocol}`)) === 1
   }
 
@@ -288,9 +315,9 @@ export class SimulatedZed implements CommandTarget {
   }
 
   #comms(): Uint8Array {
-    const own = this.#options.wiring
+    const own = this.options.wiring
     return ubx.encodeFrame(ubx.monComms, {
-      blocks: [0x0000, 0x0100, 0x0201, 0x0300, 0x0400].map((portId) => ({
+      blocks: this.#firmware.ports.map((portId) => ({
         portId,
         txBytes: ubx.portNames[portId] === own ? this.#txBytes : 0,
         rxBytes: ubx.portNames[portId] === own ? this.#rxBytes : 0,

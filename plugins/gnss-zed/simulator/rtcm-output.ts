@@ -52,7 +52,8 @@ export function rtcmMessages({ epoch, stationId, arp, due }: RtcmRequest): Uint8
     ),
   )
   if (due(1230)) {
-    const biases_m = { l1ca: 0, l1p: 0, l2ca: 0, l2p: 0 }
+    // As an F9P: the two signals that it tracks, aligned, so no bias.
+    const biases_m = { l1ca: 0, l2ca: 0 }
     frames.push(encodeRtcm({ type: 1230, stationId, biasesAligned: false, biases_m }))
   }
   if (arp && due(1005)) frames.push(referencePoint(stationId, arp))

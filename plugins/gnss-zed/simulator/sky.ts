@@ -163,7 +163,12 @@ function rangeAt(orbit: Orbit, antenna: Ecef, t: number): { range_m: number; sat
 }
 
 /** The satellites at or above `mask_deg` as seen from `antenna`. */
-export function visibleFrom(antenna: Ecef, gps_s: number, mask_deg: number): Sight[] {
+export function visibleFrom(
+  antenna: Ecef,
+  gps_s: number,
+  mask_deg: number,
+  without: ReadonlySet<string> = new Set(),
+): Sight[] {
   const t = gps_s - origin_gps_s
   const { lat, lon } = ecefToGeodetic(antenna)
   const sinLat = Math.sin(lat * radians)
@@ -174,6 +179,7 @@ export function visibleFrom(antenna: Ecef, gps_s: number, mask_deg: number): Sig
   const sinMask = Math.sin(mask_deg * radians)
   const sights: Sight[] = []
   for (const orbit of orbits) {
+    if (without.has(orbit.constellation.name)) continue
     const rough = positionAt(orbit, t, 0.075)
     const dx = rough.x - antenna.x
     const dy = rough.y - antenna.y

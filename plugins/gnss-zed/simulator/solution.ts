@@ -25,6 +25,8 @@ export interface Solution {
   hAcc_m: number
   vAcc_m: number
   pDOP: number
+  /** Where it would be without the time mode: NAV2 tells that. */
+  own: { position: Ecef; hAcc_m: number; vAcc_m: number }
   used: readonly Track[]
   /** By satellite key; metres. */
   residuals: ReadonlyMap<number, number>
@@ -169,13 +171,14 @@ export class Navigation {
     const corrected = hasFix && this.mode === 0 && this.#fresh(corrections)
     // The noise goes on whether it is looked at or not, so that a mode change does not make the position jump back.
     const error = this.#error(carrier, corrected, dt_s)
-    const position = arp ?? offsetEnu(this.#model.truth, error)
+    const own = offsetEnu(this.#model.truth, error)
     const acc_m = arp ? this.#config.get(key.acc) / 1e4 || 0.01 : undefined
     const solution: Solution = {
       fixType: hasFix ? (arp ? time.timeOnly : time.threeD) : time.none,
       carrier,
       corrected,
-      position,
+      position: arp ?? own,
+      own: { position: own, hAcc_m: error.hAcc_m, vAcc_m: error.vAcc_m },
       hAcc_m: acc_m ?? error.hAcc_m,
       vAcc_m: acc_m ?? error.vAcc_m,
       pDOP: arp || !hasFix ? 99.99 : 0.9 + 12 / Math.max(8, used.length),

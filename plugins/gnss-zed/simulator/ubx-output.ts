@@ -14,11 +14,14 @@ export interface ReceiverEpoch {
   /** Start to first fix; 0 before it. */
   readonly ttff_ms: number
   readonly geoidSeparation_m: number
+  /** The second solution is on. */
+  readonly nav2: boolean
   readonly antenna: AntennaState
   readonly jam_db: number
 }
 
-type Builder = (now: ReceiverEpoch) => Uint8Array
+/** Undefined: there is none now. */
+type Builder = (now: ReceiverEpoch) => Uint8Array | undefined
 
 const carrierCode = { none: 0, float: 1, fixed: 2 } as const
 const antennaCode = { ok: 2, short: 3, open: 4 } as const
@@ -37,7 +40,8 @@ const builders: Partial<Record<ubx.OutputMessage, Builder>> = {
       ttff_ms,
       msss_ms,
     }),
-  'NAV-PVT': navPvt,
+  'NAV-PVT': (now) => ubx.encodeFrame(ubx.navPvt, pvtValues(now)),
+  'NAV2-PVT': nav2Pvt,
   'NAV-HPPOSECEF': ({ epoch, solution }) =>
     ubx.encodeFrame(ubx.navHpPosEcef, {
       iTOW_ms: epoch.tow_ms,
@@ -86,6 +90,14 @@ const builders: Partial<Record<ubx.OutputMessage, Builder>> = {
       active: survey.active,
     }),
   GGA: nmeaGga,
+  'MON-HW': ({ antenna, epoch }) =>
+    ubx.encodeFrame(ubx.monHw, {
+      noisePerMs: 85,
+      agcCnt: 5200 + (epoch.tow_ms % 7),
+      antStatus: antennaCode[antenna],
+      antPower: antenna === 'short' ? 0 : 1,
+      jammingState: 1,
+    }),
   'MON-RF': monRf,
   'NAV-EOE': ({ epoch }) => ubx.encodeFrame(ubx.navEoe, { iTOW_ms: epoch.tow_ms }),
 }
@@ -94,7 +106,8 @@ const builders: Partial<Record<ubx.OutputMessage, Builder>> = {
 export function ubxMessages(now: ReceiverEpoch, due: (message: ubx.OutputMessage) => boolean): Uint8Array[] {
   const frames: Uint8Array[] = []
   for (const message of Object.keys(builders) as ubx.OutputMessage[]) {
-    if (due(message)) frames.push((builders[message] as Builder)(now))
+    const frame = due(message) ? builders[message]?.(now) : undefined
+    if (frame) frames.push(frame)
   }
   return frames
 }
@@ -107,20 +120,44 @@ export function ubxMessage(cls: number, id: number, now: ReceiverEpoch): Uint8Ar
 const pollable: ubx.Layout[] = [
   ubx.navStatus,
   ubx.navPvt,
+  ubx.nav2Pvt,
   ubx.navHpPosEcef,
   ubx.navHpPosLlh,
   ubx.navTimeGps,
   ubx.navTimeLs,
   ubx.navSat,
   ubx.navSvin,
+  ubx.monHw,
   ubx.monRf,
 ]
 
-function navPvt({ epoch, solution, geoidSeparation_m }: ReceiverEpoch): Uint8Array {
+/** The solution that knows nothing of the time mode, nor of corrections. */
+function nav2Pvt(now: ReceiverEpoch): Uint8Array | undefined {
+  if (!now.nav2) return undefined
+  const { solution } = now
+  const { position, hAcc_m, vAcc_m } = solution.own
+  const { lat, lon, alt } = ecefToGeodetic(position)
+  return ubx.encodeFrame(ubx.nav2Pvt, {
+    ...pvtValues(now),
+    fixType: solution.fixType > 0 ? 3 : 0,
+    diffSoln: false,
+    carrSoln: 0,
+    lat_deg: lat,
+    lon_deg: lon,
+    height_m: alt,
+    hMSL_m: alt - now.geoidSeparation_m,
+    hAcc_m,
+    vAcc_m,
+    pDOP: solution.fixType > 0 ? 1.2 : 99.99,
+    lastCorrectionAge: 0,
+  })
+}
+
+function pvtValues({ epoch, solution, geoidSeparation_m }: ReceiverEpoch): ubx.Encodable<typeof ubx.navPvt> {
   const utc = new Date(Math.round(epoch.utc_ms))
   const { lat, lon, alt } = ecefToGeodetic(solution.position)
   const { resolved, fixType } = solution
-  return ubx.encodeFrame(ubx.navPvt, {
+  return {
     iTOW_ms: epoch.tow_ms,
     year: utc.getUTCFullYear(),
     month: utc.getUTCMonth() + 1,
@@ -152,7 +189,7 @@ function navPvt({ epoch, solution, geoidSeparation_m }: ReceiverEpoch): Uint8Arr
     pDOP: solution.pDOP,
     invalidLlh: fixType === 0,
     lastCorrectionAge: solution.corrected ? 2 : 0,
-  })
+  }
 }
 
 function navSat({ epoch, solution }: ReceiverEpoch): Uint8Array {

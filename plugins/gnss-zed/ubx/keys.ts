@@ -31,7 +31,7 @@ const table: Record<string, readonly [id: number, fallback?: number, signed?: 'i
   'CFG-TMODE-SVIN_MIN_DUR': [0x40030010],
   'CFG-TMODE-SVIN_ACC_LIMIT': [0x40030011],
 
-  // RTCM station id.
+  // RTCM station id: what is sent, and what is taken.
   'CFG-RTCM-DF003_OUT': [0x30090001],
   'CFG-RTCM-DF003_IN': [0x30090008],
   'CFG-RTCM-DF003_IN_FILTER': [0x20090009],
@@ -80,6 +80,8 @@ const table: Record<string, readonly [id: number, fallback?: number, signed?: 'i
   'CFG-NAVSPG-OUTFIL_PACC': [0x301100b3, 100],
   'CFG-NAVSPG-CONSTR_DGNSSTO': [0x201100c4, 60],
   'CFG-NAVHPG-DGNSSMODE': [0x20140011, 3],
+  // The second navigation output, from HPG 1.30 on.
+  'CFG-NAV2-OUT_ENABLED': [0x10170001],
   'CFG-SIGNAL-GPS_ENA': [0x1031001f, 1],
   'CFG-SIGNAL-GPS_L1CA_ENA': [0x10310001, 1],
   'CFG-SIGNAL-GPS_L2C_ENA': [0x10310003, 1],
@@ -140,6 +142,8 @@ const messageTable = {
   'NAV-RELPOSNED': 0x2091008e,
   'NAV-SIG': 0x20910346,
   'NAV-EOE': 0x20910160,
+  'NAV2-PVT': 0x20910491,
+  'MON-HW': 0x209101b5,
   'MON-RF': 0x2091035a,
   'MON-COMMS': 0x20910350,
   'RXM-RTCM': 0x20910269,
@@ -177,6 +181,14 @@ export function messageOutKey(message: OutputMessage | `${OutputMessage}`, port:
   return messageTable[message as OutputMessage] + portOffset[port]
 }
 
+/** Which INF messages are sent as UBX on UART1; bit 0 error, 1 warning, 2 notice. */
+const infMessages = 0x20920002
+
+/** The key that says which INF messages `port` sends as UBX. */
+export function infKey(port: PortName): number {
+  return infMessages + portOffset[port]
+}
+
 function messageName(message: string): string {
   if (/^\d/.test(message)) return `RTCM_3X_TYPE${message.replace('.', '_')}`
   return message.includes('-') ? `UBX_${message.replace('-', '_')}` : `NMEA_ID_${message}`
@@ -191,6 +203,9 @@ function allKeys(): ConfigKey[] {
       const name = `CFG-MSGOUT-${messageName(message)}_${port}`
       keys.push({ name, id: messageOutKey(message, port), signed: false, default: onByDefault.has(message) ? 1 : 0 })
     }
+  }
+  for (const port of Object.keys(portOffset) as PortName[]) {
+    keys.push({ name: `CFG-INFMSG-UBX_${port}`, id: infKey(port), signed: false, default: 0 })
   }
   return keys.sort((p, q) => p.id - q.id)
 }
@@ -210,4 +225,9 @@ export function keyId(name: string): number {
   const key = byName.get(name)
   if (!key) throw new RangeError(`no configuration key ${name}: add it to ubx/keys.ts`)
   return key.id
+}
+
+/** The name of a key for people; its id where the table does not have it. */
+export function keyName(id: number): string {
+  return keyOf(id)?.name ?? `0x${(id >>> 0).toString(16).padStart(8, '0')}`
 }

@@ -1,0 +1,49 @@
+/**
+ * Raises the rate of the receiver's UART, in RAM. The ACK comes at the old rate while we are on our way to the new one, so
+ * it is the answer to a poll at the new rate that counts; without one everything goes back to how it was.
+ */
+import type { PluginContext } from 'rtk-base/plugin'
+import type { Dialog } from '../link/dialog.js'
+import * as ubx from '../ubx/index.js'
+import { pause } from './apply.js'
+
+/** The line as far as its rate goes. */
+export interface RateLine {
+  /** 0 where the line has none. */
+  readonly baud: number
+  setBaud(baud: number): Promise<void>
+  /** Hands bytes over without waiting for an answer. */
+  write(bytes: Uint8Array): boolean
+}
+
+/** So long the last bytes are on their way at the lowest usual rate, and the receiver sets its UART. */
+const drain_ms = 150
+const polls = 3
+
+export type RateChange = 'raised' | 'refused' | 'lost'
+
+/**
+ * @returns `refused`: the old rate is in use again, e.g. because the line can't carry the new one; `lost`: the receiver
+ * answers at neither rate, the link has to look for it
+ */
+export async function raiseRate(
+  dialog: Dialog,
+  line: RateLine,
+  timers: PluginContext['timers'],
+  port: 'UART1' | 'UART2',
+  baud: number,
+): Promise<RateChange> {
+  const before = line.baud
+  const key = ubx.keyId(`CFG-${port}-BAUDRATE`)
+  const order = (rate: number) => line.write(ubx.valset([[key, rate]], ubx.layerBit.ram))
+  const answers = async () => (await dialog.poll(ubx.monVer, polls)) !== undefined
+  order(baud)
+  await pause(timers, drain_ms)
+  await line.setBaud(baud)
+  if (await answers()) return 'raised'
+  // It may hear what we don't: back, in case it went there.
+  order(before)
+  await pause(timers, drain_ms)
+  await line.setBaud(before)
+  return (await answers()) ? 'refused' : 'lost'
+}

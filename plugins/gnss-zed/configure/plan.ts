@@ -1,0 +1,149 @@
+/**
+ * What a base's configuration consists of: steps in the order in which they are written. A step is one message, because
+ * one refused key refuses the whole message; so what a base cannot do without stands together, everything else alone.
+ */
+import type { ReceiverTarget } from 'rtk-base/services'
+import { type ConfigPair, infKey, keyId, messageOutKey, type OutputMessage, type PortName } from '../ubx/index.js'
+import type { Firmware } from './firmware.js'
+import { tmodePairs } from './tmode.js'
+
+/** Options of the plugin that shape the configuration. */
+export interface BaseSettings {
+  stationId: number
+  rtcm: {
+    /** One type for all constellations: receivers of the stream need not expect a mixture. */
+    msm: 4 | 7
+    /** Seconds between two messages; all MSM have the same. */
+    msmInterval_s: number
+    referenceInterval_s: number
+    biasInterval_s: number
+  }
+  antenna: Record<AntennaSwitch, 'on' | 'off' | 'keep'>
+  secondFix: boolean
+}
+
+/** Parts of the antenna supervisor, by option name. */
+export type AntennaSwitch = 'power' | 'shortDetection' | 'openDetection' | 'powerDown' | 'recovery'
+
+const antennaKeys: Record<AntennaSwitch, number> = {
+  power: keyId('CFG-HW-ANT_CFG_VOLTCTRL'),
+  shortDetection: keyId('CFG-HW-ANT_CFG_SHORTDET'),
+  openDetection: keyId('CFG-HW-ANT_CFG_OPENDET'),
+  powerDown: keyId('CFG-HW-ANT_CFG_PWRDOWN'),
+  recovery: keyId('CFG-HW-ANT_CFG_RECOVER'),
+}
+
+export interface Step {
+  /** For people. */
+  name: string
+  pairs: readonly ConfigPair[]
+  /** Without it there is no base: a refusal fails the configuration. */
+  required: boolean
+  /** Written as a whole as soon as one value differs. */
+  whole?: boolean
+  /** Some firmware has it and some not: a refusal is told in the log alone. */
+  mayLack?: boolean
+  /** The receiver needs so long after it. */
+  settle_ms?: number
+  /** What is done when it is refused. */
+  fallback?: Step
+}
+
+export interface PlanInput {
+  port: PortName
+  target: ReceiverTarget
+  settings: BaseSettings
+  firmware: Firmware
+}
+
+/** What would only cost line and power, whoever switched it on. */
+const notNeeded: readonly OutputMessage[] = [
+  'NAV-SVIN',
+  'NAV-HPPOSLLH',
+  'NAV-DOP',
+  'NAV-TIMEGPS',
+  'NAV-TIMELS',
+  'NAV-SIG',
+  'NAV-RELPOSNED',
+  'MON-COMMS',
+  'RXM-RAWX',
+  'RXM-SFRBX',
+  'TIM-TP',
+]
+
+/** The MSM of a constellation, by MSM type. */
+const msmOf = {
+  GPS: { 4: 1074, 7: 1077 },
+  Galileo: { 4: 1094, 7: 1097 },
+  BeiDou: { 4: 1124, 7: 1127 },
+  GLONASS: { 4: 1084, 7: 1087 },
+} as const satisfies Record<string, Record<4 | 7, OutputMessage>>
+
+export function planOf({ port, target, settings, firmware }: PlanInput): Step[] {
+  const { rtcm, stationId, antenna } = settings
+  const out = (message: OutputMessage, rate: number): ConfigPair => [messageOutKey(message, port), rate]
+  const optional = (name: string, ...pairs: ConfigPair[]): Step => ({ name, pairs, required: false })
+  const mayLack = (name: string, ...pairs: ConfigPair[]): Step => ({ ...optional(name, ...pairs), mayLack: true })
+  const msm = (constellation: keyof typeof msmOf): ConfigPair[] => {
+    const { 4: coarse, 7: fine } = msmOf[constellation]
+    return [out(coarse, rtcm.msm === 4 ? rtcm.msmInterval_s : 0), out(fine, rtcm.msm === 7 ? rtcm.msmInterval_s : 0)]
+  }
+  const antennaPairs = (Object.keys(antennaKeys) as AntennaSwitch[])
+    .filter((part) => antenna[part] !== 'keep')
+    .map((part): ConfigPair => [antennaKeys[part], antenna[part] === 'on' ? 1 : 0])
+
+  const steps: Step[] = [
+    // A wrong reference goes first, then what would send it.
+    { name: 'time mode', pairs: tmodePairs(target), required: true, whole: true },
+    {
+      name: 'base',
+      required: true,
+      pairs: [
+        ...protocolPairs(port),
+        [keyId('CFG-RATE-MEAS'), 1000],
+        [keyId('CFG-RATE-NAV'), 1],
+        [keyId('CFG-RATE-TIMEREF'), 1],
+        [keyId('CFG-NAVSPG-DYNMODEL'), 2],
+        ...(['NAV-PVT', 'NAV-HPPOSECEF', 'NAV-STATUS', 'NAV-SAT'] as const).map((message) => out(message, 1)),
+        out(1005, rtcm.referenceInterval_s),
+        ...msm('GPS'),
+      ],
+    },
+    // Changing a signal restarts the GNSS part of the receiver.
+    { ...optional('SBAS off', [keyId('CFG-SIGNAL-SBAS_ENA'), 0]), settle_ms: 500 },
+    optional('Galileo', ...msm('Galileo')),
+    optional('BeiDou', ...msm('BeiDou')),
+    // Firmware before HPG 1.13 may know no other station than 0.
+    { ...optional('station ID', [keyId('CFG-RTCM-DF003_OUT'), stationId]), mayLack: stationId === 0 },
+    optional('NAV-EOE', out('NAV-EOE', 1)),
+    {
+      ...optional('MON-RF', out('MON-RF', 1)),
+      ...(firmware.monHw ? { fallback: optional('MON-HW', out('MON-HW', 1)) } : {}),
+    },
+    mayLack('warnings', [infKey(port), 3]),
+    mayLack(firmware.correctionReport, out(firmware.correctionReport, 1)),
+  ]
+  if (firmware.glonass) {
+    steps.push(optional('GLONASS', ...msm('GLONASS')), optional('1230', out(1230, rtcm.biasInterval_s)))
+  }
+  if (firmware.private4072) steps.push(mayLack('4072 off', out('4072.0', 0), out('4072.1', 0)))
+  if (antennaPairs.length > 0) steps.push(optional('antenna supervisor', ...antennaPairs))
+  if (firmware.nav2) {
+    const rate = settings.secondFix ? 1 : 0
+    steps.push(mayLack('second fix', [keyId('CFG-NAV2-OUT_ENABLED'), rate], out('NAV2-PVT', rate)))
+  }
+  steps.push(mayLack('messages that are not needed', ...notNeeded.map((message) => out(message, 0))))
+  return steps
+}
+
+/** In: UBX and RTCM3. Out: UBX and RTCM3, no NMEA. */
+function protocolPairs(port: PortName): ConfigPair[] {
+  if (port === 'I2C' || port === 'SPI') return []
+  return [
+    [keyId(`CFG-${port}INPROT-UBX`), 1],
+    [keyId(`CFG-${port}INPROT-RTCM3X`), 1],
+    [keyId(`CFG-${port}OUTPROT-UBX`), 1],
+    [keyId(`CFG-${port}OUTPROT-NMEA`), 0],
+    [keyId(`CFG-${port}OUTPROT-RTCM3X`), 1],
+  ]
+}
