@@ -26,8 +26,10 @@ export function createLogger(
   const settings: pino.LoggerOptions = { level, base: null, redact: { paths: redact, censor: '…' } }
   if (options.destination) return pino(settings, options.destination)
   if (!pretty) return pino(settings, pino.destination({ fd: 1, sync: true }))
-  // In this thread, not as a transport: the last lines before an exit must be seen. Loaded only on a terminal.
-  const prettyStream = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  // In this thread, not as a transport: the last lines before an exit must be seen. Loaded only on a terminal; a device
+  // has none, and does not carry it.
+  const prettyStream = loadPretty()
+  if (!prettyStream) return pino(settings, pino.destination({ fd: 1, sync: true }))
   const stream = prettyStream({
     colorize: true,
     ignore: 'plugin',
@@ -36,4 +38,12 @@ export function createLogger(
     sync: true,
   })
   return pino(settings, stream)
+}
+
+function loadPretty(): typeof import('pino-pretty') | undefined {
+  try {
+    return createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  } catch {
+    return undefined
+  }
 }

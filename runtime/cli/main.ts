@@ -19,6 +19,10 @@ const commands: Record<string, () => Promise<Command>> = {
     const { consoleCommand, consoleHelp } = await import('./console.js')
     return { help: consoleHelp, run: consoleCommand }
   },
+  build: async () => {
+    const { buildCommand, buildHelp } = await import('./build.js')
+    return { help: buildHelp, run: buildCommand }
+  },
 }
 
 const help = `rtk-base: a GNSS RTK base station service
@@ -26,6 +30,7 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base run [VARIANT.json]   run a station (the simulator when no variant is named)
   rtk-base plugins              list, load, unload, reload plugins of the running station
   rtk-base console              line console of the running station
+  rtk-base build VARIANT.json   make the folder that a device runs
 
 Every command has --help. Exit codes: 0 stopped, 1 failed, 2 usage or variant error.
 `

@@ -141,6 +141,12 @@ function makeDataFolder(data: string): void {
   }
 }
 
+/** How this program is called here: through npm in a checkout, by its file on a device. */
+function ownCommand(): string {
+  const [, file = ''] = process.argv
+  return file.endsWith('bootstrap.mjs') ? 'npm run -s rtk-base --' : `node ${file}`
+}
+
 /** Where to look, for the person who started it: taken from the document, as any integrator would. */
 function banner(runtime: Runtime, { file, data }: RunOptions): string {
   const { station, device, address } = runtime
@@ -154,7 +160,7 @@ function banner(runtime: Runtime, { file, data }: RunOptions): string {
     `  document   curl http://${host}:${address.port}/get-info`,
     udp && `  RTCM       UDP port ${udp.port}: send one datagram, frames come back for 60 s`,
     mqtt && `  MQTT       ${mqtt.host}:${mqtt.port}, topics base/${station.serial}/#`,
-    `  console    npm run -s rtk-base -- console --data ${data}`,
+    `  console    ${ownCommand()} console --data ${data}`,
     `  settings   ${data}`,
     '',
   ]

@@ -16,8 +16,13 @@ export interface VariantFile {
 
 const variantFolder = () => join(packageRoot(), 'runtime', 'variants')
 
-/** The variant that runs when none is named. */
-export const defaultVariant = 'simulator'
+/** The variant that runs when none is named: a device folder names its own. */
+function defaultVariant(): string {
+  const { rtkBase } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
+    rtkBase?: { variant: string }
+  }
+  return rtkBase?.variant ?? 'simulator'
+}
 
 function lineOf(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length
@@ -36,7 +41,7 @@ function nearestNode(root: Node | undefined, path: (string | number)[]): Node | 
  * Reads a variant: a path, or the name of one that is shipped.
  * @throws RTK_ERR_VARIANT with file, line and field.
  */
-export function readVariant(source = defaultVariant): VariantFile {
+export function readVariant(source = defaultVariant()): VariantFile {
   const shipped = join(variantFolder(), `${source}.json`)
   const file = resolve(existsSync(source) || !/^[a-z0-9-]+$/.test(source) ? source : shipped)
   let text: string

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
 import type { BuildFailure, Plugin } from 'esbuild'
 import { messageOf, RtkError } from '../errors.js'
-import { hostExpression, hostPackages } from './host.js'
+import { hostExpression, hostModules } from './host.js'
 
 export interface Bundle {
   readonly code: string
@@ -16,7 +16,7 @@ export interface Bundle {
 const hostPlugin: Plugin = {
   name: 'rtk-base-host',
   setup(build) {
-    const filter = new RegExp(`^(${hostPackages.join('|').replaceAll('/', '\\/')})$`)
+    const filter = new RegExp(`^(${hostModules.join('|').replaceAll('/', '\\/')})$`)
     build.onResolve({ filter }, ({ path }) => ({ path, namespace: 'rtk-base-host' }))
     build.onLoad({ filter: /.*/, namespace: 'rtk-base-host' }, ({ path }) => ({
       contents: `module.exports = ${hostExpression(path)}`,

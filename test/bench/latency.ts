@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { realpathSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { relative } from 'node:path'
 import { until } from '../harness/manual-clock.js'
 import { freeTcpPort, ownPorts, startStation } from '../harness/process.js'
 import { epochFrames, hasProgram, openPty, startClients, unixNow_ms } from './edges.js'
@@ -62,12 +64,9 @@ async function rtkBase(): Promise<number[]> {
 async function str2str(): Promise<number[]> {
   const pty = await openPty()
   const port = await freeTcpPort()
-  const child = spawn(
-    'str2str',
-    ['-in', `serial://${pty.near.slice(1).replace(/^dev\//, '')}:115200`, '-out', `tcpsvr://:${port}`],
-    { stdio: 'ignore' },
-  )
-  // str2str takes serial ports below /dev only; a pty elsewhere is read as a file that grows would be: skip then.
+  // str2str names serial ports from /dev on: the link of the pty is resolved.
+  const device = relative('/dev', realpathSync(pty.near))
+  const child = spawn('str2str', ['-in', `serial://${device}:115200`, '-out', `tcpsvr://:${port}`], { stdio: 'ignore' })
   await new Promise((resolve) => setTimeout(resolve, 1_000))
   const clients = await startClients('tcp', port, subscribers)
   clients.reset()

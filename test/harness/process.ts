@@ -49,6 +49,8 @@ export interface StationProcessOptions {
   /** Kept when given, else a temporary folder that `end` removes. */
   data?: string
   execPath?: string
+  /** Another program than the checkout's, e.g. a device folder's. */
+  entry?: string
   /** Arguments of Node itself. */
   nodeOptions?: readonly string[]
 }
@@ -62,7 +64,7 @@ export async function startStation(
   const started = performance.now()
   const child = spawn(
     options.execPath ?? process.execPath,
-    [...(options.nodeOptions ?? []), entry, 'run', '--data', data, '--set', 'http.port=0', ...args],
+    [...(options.nodeOptions ?? []), options.entry ?? entry, 'run', '--data', data, '--set', 'http.port=0', ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
     },

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import type { Plugin } from 'esbuild'
+import type { VariantFile } from '../cli/variant-file.js'
+import { RtkError } from '../errors.js'
+import { hostPackages } from '../loader/host-packages.js'
+import { Loader, type ManifestEntry } from '../loader/load.js'
+import { isPath } from '../loader/source.js'
+import { packageRoot, readRelease } from './release.js'
+
+/** Packages with native code: not bundled, their folders are shipped beside the bundle. */
+const native = ['classic-level', '@serialport/bindings-cpp']
+
+export interface DeviceBuild {
+  readonly out: string
+  readonly plugins: readonly ManifestEntry[]
+  readonly sha256: string
+}
+
+/**
+ * Makes the folder that a device runs: one bundle of the runtime, one per plugin, a manifest with digests, the native
+ * packages, nothing that is not used. `DIR/rtk-base.mjs run` starts it; no npm, no compiler and no esbuild are needed there.
+ */
+export async function buildDevice(
+  { variant, base }: VariantFile,
+  out: string,
+  tell: (line: string) => void,
+): Promise<DeviceBuild> {
+  const root = packageRoot()
+  const target = resolve(out)
+  if (existsSync(join(target, 'package.json')) && !existsSync(join(target, 'manifest.json'))) {
+    throw new RtkError('RTK_ERR_USAGE', `${target} holds something else: name an empty folder, or one that build made`)
+  }
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(join(target, 'plugins'), { recursive: true })
+
+  const { entries, keys } = await buildPlugins(Object.keys(variant.plugins), base, root, target, tell)
+  tell('runtime')
+  await buildRuntime(root, target)
+  for (const name of native) copyPackage(name, root, target, new Set())
+
+  // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
+  const plugins = Object.fromEntries(
+    Object.entries(variant.plugins).map(([key, options]) => [keys.get(key) ?? key, options]),
+  )
+  mkdirSync(join(target, 'runtime', 'variants'), { recursive: true })
+  writeJson(join(target, 'runtime', 'variants', `${variant.name}.json`), { ...variant, plugins })
+  const { version } = readRelease(root)
+  writeJson(join(target, 'package.json'), {
+    name: 'rtk-base-device',
+    version,
+    type: 'module',
+    rtkBase: { variant: variant.name },
+  })
+  const hash = createHash('sha256').update(readFileSync(join(target, 'rtk-base.mjs')))
+  for (const { sha256 } of entries) hash.update(sha256)
+  const sha256 = hash.digest('hex')
+  writeJson(join(target, 'manifest.json'), { version, sha256, built: new Date().toISOString() })
+  return { out: target, plugins: entries, sha256 }
+}
+
+function writeJson(file: string, value: unknown): void {
+  writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
+}
+
+/** Bundles each plugin and writes `plugins/manifest.json`. `keys`: key in the variant → the plugin's own name. */
+async function buildPlugins(
+  sources: readonly string[],
+  base: string,
+  root: string,
+  target: string,
+  tell: (line: string) => void,
+) {
+  const cache = join(target, '.cache')
+  const loader = new Loader({ builtIn: join(root, 'plugins'), base, cache })
+  const entries: ManifestEntry[] = []
+  const keys = new Map<string, string>()
+  for (const source of sources) {
+    const { definition, file } = await loader.load(source)
+    const { name, version, api } = definition
+    tell(`plugin ${name} ${version}${isPath(source) ? ` from ${source}` : ''}`)
+    const code = readFileSync(file, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n')
+    writeFileSync(join(target, 'plugins', `${name}.cjs`), code)
+    const sha256 = createHash('sha256').update(code).digest('hex')
+    entries.push({ name, version, api, file: `${name}.cjs`, sha256 })
+    keys.set(source, name)
+  }
+  rmSync(cache, { recursive: true, force: true })
+  writeJson(join(target, 'plugins', 'manifest.json'), { plugins: entries })
+  return { entries, keys }
+}
+
+/** One file with the command line, the kernel and every pure JavaScript package in it. */
+async function buildRuntime(root: string, target: string): Promise<void> {
+  const { build } = await import('esbuild')
+  const isSource = existsSync(join(root, 'runtime', 'cli', 'main.ts'))
+  const hostTable: Plugin = {
+    name: 'host-packages',
+    setup({ onLoad }) {
+      onLoad({ filter: /loader[\\/]host-packages\.[jt]s$/ }, () => ({
+        contents: `export const hostPackages = { ${Object.keys(hostPackages)
+          .map((id) => `${JSON.stringify(id)}: () => require(${JSON.stringify(id)})`)
+          .join(', ')} }`,
+        loader: 'js',
+        resolveDir: root,
+      }))
+    },
+  }
+  await build({
+    stdin: {
+      contents: `import { main } from './${isSource ? 'runtime/cli/main.ts' : 'build/runtime/cli/main.js'}'\nawait main(process.argv.slice(2))`,
+      resolveDir: root,
+      loader: 'js',
+    },
+    outfile: join(target, 'rtk-base.mjs'),
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    logLevel: 'silent',
+    external: [...native, 'esbuild', 'pino-pretty'],
+    // Its main file is UMD, whose requires no bundler sees.
+    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+    banner: {
+      js: "#!/usr/bin/env node\nimport{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);",
+    },
+    plugins: [hostTable],
+  })
+}
+
+/** Copies a package and what it depends on, flat, as npm lays it out. */
+function copyPackage(name: string, from: string, target: string, done: Set<string>): void {
+  if (done.has(name)) return
+  done.add(name)
+  const require = createRequire(join(from, 'package.json'))
+  const folder = packageFolder(require, name)
+  if (!folder) return
+  // Where prebuilt binaries are shipped, the C++ beside them is of no use.
+  const unused = existsSync(join(folder, 'prebuilds'))
+    ? /^\/(src|deps|test|node_modules)(\/|$)/
+    : /^\/(test|docs|node_modules)(\/|$)/
+  cpSync(folder, join(target, 'node_modules', name), {
+    recursive: true,
+    filter: (path) => !unused.test(path.slice(folder.length)) && !/\.(md|map|d\.ts)$/.test(path),
+  })
+  const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    dependencies?: Record<string, string>
+  }
+  for (const dependency of Object.keys(dependencies)) copyPackage(dependency, folder, target, done)
+}
+
+function packageFolder(require: NodeJS.Require, name: string): string | undefined {
+  for (const place of require.resolve.paths(name) ?? []) {
+    const folder = join(place, name)
+    if (existsSync(join(folder, 'package.json'))) return folder
+  }
+  return undefined
+}

@@ -1,0 +1,15 @@
+import { createRequire } from 'node:module'
+
+// A literal `require` per package: the device build puts exactly these into its bundle in place of this file.
+const require = createRequire(import.meta.url)
+
+/** The npm packages of the host table, each loaded at its first use. */
+export const hostPackages: Readonly<Record<string, () => unknown>> = {
+  typebox: () => require('typebox'),
+  'typebox/value': () => require('typebox/value'),
+  'typebox/compile': () => require('typebox/compile'),
+  'fastify-plugin': () => require('fastify-plugin'),
+  pino: () => require('pino'),
+  mqtt: () => require('mqtt'),
+  serialport: () => require('serialport'),
+}

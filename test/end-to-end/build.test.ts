@@ -1,0 +1,71 @@
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'rtk-base-build-'))
+t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+t.setTimeout(120_000)
+
+mkdirSync(join(folder, 'extra'))
+writeFileSync(
+  join(folder, 'extra', 'index.ts'),
+  `import { definePlugin } from 'rtk-base/plugin'
+   export default definePlugin({ name: 'extra-plugin', version: '2.1.0', api: '^1.0.0',
+     setup: (ctx) => void ctx.info.block('extra', () => ({ here: true })) })`,
+)
+const simulator = JSON.parse(readFileSync(join(process.cwd(), 'runtime', 'variants', 'simulator.json'), 'utf8'))
+const variant = join(folder, 'roof.json')
+writeFileSync(
+  variant,
+  JSON.stringify({ ...simulator, name: 'roof', serial: 'ROOF1', plugins: { ...simulator.plugins, './extra': {} } }),
+)
+
+t.test('build makes a folder that runs anywhere, without sources, npm or a compiler', async (t) => {
+  const out = join(folder, 'out')
+  const built = await rtkBase(['build', variant, '--out', out])
+  t.match(built, { code: 0, stdout: /plugin extra-plugin 2\.1\.0 from \.\/extra/ })
+  t.notOk(existsSync(join(out, 'node_modules', 'esbuild')))
+  const elsewhere = join(folder, 'device')
+  cpSync(out, elsewhere, { recursive: true })
+  const { args } = await ownPorts()
+  const station = await startStation(args, { entry: join(elsewhere, 'rtk-base.mjs') })
+  t.teardown(() => station.end('SIGKILL'))
+  const { version, sha256 } = JSON.parse(readFileSync(join(elsewhere, 'manifest.json'), 'utf8'))
+  t.match(await station.info(), { esp: { serial: 'ROOF1', version, sha256 }, extra: { here: true } })
+  await until(
+    async () => (await station.info<{ gnss: { state: { status: string } } }>()).gnss.state.status === 'fixed',
+    'fixed',
+    60_000,
+  )
+  t.match(station.output(), `console    node ${join(elsewhere, 'rtk-base.mjs')} console`)
+  t.match(await station.end(), { code: 0 })
+
+  t.test('a plugin whose bytes were changed is refused, the others run', async (t) => {
+    appendFileSync(join(elsewhere, 'plugins', 'extra-plugin.cjs'), '// one more byte\n')
+    const tampered = await startStation((await ownPorts()).args, { entry: join(elsewhere, 'rtk-base.mjs') })
+    t.teardown(() => tampered.end('SIGKILL'))
+    t.match(await (await fetch(`${tampered.url}/plugins`)).json(), [{ name: 'system', state: 'running' }])
+    t.match(tampered.output(), /extra-plugin is failed: .*sha256/)
+  })
+})
+
+t.test('build says what it needs, and does not overwrite what it did not make', async (t) => {
+  t.match(await rtkBase(['build']), { code: 2, stderr: /build takes one variant/ })
+  t.match(await rtkBase(['build', variant]), { code: 2, stderr: /--out DIR/ })
+  const project = join(folder, 'project')
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{}')
+  t.match(await rtkBase(['build', variant, '--out', project]), { code: 2, stderr: /holds something else/ })
+  t.equal(readFileSync(join(project, 'package.json'), 'utf8'), '{}')
+})
