@@ -1,0 +1,117 @@
+/** So many bins are kept; when they are full, each two become one. */
+const mostBins = 512
+/** Correlation is looked for over at most this part of the series: beyond it there is too little to average over. */
+const longestLag = 1 / 3
+/** With fewer bins nothing can be said. */
+const fewestBins = 16
+
+type Vector = readonly [number, number, number]
+
+export interface CorrelationSnapshot {
+  /** Epochs in a full bin. */
+  width: number
+  bins: number[]
+  open: { sum: [number, number, number]; count: number }
+  moments: { count: number; mean: [number, number, number]; squares: number }
+}
+
+/**
+ * The integral correlation time of a series of position errors, in epochs, in bounded memory and constant time an epoch:
+ * means over bins whose width doubles as the series grows.
+ *
+ * The long-run variance of the series is S = w·(c₀ + 2·Σ cₖ), with w the width of a bin and cₖ the autocovariance of bin
+ * means, summed up to the first one that is not positive (the initial positive sequence; Geyer, Practical Markov Chain
+ * Monte Carlo, 1992, §3.3). With the variance σ² of single epochs, τ = S / 2σ²: a Gauss-Markov process of time constant τ
+ * has S = 2τσ².
+ */
+export class CorrelationTime {
+  #width = 1
+  /** x, y, z of bin after bin. */
+  #bins: number[] = []
+  readonly #sum: [number, number, number] = [0, 0, 0]
+  #open = 0
+  #count = 0
+  readonly #mean: [number, number, number] = [0, 0, 0]
+  /** Sum of squared distances from the mean, by Welford's recurrence. */
+  #squares = 0
+
+  /** @param error position less some fixed origin near it, metres */
+  add(error: Vector): void {
+    this.#count++
+    for (let axis = 0; axis < 3; axis++) {
+      const before = error[axis] - this.#mean[axis]
+      this.#mean[axis] += before / this.#count
+      this.#squares += before * (error[axis] - this.#mean[axis])
+      this.#sum[axis] += error[axis]
+    }
+    this.#open++
+    if (this.#open < this.#width) return
+    this.#bins.push(this.#sum[0] / this.#open, this.#sum[1] / this.#open, this.#sum[2] / this.#open)
+    this.#sum.fill(0)
+    this.#open = 0
+    if (this.#bins.length >= 3 * mostBins) this.#halve()
+  }
+
+  /** Epochs; 0 while nothing can be said. */
+  get epochs(): number {
+    const n = this.#bins.length / 3
+    const variance = this.#squares / this.#count
+    if (n < fewestBins || !(variance > 0)) return 0
+    const centred = this.#centred()
+    let sum = autocovariance(centred, 0)
+    for (let lag = 1; lag < n * longestLag; lag++) {
+      const covariance = autocovariance(centred, lag)
+      if (covariance <= 0) break
+      sum += 2 * covariance
+    }
+    return (this.#width * sum) / (2 * variance)
+  }
+
+  snapshot(): CorrelationSnapshot {
+    return {
+      width: this.#width,
+      bins: [...this.#bins],
+      open: { sum: [...this.#sum], count: this.#open },
+      moments: { count: this.#count, mean: [...this.#mean], squares: this.#squares },
+    }
+  }
+
+  restore({ width, bins, open, moments }: CorrelationSnapshot): void {
+    this.#width = width
+    this.#bins = [...bins]
+    this.#open = open.count
+    this.#count = moments.count
+    this.#squares = moments.squares
+    for (let axis = 0; axis < 3; axis++) {
+      this.#sum[axis] = open.sum[axis]
+      this.#mean[axis] = moments.mean[axis]
+    }
+  }
+
+  #halve(): void {
+    const halved: number[] = []
+    for (let at = 0; at < this.#bins.length; at += 6) {
+      for (let axis = 0; axis < 3; axis++) halved.push((this.#bins[at + axis] + this.#bins[at + 3 + axis]) / 2)
+    }
+    this.#bins = halved
+    this.#width *= 2
+  }
+
+  #centred(): Float64Array {
+    const centred = Float64Array.from(this.#bins)
+    const n = centred.length / 3
+    for (let axis = 0; axis < 3; axis++) {
+      let mean = 0
+      for (let at = axis; at < centred.length; at += 3) mean += centred[at] / n
+      for (let at = axis; at < centred.length; at += 3) centred[at] -= mean
+    }
+    return centred
+  }
+}
+
+/** Of all three axes together; `series` is x, y, z after x, y, z. */
+function autocovariance(series: Float64Array, lag: number): number {
+  let sum = 0
+  for (let at = 0, later = 3 * lag; later < series.length; at++, later++) sum += series[at] * series[later]
+  return sum / (series.length / 3)
+}
