@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { procedureStatus, receiver, simulatedReceiver } from 'rtk-base/services'
+import { procedureStatus, receiver, receiverLimits, simulatedReceiver } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { rebootZed, resetZed } from './commands.js'
 import { fillGnss, posBlock, stateBlock, statusOf, zedBlock } from './info.js'
@@ -15,7 +15,7 @@ export default definePlugin({
   version: '1.0.0',
   api: '^1.0.0',
   options: ZedOptions,
-  provides: [receiver, simulatedReceiver],
+  provides: [receiver, receiverLimits, simulatedReceiver],
 
   setup(ctx, options) {
     const metres = { minimum: 0.001, maximum: 100_000 }
@@ -30,11 +30,17 @@ export default definePlugin({
     const simulator = options.port === 'simulator' ? new SimulatedPort(options.simulator, ctx) : undefined
     const port = simulator ?? portFrom(options.port, options, ctx)
     const zed = new ZedReceiver(ctx, port, { ...options, bauds: baudsToTry(options.baud) })
-    const status = () => ctx.services.find(procedureStatus)?.status ?? statusOf(zed)
+    const procedure = () => ctx.services.find(procedureStatus)
     ctx.services.provide(receiver, zed)
+    ctx.services.provide(receiverLimits, {
+      initialAccuracy_m: accuracy.get,
+      initialMaxDelta_m: maxDelta.get,
+      initialMaxDeltaCorr_m: maxDeltaCorr.get,
+      correctionMaxAge_s: maxAge.get,
+    })
 
     const identity = ctx.info.block('gnss.zed', { static: () => zedBlock(zed) })
-    ctx.info.block('gnss.state', () => stateBlock(zed, status()))
+    ctx.info.block('gnss.state', () => stateBlock(zed, procedure()?.status ?? statusOf(zed)))
     ctx.info.block('gnss.config', {
       config: () => ({
         startup: { accuracy: accuracy.get(), delta_max: maxDelta.get(), delta_max_corr: maxDeltaCorr.get() },
@@ -43,7 +49,7 @@ export default definePlugin({
     })
     ctx.info.block('gnss.pos', () => posBlock(zed))
     ctx.hooks.onInfoBuild.tap(({ gnss }, { runtime, basic }) => {
-      if (runtime && basic) fillGnss(gnss as Record<string, unknown>, zed)
+      if (runtime && basic) fillGnss(gnss as Record<string, unknown>, zed, procedure()?.wantsCorrections ?? false)
     })
 
     ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed))
@@ -55,7 +61,7 @@ export default definePlugin({
 
     zed.onState(() => {
       identity.changed()
-      ctx.status(`${statusOf(zed)}; ${zed.portName}: ${zed.linkReason}`)
+      ctx.status(`${procedure()?.status ?? statusOf(zed)}; ${zed.portName}: ${zed.linkReason}`)
     })
     return { zed, simulator }
   },

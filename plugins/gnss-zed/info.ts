@@ -60,9 +60,10 @@ export function posBlock(zed: ZedReceiver) {
 }
 
 /** What stands where no other plugin tells it: those fields have one owner, and which plugins run is up to the variant. */
-export function fillGnss(gnss: Record<string, unknown>, zed: ZedReceiver): void {
+export function fillGnss(gnss: Record<string, unknown>, zed: ZedReceiver, wantsCorrections: boolean): void {
+  const recvrtcm = { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 }
   const gaps: [part: string, fields: Record<string, unknown>][] = [
-    ['state', { want_corr: 0, recvrtcm: { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 } }],
+    ['state', { want_corr: wantsCorrections ? 1 : 0, recvrtcm }],
     ['pos', { delta: 0 }],
   ]
   gnss.ref ??= refBlock(zed)

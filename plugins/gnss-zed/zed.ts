@@ -414,7 +414,9 @@ export class ZedReceiver implements Receiver {
     this.#holds = undefined
     this.#otherModeSince_ms = undefined
     if (this.listening) return
-    this.#ctx.log.warn({ configured: held }, `the receiver restarted or was changed: ${reason}; it is set up again`)
+    // One that is only now being asked has lost nothing.
+    const level = held ? 'warn' : this.#prepared ? 'info' : 'debug'
+    this.#ctx.log[level](`the receiver restarted or was changed: ${reason}; it is set up again`)
     if (held) this.#stateListeners.tell()
     this.#prepare()
   }

@@ -18,7 +18,8 @@ export interface RateLine {
 
 /** So long the last bytes are on their way at the lowest usual rate, and the receiver sets its UART. */
 const drain_ms = 150
-const polls = 3
+/** In less time than it takes a link to count as silent. */
+const polls = 2
 
 export type RateChange = 'raised' | 'refused' | 'lost'
 

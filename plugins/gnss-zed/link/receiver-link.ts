@@ -56,7 +56,8 @@ export class ReceiverLink {
   #reason = 'not opened yet'
   /** The rates to try, the one in use first. */
   #bauds: readonly number[]
-  #raised: boolean = false
+  /** The rate was changed while the port was open: just now, and then proven by a frame. */
+  #raised: 'no' | 'on-trial' | 'yes' = 'no'
   /** Counts openings: what belongs to an earlier one is ignored. */
   #generation = 0
   #phase: Phase = 'stopped'
@@ -116,7 +117,7 @@ export class ReceiverLink {
     }
     if (generation !== this.#generation) return
     this.prefer(baud)
-    this.#raised = true
+    this.#raised = 'on-trial'
     this.framer.flush()
     this.framer.setBaud(baud)
   }
@@ -215,6 +216,7 @@ export class ReceiverLink {
     this.#frameAt_ms = this.#now()
     this.#silentAt_ms = this.#frameAt_ms
     this.#ladder.reset()
+    if (this.#raised === 'on-trial') this.#raised = 'yes'
     if (this.#state !== 'up' && this.#phase === 'open') this.#change('up', 'frames arrive')
     this.#events.frame(frame)
   }
@@ -246,7 +248,7 @@ export class ReceiverLink {
     const sinceFrame_ms = now - this.#frameAt_ms
     const byteAt_ms = this.#byteAt_ms
     const babble = byteAt_ms > this.#frameAt_ms && now - byteAt_ms < silence_ms
-    const patience_ms = this.#raised ? noFrameRaised_ms : noFrame_ms
+    const patience_ms = this.#raised === 'yes' ? noFrameRaised_ms : noFrame_ms
     if (babble && this.#port.live && sinceFrame_ms >= patience_ms) {
       this.#nextBaud()
       this.#lost(`bytes but no valid frame for ${patience_ms / 1000} s`)
@@ -261,7 +263,7 @@ export class ReceiverLink {
   }
 
   #nextBaud(): void {
-    this.#raised = false
+    this.#raised = 'no'
     const [first, ...others] = this.#bauds
     if (first !== undefined) this.#bauds = [...others, first]
   }

@@ -33,8 +33,7 @@ export const firmwares: Record<SimulatorOptions['module'], Firmware> = {
       'SBAS;QZSS',
     ]),
     without: [],
-    // RXM-COR came with HPG 1.51.
-    lacks: (key) => key.includes('RXM_COR'),
+    lacks: () => false,
     ports: [0x0000, 0x0100, 0x0201, 0x0300, 0x0400],
   },
   'ZED-X20P': {
@@ -59,10 +58,17 @@ const bootLines = ['u-blox AG - www.u-blox.com', 'HW UBX 9 00190000', 'ANTSUPERV
 /** What it says at its start as long as NMEA is on. */
 export const bootText: readonly Uint8Array[] = bootLines.map((line) => encodeNmea(`GNTXT,01,01,02,${line}`))
 
-/** What stands in the flash of a base that someone has set up before. */
+/** What stands in the flash when it is switched on for the first time. */
 export function factorySettings(options: SimulatorOptions): ubx.ConfigPair[] {
-  if (options.boot === 'rover') return []
-  return [[ubx.keyId('CFG-NAVSPG-DYNMODEL'), 2], ...fixedSettings(geodeticToEcef(options)), ...outputSettings(options)]
+  // UART2 says no UBX as it leaves the factory, so whoever wired it has switched that on.
+  const spoken: ubx.ConfigPair[] = options.wiring === 'UART2' ? [[ubx.keyId('CFG-UART2OUTPROT-UBX'), 1]] : []
+  if (options.boot === 'rover') return spoken
+  return [
+    ...spoken,
+    [ubx.keyId('CFG-NAVSPG-DYNMODEL'), 2],
+    ...fixedSettings(geodeticToEcef(options)),
+    ...outputSettings(options),
+  ]
 }
 
 /** A base at a position. */

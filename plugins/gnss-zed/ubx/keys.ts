@@ -1,6 +1,7 @@
 /**
  * The configuration keys that the service uses, by name. Ids and units as in the interface description of the F9 HPG
- * 1.1x-1.5x firmware; `default` is what the simulated receiver boots with.
+ * 1.1x-1.5x firmware; `default` is what the simulated receiver boots with. A test holds both against a dump of a real
+ * ZED-F9P with HPG 1.32.
  */
 
 export interface ConfigKey {
@@ -53,7 +54,7 @@ const table: Record<string, readonly [id: number, fallback?: number, signed?: 'i
   'CFG-UART1OUTPROT-UBX': [0x10740001, 1],
   'CFG-UART1OUTPROT-NMEA': [0x10740002, 1],
   'CFG-UART1OUTPROT-RTCM3X': [0x10740004, 1],
-  'CFG-UART2INPROT-UBX': [0x10750001],
+  'CFG-UART2INPROT-UBX': [0x10750001, 1],
   'CFG-UART2INPROT-NMEA': [0x10750002],
   'CFG-UART2INPROT-RTCM3X': [0x10750004, 1],
   'CFG-UART2OUTPROT-UBX': [0x10760001],
@@ -102,11 +103,11 @@ const table: Record<string, readonly [id: number, fallback?: number, signed?: 'i
   // Antenna supervisor, interference monitor, NMEA.
   'CFG-HW-ANT_CFG_VOLTCTRL': [0x10a3002e],
   'CFG-HW-ANT_CFG_SHORTDET': [0x10a3002f],
-  'CFG-HW-ANT_CFG_SHORTDET_POL': [0x10a30030],
+  'CFG-HW-ANT_CFG_SHORTDET_POL': [0x10a30030, 1],
   'CFG-HW-ANT_CFG_OPENDET': [0x10a30031],
-  'CFG-HW-ANT_CFG_OPENDET_POL': [0x10a30032],
+  'CFG-HW-ANT_CFG_OPENDET_POL': [0x10a30032, 1],
   'CFG-HW-ANT_CFG_PWRDOWN': [0x10a30033],
-  'CFG-HW-ANT_CFG_PWRDOWN_POL': [0x10a30034],
+  'CFG-HW-ANT_CFG_PWRDOWN_POL': [0x10a30034, 1],
   'CFG-HW-ANT_CFG_RECOVER': [0x10a30035],
   'CFG-ITFM-ENABLE': [0x1041000d],
   'CFG-NMEA-HIGHPREC': [0x10930006],
