@@ -316,6 +316,8 @@ export interface SimulatedReceiver {
   dropAcks(every: number): void
   /** The host hears only garbage at rates above this one; 0 ends it. Means something on a UART only. */
   deafAbove(baud: number): void
+  /** Someone else writes a configuration key by name, through another of its ports; in flash it counts from the next start. */
+  set(key: string, value: number, layer?: 'ram' | 'flash'): void
   /** What someone else stored in its flash as time mode, with RTCM switched on; counts from its next start. */
   flash(mode: 'rover' | 'survey-in' | { arp: Ecef }): void
   /** Its 1005 is wrong by so many metres in X; 0 ends it. */

@@ -1,4 +1,5 @@
 /** The receiver made a base: what is written, what is left alone, and every way in which that can go wrong. */
+import { createServer, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
@@ -11,11 +12,13 @@ import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import {
   decodeRtcm,
   distance,
+  encodeRtcm,
   Framer,
   geodeticToEcef,
   offsetEnu,
   roundEcef,
   sameEcef,
+  stationId,
 } from '../../runtime/gnss/index.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
@@ -395,30 +398,59 @@ for (const wiring of ['USB', 'UART1'] as const) {
   })
 }
 
-t.test('its own clock tells a restart at once, whatever its flash makes it send', async (t) => {
-  const { receiver, simulated, seconds, configure } = await start(t, { simulator: { wiring: 'UART1', boot: 'fixed' } })
-  await seconds(5)
-  await configure(fixed)
-  await seconds(30)
-  simulated.restart()
-  await seconds(2)
-  t.equal(receiver.configured, false)
+t.test('a restart is noticed in a moment, by its own clock or by what it says', async (t) => {
+  for (const [what, key] of [
+    ['by its clock, when it starts in silence', 'CFG-UART1OUTPROT-NMEA'],
+    ['by its words, when its clock is not told', 'CFG-MSGOUT-UBX_NAV_STATUS_UART1'],
+  ]) {
+    const { receiver, simulated, seconds, configure } = await start(t, {
+      simulator: { wiring: 'UART1', boot: 'fixed' },
+    })
+    simulated.set(key, 0, 'flash')
+    await seconds(5)
+    await configure(fixed)
+    await seconds(30)
+    simulated.restart()
+    await seconds(2)
+    t.equal(receiver.configured, false, what)
+  }
 })
 
-t.test('a mode that someone else changed is noticed', async (t) => {
-  const { receiver, simulated, seconds, configure, station } = await start(t)
+t.test('a mode that someone else changed is noticed; a base without satellites is still one', async (t) => {
+  const { receiver, simulated, seconds, configure, station, settle } = await start(t)
   await seconds(5)
   await configure(rover)
   await seconds(5)
-  simulated.flash({ arp })
-  t.equal(receiver.configured, true)
   await configure(fixed)
   await seconds(60)
-  t.equal(receiver.configured, true, 'a fixed base stays what it is')
   simulated.antenna('open')
   await seconds(60)
-  t.equal(receiver.configured, true, 'also without any satellite')
+  t.equal(receiver.configured, true)
   t.notOk(station.lines.some(({ level, msg }) => level > 20 && /restarted or was changed/.test(msg)))
+  simulated.antenna('ok')
+  await seconds(10)
+  simulated.set('CFG-TMODE-MODE', 0)
+  await seconds(10)
+  t.equal(receiver.configured, true, 'a few epochs may be of the mode before')
+  await seconds(30)
+  t.equal(receiver.configured, false)
+  t.equal(receiver.mode, 'rover')
+  t.match((await settle(receiver.readTarget())).value, { mode: 'rover' })
+  simulated.set('CFG-TMODE-ECEF_X', 0)
+  t.match((await configure(fixed)).value, { written: 9 })
+  t.equal(receiver.mode, 'fixed')
+})
+
+t.test('messages that someone else switched off are switched on again', async (t) => {
+  for (const key of ['CFG-MSGOUT-UBX_NAV_STATUS_USB', 'CFG-USBOUTPROT-UBX']) {
+    const { receiver, simulated, seconds, configure } = await start(t)
+    await seconds(5)
+    await configure(fixed)
+    await seconds(5)
+    simulated.set(key, 0)
+    await seconds(12)
+    t.equal(receiver.configured, false, key)
+  }
 })
 
 t.test('a slow UART is made faster, in RAM, and the rate is remembered', async (t) => {
@@ -576,27 +608,58 @@ function offsetOf(residuals: readonly SatelliteResidual[]): { east: number; nort
 }
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
-t.test('the antenna: an error while it fails, and RTCM held back by option', async (t) => {
+t.test('the antenna: an error while it fails', async (t) => {
+  const context = await start(t)
+  const { simulated, seconds, configure, field } = context
+  await seconds(5)
+  await configure(fixed)
+  await seconds(5)
+  simulated.antenna('short')
+  await seconds(2)
+  t.match(context.errors.get('antenna-short'), /the antenna is short: check its cable and connectors$/)
+  simulated.antenna('open')
+  await seconds(2)
+  t.notOk(context.errors.has('antenna-short'))
+  t.ok(context.errors.has('antenna-open'))
+  simulated.antenna('ok')
+  await seconds(10)
+  t.notOk(context.errors.has('antenna-open'))
+  t.match(field('state.antenna'), { status: 'ok', power: 1, failcnt: 1 })
+  context.types()
+  await seconds(2)
+  t.ok(context.types().includes(1005), 'and it goes on')
+})
+
+t.test('a failing antenna holds RTCM back by option, whatever the receiver still sends', async (t) => {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => sockets.push(socket))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as { port: number }
   for (const antennaHold of [false, true]) {
-    const context = await start(t, { options: { antennaHold } })
-    const { simulated, seconds, configure, field } = context
-    await seconds(5)
-    await configure(fixed)
-    await seconds(5)
-    simulated.antenna('short')
-    await seconds(2)
-    t.match(context.errors.get('antenna-short'), antennaHold ? /no RTCM goes out until/ : /check its cable/)
-    simulated.antenna('open')
-    await seconds(2)
-    t.notOk(context.errors.has('antenna-short'))
-    t.ok(context.errors.has('antenna-open'))
-    simulated.antenna('ok')
-    await seconds(10)
-    t.notOk(context.errors.has('antenna-open'))
-    t.match(field('state.antenna'), { status: 'ok', power: 1, failcnt: 1 })
-    context.types()
-    await seconds(2)
-    t.ok(context.types().includes(1005), 'and it goes on')
+    const { seen, station } = await start(t, {
+      options: { port: `tcp://127.0.0.1:${port}`, configure: false, antennaHold },
+    })
+    await until(() => sockets.length > 0, 'the connection')
+    const [socket] = sockets.splice(0)
+    t.teardown(() => socket.destroy())
+    const tell = async (antStatus: number) => {
+      socket.write(ubx.encodeFrame(ubx.monRf, { blocks: [{ antStatus, antPower: 1 }] }))
+      socket.write(encodeRtcm({ type: 1230, stationId: antStatus, biasesAligned: false, biases_m: {} }))
+      // The rest of one write comes with the next at the latest.
+      await until(() => station.field('gnss.state.antenna.status') === ubx.antennaStatusNames[antStatus], 'the antenna')
+    }
+    await tell(2)
+    await tell(4)
+    await station.clock.advance(2000)
+    const [message] = station.lines.filter(({ code }) => code === 'antenna-open')
+    t.match(message?.msg, antennaHold ? /no RTCM goes out until then/ : /connectors$/)
+    await tell(2)
+    await until(() => seen.frames.length === (antennaHold ? 2 : 3), 'the frames')
+    t.same(
+      seen.frames.map(({ bytes }) => stationId(bytes)),
+      antennaHold ? [2, 2] : [2, 4, 2],
+    )
   }
 })
 
@@ -639,12 +702,17 @@ t.test('the faults of a configuration are commands too', async (t) => {
   t.equal(simulated.value('CFG-TMODE-MODE', 'flash'), 2)
   t.match(await command('sim=flash rover'), { status: 200 })
   t.match(await command('sim=ignore CFG-RATE-MEAS'), { text: /ignores 1 keys/ })
+  t.match(await command('sim=set CFG-RATE-NAV 2'), { status: 200 })
+  t.equal(simulated.value('CFG-RATE-NAV'), 2)
   t.match(await command('sim=drop-acks 3'), { text: /loses every 3/ })
   t.match(await command('sim=deaf-above 57600'), { text: /deaf above 57600/ })
   for (const text of ['ignore off', 'drop-acks off', 'deaf-above off', 'nak off']) await command(`sim=${text}`)
   t.notMatch((await command('sim')).text, /ignores|loses|deaf/)
   for (const text of [
     'sim=flash nothing',
+    'sim=set',
+    'sim=set CFG-RATE-NAV',
+    'sim=set CFG-RATE-NAV 1 bbr',
     'sim=ignore CFG-NO',
     'sim=drop-acks x',
     'sim=deaf-above',

@@ -67,6 +67,13 @@ export class ConfigStore {
     this.restart()
   }
 
+  /** Changes a value in force, as through another port of the receiver. @returns the keys whose value changed */
+  change(key: number, value: ConfigValue): Set<number> {
+    const changed = this.#ram.get(key) !== value
+    this.#ram.set(key, value)
+    return new Set(changed ? [key] : [])
+  }
+
   /** Replaces what is stored of some keys; it counts from the next start. */
   store(pairs: Iterable<ConfigPair>): void {
     for (const [key, value] of pairs) {

@@ -34,6 +34,10 @@ export function simulatorControl(simulated: SimulatedPort | undefined): Simulate
       if (key === undefined) zed().config.ignored.clear()
       else zed().config.ignored.add(keyId(key))
     },
+    set: (key, value, layer = 'ram') => {
+      if (layer === 'ram') zed().set(keyId(key), value)
+      else zed().config.store([[keyId(key), value]])
+    },
     dropAcks: (every) => {
       zed().faults.dropAcks = every
     },
@@ -119,6 +123,12 @@ const faults: Record<string, Run> = {
   restart: (receiver) => receiver.restart(),
   nak: (receiver, [key]) => receiver.nak(keyNamed(key)),
   ignore: (receiver, [key]) => receiver.ignore(keyNamed(key)),
+  set: (receiver, [key, value, layer = 'ram']) => {
+    const name = keyNamed(key)
+    if (name === undefined) throw badValue('sim: set needs a key and a value')
+    if (layer !== 'ram' && layer !== 'flash') throw badValue(`sim: the layer is ram or flash, not '${layer}'`)
+    receiver.set(name, number(value, 'the value'), layer)
+  },
   'drop-acks': (receiver, [every]) => receiver.dropAcks(every === 'off' ? 0 : number(every ?? '2', 'how many')),
   'deaf-above': (receiver, [baud]) => receiver.deafAbove(baud === 'off' ? 0 : number(baud, 'the rate')),
   flash: (receiver, [mode, east, north, up]) => {

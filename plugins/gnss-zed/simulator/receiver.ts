@@ -177,6 +177,11 @@ export class SimulatedZed implements CommandTarget {
     if (this.#enabled('UBX')) this.#write([frame])
   }
 
+  /** Someone else writes a key, through another port. */
+  set(key: number, value: number): void {
+    this.configChanged(this.config.change(key, value))
+  }
+
   configChanged(keys: ReadonlySet<number>): void {
     if (keys.has(tmodeKey)) this.navigation.modeChanged()
     if ([...keys].some((key) => ubx.groupOf(key) === signalGroup)) this.reset('gnss-restart', false)
