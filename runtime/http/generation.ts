@@ -92,7 +92,7 @@ export class Generation {
 export async function buildGeneration(owners: readonly RouteOwner[], deps: GenerationDeps): Promise<Generation> {
   const { log, clock, limits } = deps
   const app: FastifyInstance = fastify({
-    loggerInstance: log,
+    loggerInstance: requestLogger(log),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.body,
     pluginTimeout: 10_000,
@@ -132,19 +132,15 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
 }
 
 async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: RouteTable, log: Logger): Promise<void> {
-  const ownLog = log.child({ plugin: owner.name })
-  scope.setChildLoggerFactory(() => ownLog)
-  scope.addHook('onRequest', (_request, reply, done) => {
-    if (owner.live()) {
-      owner.run(done)
-      return
-    }
-    const code = 'RTK_ERR_UNAVAILABLE'
-    void reply
-      .code(503)
-      .headers({ ...headersOf(code), connection: 'close' })
-      .send(errorBody(code, `plugin ${owner.name} is not running`))
-  })
+  // A plain handler is wrapped; a hook, which costs every request more, only covers what Fastify plugins bring along.
+  if (owner.plugins.length > 0) {
+    const ownLog = log.child({ plugin: owner.name })
+    scope.setChildLoggerFactory(() => ownLog)
+    scope.addHook('onRequest', (_request, reply, done) => {
+      if (owner.live()) owner.run(done)
+      else answerNotRunning(reply, owner)
+    })
+  }
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, plugin: owner.name }
     taken.add(route, owner.name)
@@ -154,7 +150,7 @@ async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: R
     for (const route of owner.routes) {
       what = `${[route.method].flat().join('|')} ${route.url}: `
       // Copies: Fastify writes into what it is given, and the record is used again by the next generation.
-      const copy = { ...route }
+      const copy = owner.plugins.length > 0 ? { ...route } : { ...route, handler: guarded(route.handler, owner) }
       if (route.schema !== undefined) copy.schema = { ...route.schema }
       scope.route(copy)
     }
@@ -167,6 +163,29 @@ async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: R
       throw routeTaken(other.what, other.owner, owner.name)
     throw new RtkError('RTK_ERR_ROUTES', `plugin ${owner.name}: ${what}${messageOf(error)}`, { cause: error })
   }
+}
+
+/** One logger for all requests: a child for each, or a factory that Fastify checks each time, is a tenth of a request. */
+function requestLogger(log: Logger): Logger {
+  const shared = Object.create(log) as Logger
+  shared.child = (() => shared) as unknown as Logger['child']
+  return shared
+}
+
+/** The handler as it runs on behalf of its plugin, and only while that runs. */
+function guarded(handler: RouteOptions['handler'], owner: RouteOwner): RouteOptions['handler'] {
+  return function (this: FastifyInstance, request, reply) {
+    if (!owner.live()) return answerNotRunning(reply, owner)
+    return owner.run(() => handler.call(this, request, reply))
+  }
+}
+
+function answerNotRunning(reply: FastifyReply, owner: RouteOwner): FastifyReply {
+  const code = 'RTK_ERR_UNAVAILABLE'
+  return reply
+    .code(503)
+    .headers({ ...headersOf(code), connection: 'close' })
+    .send(errorBody(code, `plugin ${owner.name} is not running`))
 }
 
 const routeTaken = (what: string, first: string, second: string) =>
