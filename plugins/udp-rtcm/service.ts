@@ -21,6 +21,8 @@ export class UdpService {
   #peers: Peers | undefined
   #network: LocalNetwork | undefined
   #retry: Dispose | undefined
+  #failures = 0
+  #tellFrom_ms = 0
 
   constructor(ctx: PluginContext, options: UdpOptions) {
     this.#ctx = ctx
@@ -83,7 +85,8 @@ export class UdpService {
     const next = await UdpSocket.open(host, port, queue_bytes, {
       received: (datagram, from) => this.#received(datagram, from),
       drained: () => this.#peers?.resume(),
-      failed: (error) => this.#ctx.log.warn({ err: error }, `UDP: ${error.message}`),
+      failed: (error) => this.#sendFailed(error),
+      after: (ms, fn) => this.#ctx.timers.after(ms, fn),
     })
     const old = this.#socket
     this.#socket = next
@@ -91,6 +94,16 @@ export class UdpService {
     this.#ctx.errors.clear('udp')
     this.#ctx.status(`port ${port}`)
     this.#peers?.resume()
+  }
+
+  /** Peers come and go: one line a minute, with how many datagrams were refused meanwhile. */
+  #sendFailed(error: Error): void {
+    this.#failures += 1
+    const now_ms = this.#ctx.clock.monotonic()
+    if (now_ms < this.#tellFrom_ms) return
+    this.#tellFrom_ms = now_ms + 60_000
+    this.#ctx.log.warn({ failures: this.#failures }, `UDP: ${error.message}; these datagrams are lost`)
+    this.#failures = 0
   }
 
   async #close(): Promise<void> {

@@ -6,7 +6,11 @@ export interface UdpHandlers {
   /** There is room again after a send was refused. */
   drained(): void
   failed(error: Error): void
+  after(ms: number, fn: () => void): unknown
 }
+
+/** How soon room is looked for after a send was refused. */
+const room_ms = 20
 
 /** A bound UDP socket with a bounded number of bytes under way. */
 export class UdpSocket {
@@ -14,11 +18,12 @@ export class UdpSocket {
   readonly #socket: Socket
   readonly #limit: number
   readonly #handlers: UdpHandlers
-  #pending_bytes = 0
+  readonly #after: (ms: number, fn: () => void) => unknown
   #refused = false
   #closed = false
 
   private constructor(socket: Socket, port: number, limit: number, handlers: UdpHandlers) {
+    this.#after = handlers.after
     this.#socket = socket
     this.port = port
     this.#limit = limit
@@ -49,14 +54,13 @@ export class UdpSocket {
   /** Hands one datagram to the system; false when too much is under way, and `drained` will be called. */
   send(bytes: Uint8Array, address: string, port: number): boolean {
     if (this.#closed) return true
-    const { length } = bytes
-    if (this.#pending_bytes + length > this.#limit) {
-      this.#refused = true
+    if (this.#socket.getSendQueueSize() + bytes.length > this.#limit) {
+      this.#waitForRoom()
       return false
     }
-    this.#pending_bytes += length
-    // A peer that is gone or unreachable costs its own datagram; its subscription ends by itself.
-    this.#socket.send(bytes, 0, length, port, address, () => this.#sent(length))
+    // Without a callback: most datagrams leave at once, and a callback for each would cost more than that. What a peer
+    // that is gone or unreachable refuses comes as an error of the socket.
+    this.#socket.send(bytes, 0, bytes.length, port, address)
     return true
   }
 
@@ -66,10 +70,12 @@ export class UdpSocket {
     await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
   }
 
-  #sent(length: number): void {
-    this.#pending_bytes -= length
-    if (!this.#refused || this.#closed || this.#pending_bytes > this.#limit / 2) return
-    this.#refused = false
-    this.#handlers.drained()
+  #waitForRoom(): void {
+    if (this.#refused) return
+    this.#refused = true
+    this.#after(room_ms, () => {
+      this.#refused = false
+      if (!this.#closed) this.#handlers.drained()
+    })
   }
 }

@@ -9,6 +9,7 @@ import {
   type FastifyRequest,
   fastify,
   LogController,
+  type onRequestHookHandler,
   type RouteOptions,
 } from 'fastify'
 import type { Logger } from 'pino'
@@ -132,14 +133,14 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
 }
 
 async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: RouteTable, log: Logger): Promise<void> {
-  // A plain handler is wrapped; a hook, which costs every request more, only covers what Fastify plugins bring along.
+  const gate: onRequestHookHandler = (_request, reply, done) => {
+    if (owner.live()) owner.run(done)
+    else void answerNotRunning(reply, owner)
+  }
   if (owner.plugins.length > 0) {
     const ownLog = log.child({ plugin: owner.name })
     scope.setChildLoggerFactory(() => ownLog)
-    scope.addHook('onRequest', (_request, reply, done) => {
-      if (owner.live()) owner.run(done)
-      else answerNotRunning(reply, owner)
-    })
+    scope.addHook('onRequest', gate)
   }
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, plugin: owner.name }
@@ -150,7 +151,7 @@ async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: R
     for (const route of owner.routes) {
       what = `${[route.method].flat().join('|')} ${route.url}: `
       // Copies: Fastify writes into what it is given, and the record is used again by the next generation.
-      const copy = owner.plugins.length > 0 ? { ...route } : { ...route, handler: guarded(route.handler, owner) }
+      const copy = owner.plugins.length > 0 ? { ...route } : gated(route, gate, owner)
       if (route.schema !== undefined) copy.schema = { ...route.schema }
       scope.route(copy)
     }
@@ -172,11 +173,19 @@ function requestLogger(log: Logger): Logger {
   return shared
 }
 
-/** The handler as it runs on behalf of its plugin, and only while that runs. */
-function guarded(handler: RouteOptions['handler'], owner: RouteOwner): RouteOptions['handler'] {
-  return function (this: FastifyInstance, request, reply) {
-    if (!owner.live()) return answerNotRunning(reply, owner)
-    return owner.run(() => handler.call(this, request, reply))
+/**
+ * A route that runs on behalf of its plugin, and only while that runs. Where a body may come, a hook decides before it is
+ * read; a plain GET is wrapped, as a hook costs each of them more.
+ */
+function gated(route: RouteOptions, gate: onRequestHookHandler, owner: RouteOwner): RouteOptions {
+  const { handler, onRequest } = route
+  if (route.method !== 'GET') return { ...route, onRequest: [gate, onRequest ?? []].flat() }
+  return {
+    ...route,
+    handler(request, reply) {
+      if (!owner.live()) return answerNotRunning(reply, owner)
+      return owner.run(() => handler.call(this, request, reply))
+    },
   }
 }
 

@@ -25,7 +25,8 @@ export async function benchFanOut(): Promise<Measurement[]> {
     const list = await station.info<{ gnss: { rtcm: { subscribers: unknown[] } } }>()
     return list.gnss.rtcm.subscribers.length === 64
   }, 'the subscribers')
-  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  // Every client has asked at least twice by then.
+  await new Promise((resolve) => setTimeout(resolve, 21_000))
   clients.reset()
   const file = await open(pty.far, 'w')
   const pid = station.child.pid as number

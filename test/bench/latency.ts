@@ -9,31 +9,36 @@ import { epochFrames, hasProgram, openPty, startClients, unixNow_ms } from './ed
 import { atMost, type Measurement, quantile } from './measurement.js'
 
 const subscribers = 32
-const epochs = 40
-const interval_ms = 250
+const epochs = 30
+const interval_ms = 400
+/** A serial line at 115,200 baud: 10 bits a byte. */
+const bytesPerMs = 11.52
 
-/** Writes epochs into a pty and says when the last byte of each was written. */
+/**
+ * Writes epochs into a pty as a serial line would bring them: frame by frame, each in the time that its bytes take.
+ * Returns when the last byte of each frame was written.
+ */
 async function feedEpochs(far: string): Promise<number[]> {
   const file = await open(far, 'w')
   const written: number[] = []
   for (let n = 0; n < epochs; n++) {
-    const bytes = Buffer.concat(epochFrames(n))
-    await file.write(bytes)
-    written.push(unixNow_ms())
+    for (const frame of epochFrames(n)) {
+      await new Promise((resolve) => setTimeout(resolve, frame.length / bytesPerMs))
+      written.push(unixNow_ms())
+      await file.write(frame)
+    }
     await new Promise((resolve) => setTimeout(resolve, interval_ms))
   }
   await file.close()
   return written
 }
 
-/** From the last byte in to the last byte at each subscriber, milliseconds: one sample per epoch and subscriber. */
+/** From the last byte of a frame in to each subscriber, milliseconds: one sample per frame and subscriber. */
 function latencies(written: readonly number[], arrivals: readonly number[]): number[] {
   const samples: number[] = []
-  for (const [n, at] of written.entries()) {
-    const until_ms = (written[n + 1] ?? at + interval_ms) - 1
-    // The write returns when the bytes are in the pty: an arrival may be seen a little before.
-    const mine = arrivals.filter((arrival) => arrival > at - 20 && arrival < until_ms)
-    samples.push(...mine.map((arrival) => Math.max(0, arrival - at)))
+  for (const arrival of arrivals) {
+    const at = written.findLast((moment) => moment <= arrival)
+    if (at !== undefined) samples.push(arrival - at)
   }
   return samples
 }
