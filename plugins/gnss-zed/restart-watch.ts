@@ -1,26 +1,66 @@
-/** Notices a receiver that restarted by itself, and so forgot its RAM: by its own clock, by what it says at its start. */
+/**
+ * What the receiver was put into, and every way in which it shows that it no longer holds that: it restarted by itself and
+ * so lost its RAM, or someone else changed it.
+ */
+import type { ReceiverTarget } from 'rtk-base/services'
 
 /** The receiver's clock may be read a little early or late. */
 const play_ms = 1000
+/** No navigation message for so long on a live link: it was restarted and forgot what it was told. */
+const missing_ms = 8000
+/** An epoch or two after a change may still be of the mode before; so long is something else. */
+const otherMode_ms = 30_000
 
 export class RestartWatch {
-  #last: { msss_ms: number; at_ms: number } | undefined
+  /** Undefined once it forgot, or before it was told. */
+  holds: ReceiverTarget | undefined
+  #clock: { msss_ms: number; at_ms: number } | undefined
+  #expectedFrom_ms = 0
+  #otherModeSince_ms: number | undefined
+
+  /** It was told, or told anew: from now on its messages can be expected. */
+  told(target: ReceiverTarget | undefined, now_ms: number): void {
+    this.holds = target && structuredClone(target)
+    this.#otherModeSince_ms = undefined
+    this.#expectedFrom_ms = now_ms
+  }
+
+  /** Its messages can be expected from now on. */
+  expect(now_ms: number): void {
+    this.#expectedFrom_ms = now_ms
+  }
 
   /** Milliseconds since its start; undefined while unknown. */
   sinceReset_ms(now_ms: number): number | undefined {
-    return this.#last && this.#last.msss_ms + Math.max(0, now_ms - this.#last.at_ms)
+    return this.#clock && this.#clock.msss_ms + Math.max(0, now_ms - this.#clock.at_ms)
   }
 
-  /** NAV-STATUS came. @returns whether the receiver's clock went back */
-  status(msss_ms: number, now_ms: number): boolean {
-    const before = this.#last
-    this.#last = { msss_ms, at_ms: now_ms }
-    return before !== undefined && msss_ms + play_ms < before.msss_ms
+  /** NAV-STATUS came. @returns what is wrong, for people */
+  status(msss_ms: number, now_ms: number): string | undefined {
+    const before = this.#clock
+    this.#clock = { msss_ms, at_ms: now_ms }
+    return before !== undefined && msss_ms + play_ms < before.msss_ms ? 'its clock started anew' : undefined
   }
 
-  /** When NAV-STATUS came last; undefined before the first. */
-  get statusAt_ms(): number | undefined {
-    return this.#last?.at_ms
+  /** An epoch came. @returns what is wrong; '' while the mode is to be left as it is */
+  mode(mode: 'fixed' | 'rover', now_ms: number): string | undefined {
+    const wanted = this.holds?.mode
+    if (wanted === undefined || mode === wanted) {
+      this.#otherModeSince_ms = undefined
+      return undefined
+    }
+    this.#otherModeSince_ms ??= now_ms
+    return now_ms - this.#otherModeSince_ms < otherMode_ms ? '' : `it is ${mode}, not ${wanted}`
+  }
+
+  /** @param epochAt_ms when the newest epoch came. @returns what is wrong, once for each time that it is */
+  missing(epochAt_ms: number, now_ms: number): string | undefined {
+    const since_ms = (at_ms: number) => now_ms - Math.max(this.#expectedFrom_ms, at_ms)
+    // Only who configured NAV-STATUS can miss it.
+    const statusMissing = this.holds !== undefined && since_ms(this.#clock?.at_ms ?? 0) > missing_ms
+    if (since_ms(epochAt_ms) <= missing_ms && !statusMissing) return undefined
+    this.#expectedFrom_ms = now_ms
+    return 'its navigation messages are missing'
   }
 }
 

@@ -40,11 +40,7 @@ export interface ZedOptions extends ConfiguratorOptions {
 const tick_ms = 250
 /** RTCM counts as flowing for so long after a frame: low-rate sets send every few seconds. */
 const rtcmFlows_ms = 5000
-/** No navigation message for so long on a live link: the receiver was restarted and forgot what it was told. */
-const forgotten_ms = 8000
-/** A mode other than the configured one for so long is no left-over of the mode before. */
-const otherMode_ms = 30_000
-const bauds = { stored: 'baud' } as const
+const storedBaudKey = 'baud'
 /** The wildcard that names all configuration keys. */
 const everyKey = 0x0fffffff
 
@@ -58,13 +54,8 @@ export class ZedReceiver implements Receiver {
   readonly #link: ReceiverLink
   readonly #dialog: Dialog
   readonly #configurator: Configurator
-  readonly #restarts = new RestartWatch()
-  readonly #rtcmListeners: Listeners<RtcmFrame>
-  readonly #fixListeners: Listeners<ReceiverFix>
-  readonly #stateListeners: Listeners<void>
-  readonly #residualListeners: Listeners<readonly SatelliteResidual[]>
-  readonly #secondFixListeners: Listeners<ReceiverFix>
-  readonly #warningListeners: Listeners<string>
+  readonly #watch = new RestartWatch()
+  readonly #listeners: ReturnType<typeof listenersOf>
   #mode: ReceiverMode
   #identified: boolean = false
   /** The identity that was told last, as text. */
@@ -72,11 +63,6 @@ export class ZedReceiver implements Receiver {
   #preparing: boolean = false
   /** What the receiver answered on this link; undefined until it did. */
   #prepared: Prepared | undefined
-  /** When messages can be expected from. */
-  #expectedFrom_ms = 0
-  /** What the receiver was put into, as long as it holds that. */
-  #holds: ReceiverTarget | undefined
-  #otherModeSince_ms: number | undefined
   /** Counts what makes a receiver forget: a link that went, a restart. */
   #lives = 0
   /** Questions that belong together are not mixed with others. */
@@ -93,12 +79,7 @@ export class ZedReceiver implements Receiver {
     this.#options = options
     this.listening = !options.configure || !port.live
     this.#mode = this.listening ? 'listening' : 'unknown'
-    this.#rtcmListeners = new Listeners(ctx.log)
-    this.#fixListeners = new Listeners(ctx.log)
-    this.#stateListeners = new Listeners(ctx.log)
-    this.#residualListeners = new Listeners(ctx.log)
-    this.#secondFixListeners = new Listeners(ctx.log)
-    this.#warningListeners = new Listeners(ctx.log)
+    this.#listeners = listenersOf(ctx.log)
     this.facts = new ReceiverFacts(
       {
         now_ms: () => ctx.clock.monotonic(),
@@ -106,13 +87,13 @@ export class ZedReceiver implements Receiver {
       },
       {
         fix: (fix) => this.#fix(fix),
-        secondFix: (fix) => this.#secondFixListeners.tell(fix),
-        residuals: (residuals) => this.#residualListeners.tell(residuals),
+        secondFix: (fix) => this.#listeners.secondFix.tell(fix),
+        residuals: (residuals) => this.#listeners.residuals.tell(residuals),
         identity: (identity) => this.#identity(identity),
         // A capture's time is not the time of now.
         time: (utc_s) => port.live && ctx.services.find(device)?.setUtc(utc_s * 1000),
         uptime: (msss_ms, now_ms) => {
-          if (this.#restarts.status(msss_ms, now_ms)) this.#forgot('its clock started anew')
+          this.#forgot(this.#watch.status(msss_ms, now_ms))
         },
         text: (level, text) => this.#text(level, text),
       },
@@ -140,7 +121,7 @@ export class ZedReceiver implements Receiver {
   }
 
   async start(): Promise<void> {
-    const stored = await this.#ctx.store.get(bauds.stored).catch(() => undefined)
+    const stored = await this.#ctx.store.get(storedBaudKey).catch(() => undefined)
     if (typeof stored === 'number') {
       this.#storedBaud = stored
       this.#link.prefer(stored)
@@ -185,15 +166,15 @@ export class ZedReceiver implements Receiver {
   }
 
   onRtcm(fn: (frame: RtcmFrame) => void): () => void {
-    return this.#rtcmListeners.add(fn)
+    return this.#listeners.rtcm.add(fn)
   }
 
   onFix(fn: (fix: ReceiverFix) => void): () => void {
-    return this.#fixListeners.add(fn)
+    return this.#listeners.fix.add(fn)
   }
 
   onState(fn: () => void): () => void {
-    return this.#stateListeners.add(fn)
+    return this.#listeners.state.add(fn)
   }
 
   sendCorrections(frames: Uint8Array): boolean {
@@ -201,7 +182,7 @@ export class ZedReceiver implements Receiver {
   }
 
   get configured(): boolean {
-    return this.#holds !== undefined
+    return this.#watch.holds !== undefined
   }
 
   get stationId(): number {
@@ -209,7 +190,7 @@ export class ZedReceiver implements Receiver {
   }
 
   get sinceReset_ms(): number | undefined {
-    return this.link === 'offline' ? undefined : this.#restarts.sinceReset_ms(this.now_ms())
+    return this.link === 'offline' ? undefined : this.#watch.sinceReset_ms(this.now_ms())
   }
 
   async configure(target: ReceiverTarget): Promise<{ written: number; refused: string[] }> {
@@ -235,15 +216,15 @@ export class ZedReceiver implements Receiver {
   }
 
   onResiduals(fn: (residuals: readonly SatelliteResidual[]) => void): () => void {
-    return this.#residualListeners.add(fn)
+    return this.#listeners.residuals.add(fn)
   }
 
   onSecondFix(fn: (fix: ReceiverFix) => void): () => void {
-    return this.#secondFixListeners.add(fn)
+    return this.#listeners.secondFix.add(fn)
   }
 
   onWarning(fn: (text: string) => void): () => void {
-    return this.#warningListeners.add(fn)
+    return this.#listeners.warning.add(fn)
   }
 
   /** @throws RTK_ERR_UNAVAILABLE where nothing may or can be written */
@@ -310,7 +291,7 @@ export class ZedReceiver implements Receiver {
     if (frame.kind === 'rtcm') {
       if (this.held) return
       this.#rtcmAt_ms = frame.arrival_ms
-      this.#rtcmListeners.tell(frame)
+      this.#listeners.rtcm.tell(frame)
       this.facts.rtcm(frame.type, frame.bytes)
     } else if (frame.kind === 'ubx') {
       const payload = ubx.payloadOf(frame.bytes)
@@ -321,24 +302,19 @@ export class ZedReceiver implements Receiver {
 
   #fix(fix: ReceiverFix): void {
     if (!this.listening && fix.fix !== 'none') this.#hearMode(fix.fix === 'time' ? 'fixed' : 'rover', fix.arrival_ms)
-    this.#fixListeners.tell(fix)
+    this.#listeners.fix.tell(fix)
   }
 
-  /** An epoch or two after a change may still be of the mode before. */
   #hearMode(mode: 'fixed' | 'rover', now_ms: number): void {
-    if (!this.#holds || mode === this.#holds.mode) this.#otherModeSince_ms = undefined
-    else {
-      this.#otherModeSince_ms ??= now_ms
-      if (now_ms - this.#otherModeSince_ms < otherMode_ms) return
-      this.#forgot(`it is ${mode}, not ${this.#holds.mode}`)
-    }
-    this.#setMode(mode)
+    const wrong = this.#watch.mode(mode, now_ms)
+    this.#forgot(wrong)
+    if (wrong !== '') this.#setMode(mode)
   }
 
   #text(level: string, text: string): void {
     if (isBootText(text)) this.#forgot('it says that it starts')
     if (level === 'error' || level === 'warning') this.#ctx.log.warn({ level }, `the receiver says: ${text}`)
-    if (level === 'warning') this.#warningListeners.tell(text)
+    if (level === 'warning') this.#listeners.warning.tell(text)
   }
 
   #identity(identity: Identity): void {
@@ -347,13 +323,13 @@ export class ZedReceiver implements Receiver {
     if (text !== this.#told) this.#ctx.log.info({ ...identity }, 'the receiver tells who it is')
     this.#told = text
     this.#identified = true
-    this.#stateListeners.tell()
+    this.#listeners.state.tell()
   }
 
   #setMode(mode: ReceiverMode): void {
     if (mode === this.#mode) return
     this.#mode = mode
-    this.#stateListeners.tell()
+    this.#listeners.state.tell()
   }
 
   // ── the link ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -368,20 +344,20 @@ export class ZedReceiver implements Receiver {
       this.#identified = false
       this.#prepared = undefined
       this.#lives++
-      this.#holds = undefined
+      this.#watch.told(undefined, this.now_ms())
       if (!this.listening) this.#setMode('unknown')
     }
     if (state === 'up') this.#up(baud)
-    this.#stateListeners.tell()
+    this.#listeners.state.tell()
   }
 
   #up(baud: number): void {
-    this.#expectedFrom_ms = this.now_ms()
+    this.#watch.expect(this.now_ms())
     if (baud === 0 || baud === this.#storedBaud || this.listening) return
     // So that the next start of the service need not look for it.
     this.#storedBaud = baud
     this.#ctx.store
-      .set(bauds.stored, baud)
+      .set(storedBaudKey, baud)
       .catch((error: unknown) => this.#ctx.log.warn({ err: error }, 'the rate is not remembered; it is found again'))
   }
 
@@ -398,26 +374,23 @@ export class ZedReceiver implements Receiver {
   }
 
   #holdsNow(target: ReceiverTarget | undefined): void {
-    const told = this.#holds === undefined && target === undefined
-    this.#holds = target && structuredClone(target)
-    this.#otherModeSince_ms = undefined
-    this.#expectedFrom_ms = this.now_ms()
+    const changed = this.configured || target !== undefined
+    this.#watch.told(target, this.now_ms())
     if (this.link === 'up') this.#up(this.#link.baud)
     if (target) this.#mode = target.mode
-    if (!told) this.#stateListeners.tell()
+    if (changed) this.#listeners.state.tell()
   }
 
-  /** Its RAM is as its flash made it. */
-  #forgot(reason: string): void {
+  /** Its RAM is as its flash made it, or as someone else did. @param reason nothing happened without one */
+  #forgot(reason: string | undefined): void {
+    if (!reason || this.listening) return
+    const held = this.configured
     this.#lives++
-    const held = this.#holds !== undefined
-    this.#holds = undefined
-    this.#otherModeSince_ms = undefined
-    if (this.listening) return
+    this.#watch.told(undefined, this.now_ms())
     // One that is only now being asked has lost nothing.
     const level = held ? 'warn' : this.#prepared ? 'info' : 'debug'
     this.#ctx.log[level](`the receiver restarted or was changed: ${reason}; it is set up again`)
-    if (held) this.#stateListeners.tell()
+    if (held) this.#listeners.state.tell()
     this.#prepare()
   }
 
@@ -437,7 +410,7 @@ export class ZedReceiver implements Receiver {
     const prepared = await prepare(this.#dialog)
     if (!prepared || life !== this.#lives) return
     this.#prepared = prepared
-    this.#expectedFrom_ms = this.now_ms()
+    this.#watch.expect(this.now_ms())
     const { port, refused } = prepared
     if (port === undefined) this.#ctx.log.warn('the receiver does not tell which of its ports this is; asked again')
     if (refused.length > 0) this.#ctx.log.warn({ refused }, 'the receiver refused messages; it goes on without them')
@@ -445,23 +418,22 @@ export class ZedReceiver implements Receiver {
 
   #tick(): void {
     this.facts.tick()
-    if (this.link === 'up' && !this.listening) this.#look(this.now_ms())
+    if (this.link === 'up' && !this.listening) {
+      if (!this.#prepared?.port) this.#prepare()
+      else this.#forgot(this.#watch.missing(this.facts.fixAt_ms, this.now_ms()))
+    }
     const flows = this.rtcmFlows
     if (flows === this.#rtcmFlowed) return
     this.#rtcmFlowed = flows
-    this.#stateListeners.tell()
-  }
-
-  /** Whether all comes that should. */
-  #look(now_ms: number): void {
-    if (!this.#prepared?.port) {
-      this.#prepare()
-      return
-    }
-    const since_ms = (at_ms: number) => now_ms - Math.max(this.#expectedFrom_ms, at_ms)
-    const statusMissing = this.#holds !== undefined && since_ms(this.#restarts.statusAt_ms ?? 0) > forgotten_ms
-    if (since_ms(this.facts.fixAt_ms) <= forgotten_ms && !statusMissing) return
-    this.#expectedFrom_ms = now_ms
-    this.#forgot('its navigation messages are missing')
+    this.#listeners.state.tell()
   }
 }
+
+const listenersOf = (log: PluginContext['log']) => ({
+  rtcm: new Listeners<RtcmFrame>(log),
+  fix: new Listeners<ReceiverFix>(log),
+  state: new Listeners<void>(log),
+  residuals: new Listeners<readonly SatelliteResidual[]>(log),
+  secondFix: new Listeners<ReceiverFix>(log),
+  warning: new Listeners<string>(log),
+})

@@ -822,14 +822,29 @@ t.test('the needed rate follows from what is sent', async (t) => {
   t.equal(lineLoad(960, 9600), 1)
 })
 
-t.test('a restart is told by the clock of the receiver and by what it says', async (t) => {
+t.test('what the receiver holds, until it shows otherwise', async (t) => {
   const watch = new RestartWatch()
   t.equal(watch.sinceReset_ms(0), undefined)
-  t.notOk(watch.status(5000, 100))
+  t.equal(watch.status(5000, 100), undefined)
   t.equal(watch.sinceReset_ms(1100), 6000)
-  t.notOk(watch.status(4500, 1100), 'a little play')
-  t.ok(watch.status(300, 2100))
-  t.notOk(watch.status(1300, 3100))
+  t.equal(watch.status(4500, 1100), undefined, 'a little play')
+  t.match(watch.status(300, 2100), /clock/)
+  t.equal(watch.status(1300, 3100), undefined)
+
+  t.equal(watch.mode('fixed', 3100), undefined, 'nobody said what it should be')
+  watch.told(fixed, 10_000)
+  t.equal(watch.mode('rover', 11_000), '', 'left over')
+  t.equal(watch.mode('fixed', 12_000), undefined)
+  t.equal(watch.mode('rover', 50_000), '')
+  t.match(watch.mode('rover', 80_000), /rover, not fixed/)
+
+  t.equal(watch.missing(17_000, 17_000), undefined)
+  t.match(watch.missing(19_000, 19_000), /missing/, 'epochs come, NAV-STATUS does not')
+  t.equal(watch.missing(19_100, 19_100), undefined, 'told once')
+  watch.told(undefined, 20_000)
+  t.equal(watch.missing(40_000, 40_000), undefined)
+  t.match(watch.missing(40_000, 49_000), /missing/)
+
   t.ok(isBootText('u-blox AG - www.u-blox.com'))
   t.notOk(isBootText('txbuf alloc'))
 })

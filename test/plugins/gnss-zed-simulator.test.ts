@@ -122,6 +122,57 @@ t.test('sends nothing but valid frames, each epoch in the order of a real one', 
   t.equal(messages(frames, ubx.navPvt).length, 10)
 })
 
+t.test('sends 1230 as an F9P does: two signals, aligned, eight bytes', async (t) => {
+  const simulation = await simulate()
+  const [bias] = rtcmFrames(await simulation.during(15), 1230)
+  t.equal(bias?.length, 3 + 8 + 3)
+  t.same(bias && decodeRtcm(bias), {
+    type: 1230,
+    stationId: 0,
+    biasesAligned: false,
+    biases_m: { l1ca: 0, l2ca: 0 },
+  })
+})
+
+t.test('an X20P has no GLONASS, another UART2, and refuses what it lacks', async (t) => {
+  const simulation = await simulate({ module: 'ZED-X20P', boot: 'rover', wiring: 'UART2' })
+  const out = (message: ubx.OutputMessage) => ubx.messageOutKey(message, 'UART2')
+  for (const message of [1084, 1087, 1230, '4072.0', 'RXM-RTCM', 'NAV2-PVT', 'MON-HW'] as const) {
+    t.equal(await set(simulation, [[out(message), 1]]), 'NAK', `${message}`)
+  }
+  t.equal(await set(simulation, [[key('CFG-NAV2-OUT_ENABLED'), 1]]), 'NAK')
+  t.equal(
+    await set(simulation, [
+      [out(1074), 1],
+      [out('NAV-SAT'), 1],
+      [out('RXM-COR'), 1],
+    ]),
+    'ACK',
+  )
+  const [version] = await simulation.ask(ubx.poll(ubx.monVer))
+  t.match(version && ubx.decodeIdentity(version.payload), { module: 'ZED-X20P', protocol: '50.10' })
+  const [comms] = await simulation.ask(ubx.poll(ubx.monComms))
+  const ports = ubx.decode(ubx.monComms, comms?.payload ?? new Uint8Array())?.blocks.map(({ portId }) => portId)
+  t.ok(ports?.includes(0x0200) && !ports.includes(0x0201))
+  const [sat] = messages(await simulation.during(3), ubx.navSat)
+  t.ok((sat?.blocks.length ?? 0) > 10)
+  t.notOk(sat?.blocks.some(({ gnssId }) => gnssId === 6))
+})
+
+t.test('the second solution goes on where the antenna truly is', async (t) => {
+  const simulation = await simulate()
+  await set(simulation, [[usb('NAV2-PVT'), 1]])
+  t.equal(messages(await simulation.during(5), ubx.nav2Pvt).length, 0, 'it must be switched on')
+  await set(simulation, [[key('CFG-NAV2-OUT_ENABLED'), 1]])
+  await simulation.seconds(60)
+  simulation.zed.model.move(0, 1000, 0)
+  const frames = await simulation.during(2)
+  const [second] = messages(frames, ubx.nav2Pvt)
+  t.match(second, { fixType: 3, carrSoln: 0 })
+  t.ok(Math.abs((second?.lat_deg ?? 0) - 52 - 0.00899) < 1e-4)
+  t.match(messages(frames, ubx.navPvt)[0], { fixType: 5, lat_deg: 52 })
+})
+
 t.test('a fixed base echoes its reference, says time only, and sends it in 1005', async (t) => {
   const simulation = await simulate()
   await simulation.seconds(10)
