@@ -387,9 +387,8 @@ export class ZedReceiver implements Receiver {
     const held = this.configured
     this.#lives++
     this.#watch.told(undefined, this.now_ms())
-    // One that is only now being asked has lost nothing.
-    const level = held ? 'warn' : this.#prepared ? 'info' : 'debug'
-    this.#ctx.log[level](`the receiver restarted or was changed: ${reason}; it is set up again`)
+    // One that was told nothing has lost nothing.
+    this.#ctx.log[held ? 'warn' : 'debug'](`the receiver restarted or was changed: ${reason}; it is set up again`)
     if (held) this.#listeners.state.tell()
     this.#prepare()
   }
