@@ -15,6 +15,8 @@ type Verdict = { kind: 'receiver' } | { kind: 'trusted'; reference: Reference } 
 export interface GateDeps {
   /** The mode of the receiver now: `listening` is trusted in any case, `fixed` where nobody judges. */
   mode(): 'listening' | 'fixed' | 'rover' | 'unknown'
+  /** Whether a plugin of this variant judges the reference, be it running yet or not. */
+  isJudged(): boolean
   after(ms: number, fn: () => void): () => void | Promise<void>
   /** The gate opened or closed; `reason` is '' when it opened. */
   changed(open: boolean, reason: string): void
@@ -40,7 +42,10 @@ export class Gate implements RtcmGate {
     const mode = this.#deps.mode()
     if (mode === 'listening') return ''
     if (this.#verdict.kind === 'held') return this.#verdict.reason
-    if (this.#verdict.kind === 'trusted' || mode === 'fixed') return ''
+    if (this.#verdict.kind === 'trusted') return ''
+    // What the receiver's flash says is nobody's word: the judge may still be on its way.
+    if (this.#deps.isJudged()) return 'the reference is not verified yet'
+    if (mode === 'fixed') return ''
     return mode === 'unknown' ? 'no receiver' : 'the receiver holds no reference position'
   }
 

@@ -1,13 +1,15 @@
 import { decodeRtcm } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import type {
-  Ecef,
-  Receiver,
-  RtcmEpoch,
-  RtcmFrame,
-  RtcmStream,
-  RtcmSubscriber,
-  RtcmSubscription,
+import {
+  type Ecef,
+  procedureStatus,
+  type Receiver,
+  type RtcmEpoch,
+  type RtcmFrame,
+  type RtcmStream,
+  type RtcmSubscriber,
+  type RtcmSubscription,
+  station,
 } from 'rtk-base/services'
 import { EpochGrouper } from './epochs.js'
 import { Gate } from './gate.js'
@@ -16,6 +18,12 @@ import { Subscribers } from './subscribers.js'
 
 /** What a rover needs before it can use observations: kept as "newest of type" (1006 stands in for 1005). */
 const referenceTypes = [1005, 1006, 1008, 1033, 1230]
+
+/** Whether a plugin that runs the GNSS procedure is in the variant: it waits, starts, runs or has failed. */
+function isJudged(ctx: PluginContext): boolean {
+  const plugins = ctx.services.find(station)?.plugins() ?? []
+  return plugins.some(({ provides }) => provides.includes(procedureStatus.id))
+}
 
 /** The hot path: receiver → statistics → gate → epochs and subscribers. */
 export class GatedStream implements RtcmStream {
@@ -34,6 +42,7 @@ export class GatedStream implements RtcmStream {
     const after = (ms: number, fn: () => void) => ctx.timers.after(ms, fn)
     this.gate = new Gate({
       mode: () => receiver()?.mode ?? 'unknown',
+      isJudged: () => isJudged(ctx),
       after,
       changed: (open, reason) => this.#gateChanged(open, reason),
     })

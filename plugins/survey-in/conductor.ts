@@ -1,0 +1,643 @@
+/** The edge of the procedure: turns what the receiver does into events, and carries the actions out. */
+import { decodeRtcm, sameEcef } from 'rtk-base/gnss'
+import type { PluginContext } from 'rtk-base/plugin'
+import type {
+  Ecef,
+  ProcedureStatus,
+  Receiver,
+  ReceiverFix,
+  ReceiverTarget,
+  RtcmFrame,
+  RtcmGate,
+  RtcmJudge,
+} from 'rtk-base/services'
+import { Ledger } from './ledger.js'
+import { isPosition } from './live-position.js'
+import { Memory } from './memory.js'
+import { type Baselines, MovementWatch } from './movement.js'
+import type { SurveyInOptions } from './options.js'
+import type { Parameters } from './parameters.js'
+import { Procedure } from './procedure.js'
+import { type HeldTarget, ReceiverSetup } from './receiver-setup.js'
+import { offsetText, type Reference } from './reference.js'
+import { References, signature } from './references.js'
+import { StartCheck } from './start-check.js'
+import { Surroundings } from './surroundings.js'
+import type { SurveySnapshot } from './survey-run.js'
+import { Surveyor } from './surveyor.js'
+import type { Action, Event, State } from './table.js'
+import { warmStart } from './trusted.js'
+
+/** What goes over to the next instance on a reload. */
+export interface Snapshot {
+  state: State
+  uid: string
+  target?: Reference
+  live?: Ecef
+  baselines: Baselines
+  progress?: SurveySnapshot
+  asked?: string
+}
+
+const tick_ms = 1000
+/** A first message may still be of the mode before. */
+const wrongFrames = 3
+const acceptRounds = 3
+const accept_ms = 15_000
+const flows_ms = 5000
+const stopped_ms = 10_000
+const lost_ms = 10_000
+/** Without RTCM for so long the antenna may have been carried away: the start-up check comes first. */
+const silent_ms = 600_000
+/** The receiver is asked what it holds when an epoch of this link came, or after so long. */
+const firstEpoch_ms = 4000
+const late_ms = 900_000
+const again_ms = 60_000
+const remember_ms = 60_000
+
+export class Conductor implements ProcedureStatus {
+  readonly surveyor: Surveyor
+  readonly references: References
+  readonly ledger: Ledger
+  readonly #ctx: PluginContext
+  readonly #memory: Memory
+  readonly #procedure = new Procedure()
+  readonly #surroundings: Surroundings
+  readonly #check: StartCheck
+  #setup: ReceiverSetup | undefined
+  #receiver: Receiver | undefined
+  #judge: RtcmJudge | undefined
+  #listening: boolean = false
+  #entered_ms = 0
+  #wasConfigured: boolean = false
+  #epochAt_ms = Number.NEGATIVE_INFINITY
+  #positionAt_ms = Number.NEGATIVE_INFINITY
+  #rtcmAt_ms = Number.NEGATIVE_INFINITY
+  /** Since when RTCM flows without a gap. */
+  #rtcmSince_ms = Number.NEGATIVE_INFINITY
+  #rememberedAt_ms = 0
+  #questioned: boolean = false
+  #wrong = 0
+  #rounds = 0
+  #evidence = ''
+  /** Why things do not go on, for people. */
+  #trouble = ''
+  /** A survey-in was asked for, and by whom. */
+  #asked: string | undefined
+  #target: Reference | undefined
+  #movement: MovementWatch | undefined
+  #signature = ''
+
+  constructor(ctx: PluginContext, options: SurveyInOptions, parameters: Parameters) {
+    this.#ctx = ctx
+    this.#memory = new Memory(ctx)
+    this.#surroundings = new Surroundings(ctx)
+    this.ledger = new Ledger(options.history)
+    this.surveyor = new Surveyor({
+      models: { plain: options.plain, corrected: options.corrected },
+      limits: () => parameters.limits(),
+      corrections: () => this.#surroundings.corrections(),
+      now_ms: () => this.#surroundings.now_ms(),
+      utc_s: () => this.#surroundings.utc_s(),
+      save: (record) => void this.#memory.set('survey', record),
+    })
+    this.references = new References(parameters, this.surveyor, this.#memory)
+    this.#check = new StartCheck(this.references, this.#memory, this.#surroundings, options.initial_s)
+  }
+
+  // ── the service, and what the document shows ──────────────────────────────────────────────────────────────────────
+
+  get status(): string {
+    if (!this.#listening) return this.#procedure.status
+    const link = this.#receiver?.link ?? 'offline'
+    if (link !== 'up') return link
+    return this.#now_ms() - this.#rtcmAt_ms < flows_ms ? 'fixed' : 'acquire'
+  }
+
+  get state(): State {
+    return this.#procedure.state
+  }
+
+  /** Someone else set the receiver up: nothing here applies. */
+  get listening(): boolean {
+    return this.#listening
+  }
+
+  get wantsCorrections(): boolean {
+    const { state } = this.#procedure
+    if (this.#listening) return false
+    return state === 'acquire' || state === 'initial' || (state === 'survey' && this.surveyor.run?.corrected === true)
+  }
+
+  get reference(): Ecef | undefined {
+    return this.references.chosen?.arp
+  }
+
+  /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
+  get delta_m(): number | undefined {
+    if (this.#procedure.state === 'fixed') return this.#movement?.delta_m(this.#now_ms())
+    return this.#now_ms() - this.#positionAt_ms < lost_ms ? this.#check.delta_m() : undefined
+  }
+
+  // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async start(receiver: Receiver, gate: RtcmGate, before: Snapshot | undefined): Promise<void> {
+    const { defer, timers } = this.#ctx
+    this.#receiver = receiver
+    this.#setup = new ReceiverSetup(this.#ctx, receiver)
+    this.#listening = receiver.mode === 'listening'
+    defer(receiver.onRtcm((frame) => this.#heardRtcm(frame)))
+    if (this.#listening) return
+    this.#judge = gate.judge()
+    await this.#memory.load()
+    const survey = this.#memory.get('survey')
+    if (survey)
+      this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)
+    this.ledger.restore(this.#memory.get('ledger'))
+    const moved = this.#memory.get('moved')
+    if (moved) this.#ctx.errors.raise('gnss-reference-moved', moved)
+    this.#signature = signature(this.references.chosen)
+    this.#asked = before?.asked
+    if (before) this.#resume(before)
+    defer(receiver.onFix((fix) => this.#heardFix(fix)))
+    defer(receiver.onState(() => this.#look()))
+    defer(receiver.onResiduals((residuals) => this.#suspect(this.#movement?.residuals(residuals, this.#now_ms()))))
+    defer(receiver.onSecondFix((fix) => this.#suspect(this.#movement?.secondFix(fix, this.#now_ms()))))
+    defer(receiver.onWarning((text) => this.#suspect(this.#movement?.warning(text))))
+    timers.every(tick_ms, () => this.#tick())
+    this.#look()
+    this.#tell()
+  }
+
+  async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot | undefined> {
+    if (this.#listening || !this.#judge) return undefined
+    if (this.#procedure.state === 'fixed') await this.#remember()
+    this.surveyor.pause()
+    this.#judge.leave(reason)
+    await this.#memory.flush()
+    const progress = this.surveyor.run?.snapshot()
+    const live = this.#check.live?.position
+    return {
+      state: this.#procedure.state,
+      uid: this.#uid,
+      baselines: this.#movement?.baselines ?? {},
+      ...(this.#target && { target: this.#target }),
+      ...(live && { live }),
+      ...(progress && { progress }),
+      ...(this.#asked !== undefined && { asked: this.#asked }),
+    }
+  }
+
+  /** Goes on where the instance before this one was, when the receiver did not notice anything. */
+  #resume({ state, uid, target, live, baselines }: Snapshot): void {
+    const receiver = this.#receiver
+    if (receiver?.link !== 'up' || !receiver.configured || uid !== this.#uid) return
+    const { chosen } = this.references
+    if (state === 'fixed' && target && chosen && sameEcef(target.arp, chosen.arp)) {
+      this.#target = target
+      this.#place(live)
+      this.#procedure.resume('fixed')
+      this.#trust(baselines)
+    } else if (state === 'survey' && this.surveyor.run) this.#procedure.resume('survey')
+    else if (state === 'moved') this.#procedure.resume('moved')
+    else return
+    this.#wasConfigured = true
+    this.#entered_ms = this.#now_ms()
+    this.#rtcmAt_ms = this.#now_ms()
+  }
+
+  // ── what people ask for ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** @param by who asks @returns what will happen */
+  askForSurvey(by: string): string {
+    this.#asked = by
+    const { state } = this.#procedure
+    this.#dispatch('survey asked for')
+    if (state === 'offline' || state === 'stalled') return 'a survey-in starts as soon as the receiver is there'
+    return this.#procedure.state === 'survey' ? 'a survey-in has started' : 'a survey-in starts with the next fix'
+  }
+
+  /** @returns '' or why it can't be done */
+  useIncomplete(): string {
+    const problem = this.surveyor.allow()
+    if (problem) return problem
+    this.#ctx.errors.clear('gnss-survey')
+    if (this.references.chosenMethod !== 'survey') return ''
+    this.#signature = signature(this.references.chosen)
+    if (this.#procedure.state === 'survey') this.#dispatch('survey usable')
+    else this.#dispatch('reference changed')
+    return ''
+  }
+
+  /** A change was applied, whatever it was. */
+  async changed(by: string): Promise<void> {
+    if (this.#listening) return
+    await this.references.noteManual(by, this.#surroundings.utc_s())
+    this.#ctx.errors.clear('gnss-reference-moved')
+    await this.#memory.set('moved', undefined)
+    this.#referenceMayHaveChanged()
+  }
+
+  /** Takes an earlier survey-in as the surveyed reference. */
+  reuse(reference: Reference): void {
+    this.surveyor.reuse(reference)
+    this.#referenceMayHaveChanged()
+  }
+
+  #referenceMayHaveChanged(): void {
+    const now = signature(this.references.chosen)
+    if (now === this.#signature) return
+    this.#signature = now
+    void this.#settle()
+    if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
+    this.#dispatch('reference changed')
+  }
+
+  // ── what the receiver does ────────────────────────────────────────────────────────────────────────────────────────
+
+  #look(): void {
+    const receiver = this.#receiver
+    if (!receiver) return
+    const { link, configured } = receiver
+    const { state } = this.#procedure
+    const was = this.#wasConfigured
+    this.#wasConfigured = configured
+    if (link === 'offline') {
+      if (state !== 'offline') this.#dispatch('port gone')
+    } else if (link === 'stalled') {
+      if (state !== 'stalled') this.#dispatch('receiver silent')
+    } else if (state === 'offline' || state === 'stalled') this.#dispatch('receiver heard')
+    else if (was && !configured && state !== 'configure' && state !== 'base') this.#dispatch('receiver restarted')
+    this.#question()
+  }
+
+  #heardRtcm(frame: RtcmFrame): void {
+    if (frame.arrival_ms - this.#rtcmAt_ms > flows_ms) this.#rtcmSince_ms = frame.arrival_ms
+    this.#rtcmAt_ms = frame.arrival_ms
+    const { state } = this.#procedure
+    const target = this.#target
+    if ((frame.type !== 1005 && frame.type !== 1006) || !target || (state !== 'accept' && state !== 'fixed')) return
+    const message = decodeRtcm(frame.bytes)
+    if (message?.type !== 1005 && message?.type !== 1006) return
+    const right = sameEcef(message, target.arp) && message.stationId === this.#receiver?.stationId
+    if (right) {
+      if (state === 'accept') this.#dispatch('right 1005')
+      return
+    }
+    const { x, y, z, stationId } = message
+    const said = [x, y, z].map((metres) => metres.toFixed(4)).join(' ')
+    this.#trouble = `the receiver sends ${said} as its position (station ID ${stationId}), not the reference`
+    if (state === 'accept' && ++this.#wrong < wrongFrames) return
+    this.#refuse('wrong 1005')
+  }
+
+  #heardFix(fix: ReceiverFix): void {
+    const now_ms = this.#now_ms()
+    this.#epochAt_ms = now_ms
+    this.#question()
+    const { state } = this.#procedure
+    if (state === 'survey' && this.surveyor.epoch(fix)) {
+      this.#ctx.log.warn('the corrected position jumped: the averaging of the survey-in begins anew')
+    }
+    if (!isPosition(fix)) return
+    this.#positionAt_ms = now_ms
+    if (state === 'acquire') this.#dispatch('3D fix')
+    this.#check.add(fix)
+    if (state === 'initial') this.#judgeInitial()
+  }
+
+  #tick(): void {
+    const now_ms = this.#now_ms()
+    const inState_ms = now_ms - this.#entered_ms
+    switch (this.#procedure.state) {
+      case 'identify':
+        this.#question()
+        break
+      case 'initial':
+        if (now_ms - this.#positionAt_ms > lost_ms) this.#dispatch('fix lost')
+        else this.#judgeInitial()
+        break
+      case 'survey':
+        this.#tickSurvey()
+        break
+      case 'accept':
+        this.#tickAccept(now_ms)
+        break
+      case 'fixed':
+        if (now_ms - this.#rtcmAt_ms > stopped_ms) this.#dispatch('RTCM stopped')
+        else if (now_ms - this.#rememberedAt_ms >= remember_ms) void this.#remember()
+        break
+      case 'moved':
+        if (this.#check.agreed()) {
+          void this.#settle()
+          this.#dispatch('agreed for 10 min')
+        }
+        break
+      case 'fault':
+        if (inState_ms >= again_ms) this.#dispatch('try again')
+        break
+      default:
+    }
+    this.#tell()
+  }
+
+  #tickAccept(now_ms: number): void {
+    if (now_ms - this.#rtcmAt_ms < flows_ms) {
+      if (now_ms - Math.max(this.#entered_ms, this.#rtcmSince_ms) < accept_ms) return
+      this.#trouble = 'the receiver sends RTCM without a 1005'
+      this.#refuse('no 1005')
+    } else if (now_ms - this.#entered_ms > silent_ms) this.#dispatch('no RTCM for 10 min')
+  }
+
+  #tickSurvey(): void {
+    const end = this.surveyor.tick()
+    if (!end) return
+    this.#check.live = this.#check.newest()
+    this.#ctx.log.info({ ...end }, `the survey-in ended: ${end.state}`)
+    if (end.state === 'complete') {
+      this.#ctx.errors.clear('gnss-survey')
+      this.#surveyDone()
+      return
+    }
+    const advice =
+      end.state === 'incomplete'
+        ? 'use-incomplete-survey-in lets it be used, start-survey-in starts anew'
+        : 'start-survey-in starts anew'
+    this.#ctx.errors.raise('gnss-survey', `the survey-in is ${end.state}: ${end.reason}; ${advice}`)
+  }
+
+  #surveyDone(): void {
+    const { reference } = this.surveyor
+    const { manual } = this.references
+    this.#signature = signature(this.references.chosen)
+    const usable = this.references.chosenMethod === 'survey' || !manual || !reference
+    this.#dispatch(usable ? 'survey usable' : this.#check.surveyed(reference, manual))
+  }
+
+  /** Asks what the receiver holds, once it is known and its clock was heard on this link. */
+  #question(): void {
+    if (this.#procedure.state !== 'identify' || this.#questioned || this.#uid === '') return
+    const waited_ms = this.#now_ms() - this.#entered_ms
+    const mayBeWarm = this.#memory.get('trusted') !== undefined
+    if (mayBeWarm && this.#epochAt_ms < this.#entered_ms && waited_ms < firstEpoch_ms) return
+    this.#questioned = true
+    this.#dispatch('identified')
+  }
+
+  #judgeInitial(): void {
+    const event = this.#check.initial(this.#asked !== undefined)
+    if (event) {
+      this.#evidence = this.#memory.get('suspicion') ?? ''
+      this.#dispatch(event)
+    } else if (this.#now_ms() - this.#entered_ms >= late_ms) {
+      const { accuracy_m } = this.#surroundings.limits()
+      const best = this.#check.newest()
+      const text =
+        `no position as good as ${accuracy_m} m for 15 min (${best ? `${best.acc_m.toFixed(1)} m` : 'no steady fix'}): ` +
+        'check the antenna and its view of the sky, or raise gnss-initial-accuracy'
+      this.#ctx.errors.raise('gnss-initial', text)
+    }
+  }
+
+  #suspect(evidence: string | undefined): void {
+    if (evidence === undefined || this.#procedure.state !== 'fixed') return
+    this.#evidence = evidence
+    void this.#memory.set('suspicion', evidence)
+    this.#dispatch('move suspected')
+  }
+
+  // ── steps and actions ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  #dispatch(event: Event): void {
+    const step = this.#procedure.take(event)
+    if (!step) return
+    const { from, to, actions } = step
+    if (from === to && actions.length === 0) return
+    this.#setup?.cancel()
+    if (from !== to) {
+      this.#ctx.log.info({ from, to, event }, `${from}: ${event} → ${to}`)
+      this.#entered_ms = this.#now_ms()
+      this.#enter(from, to)
+    }
+    for (const action of actions) this.#act(action, event)
+    this.#tell()
+  }
+
+  #enter(from: State, to: State): void {
+    this.#wrong = 0
+    this.#questioned = false
+    if (from === 'survey') this.surveyor.pause()
+    if (from === 'fixed') this.#movement = undefined
+    if (from === 'moved') this.#ctx.errors.clear('gnss-moved')
+    if (to === 'acquire' || to === 'fixed') this.#ctx.errors.clear('gnss-fault')
+    if (to === 'acquire' || to === 'fixed' || to === 'offline') this.#ctx.errors.clear('gnss-initial')
+  }
+
+  #act(action: Action, event: Event): void {
+    switch (action) {
+      case 'hold':
+        this.#judge?.hold(holdReason(event, this.#evidence))
+        return
+      case 'trust':
+        this.#rounds = 0
+        void this.#settle()
+        this.#trust({})
+        return
+      case 'read mode':
+        this.#readMode()
+        return
+      case 'set rover':
+        this.#check.clear()
+        this.#configure({ mode: 'rover' })
+        return
+      case 'set base':
+        this.#setBase()
+        return
+      case 'confirm base':
+        this.#confirmBase()
+        return
+      case 'gather positions':
+        this.#check.clear()
+        return
+      case 'survey':
+        this.#beginSurvey()
+        return
+      case 'report move':
+        this.#reportMove(event)
+        return
+      case 'report fault':
+        this.#ctx.errors.raise('gnss-fault', `${this.#trouble}; everything is tried again every minute`)
+        return
+    }
+  }
+
+  #setBase(): void {
+    this.#target = this.references.chosen
+    if (!this.#target) {
+      this.#dispatch('reference changed')
+      return
+    }
+    const { arp, acc_m } = this.#target
+    this.#configure({ mode: 'fixed', arp, acc_m })
+  }
+
+  /** A base that does not send what it was told: told again, a few times. */
+  #refuse(event: 'wrong 1005' | 'no 1005'): void {
+    if (this.#procedure.state === 'accept' && ++this.#rounds >= acceptRounds) {
+      this.#rounds = 0
+      this.#dispatch('not taken')
+    } else this.#dispatch(event)
+  }
+
+  #configure(target: ReceiverTarget): void {
+    void this.#setup?.configure(target, (held) => {
+      if (!held) this.#trouble = this.#setup?.trouble ?? ''
+      this.#dispatch(held ? 'configured' : 'not taken')
+    })
+  }
+
+  /** Everything but the position is verified while RTCM flows: a refusal counts as long as this base is in use. */
+  #confirmBase(): void {
+    const target = this.#target
+    if (!target) return
+    void this.#setup?.confirm({ mode: 'fixed', arp: target.arp, acc_m: target.acc_m }, () => {
+      const { state } = this.#procedure
+      if (target !== this.#target || (state !== 'accept' && state !== 'fixed')) return
+      this.#trouble = this.#setup?.trouble ?? ''
+      this.#dispatch('not taken')
+    })
+  }
+
+  /** Reads what the receiver holds, where that can make a difference. */
+  #readMode(): void {
+    if (this.#memory.get('suspicion') !== undefined || this.#asked !== undefined)
+      this.#startCold('something is to be settled')
+    else if (!this.#memory.get('trusted')) this.#startCold('nothing was trusted before')
+    else void this.#setup?.read((held) => this.#judgeMode(held))
+  }
+
+  #judgeMode(held: HeldTarget): void {
+    const trusted = this.#memory.get('trusted')
+    const { chosen } = this.references
+    const now = { uid: this.#uid, msss_ms: this.#receiver?.sinceReset_ms, t: this.#surroundings.utc_s() }
+    const against = trusted && chosen ? warmStart(trusted, chosen, now, held) : 'there is no reference'
+    if (against) {
+      this.#startCold(against)
+      return
+    }
+    this.#target = chosen
+    this.#place(trusted?.live)
+    this.#dispatch('still our base')
+  }
+
+  #startCold(why: string): void {
+    this.#ctx.log.info(`the start-up check comes first: ${why}`)
+    this.#dispatch('not our base')
+  }
+
+  /** Where the antenna was when that was last known otherwise. */
+  #place(position: Ecef | undefined): void {
+    this.#check.live = position && { position, acc_m: 0, corrected: false }
+  }
+
+  #trust(baselines: Baselines): void {
+    const target = this.#target
+    const stationId = this.#receiver?.stationId
+    if (!target) return
+    const live = this.#check.live?.position
+    const known = this.#memory.get('trusted')
+    const isSame = known && sameEcef(known.reference.arp, target.arp) && known.uid === this.#uid && live === known.live
+    this.#movement = new MovementWatch(target.arp, live, isSame ? { ...known.baselines, ...baselines } : baselines)
+    this.#judge?.trust({ arp: target.arp, ...(stationId !== undefined && { stationId }) })
+    if (this.ledger.used(target, this.#surroundings.utc_s())) void this.#memory.set('ledger', this.ledger.entries)
+    void this.#remember()
+  }
+
+  #beginSurvey(): void {
+    const { run } = this.surveyor
+    const goesOn = this.#asked === undefined && run?.mean && this.#check.isNear({ arp: run.mean, corr: run.corrected })
+    if (goesOn) this.#ctx.log.info('the survey-in goes on where it was interrupted')
+    else this.surveyor.begin(this.#surroundings.isCorrected(this.#receiver), this.#asked ?? 'survey')
+    this.#asked = undefined
+    this.#signature = signature(this.references.chosen)
+    this.#ctx.errors.clear('gnss-survey')
+  }
+
+  #reportMove(event: Event): void {
+    const { chosen } = this.references
+    const suspected = event === 'move suspected'
+    const offset = suspected ? undefined : this.#check.comparison?.offset
+    const what = offset
+      ? `reference moved by ${offsetText(offset)}`
+      : `the antenna seems to have moved: ${this.#evidence}`
+    if (chosen) this.ledger.moved(chosen, this.#surroundings.utc_s(), suspected ? this.#evidence : event, offset)
+    void this.#memory.set('ledger', this.ledger.entries)
+    if (event === 'survey elsewhere') {
+      const text = `${what}: a new survey-in was started`
+      this.#ctx.errors.raise('gnss-reference-moved', text)
+      void this.#memory.set('moved', text)
+      return
+    }
+    const advice = 'nothing goes out until it agrees for 10 min, another reference is set or chosen, or start-survey-in'
+    this.#ctx.errors.raise('gnss-moved', `${what}: ${advice}`)
+  }
+
+  // ── small things ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The last trusted moment, for a warm start. */
+  async #remember(): Promise<void> {
+    const msss_ms = this.#receiver?.sinceReset_ms
+    const reference = this.#target
+    const live = this.#check.live?.position
+    this.#rememberedAt_ms = this.#now_ms()
+    if (!reference || msss_ms === undefined) return
+    await this.#memory.set('trusted', {
+      reference,
+      uid: this.#uid,
+      msss_ms,
+      t: this.#surroundings.utc_s(),
+      baselines: this.#movement?.baselines ?? {},
+      ...(live && { live }),
+    })
+  }
+
+  /** A suspicion is over. */
+  #settle(): Promise<void> {
+    return this.#memory.set('suspicion', undefined)
+  }
+
+  #tell(): void {
+    const { state } = this.#procedure
+    const survey = this.surveyor.record
+    const progress = `survey-in: ${Math.floor(survey.elapsed_s)} s, ${survey.count} epochs, ${survey.acc_m.toFixed(3)} m`
+    this.#ctx.status(state === 'survey' ? progress : state === 'fixed' ? '' : this.status)
+  }
+
+  get #uid(): string {
+    return this.#receiver?.identity.serial ?? ''
+  }
+
+  #now_ms(): number {
+    return this.#surroundings.now_ms()
+  }
+}
+
+function holdReason(event: Event, evidence: string): string {
+  switch (event) {
+    case 'move suspected':
+      return `the antenna seems to have moved: ${evidence}`
+    case 'port gone':
+    case 'receiver silent':
+      return 'the receiver is not there'
+    case 'receiver restarted':
+      return 'the receiver restarted: its reference is checked again'
+    case 'reference changed':
+      return 'another reference is checked first'
+    case 'survey asked for':
+      return 'a survey-in runs'
+    case 'RTCM stopped':
+      return 'the receiver sends no RTCM'
+    default:
+      return 'the receiver does not send the reference position'
+  }
+}

@@ -1,0 +1,58 @@
+/** The ledger over HTTP: what was used, and the way back to it. */
+import type { PluginContext } from 'rtk-base/plugin'
+import { station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import type { Conductor } from './conductor.js'
+import type { LedgerEntry } from './ledger.js'
+
+interface Answer {
+  result: 'ok' | 'failed'
+  message?: string
+  errors?: { name: string; message: string }[]
+}
+
+export function historyRoutes(ctx: PluginContext, conductor: Conductor): void {
+  ctx.http.route({
+    method: 'GET',
+    url: '/reference/history',
+    handler: async () => ({ entries: conductor.ledger.entries }),
+  })
+  ctx.http.route({
+    method: 'POST',
+    url: '/reference/history/:id',
+    schema: { params: Type.Object({ id: Type.String({ pattern: '^\\d{1,9}$' }) }) },
+    handler: async (request, reply) => {
+      const id = Number((request.params as { id: string }).id)
+      const entry = conductor.ledger.find(id)
+      if (!entry) return reply.code(404).send({ result: 'failed', message: `there is no entry ${id}` } satisfies Answer)
+      if (conductor.listening) {
+        const message = 'the receiver is only listened to: its reference is not set from here'
+        return reply.code(503).send({ result: 'failed', message } satisfies Answer)
+      }
+      return await goBack(ctx, conductor, entry)
+    },
+  })
+}
+
+/** Chooses the reference of an entry again. The start-up check comes before it is used. */
+async function goBack(ctx: PluginContext, conductor: Conductor, entry: LedgerEntry): Promise<Answer> {
+  const { method, x, y, z, acc, corr } = entry
+  const manual = {
+    'gnss-ref-manual-x': x,
+    'gnss-ref-manual-y': y,
+    'gnss-ref-manual-z': z,
+    'gnss-ref-manual-lat': null,
+    'gnss-ref-manual-lon': null,
+    'gnss-ref-manual-alt': null,
+    'gnss-ref-manual-hp': true,
+    'gnss-ref-manual-acc': acc,
+    'gnss-ref-manual-corr': corr,
+  }
+  const values = { ...(method === 'manual' && manual), 'gnss-ref-chosen': method }
+  if (method === 'survey') {
+    const { samples, elapsed: elapsed_s, determined: t, by } = entry
+    conductor.reuse({ method, arp: { x, y, z }, acc_m: acc, corr, t, by, samples, elapsed_s })
+  }
+  const { result, errors } = await ctx.services.use(station).change(values, { source: 'http' })
+  return { result, ...(errors && { errors }) }
+}

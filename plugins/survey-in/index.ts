@@ -1,0 +1,65 @@
+import { definePlugin, unavailable } from 'rtk-base/plugin'
+import { procedureStatus, receiver, rtcmGate, station } from 'rtk-base/services'
+import { Conductor, type Snapshot } from './conductor.js'
+import { historyRoutes } from './history.js'
+import { configRef, runtimeRef } from './info.js'
+import { SurveyInOptions } from './options.js'
+import { defineParameters } from './parameters.js'
+
+/** The reference position: the GNSS procedure, the survey-in, and whether what the base sends can be trusted. */
+export default definePlugin({
+  name: 'survey-in',
+  version: '1.0.0',
+  api: '^1.0.0',
+  options: SurveyInOptions,
+  needs: [receiver, rtcmGate, station],
+  provides: [procedureStatus],
+
+  setup(ctx, options) {
+    const parameters = defineParameters(ctx, () => void startSurvey('plugin'))
+    const conductor = new Conductor(ctx, options, parameters)
+    const whereItApplies = () => {
+      if (conductor.listening) throw unavailable('the receiver is only listened to: someone else set its reference')
+    }
+    const startSurvey = (by: string) => {
+      whereItApplies()
+      return conductor.askForSurvey(by)
+    }
+    ctx.services.provide(procedureStatus, conductor)
+
+    const reference = ctx.info.block('gnss.ref', {
+      runtime: () => (conductor.listening ? undefined : runtimeRef(conductor, parameters)),
+      config: () => (conductor.listening ? undefined : configRef(parameters)),
+    })
+    ctx.info.block('gnss.state.want_corr', () => (conductor.wantsCorrections ? 1 : 0))
+    ctx.info.block('gnss.pos.delta', () => Math.round((conductor.delta_m ?? 0) * 1000) / 1000)
+
+    ctx.commands.add('start-survey-in', 'starts a survey-in', ({ source }) => {
+      const answer = startSurvey(source)
+      reference.changed()
+      return answer
+    })
+    ctx.commands.add('use-incomplete-survey-in', 'uses a survey-in that did not get as good as wanted', () => {
+      whereItApplies()
+      const problem = conductor.useIncomplete()
+      if (problem) throw unavailable(problem)
+      reference.changed()
+      return 'the incomplete survey-in is the surveyed reference'
+    })
+    ctx.hooks.onChange.tap(({ source }) => conductor.changed(source))
+    historyRoutes(ctx, conductor)
+    return conductor
+  },
+
+  start: (ctx, handoff, conductor) =>
+    conductor.start(
+      ctx.services.use(receiver),
+      ctx.services.use(rtcmGate),
+      handoff.get('procedure') as Snapshot | undefined,
+    ),
+
+  async stop(reason, conductor) {
+    const snapshot = await conductor.stop(reason)
+    return snapshot ? [['procedure', snapshot]] : []
+  },
+})

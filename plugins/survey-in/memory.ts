@@ -1,0 +1,55 @@
+/** What outlives the service: the survey-in, when the manual reference was entered, the last trusted moment, the ledger. */
+import type { PluginContext } from 'rtk-base/plugin'
+import type { LedgerEntry } from './ledger.js'
+import type { SurveyRecord } from './surveyor.js'
+import type { Trusted } from './trusted.js'
+
+export interface Memories {
+  survey: SurveyRecord
+  /** `entry` tells whether it is still the same one. */
+  manual: { entry: string; t: number; by: string }
+  trusted: Trusted
+  /** Why the antenna is suspected to have moved, until that is settled. */
+  suspicion: string
+  /** The error "reference moved by …", until the next change. */
+  moved: string
+  ledger: readonly LedgerEntry[]
+}
+
+export class Memory {
+  readonly #ctx: PluginContext
+  #values: Partial<Memories> = {}
+  #writes: Promise<unknown> = Promise.resolve()
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  async load(): Promise<void> {
+    try {
+      this.#values = (await this.#ctx.store.entries()) as Partial<Memories>
+    } catch (error) {
+      this.#ctx.log.error({ err: error }, 'what was known of the reference cannot be read; it is determined anew')
+    }
+  }
+
+  get<K extends keyof Memories>(name: K): Memories[K] | undefined {
+    return this.#values[name]
+  }
+
+  /** Resolves when it is durable, or was reported not to be. */
+  async set<K extends keyof Memories>(name: K, value: Memories[K] | undefined): Promise<void> {
+    if (value === undefined && this.#values[name] === undefined) return
+    this.#values[name] = value
+    const written = this.#ctx.store.set(name, value).catch((error: unknown) => {
+      this.#ctx.log.error({ err: error, name }, 'could not be stored: a restart of the service will not know of it')
+    })
+    this.#writes = Promise.all([this.#writes, written])
+    await written
+  }
+
+  /** Resolves when everything that was set is durable. */
+  async flush(): Promise<void> {
+    await this.#writes
+  }
+}

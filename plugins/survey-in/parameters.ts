@@ -1,0 +1,93 @@
+/** The change parameters of the survey-in and of the manual reference, and the rules across them. */
+import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
+import { type TSchema, Type } from 'typebox'
+import { disagreement, type ManualEntry, manualPosition } from './reference.js'
+import type { SurveyLimits } from './survey-run.js'
+
+const longest_s = 2_592_000
+const axis_m = 7e6
+
+/** A number that can be taken back with null. */
+const optional = (minimum: number, maximum: number, description: string) =>
+  Type.Union([Type.Number({ minimum, maximum }), Type.Null()], {
+    description: `${description}, ${minimum} to ${maximum}; null takes it back`,
+  })
+
+const coordinates = {
+  lat: optional(-90, 90, 'degrees'),
+  lon: optional(-180, 180, 'degrees'),
+  alt: optional(-axis_m, axis_m, 'ellipsoidal height, metres'),
+  x: optional(-axis_m, axis_m, 'ECEF metres'),
+  y: optional(-axis_m, axis_m, 'ECEF metres'),
+  z: optional(-axis_m, axis_m, 'ECEF metres'),
+}
+type Coordinate = keyof typeof coordinates
+const names = Object.keys(coordinates) as Coordinate[]
+const keyOf = (name: string) => `gnss-ref-manual-${name}`
+
+export interface Parameters {
+  limits(): SurveyLimits
+  manual(): ManualEntry & { acc: number; corr: boolean }
+  chosen(): 'manual' | 'survey'
+}
+
+/** @param trigger what `trigger-gnss-survey` does */
+export function defineParameters({ config }: Pick<PluginContext, 'config'>, trigger: () => void): Parameters {
+  const seconds = (name: string, value: number) =>
+    config.define(name, Type.Integer({ minimum: 0, maximum: longest_s }), { default: value })
+  const metres = (name: string, value: number, minimum: number, maximum: number) =>
+    config.define(name, Type.Number({ minimum, maximum }), { default: value })
+  const flag = (name: string, value: boolean) => config.define(name, Type.Boolean(), { default: value })
+
+  const mintime = seconds('gnss-survey-mintime', 300)
+  const maxtime = seconds('gnss-survey-maxtime', 86_400)
+  const accuracy = metres('gnss-survey-accuracy', 2, 0.001, 1000)
+  const accuracyCorr = metres('gnss-survey-accuracy-corr', 0.03, 0.001, 100)
+  config.action('trigger-gnss-survey', Type.Boolean(), (start) => {
+    if (start) trigger()
+  })
+
+  const acc = metres(keyOf('acc'), 0, 0, 100_000)
+  const corr = flag(keyOf('corr'), false)
+  const hp = flag(keyOf('hp'), true)
+  const entered = Object.fromEntries(
+    names.map((name) => [name, config.define(keyOf(name), coordinates[name] as TSchema, { default: null })]),
+  ) as Record<Coordinate, ConfigKey<number | null>>
+  const chosen = config.define('gnss-ref-chosen', Type.Union([Type.Literal('manual'), Type.Literal('survey')]), {
+    default: 'survey',
+  })
+
+  const entry = (get: (name: Coordinate | 'hp') => unknown): ManualEntry => {
+    const { lat, lon, alt, x, y, z } = Object.fromEntries(names.map((name) => [name, get(name)])) as Record<
+      Coordinate,
+      number | null
+    >
+    return { lat, lon, alt, x, y, z, hp: get('hp') as boolean }
+  }
+
+  config.rule([mintime.name, maxtime.name], (get) => {
+    const [least, most] = [get(mintime.name) as number, get(maxtime.name) as number]
+    return least <= most ? undefined : `gnss-survey-mintime ${least} is above gnss-survey-maxtime ${most}`
+  })
+  const groups = names.map(keyOf)
+  config.rule(groups, (get) => disagreement(entry((name) => get(keyOf(name)))))
+  config.rule([chosen.name, ...groups], (get) => {
+    if (get(chosen.name) !== 'manual' || manualPosition(entry((name) => get(keyOf(name))))) return undefined
+    return 'gnss-ref-chosen is manual, which needs gnss-ref-manual-x, -y, -z or -lat, -lon, -alt to be complete'
+  })
+
+  return {
+    limits: () => ({
+      mintime_s: mintime.get(),
+      maxtime_s: maxtime.get(),
+      accuracy_m: accuracy.get(),
+      accuracyCorr_m: accuracyCorr.get(),
+    }),
+    manual: () => ({
+      ...entry((name) => (name === 'hp' ? hp.get() : entered[name].get())),
+      acc: acc.get(),
+      corr: corr.get(),
+    }),
+    chosen: () => chosen.get(),
+  }
+}

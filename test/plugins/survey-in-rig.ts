@@ -1,0 +1,228 @@
+/** A station with the procedure on a receiver that does what it is told: for tests of `survey-in` and `rtcm-in`. */
+import type { Test } from 'tap'
+import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/random.js'
+import rtcm from '../../plugins/rtcm/index.js'
+import surveyIn from '../../plugins/survey-in/index.js'
+import { decodeRtcm, geodeticToEcef, offsetEnu } from '../../runtime/gnss/index.js'
+import { definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
+import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import {
+  type Ecef,
+  procedureStatus,
+  type ReceiverFix,
+  type RtcmFrame,
+  rtcmStream,
+  type SatelliteResidual,
+} from '../../schemas/services.js'
+import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, type TestStation } from '../harness/index.js'
+
+export type Definition = PluginDefinition<never, never>
+export const home = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
+
+export interface RigOptions {
+  changes?: Record<string, unknown>
+  options?: Record<string, unknown>
+  plugins?: Record<string, Definition | [Definition, Record<string, unknown>]>
+  store?: MemoryStore
+  clock?: ManualClock
+  /** A receiver that was on all the time. */
+  receiver?: FakeBase
+}
+
+/** What the antenna and the receiver behind the service are: outlives a restart of the service. */
+export class FakeBase {
+  readonly clock: ManualClock
+  readonly receiver: ReturnType<typeof fakeReceiver>
+  truth = home
+  /** 3D accuracy of a rover's fixes. */
+  acc_m = 1.2
+  fixName: ReceiverFix['fix'] = '3d'
+  /** Added to the position of its 1005, metres in X. */
+  wrong_m = 0
+  /** Whether anything is received. */
+  hears: boolean = true
+  second: boolean = false
+  bootedAt_ms: number
+  readonly #random = new Random(7)
+  readonly #noise = [1, 2, 3].map(() => new GaussMarkov(this.#random, 300))
+
+  constructor(clock: ManualClock) {
+    this.clock = clock
+    this.bootedAt_ms = clock.monotonic() - 60_000
+    this.receiver = fakeReceiver(() => clock.monotonic())
+    this.receiver.become({ mode: 'rover', configured: false })
+  }
+
+  move(east: number, north = 0, up = 0): void {
+    this.truth = offsetEnu(this.truth, { east, north, up })
+  }
+
+  /** It restarts by itself, as its flash has it. */
+  restart(flash?: Ecef): void {
+    this.bootedAt_ms = this.clock.monotonic()
+    this.receiver.target = flash ? { mode: 'fixed', arp: flash, acc_m: 0.01 } : { mode: 'rover' }
+    this.receiver.become({ configured: false, mode: this.receiver.target.mode })
+  }
+
+  /** One second of what a receiver sends. */
+  epoch(): void {
+    const { receiver, clock } = this
+    receiver.become({ sinceReset_ms: clock.monotonic() - this.bootedAt_ms })
+    const { target } = receiver
+    const t = Math.floor(clock.now() / 1000)
+    const scale = this.fixName === 'rtk-fixed' ? 0.01 : this.acc_m / 2
+    const [east, north, up] = this.#noise.map((axis) => scale * axis.step(1))
+    const live = offsetEnu(this.truth, { east, north, up })
+    if (!this.hears) {
+      receiver.fix({ t, fix: 'none', ok: false, position: { x: 0, y: 0, z: 0 } })
+      return
+    }
+    receiver.emit(msmFrame(1074, (t % 604_800) * 1000, false))
+    if (target.mode === 'fixed') {
+      receiver.fix({ t, fix: 'time', position: target.arp, acc_m: target.acc_m })
+      receiver.emit(arpFrame({ ...target.arp, x: target.arp.x + this.wrong_m }))
+      receiver.residuals(residualsOf(target.arp, this.truth, this.#random))
+      if (this.second) receiver.secondFix({ ...fixOf(live, t, this.acc_m, clock.monotonic()) })
+    } else {
+      receiver.fix({ t, fix: this.fixName, position: live, acc_m: this.acc_m, corrected: this.fixName !== '3d' })
+    }
+  }
+}
+
+function fixOf(position: Ecef, t: number, acc_m: number, arrival_ms: number): ReceiverFix {
+  return {
+    t,
+    fix: '3d',
+    ok: true,
+    position,
+    lat: 0,
+    lon: 0,
+    alt: 0,
+    acc_m,
+    geoidSeparation_m: 0,
+    satellitesUsed: 20,
+    corrected: false,
+    arrival_ms,
+  }
+}
+
+const sky = [...Array(24).keys()].map((satellite) => ({
+  constellation: ['gps', 'glonass', 'galileo', 'beidou'][satellite % 4],
+  satellite,
+  azimuth_deg: (satellite * 137.5) % 360,
+  elevation_deg: 12 + ((satellite * 31) % 75),
+}))
+const radians = Math.PI / 180
+
+/** What the ranges say beside the position that the base holds. */
+export function residualsOf(arp: Ecef, truth: Ecef, random: Random, noise_m = 1.5): SatelliteResidual[] {
+  const { east, north, up } = enuOf(arp, truth)
+  return sky.map((satellite) => {
+    const { azimuth_deg, elevation_deg, constellation } = satellite
+    const level = Math.cos(elevation_deg * radians)
+    const along =
+      Math.sin(azimuth_deg * radians) * level * east +
+      Math.cos(azimuth_deg * radians) * level * north +
+      Math.sin(elevation_deg * radians) * up
+    const clock_m = constellation.length
+    return { ...satellite, residual_m: clock_m - along + noise_m * random.normal(), used: true }
+  })
+}
+
+function enuOf(origin: Ecef, point: Ecef) {
+  const east = offsetEnu(origin, { east: 1, north: 0, up: 0 })
+  const north = offsetEnu(origin, { east: 0, north: 1, up: 0 })
+  const up = offsetEnu(origin, { east: 0, north: 0, up: 1 })
+  const along = (axis: Ecef) =>
+    (axis.x - origin.x) * (point.x - origin.x) +
+    (axis.y - origin.y) * (point.y - origin.y) +
+    (axis.z - origin.z) * (point.z - origin.z)
+  return { east: along(east), north: along(north), up: along(up) }
+}
+
+export interface Rig {
+  station: TestStation
+  base: FakeBase
+  store: MemoryStore
+  clock: ManualClock
+  /** What left through the gate. */
+  sent: RtcmFrame[]
+  /** The positions in the 1005 that left. */
+  arps(): Ecef[]
+  seconds(count: number): Promise<void>
+  /** Goes on until the condition holds. @returns after how many seconds */
+  until(condition: () => unknown, limit_s: number): Promise<number>
+  /** As `gnss.state.status` would show it. */
+  state(): string | undefined
+  field(path: string): unknown
+  errors(): string[]
+  change(values: Record<string, unknown>): ReturnType<TestStation['station']['change']>
+  command(text: string): ReturnType<TestStation['station']['command']>
+}
+
+/** Settings with which a survey-in takes half a minute. */
+export const quick = { 'gnss-survey-mintime': 15, 'gnss-survey-accuracy': 5 }
+
+export async function setUp(t: Test, options: RigOptions = {}): Promise<Rig> {
+  const clock = options.clock ?? options.receiver?.clock ?? new ManualClock()
+  const base = options.receiver ?? new FakeBase(clock)
+  const store = options.store ?? new MemoryStore()
+  const sent: RtcmFrame[] = []
+  let status = (): string | undefined => undefined
+  const probe = definePlugin({
+    name: 'probe',
+    version: '1.0.0',
+    api: '^1.0.0',
+    needs: [rtcmStream],
+    setup: () => undefined,
+    start(ctx) {
+      status = () => ctx.services.find(procedureStatus)?.status
+      const take = (frame: RtcmFrame) => sent.push(frame) > 0
+      ctx.services.use(rtcmStream).subscribe({ via: 'test', name: 'probe', ip: '', take })
+    },
+  })
+  const station = await createTestStation({
+    clock,
+    store,
+    variant: { changes: options.changes ?? quick },
+    plugins: {
+      'fake-receiver': base.receiver.definition,
+      rtcm: rtcm as unknown as Definition,
+      'survey-in': [surveyIn as unknown as Definition, { initial_s: 10, ...options.options }],
+      probe: probe as unknown as Definition,
+      ...options.plugins,
+    },
+  })
+  t.teardown(() => station.stop())
+  const seconds = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      base.epoch()
+      await clock.advance(1000)
+    }
+  }
+  return {
+    station,
+    base,
+    store,
+    clock,
+    sent,
+    arps: () =>
+      sent.flatMap(({ bytes }) => {
+        const message = decodeRtcm(bytes)
+        return message?.type === 1005 ? [{ x: message.x, y: message.y, z: message.z }] : []
+      }),
+    seconds,
+    async until(condition, limit_s) {
+      for (let i = 0; i <= limit_s; i++) {
+        if (await condition()) return i
+        await seconds(1)
+      }
+      throw new Error(`not within ${limit_s} s: ${String(condition)}; ${JSON.stringify(station.field('gnss'))}`)
+    },
+    state: () => status(),
+    field: (path) => station.field(`gnss.${path}`),
+    errors: () => station.device.errors().map(({ text }) => text),
+    change: (values) => station.station.change(values, { source: 'http' }),
+    command: (text) => station.station.command(text, { source: 'console' }),
+  }
+}

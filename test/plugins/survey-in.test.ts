@@ -1,0 +1,564 @@
+/** The reference position and the procedure around it, on a receiver that does what it is told. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import surveyIn from '../../plugins/survey-in/index.js'
+import { rowOf } from '../../plugins/survey-in/procedure.js'
+import { type Event, printed, type State, states, table } from '../../plugins/survey-in/table.js'
+import { packageRoot } from '../../runtime/build/release.js'
+import { distance, ecefToGeodetic, geodeticToEcef, offsetEnu, roundEcef } from '../../runtime/gnss/index.js'
+import { arpFrame, conformance } from '../harness/index.js'
+import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
+
+const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))
+const manual = (arp = near) => ({
+  'gnss-ref-manual-x': arp.x,
+  'gnss-ref-manual-y': arp.y,
+  'gnss-ref-manual-z': arp.z,
+  'gnss-ref-chosen': 'manual',
+})
+const isFixed = (rig: Rig) => () => rig.state() === 'fixed'
+
+/** From nothing to a base that sends. */
+async function fixedStation(t: Test, options: Parameters<typeof setUp>[1] = {}): Promise<Rig> {
+  const rig = await setUp(t, options)
+  await rig.until(() => rig.arps().length > 0, 60)
+  return rig
+}
+
+/** Stops the service and starts it anew on the same receiver and store, after a while. */
+async function restarted(
+  t: Test,
+  rig: Rig,
+  away_s = 2,
+  options: Parameters<typeof setUp>[1] = {},
+  meanwhile: (rig: Rig) => void = () => {},
+): Promise<Rig> {
+  await rig.station.stop()
+  meanwhile(rig)
+  rig.base.receiver.become({ configured: false })
+  for (let i = 0; i < away_s; i++) {
+    rig.base.epoch()
+    await rig.clock.advance(1000)
+  }
+  return setUp(t, { receiver: rig.base, store: rig.store, ...options })
+}
+
+t.test('the table of states', async (t) => {
+  t.test('is the one that the README prints', async (t) => {
+    const path = join(packageRoot(), 'plugins/survey-in/README.md')
+    t.ok(existsSync(path))
+    t.ok(readFileSync(path, 'utf8').includes(printed()), `the README does not have:\n${printed()}`)
+  })
+  t.test('reaches every state, and leaves every one', async (t) => {
+    for (const state of Object.keys(states) as State[]) {
+      t.ok(
+        table.some(([, , to]) => to === state),
+        `into ${state}`,
+      )
+      t.ok(
+        table.some(([from, , to]) => (from === state || from === 'any') && to !== state),
+        `out of ${state}`,
+      )
+    }
+    t.equal(new Set(table.map(([from, on]) => `${from} ${on}`)).size, table.length, 'one row for each case')
+  })
+  t.test('only trusts where the right 1005 came, and holds on every way out of fixed', async (t) => {
+    for (const [from, on, to, actions] of table) {
+      if (actions.includes('trust')) t.strictSame([from, on, to], ['accept', 'right 1005', 'fixed'])
+    }
+    for (const on of new Set(table.map(([, event]) => event)) as Set<Event>) {
+      const row = rowOf('fixed', on)
+      if (row && row[2] !== 'fixed') t.ok(row[3].includes('hold'), `fixed: ${on}`)
+    }
+  })
+})
+
+t.test('a first start', async (t) => {
+  t.test('surveys in, visibly, and sends its first 1005 only when fixed, with the surveyed position', async (t) => {
+    const rig = await setUp(t)
+    const seen = new Set<unknown>()
+    let progress = 0
+    const seconds = await rig.until(() => {
+      seen.add(rig.state())
+      if (rig.field('ref.survey.state') === 'running')
+        progress = Math.max(progress, rig.field('ref.survey.count') as number)
+      if (rig.state() !== 'fixed') t.equal(rig.sent.length, 0)
+      return rig.arps().length > 0
+    }, 45)
+    t.ok(seconds <= 45, `${seconds} s`)
+    t.strictSame([...seen], ['acquire', 'initial', 'survey', 'fixed'])
+    t.ok(progress > 5, 'the survey was seen while it ran')
+    const { x, y, z } = rig.field('ref.survey') as { x: number; y: number; z: number }
+    t.strictSame(rig.arps()[0], { x, y, z }, 'to 0.1 mm')
+    t.ok(distance({ x, y, z }, home) < 5)
+    t.match(rig.field('ref'), { chosen: 'survey', survey: { type: 'ecef', state: 'complete', corr: false, hp: true } })
+    t.ok((rig.field('ref.survey.acc') as number) > 1, 'its accuracy is honest')
+    t.strictSame(rig.errors(), [])
+  })
+
+  t.test('says why it stays when no position is good enough for 15 min', async (t) => {
+    const rig = await setUp(t)
+    rig.base.acc_m = 20
+    await rig.seconds(920)
+    t.equal(rig.state(), 'initial')
+    t.match(rig.errors(), [/no position as good as 5 m for 15 min \(20\.\d m\)/])
+    rig.base.acc_m = 1
+    await rig.until(isFixed(rig), 60)
+    t.strictSame(rig.errors(), [])
+  })
+
+  t.test('goes back to acquire when the fix is lost, and tells that it wants corrections', async (t) => {
+    const rig = await setUp(t)
+    await rig.until(() => rig.state() === 'initial', 20)
+    t.equal(rig.field('state.want_corr'), 1)
+    rig.base.hears = false
+    await rig.until(() => rig.state() === 'acquire', 15)
+    rig.base.hears = true
+    await rig.until(isFixed(rig), 60)
+    t.equal(rig.field('state.want_corr'), 0)
+  })
+
+  t.test('ends as incomplete at maxtime, and is used when a person says so', async (t) => {
+    const rig = await setUp(t, { changes: { ...quick, 'gnss-survey-accuracy': 0.5, 'gnss-survey-maxtime': 30 } })
+    t.match(await rig.command('use-incomplete-survey-in'), { status: 503, text: /there is no incomplete survey-in/ })
+    await rig.until(() => rig.field('ref.survey.state') === 'incomplete', 60)
+    t.equal(rig.field('ref.survey.allow_use'), 0)
+    t.match(rig.errors(), [/incomplete: .* m after 30 s, 0\.500 m are needed; use-incomplete-survey-in/])
+    await rig.seconds(60)
+    t.equal(rig.sent.length, 0)
+    t.match(await rig.command('use-incomplete-survey-in'), { status: 200 })
+    await rig.until(isFixed(rig), 10)
+    t.match(rig.field('ref.survey'), { state: 'incomplete', allow_use: 1 })
+    t.strictSame(rig.errors(), [])
+    await rig.command('start-survey-in')
+    t.equal(rig.field('state.status') ?? rig.state(), 'acquire')
+    await rig.until(() => rig.field('ref.survey.state') === 'running', 30)
+    t.equal(rig.field('ref.survey.allow_use'), 0, 'cleared by a new survey')
+  })
+
+  t.test('a survey-in that still runs can be used too', async (t) => {
+    const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 3600 } })
+    await rig.until(() => (rig.field('ref.survey.count') as number) > 3, 30)
+    t.match(await rig.command('use-incomplete-survey-in'), { status: 200 })
+    await rig.until(isFixed(rig), 10)
+    t.match(rig.field('ref.survey'), { state: 'incomplete', allow_use: 1 })
+  })
+})
+
+t.test('a restart of the service', async (t) => {
+  t.test('with nothing moved costs 5 s of RTCM at most', async (t) => {
+    const before = await fixedStation(t)
+    const survey = before.field('ref.survey')
+    const after = await restarted(t, before)
+    const seconds = await after.until(() => after.arps().length > 0, 30)
+    t.ok(seconds <= 5, `${seconds} s`)
+    t.strictSame(after.arps()[0], before.arps()[0])
+    t.strictSame(after.field('ref.survey'), survey)
+  })
+
+  const cold: [what: string, change: (rig: Rig) => void, away_s: number][] = [
+    [
+      'the receiver was restarted meanwhile',
+      ({ base }) => base.restart(base.receiver.target.mode === 'fixed' ? base.receiver.target.arp : undefined),
+      2,
+    ],
+    [
+      'it is another receiver',
+      ({ base }) =>
+        base.receiver.become({
+          identity: { module: 'FAKE', firmware: '1', hardware: '1', software: '1', serial: '01' },
+        }),
+      2,
+    ],
+    ['it was away for 11 min', () => undefined, 660],
+    [
+      'the receiver was put at another position',
+      ({ base }) => {
+        base.receiver.target = { mode: 'fixed', arp: near, acc_m: 1 }
+      },
+      2,
+    ],
+  ]
+  for (const [what, change, away_s] of cold) {
+    t.test(`where ${what} checks the position before anything goes out`, async (t) => {
+      const before = await fixedStation(t)
+      const after = await restarted(t, before, away_s, {}, change)
+      await after.seconds(8)
+      t.equal(after.sent.length, 0)
+      await after.until(() => after.arps().length > 0, 40)
+      t.strictSame(after.arps()[0], before.arps()[0], 'the same reference again, without a survey-in')
+    })
+  }
+
+  t.test('with the antenna moved 30 m and the surveyed reference chosen surveys anew and says so', async (t) => {
+    const before = await fixedStation(t)
+    before.base.restart()
+    before.base.move(30)
+    const after = await restarted(t, before)
+    await after.until(() => after.arps().length > 0, 90)
+    t.ok(distance(after.arps()[0], after.base.truth) < 5)
+    t.ok(
+      after.arps().every((arp) => distance(arp, home) > 25),
+      'the old position never left',
+    )
+    t.match(after.errors(), [/^reference moved by E \+\d\d\.\d \/ N .*: a new survey-in was started$/])
+    const again = await restarted(t, after)
+    await again.until(() => again.arps().length > 0, 10)
+    t.match(again.errors(), [/^reference moved by/], 'still, after another restart')
+    await again.change({ 'gnss-survey-maxtime': 5000 })
+    t.strictSame(again.errors(), [], 'until the next change')
+    t.ok(again.arps().length > 0 && again.state() === 'fixed')
+  })
+
+  t.test('with the antenna moved 30 m and the manual reference chosen sends nothing at all', async (t) => {
+    const before = await fixedStation(t, { changes: manual() })
+    t.strictSame(before.arps()[0], near)
+    before.base.restart()
+    before.base.move(0, 30)
+    const after = await restarted(t, before, 2, { changes: manual() })
+    await after.seconds(900)
+    t.equal(after.sent.length, 0)
+    t.equal(after.state(), 'moved')
+    t.match(after.errors(), [/^reference moved by E .* N \+\d\d\.\d .*: nothing goes out until/])
+    t.ok(Math.abs((after.field('pos.delta') as number) - 30) < 5)
+  })
+
+  t.test('in the middle of a survey-in goes on with it', async (t) => {
+    const changes = { 'gnss-survey-mintime': 300, 'gnss-survey-accuracy': 5 }
+    const before = await setUp(t, { changes })
+    await before.until(() => (before.field('ref.survey.elapsed') as number) >= 200, 300)
+    const after = await restarted(t, before, 2, { changes })
+    await after.until(() => after.field('ref.survey.state') === 'running' && after.state() === 'survey', 40)
+    await after.seconds(2)
+    t.ok((after.field('ref.survey.elapsed') as number) >= 200)
+    t.ok((after.field('ref.survey.count') as number) >= 200)
+    await after.until(isFixed(after), 120)
+  })
+
+  t.test('in the middle of a survey-in with the antenna moved begins anew', async (t) => {
+    const changes = { 'gnss-survey-mintime': 300, 'gnss-survey-accuracy': 5 }
+    const before = await setUp(t, { changes })
+    await before.until(() => (before.field('ref.survey.elapsed') as number) >= 200, 300)
+    before.base.move(30)
+    const after = await restarted(t, before, 2, { changes })
+    await after.until(() => after.state() === 'survey', 40)
+    await after.seconds(2)
+    t.ok((after.field('ref.survey.elapsed') as number) < 20)
+  })
+})
+
+t.test('a reload', async (t) => {
+  t.test('of survey-in keeps the stream', async (t) => {
+    const rig = await fixedStation(t)
+    await rig.seconds(3)
+    const before = rig.sent.length
+    for (let i = 0; i < 3; i++) {
+      await rig.station.reload('survey-in')
+      await rig.seconds(2)
+    }
+    t.equal(rig.sent.length, before + 12, 'no frame was lost')
+    t.equal(rig.state(), 'fixed')
+  })
+  t.test('of survey-in while it surveys goes on with the survey-in', async (t) => {
+    const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 120, 'gnss-survey-accuracy': 5 } })
+    await rig.until(() => (rig.field('ref.survey.count') as number) > 60, 120)
+    await rig.station.reload('survey-in')
+    t.equal(rig.state(), 'survey')
+    t.ok((rig.field('ref.survey.count') as number) > 60)
+    await rig.until(isFixed(rig), 90)
+  })
+  t.test('of rtcm opens the gate again at once', async (t) => {
+    const rig = await fixedStation(t)
+    await rig.station.reload('rtcm')
+    await rig.seconds(2)
+    t.equal(rig.arps().length > 2, true)
+  })
+  t.test('with the antenna in another state checks first', async (t) => {
+    const rig = await fixedStation(t)
+    rig.base.restart(near)
+    const before = rig.sent.length
+    await rig.station.reload('survey-in')
+    await rig.seconds(8)
+    t.equal(rig.sent.length, before)
+  })
+})
+
+t.test('a receiver that does something else', async (t) => {
+  t.test('restarts with another position in its flash: its 1005 never leaves', async (t) => {
+    const rig = await fixedStation(t)
+    const [arp] = rig.arps()
+    rig.base.restart(near)
+    await rig.seconds(6)
+    const sent = rig.sent.length
+    await rig.until(() => rig.sent.length > sent, 60)
+    await rig.seconds(5)
+    for (const each of rig.arps()) t.strictSame(each, arp)
+    t.strictSame(rig.errors(), [])
+  })
+
+  t.test('begins to send another 1005: held at once, told again, then trusted again', async (t) => {
+    const rig = await fixedStation(t)
+    const [arp] = rig.arps()
+    rig.base.receiver.emit(arpFrame(near))
+    rig.base.receiver.emit(arpFrame(arp))
+    const sent = rig.arps().length
+    await rig.seconds(1)
+    await rig.until(isFixed(rig), 5)
+    await rig.seconds(2)
+    t.ok(rig.arps().length > sent)
+    for (const each of rig.arps()) t.strictSame(each, arp)
+  })
+
+  t.test('never sends the right 1005: fault, and tried again every minute', async (t) => {
+    const rig = await setUp(t)
+    rig.base.wrong_m = 0.0001
+    await rig.until(() => rig.state() === 'fault', 90)
+    t.match(rig.errors(), [/the receiver sends .* as its position .* not the reference; everything is tried again/])
+    t.equal(rig.sent.length, 0)
+    rig.base.wrong_m = 0
+    await rig.until(isFixed(rig), 120)
+    t.strictSame(rig.errors(), [])
+  })
+
+  t.test('refuses to be configured: fault, with its reason', async (t) => {
+    const rig = await setUp(t)
+    rig.base.receiver.refuseToConfigure = 'CFG-TMODE-MODE is not held'
+    await rig.until(() => rig.state() === 'fault', 60)
+    t.match(rig.errors(), [/CFG-TMODE-MODE is not held/])
+    rig.base.receiver.refuseToConfigure = undefined
+    await rig.until(isFixed(rig), 120)
+  })
+
+  t.test('is pulled out and comes back within minutes as it was: straight to fixed', async (t) => {
+    const rig = await fixedStation(t)
+    rig.base.receiver.become({ link: 'offline', configured: false })
+    await rig.clock.advance(60_000)
+    t.equal(rig.state(), 'offline')
+    rig.base.receiver.become({ link: 'up' })
+    const sent = rig.arps().length
+    const seconds = await rig.until(() => rig.arps().length > sent, 20)
+    t.ok(seconds <= 5, `${seconds} s`)
+  })
+
+  t.test('hears nothing: acquire; fixed again when it does, after a check if that took more than 10 min', async (t) => {
+    const rig = await fixedStation(t)
+    rig.base.hears = false
+    await rig.until(() => rig.state() === 'acquire', 15)
+    rig.base.hears = true
+    t.ok((await rig.until(isFixed(rig), 10)) <= 3)
+    rig.base.hears = false
+    await rig.seconds(700)
+    rig.base.move(30)
+    rig.base.hears = true
+    const sent = rig.sent.length
+    await rig.seconds(9)
+    t.equal(rig.sent.length, sent, 'nothing left before the position was checked')
+  })
+})
+
+t.test('the movement check', async (t) => {
+  t.test('holds within 30 s when the antenna is moved by 30 m, and reports it; never surveys by itself', async (t) => {
+    const rig = await fixedStation(t)
+    await rig.seconds(30)
+    rig.base.move(30)
+    const seconds = await rig.until(() => rig.state() !== 'fixed', 40)
+    t.ok(seconds <= 30, `${seconds} s`)
+    const sent = rig.sent.length
+    await rig.seconds(900)
+    t.equal(rig.sent.length, sent)
+    t.equal(rig.state(), 'moved')
+    t.match(rig.errors(), [/^the antenna seems to have moved: the ranges say \d\d\.\d m: nothing goes out until/])
+    t.ok(Math.abs((rig.field('pos.delta') as number) - 30) < 5)
+    t.equal(rig.field('ref.survey.state'), 'complete')
+  })
+
+  t.test('still holds after a restart of the service, however near it is', async (t) => {
+    const before = await fixedStation(t)
+    await before.seconds(30)
+    before.base.move(12)
+    await before.until(() => before.state() === 'moved', 60)
+    const after = await restarted(t, before)
+    await after.seconds(900)
+    t.equal(after.sent.length, 0)
+    t.equal(after.state(), 'moved')
+  })
+
+  const exits: [what: string, leave: (rig: Rig) => Promise<unknown>, limit_s: number][] = [
+    ['the antenna comes back for 10 min', async ({ base }) => base.move(-30), 640],
+    ['start-survey-in', ({ command }) => command('start-survey-in'), 60],
+    ['trigger-gnss-survey', ({ change }) => change({ 'trigger-gnss-survey': true }), 60],
+    ['another reference', ({ change, base }) => change(manual(roundEcef(base.truth))), 60],
+  ]
+  for (const [what, leave, limit_s] of exits) {
+    t.test(`is left by ${what}`, async (t) => {
+      const rig = await fixedStation(t)
+      await rig.seconds(30)
+      rig.base.move(30)
+      await rig.until(() => rig.state() === 'moved', 40)
+      const sent = rig.arps().length
+      await leave(rig)
+      const seconds = await rig.until(() => rig.arps().length > sent, limit_s)
+      if (limit_s > 600) t.ok(seconds >= 600, `after ${seconds} s`)
+      t.ok(distance(rig.arps().at(-1) ?? home, rig.base.truth) < 5)
+      t.strictSame(rig.errors(), [])
+    })
+  }
+
+  t.test('believes the receiver when it says so itself, and a second solution', async (t) => {
+    const warned = await fixedStation(t)
+    warned.base.receiver.warn('txbuf alloc')
+    t.equal(warned.state(), 'fixed')
+    warned.base.receiver.warn('Base station position seems incorrect')
+    t.equal(warned.state(), 'moved')
+    const rig = await fixedStation(t)
+    rig.base.second = true
+    await rig.seconds(90)
+    t.ok((rig.field('pos.delta') as number) < 4)
+    rig.base.move(0, 0, 15)
+    t.ok((await rig.until(() => rig.state() === 'moved', 40)) <= 30)
+  })
+})
+
+t.test('parameters', async (t) => {
+  const refused: [what: string, values: Record<string, unknown>, name: string, message: RegExp][] = [
+    [
+      'mintime above maxtime',
+      { 'gnss-survey-mintime': 100, 'gnss-survey-maxtime': 99 },
+      'gnss-survey-mintime',
+      /above/,
+    ],
+    ['maxtime below the mintime in force', { 'gnss-survey-maxtime': 5 }, 'gnss-survey-maxtime', /above/],
+    ['a negative time', { 'gnss-survey-mintime': -1 }, 'gnss-survey-mintime', /0/],
+    ['more than 30 days', { 'gnss-survey-maxtime': 2_592_001 }, 'gnss-survey-maxtime', /2592000/],
+    ['accuracy 0', { 'gnss-survey-accuracy': 0 }, 'gnss-survey-accuracy', /0\.001/],
+    ['a latitude beyond the pole', { 'gnss-ref-manual-lat': 90.1 }, 'gnss-ref-manual-lat', /./],
+    ['an axis beyond 7e6', { 'gnss-ref-manual-x': 7.1e6 }, 'gnss-ref-manual-x', /./],
+    ['chosen without a position', { 'gnss-ref-chosen': 'manual' }, 'gnss-ref-chosen', /complete/],
+    [
+      'chosen with a partial one',
+      { 'gnss-ref-chosen': 'manual', 'gnss-ref-manual-x': 1 },
+      'gnss-ref-chosen',
+      /complete/,
+    ],
+    ['an unknown choice', { 'gnss-ref-chosen': 'both' }, 'gnss-ref-chosen', /./],
+    ['a number in a string', { 'gnss-ref-manual-acc': '1' }, 'gnss-ref-manual-acc', /number/],
+  ]
+  const rig = await setUp(t)
+  for (const [what, values, name, message] of refused) {
+    t.test(`${what} is refused`, async (t) => {
+      t.match(await rig.change(values), { result: 'failed', errors: [{ name, message }], leftover: values })
+    })
+  }
+
+  t.test('a manual position is kept as entered, and is one when a group of it is complete', async (t) => {
+    const rig = await setUp(t)
+    const { lat, lon, alt } = ecefToGeodetic(near)
+    await rig.change({ 'gnss-ref-manual-lat': lat, 'gnss-ref-manual-lon': lon })
+    t.match(rig.field('ref.manual'), { type: '', t: 0 })
+    await rig.change({ 'gnss-ref-manual-alt': alt, 'gnss-ref-manual-acc': 0.02, 'gnss-ref-manual-corr': true })
+    t.match(rig.field('ref.manual'), { type: 'ecef', ...near, acc: 0.02, corr: true, hp: true, tm: /^2026-/ })
+    await rig.change({ 'gnss-ref-manual-hp': false })
+    const cm = (metres: number) => Math.round(metres * 100) / 100
+    t.match(rig.field('ref.manual'), { x: cm(near.x), y: cm(near.y), z: cm(near.z), hp: false })
+  })
+
+  t.test('both groups of a manual position must agree to 1 cm', async (t) => {
+    const rig = await setUp(t)
+    const at = (up: number) => ecefToGeodetic(offsetEnu(near, { east: 0, north: 0, up }))
+    const angles = (up: number) => {
+      const { lat, lon, alt } = at(up)
+      return { 'gnss-ref-manual-lat': lat, 'gnss-ref-manual-lon': lon, 'gnss-ref-manual-alt': alt }
+    }
+    const both = (up: number) => ({ ...manual(), ...angles(up) })
+    t.match(await rig.change(both(0.011)), { result: 'failed', errors: [{ message: /0\.011 m apart/ }] })
+    t.match(await rig.change(both(0.009)), { result: 'ok' })
+    t.match(await rig.change(angles(5)), { result: 'failed' })
+    const taken = { 'gnss-ref-manual-x': null, 'gnss-ref-manual-y': null, 'gnss-ref-manual-z': null }
+    t.match(await rig.change({ ...angles(5), ...taken }), { result: 'ok' }, 'null takes a coordinate back')
+    t.ok(distance(rig.field('ref.manual') as typeof near, geodeticToEcef(at(5))) < 1e-3)
+    t.match(await rig.change({ 'gnss-ref-manual-lat': null }), { result: 'failed', errors: [{ message: /complete/ }] })
+  })
+
+  t.test('a new manual reference is checked before it is used; one that is not chosen changes nothing', async (t) => {
+    const rig = await fixedStation(t)
+    const { 'gnss-ref-chosen': chosen, ...position } = manual()
+    await rig.change(position)
+    t.equal(rig.state(), 'fixed')
+    await rig.change({ 'gnss-ref-chosen': chosen })
+    const sent = rig.sent.length
+    await rig.until(() => rig.sent.length > sent, 40)
+    t.strictSame(rig.arps().at(-1), near)
+    await rig.change(manual(roundEcef(offsetEnu(near, { east: 100, north: 0, up: 0 }))))
+    await rig.until(() => rig.state() === 'moved', 40)
+    t.match(rig.errors(), [/^reference moved by E -\d\d\d?\.\d/])
+  })
+})
+
+t.test('the ledger of references', async (t) => {
+  t.test('has every reference that was used and every move, and survives a restart', async (t) => {
+    const rig = await fixedStation(t)
+    const [surveyed] = rig.arps()
+    await rig.change(manual())
+    await rig.until(() => rig.arps().some((arp) => distance(arp, near) < 1e-6), 60)
+    const entries = async (of: Rig) =>
+      ((await of.station.request('/reference/history')).json() as { entries: Record<string, unknown>[] }).entries
+    t.match(await entries(rig), [
+      { id: 1, what: 'used', method: 'survey', ...surveyed, by: 'survey', corr: false, samples: 16 },
+      { id: 2, what: 'used', method: 'manual', ...near, by: 'http' },
+    ])
+    const after = await restarted(t, rig)
+    await after.until(() => after.arps().length > 0, 10)
+    t.equal((await entries(after)).length, 2, 'the same reference is entered once')
+    after.base.restart()
+    after.base.move(30)
+    await after.until(() => after.state() === 'moved', 60)
+    t.match((await entries(after))[2], { id: 3, what: 'moved', method: 'manual', offset: { east: /^3?\d/ } })
+  })
+
+  t.test('leads back to an entry', async (t) => {
+    const rig = await fixedStation(t)
+    const [surveyed] = rig.arps()
+    await rig.change(manual())
+    await rig.until(() => rig.arps().some((arp) => distance(arp, near) < 1e-6), 60)
+    await rig.command('start-survey-in')
+    await rig.until(isFixed(rig), 60)
+    const back = (id: number) => rig.station.request(`/reference/history/${id}`, { method: 'POST' })
+    t.match(await back(1), { status: 200 })
+    t.equal(rig.field('ref.chosen'), 'survey')
+    await rig.until(isFixed(rig), 60)
+    await rig.seconds(2)
+    t.strictSame(rig.arps().at(-1), surveyed)
+    t.match(await back(2), { status: 200 })
+    await rig.until(isFixed(rig), 60)
+    await rig.seconds(2)
+    t.strictSame(rig.arps().at(-1), near)
+    t.match(await back(99), { status: 404 })
+    t.match(await back(Number.NaN), { status: 400 })
+  })
+})
+
+t.test('a receiver that is only listened to is left alone', async (t) => {
+  const base = new FakeBase((await setUp(t)).clock)
+  base.receiver.become({ mode: 'listening' })
+  const rig = await setUp(t, { receiver: base })
+  base.receiver.emit(arpFrame(near))
+  t.equal(rig.sent.length, 1)
+  t.equal(rig.state(), 'fixed')
+  t.equal(rig.field('ref'), undefined, 'the plugin of the receiver tells it')
+  t.match(await rig.command('start-survey-in'), { status: 503 })
+  t.match(await rig.change({ 'trigger-gnss-survey': true }), { result: 'failed' })
+})
+
+t.test('stands start, stop, start and leaves nothing behind', async (t) => {
+  const base = new FakeBase((await setUp(t)).clock)
+  const rtcm = (await import('../../plugins/rtcm/index.js')).default as unknown as Definition
+  await conformance(
+    surveyIn as unknown as Definition,
+    {},
+    {
+      plugins: { 'fake-receiver': base.receiver.definition, rtcm },
+    },
+  )
+  t.pass('conforms')
+})
