@@ -226,6 +226,10 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   stop?(reason: StopReason, state: S): HandoffPairs | void | Promise<HandoffPairs | void>
 }
 
+/** Any plugin, whatever its options and state: what lists of plugins are made of. */
+// biome-ignore lint/suspicious/noExplicitAny: options and state are between a definition and itself
+export type AnyPlugin = PluginDefinition<any, any>
+
 const brand = Symbol.for('rtk-base.plugin')
 
 /** Marks a definition as a plugin. The brand is a registered symbol, so copies of this package agree on it. */

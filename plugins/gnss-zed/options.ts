@@ -71,6 +71,12 @@ export const ZedOptions = Type.Object(
       description: 'Replay: bytes per second; 0: as fast as possible',
     }),
     loop: Type.Boolean({ default: false, description: 'Replay: begin again at the end' }),
+    delay: Type.Number({
+      default: 2,
+      minimum: 0,
+      maximum: 3600,
+      description: 'Replay: seconds until it begins, so that subscribers can be there from its first byte',
+    }),
     simulator: Type.Object(
       {
         boot: Type.Union([Type.Literal('fixed'), Type.Literal('rover')], {

@@ -23,6 +23,10 @@ const commands: Record<string, () => Promise<Command>> = {
     const { buildCommand, buildHelp } = await import('./build.js')
     return { help: buildHelp, run: buildCommand }
   },
+  'new-plugin': async () => {
+    const { newPluginCommand, newPluginHelp } = await import('./new-plugin.js')
+    return { help: newPluginHelp, run: newPluginCommand }
+  },
 }
 
 const help = `rtk-base: a GNSS RTK base station service
@@ -31,6 +35,7 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base plugins              list, load, unload, reload plugins of the running station
   rtk-base console              line console of the running station
   rtk-base build VARIANT.json   make the folder that a device runs
+  rtk-base new-plugin NAME      make a plugin to begin with
 
 Every command has --help. Exit codes: 0 stopped, 1 failed, 2 usage or variant error.
 `

@@ -11,7 +11,10 @@ function folder(t: Test): string {
 }
 
 t.test('every command has --help, and a slip of the pen ends with 2 and says what to do', async (t) => {
-  for (const args of [['--help'], ['run', '--help'], ['plugins', '--help'], ['console', '--help']]) {
+  for (const args of [
+    ['--help'],
+    ...['run', 'plugins', 'console', 'build', 'new-plugin'].map((name) => [name, '--help']),
+  ]) {
     const { code, stdout } = await rtkBase(args)
     t.equal(code, 0, args.join(' '))
     t.match(stdout, /rtk-base/)
@@ -159,3 +162,22 @@ t.test(
     t.ok(performance.now() - began < 3_000)
   },
 )
+
+t.test('new-plugin makes a plugin that loads, and overwrites nothing', async (t) => {
+  const { args } = await ownPorts()
+  const station = await startStation(args)
+  t.teardown(() => station.end())
+  const place = folder(t)
+  const here = process.cwd()
+  process.chdir(place)
+  t.teardown(() => process.chdir(here))
+  t.match(await rtkBase(['new-plugin', 'tide-gauge']), { code: 0, stdout: /plugins load \.\/tide-gauge/ })
+  t.match(await rtkBase(['new-plugin', 'tide-gauge']), { code: 2, stderr: /there already/ })
+  t.match(await rtkBase(['new-plugin', 'Tide Gauge']), { code: 2, stderr: /lower case/ })
+  t.match(await rtkBase(['plugins', 'load', './tide-gauge', '--data', station.data]), {
+    code: 0,
+    stdout: /tide-gauge +running/,
+  })
+  const answer = await fetch(`${station.url}/system?tide-gauge-count=7`, { method: 'POST' })
+  t.equal(await answer.text(), 'count 7\n')
+})

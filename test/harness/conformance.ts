@@ -1,4 +1,4 @@
-import type { PluginDefinition } from '../../runtime/plugin.js'
+import type { AnyPlugin } from '../../runtime/plugin.js'
 import { createTestStation, type TestStationOptions } from './station.js'
 
 /**
@@ -6,7 +6,7 @@ import { createTestStation, type TestStationOptions } from './station.js'
  * `surroundings` are the plugins that it needs.
  */
 export async function conformance(
-  definition: PluginDefinition<never, never>,
+  definition: AnyPlugin,
   options: Record<string, unknown> = {},
   surroundings: TestStationOptions = {},
 ): Promise<void> {

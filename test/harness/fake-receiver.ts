@@ -1,5 +1,5 @@
 import { ecefToGeodetic, encodeMsm, encodeRtcm, messageNumber } from '../../runtime/gnss/index.js'
-import { definePlugin, type PluginDefinition, unavailable } from '../../runtime/plugin.js'
+import { type AnyPlugin, definePlugin, unavailable } from '../../runtime/plugin.js'
 import {
   type Ecef,
   type Receiver,
@@ -12,7 +12,7 @@ import {
 
 /** A receiver that says what a test tells it to: the edge in front of `rtcm` and everything behind it. */
 export interface FakeReceiver {
-  readonly definition: PluginDefinition<never, never>
+  readonly definition: AnyPlugin
   /** Sends one frame, now. */
   emit(bytes: Uint8Array): void
   /** Sets link and mode. */
@@ -81,7 +81,7 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
       api: '^1.0.0',
       provides: [receiverToken],
       setup: (ctx) => ctx.services.provide(receiverToken, state),
-    }) as unknown as PluginDefinition<never, never>,
+    }),
     corrections,
     target: { mode: 'rover' },
     refuseToConfigure: undefined,

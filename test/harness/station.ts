@@ -5,7 +5,7 @@ import { Writable } from 'node:stream'
 import type pino from 'pino'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../runtime/index.js'
 import { createLogger } from '../../runtime/log.js'
-import type { PluginDefinition } from '../../runtime/plugin.js'
+import type { AnyPlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import type { Variant } from '../../schemas/variant.js'
@@ -16,7 +16,7 @@ export type LogLine = Record<string, unknown> & { msg: string; level: number }
 
 export interface TestStationOptions extends Partial<Omit<RuntimeOptions, 'variant' | 'log' | 'clock' | 'store'>> {
   /** Definitions with their options, by name. */
-  plugins?: Record<string, PluginDefinition<never, never> | [PluginDefinition<never, never>, Record<string, unknown>]>
+  plugins?: Record<string, AnyPlugin | [AnyPlugin, Record<string, unknown>]>
   /** Further keys of the variant's `plugins`: names, paths. */
   sources?: Variant['plugins']
   variant?: Partial<Variant>
@@ -34,7 +34,7 @@ export interface TestStation extends Runtime {
   /** Everything that was logged. */
   readonly lines: LogLine[]
   /** Puts another version of a plugin in place; the next reload takes it. */
-  define(name: string, definition: PluginDefinition<never, never>): void
+  define(name: string, definition: AnyPlugin): void
   /** How often the machine was asked to restart. */
   readonly restarts: () => number
   readonly url: string
@@ -68,11 +68,11 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
       done()
     },
   })
-  const definitions: Record<string, PluginDefinition> = {}
+  const definitions: Record<string, AnyPlugin> = {}
   const wanted: Variant['plugins'] = { ...sources }
   for (const [name, plugin] of Object.entries(plugins)) {
     const [definition, pluginOptions] = Array.isArray(plugin) ? plugin : [plugin, {}]
-    definitions[name] = definition as unknown as PluginDefinition
+    definitions[name] = definition
     wanted[name] = pluginOptions
   }
   const data = rest.data ?? mkdtempSync(join(tmpdir(), 'rtk-base-test-'))
@@ -114,7 +114,7 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
     data,
     lines,
     define: (name, definition) => {
-      definitions[name] = definition as unknown as PluginDefinition
+      definitions[name] = definition
     },
     restarts: () => restarts,
     url,

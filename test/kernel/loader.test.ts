@@ -7,7 +7,6 @@ import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
 import { bundle } from '../../runtime/loader/bundle.js'
-import type { PluginDefinition } from '../../runtime/plugin.js'
 import { createTestStation, type TestStationOptions, until } from '../harness/index.js'
 
 setFlagsFromString('--expose-gc')
@@ -59,7 +58,7 @@ function elsewhere(t: Test): string {
 async function station(t: Test, options: TestStationOptions = {}) {
   const made = await createTestStation({
     ...options,
-    plugins: { 'http-api': httpApi as unknown as PluginDefinition<never, never> },
+    plugins: { 'http-api': httpApi },
   })
   t.teardown(() => made.stop())
   return made

@@ -1,14 +1,20 @@
 import t from 'tap'
-import { definePlugin, defineService, type PluginContext, type PluginDefinition } from '../../runtime/plugin.js'
+import {
+  type AnyPlugin,
+  definePlugin,
+  defineService,
+  type PluginContext,
+  type PluginDefinition,
+} from '../../runtime/plugin.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
 
-type Definition = PluginDefinition<never, never>
+type Definition = AnyPlugin
 const number = defineService<{ value: number }>('number')
 const sum = defineService<{ value: number }>('sum')
 
 /** A plugin from the few parts that a test is about. */
 function plugin(name: string, parts: Partial<PluginDefinition> = {}): Definition {
-  return definePlugin({ name, version: '1.0.0', api: '^1.0.0', setup: () => {}, ...parts }) as unknown as Definition
+  return definePlugin({ name, version: '1.0.0', api: '^1.0.0', setup: () => {}, ...parts })
 }
 
 t.test('states and order', async (t) => {

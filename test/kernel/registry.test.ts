@@ -2,20 +2,20 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import httpApi from '../../plugins/http-api/index.js'
-import { badValue, definePlugin, type PluginContext, type PluginDefinition, unavailable } from '../../runtime/plugin.js'
+import { type AnyPlugin, badValue, definePlugin, type PluginContext, unavailable } from '../../runtime/plugin.js'
 import { parseMask, selectionOf } from '../../schemas/mask.js'
 import { createTestStation, type TestStationOptions, until } from '../harness/index.js'
 
-type Definition = PluginDefinition<never, never>
+type Definition = AnyPlugin
 
 function plugin(name: string, setup: (ctx: PluginContext) => void): Definition {
-  return definePlugin({ name, version: '1.0.0', api: '^1.0.0', setup }) as unknown as Definition
+  return definePlugin({ name, version: '1.0.0', api: '^1.0.0', setup })
 }
 
 async function stationWith(t: Test, plugins: Record<string, Definition>, options: TestStationOptions = {}) {
   const station = await createTestStation({
     ...options,
-    plugins: { 'http-api': httpApi as unknown as Definition, ...plugins },
+    plugins: { 'http-api': httpApi, ...plugins },
   })
   t.teardown(() => station.stop())
   return station

@@ -892,9 +892,12 @@ t.test('a session of u-center with a real receiver reads in full', { skip: noCap
 t.test('a capture is only listened to', { skip: noCaptures }, async (t) => {
   const folder = resolve(process.env.RTK_BASE_CAPTURES ?? '../shared/captures')
   const { receiver, settle, station } = await start(t, {
-    options: { port: `replay:${join(folder, 'gpsd_ublox-zed-f9t-rtcm3.log')}` },
+    options: { port: `replay:${join(folder, 'gpsd_ublox-zed-f9t-rtcm3.log')}`, delay: 0 },
   })
-  await until(() => station.lines.some(({ msg }) => msg === 'end of the capture'), 'the end')
+  await until(async () => {
+    await station.clock.advance(1)
+    return station.lines.some(({ msg }) => msg === 'end of the capture')
+  }, 'the end')
   t.match((await settle(receiver.configure(rover))).error, { code: 'RTK_ERR_UNAVAILABLE', message: /a replay/ })
   t.equal(receiver.stationId, 0)
 })

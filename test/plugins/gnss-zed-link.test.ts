@@ -313,16 +313,24 @@ t.test('ports', async (t) => {
     const bytes = Uint8Array.from({ length: 40_000 }, (_, i) => i % 251)
     writeFileSync(file, bytes)
     const { got, sink } = collect()
-    const port = portFrom(`replay:${file}`, { pace: 0, loop: false }, edges)
+    const port = portFrom(`replay:${file}`, { pace: 0, loop: false, delay: 0 }, edges)
     t.notOk(port.live)
     await port.open(0, sink)
-    await until(() => got.closed.length > 0, 'end of the replay')
+    const after = (ready: () => boolean) => async () => {
+      await clock.advance(1)
+      return ready()
+    }
+    await until(
+      after(() => got.closed.length > 0),
+      'end of the replay',
+    )
     t.same(Uint8Array.from(got.bytes), bytes)
     t.same(got.closed, [['end of the capture', true]])
 
     const paced = collect()
-    const slow = portFrom(`replay:${file}`, { pace: 10_000, loop: false }, edges)
+    const slow = portFrom(`replay:${file}`, { pace: 10_000, loop: false, delay: 0 }, edges)
     await slow.open(0, paced.sink)
+    await clock.advance(0)
     await clock.advance(100)
     await until(() => paced.got.bytes.length > 0, 'the first bytes')
     t.equal(paced.got.bytes.length, 1000, 'a tenth of a second of bytes')
@@ -330,12 +338,15 @@ t.test('ports', async (t) => {
     t.same(paced.got.closed, [], 'closing it tells nothing')
 
     const looped = collect()
-    const endless = portFrom(`replay:${file}`, { pace: 0, loop: true }, edges)
+    const endless = portFrom(`replay:${file}`, { pace: 0, loop: true, delay: 0 }, edges)
     await endless.open(0, looped.sink)
-    await until(() => looped.got.bytes.length > 100_000, 'the third round')
+    await until(
+      after(() => looped.got.bytes.length > 100_000),
+      'the third round',
+    )
     await endless.close()
     t.equal(looped.got.bytes[40_000], 0, 'from the beginning again')
-    await t.rejects(portFrom('replay:/no/such/file', { pace: 0, loop: false }, edges).open(0, collect().sink))
+    await t.rejects(portFrom('replay:/no/such/file', { pace: 0, loop: false, delay: 0 }, edges).open(0, collect().sink))
   })
 
   t.test('a TCP port passes bytes both ways and tells when the peer goes', async (t) => {
@@ -349,7 +360,7 @@ t.test('ports', async (t) => {
     t.teardown(() => server.close())
     const { port: number } = server.address() as { port: number }
     const { got, sink } = collect()
-    const port = portFrom(`tcp://127.0.0.1:${number}`, { pace: 0, loop: false }, edges)
+    const port = portFrom(`tcp://127.0.0.1:${number}`, { pace: 0, loop: false, delay: 0 }, edges)
     await port.open(0, sink)
     t.ok(port.write(frame))
     await until(() => heard.length > 0 && peers.length > 0, 'bytes at the peer')
@@ -364,17 +375,17 @@ t.test('ports', async (t) => {
   })
 
   t.test('a serial device that is not there is an error to try again, never a crash', async (t) => {
-    const port = portFrom('/dev/serial/by-id/nothing-here', { pace: 0, loop: false }, edges)
+    const port = portFrom('/dev/serial/by-id/nothing-here', { pace: 0, loop: false, delay: 0 }, edges)
     t.equal(port.present?.(), false)
     await t.rejects(port.open(38_400, collect().sink), /ENOENT/)
     t.notOk(port.write(frame))
     await port.close()
-    const notSerial = portFrom('/dev/null', { pace: 0, loop: false }, edges)
+    const notSerial = portFrom('/dev/null', { pace: 0, loop: false, delay: 0 }, edges)
     await t.rejects(notSerial.open(38_400, collect().sink))
   })
 
   t.test('refuses what names no port', async (t) => {
-    t.throws(() => portFrom('COM3', { pace: 0, loop: false }, edges), RangeError)
-    t.throws(() => portFrom('tcp://host', { pace: 0, loop: false }, edges), RangeError)
+    t.throws(() => portFrom('COM3', { pace: 0, loop: false, delay: 0 }, edges), RangeError)
+    t.throws(() => portFrom('tcp://host', { pace: 0, loop: false, delay: 0 }, edges), RangeError)
   })
 })

@@ -412,8 +412,11 @@ t.test('every message of the captures reads as the oracle read it', { skip: noCa
 
 async function replay(t: Test, name: string) {
   const folder = resolve(process.env.RTK_BASE_CAPTURES ?? '../shared/captures')
-  const context = await start(t, { port: `replay:${join(folder, name)}`, configure: false })
-  await until(() => context.station.lines.some(({ msg }) => msg === 'end of the capture'), `the end of ${name}`)
+  const context = await start(t, { port: `replay:${join(folder, name)}`, configure: false, delay: 0 })
+  await until(async () => {
+    await context.station.clock.advance(1)
+    return context.station.lines.some(({ msg }) => msg === 'end of the capture')
+  }, `the end of ${name}`)
   await context.station.clock.advance(500)
   checkDocument(t, context.station)
   return context

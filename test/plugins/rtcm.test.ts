@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import rtcm from '../../plugins/rtcm/index.js'
 import udpRtcm from '../../plugins/udp-rtcm/index.js'
 import { encodeRtcm, messageNumber } from '../../runtime/gnss/index.js'
-import { definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
+import { definePlugin } from '../../runtime/plugin.js'
 import {
   type RtcmEpoch,
   type RtcmFrame,
@@ -23,7 +23,6 @@ import {
   until,
 } from '../harness/index.js'
 
-type Definition = PluginDefinition<never, never>
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
 const there = { ...here, x: here.x + 0.0001 }
 const bias = (stationId = 0) => encodeRtcm({ type: 1230, stationId, biasesAligned: false, biases_m: { l1ca: 0 } })
@@ -55,10 +54,10 @@ async function setUp(t: Test, options: Record<string, unknown> = {}) {
     start: (ctx) => {
       services = { stream: ctx.services.use(rtcmStream), gate: ctx.services.use(rtcmGate) }
     },
-  }) as unknown as Definition
+  })
   const station = await createTestStation({
     clock,
-    plugins: { 'fake-receiver': receiver.definition, rtcm: [rtcm as unknown as Definition, options], probe },
+    plugins: { 'fake-receiver': receiver.definition, rtcm: [rtcm, options], probe },
   })
   t.teardown(() => station.stop())
   const epoch = (time: number) => {
@@ -333,8 +332,8 @@ async function udpStation(t: Test, options: Record<string, unknown> = {}) {
     variant: { changes: { 'udp-port': port } },
     plugins: {
       'fake-receiver': receiver.definition,
-      rtcm: rtcm as unknown as Definition,
-      'udp-rtcm': [udpRtcm as unknown as Definition, { host: '127.0.0.1', ...options }],
+      rtcm: rtcm,
+      'udp-rtcm': [udpRtcm, { host: '127.0.0.1', ...options }],
     },
   })
   t.teardown(() => station.stop())
@@ -427,8 +426,8 @@ t.test('udp-rtcm', async (t) => {
       variant: { changes: { 'udp-port': port } },
       plugins: {
         'fake-receiver': receiver.definition,
-        rtcm: rtcm as unknown as Definition,
-        'udp-rtcm': [udpRtcm as unknown as Definition, { host: '127.0.0.1' }],
+        rtcm: rtcm,
+        'udp-rtcm': [udpRtcm, { host: '127.0.0.1' }],
       },
     })
     t.teardown(() => station.stop())
@@ -444,14 +443,14 @@ t.test('udp-rtcm', async (t) => {
 t.test('both stand start, stop, start and leave nothing behind', async (t) => {
   const clock = new ManualClock()
   const receiver = fakeReceiver(() => 0)
-  await conformance(rtcm as unknown as Definition, {}, { clock, plugins: { 'fake-receiver': receiver.definition } })
+  await conformance(rtcm, {}, { clock, plugins: { 'fake-receiver': receiver.definition } })
   await conformance(
-    udpRtcm as unknown as Definition,
+    udpRtcm,
     { host: '127.0.0.1' },
     {
       clock: new ManualClock(),
       variant: { changes: { 'udp-port': await freePort() } },
-      plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm as unknown as Definition },
+      plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm },
     },
   )
   t.pass('conform')

@@ -6,10 +6,14 @@ export interface ReplayOptions {
   pace: number
   /** Begin again at the end. */
   loop: boolean
+  /** Seconds until it begins, so that those who want to hear it from its first byte can come. */
+  delay: number
 }
 
-const fullChunk = 16_384
 const step_ms = 100
+/** At full speed: more at once than a subscriber's socket holds would be lost on its way, however fast the station is. */
+const fullStep_ms = 1
+const fullChunk = 4_096
 
 /** A capture instead of a receiver: `replay:<file>`. Nothing can be written to it. */
 export class ReplayPort implements ReceiverPort {
@@ -49,8 +53,9 @@ export class ReplayPort implements ReceiverPort {
     const chunk = new Uint8Array(pace > 0 ? Math.max(1, Math.round((pace * step_ms) / 1000)) : fullChunk)
     let reason = 'end of the capture'
     try {
+      await this.#pause(this.#options.delay * 1000)
       for (let at = 0; this.#file === file; ) {
-        if (pace > 0) await this.#pause()
+        await this.#pause(pace > 0 ? step_ms : fullStep_ms)
         // Each read goes through the event loop, so that what the frames set in motion is not starved.
         const { bytesRead } = await file.read(chunk, 0, chunk.length, at)
         if (this.#file !== file) return
@@ -66,9 +71,9 @@ export class ReplayPort implements ReceiverPort {
     sink.closed(reason, true)
   }
 
-  #pause(): Promise<void> {
+  #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#edges.timers.after(step_ms, resolve)
+      this.#edges.timers.after(ms, resolve)
     })
   }
 }
