@@ -1,5 +1,5 @@
 /** The edge of the procedure: turns what the receiver does into events, and carries the actions out. */
-import { decodeRtcm, sameEcef } from 'rtk-base/gnss'
+import { sameEcef } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import type {
   Ecef,
@@ -11,16 +11,18 @@ import type {
   RtcmGate,
   RtcmJudge,
 } from 'rtk-base/services'
+import { BaseWatch } from './base-watch.js'
 import { Ledger } from './ledger.js'
 import { isPosition } from './live-position.js'
 import { Memory } from './memory.js'
-import { type Baselines, MovementWatch } from './movement.js'
+import type { Baselines } from './movement.js'
 import type { SurveyInOptions } from './options.js'
 import type { Parameters } from './parameters.js'
 import { Procedure } from './procedure.js'
 import { type HeldTarget, ReceiverSetup } from './receiver-setup.js'
-import { offsetText, type Reference } from './reference.js'
+import type { Reference } from './reference.js'
 import { References, signature } from './references.js'
+import { heldAdvice, holdReason, lateText, movedText, type Report, Reports, surveyText } from './reports.js'
 import { StartCheck } from './start-check.js'
 import { Surroundings } from './surroundings.js'
 import type { SurveySnapshot } from './survey-run.js'
@@ -37,18 +39,11 @@ export interface Snapshot {
   baselines: Baselines
   progress?: SurveySnapshot
   asked?: string
+  reports: [Report, string][]
 }
 
 const tick_ms = 1000
-/** A first message may still be of the mode before. */
-const wrongFrames = 3
-const acceptRounds = 3
-const accept_ms = 15_000
-const flows_ms = 5000
-const stopped_ms = 10_000
 const lost_ms = 10_000
-/** Without RTCM for so long the antenna may have been carried away: the start-up check comes first. */
-const silent_ms = 600_000
 /** The receiver is asked what it holds when an epoch of this link came, or after so long. */
 const firstEpoch_ms = 4000
 const late_ms = 900_000
@@ -64,6 +59,8 @@ export class Conductor implements ProcedureStatus {
   readonly #procedure = new Procedure()
   readonly #surroundings: Surroundings
   readonly #check: StartCheck
+  readonly #base = new BaseWatch()
+  readonly #reports: Reports
   #setup: ReceiverSetup | undefined
   #receiver: Receiver | undefined
   #judge: RtcmJudge | undefined
@@ -72,25 +69,17 @@ export class Conductor implements ProcedureStatus {
   #wasConfigured: boolean = false
   #epochAt_ms = Number.NEGATIVE_INFINITY
   #positionAt_ms = Number.NEGATIVE_INFINITY
-  #rtcmAt_ms = Number.NEGATIVE_INFINITY
-  /** Since when RTCM flows without a gap. */
-  #rtcmSince_ms = Number.NEGATIVE_INFINITY
   #rememberedAt_ms = 0
   #questioned: boolean = false
-  #wrong = 0
-  #rounds = 0
   #evidence = ''
-  /** Why things do not go on, for people. */
-  #trouble = ''
   /** A survey-in was asked for, and by whom. */
   #asked: string | undefined
-  #target: Reference | undefined
-  #movement: MovementWatch | undefined
   #signature = ''
 
   constructor(ctx: PluginContext, options: SurveyInOptions, parameters: Parameters) {
     this.#ctx = ctx
     this.#memory = new Memory(ctx)
+    this.#reports = new Reports(ctx.errors)
     this.#surroundings = new Surroundings(ctx)
     this.ledger = new Ledger(options.history)
     this.surveyor = new Surveyor({
@@ -111,7 +100,7 @@ export class Conductor implements ProcedureStatus {
     if (!this.#listening) return this.#procedure.status
     const link = this.#receiver?.link ?? 'offline'
     if (link !== 'up') return link
-    return this.#now_ms() - this.#rtcmAt_ms < flows_ms ? 'fixed' : 'acquire'
+    return this.#base.flows(this.#now_ms()) ? 'fixed' : 'acquire'
   }
 
   get state(): State {
@@ -135,7 +124,7 @@ export class Conductor implements ProcedureStatus {
 
   /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
   get delta_m(): number | undefined {
-    if (this.#procedure.state === 'fixed') return this.#movement?.delta_m(this.#now_ms())
+    if (this.#procedure.state === 'fixed') return this.#base.movement?.delta_m(this.#now_ms())
     return this.#now_ms() - this.#positionAt_ms < lost_ms ? this.#check.delta_m() : undefined
   }
 
@@ -155,15 +144,16 @@ export class Conductor implements ProcedureStatus {
       this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)
     this.ledger.restore(this.#memory.get('ledger'))
     const moved = this.#memory.get('moved')
-    if (moved) this.#ctx.errors.raise('gnss-reference-moved', moved)
+    if (moved) this.#reports.raise('gnss-reference-moved', moved)
+    await this.references.noteManual('plugin', this.#surroundings.utc_s())
     this.#signature = signature(this.references.chosen)
     this.#asked = before?.asked
     if (before) this.#resume(before)
     defer(receiver.onFix((fix) => this.#heardFix(fix)))
     defer(receiver.onState(() => this.#look()))
-    defer(receiver.onResiduals((residuals) => this.#suspect(this.#movement?.residuals(residuals, this.#now_ms()))))
-    defer(receiver.onSecondFix((fix) => this.#suspect(this.#movement?.secondFix(fix, this.#now_ms()))))
-    defer(receiver.onWarning((text) => this.#suspect(this.#movement?.warning(text))))
+    defer(receiver.onResiduals((residuals) => this.#suspect(this.#base.movement?.residuals(residuals, this.#now_ms()))))
+    defer(receiver.onSecondFix((fix) => this.#suspect(this.#base.movement?.secondFix(fix, this.#now_ms()))))
+    defer(receiver.onWarning((text) => this.#suspect(this.#base.movement?.warning(text))))
     timers.every(tick_ms, () => this.#tick())
     this.#look()
     this.#tell()
@@ -180,30 +170,31 @@ export class Conductor implements ProcedureStatus {
     return {
       state: this.#procedure.state,
       uid: this.#uid,
-      baselines: this.#movement?.baselines ?? {},
-      ...(this.#target && { target: this.#target }),
+      baselines: this.#base.movement?.baselines ?? {},
+      ...(this.#base.target && { target: this.#base.target }),
       ...(live && { live }),
       ...(progress && { progress }),
       ...(this.#asked !== undefined && { asked: this.#asked }),
+      reports: this.#reports.snapshot(),
     }
   }
 
   /** Goes on where the instance before this one was, when the receiver did not notice anything. */
-  #resume({ state, uid, target, live, baselines }: Snapshot): void {
+  #resume({ state, uid, target, live, baselines, reports }: Snapshot): void {
     const receiver = this.#receiver
     if (receiver?.link !== 'up' || !receiver.configured || uid !== this.#uid) return
     const { chosen } = this.references
     if (state === 'fixed' && target && chosen && sameEcef(target.arp, chosen.arp)) {
-      this.#target = target
+      this.#base.target = target
       this.#place(live)
       this.#procedure.resume('fixed')
       this.#trust(baselines)
-    } else if (state === 'survey' && this.surveyor.run) this.#procedure.resume('survey')
-    else if (state === 'moved') this.#procedure.resume('moved')
+    } else if (state === 'survey' || state === 'moved') this.#procedure.resume(state)
     else return
     this.#wasConfigured = true
     this.#entered_ms = this.#now_ms()
-    this.#rtcmAt_ms = this.#now_ms()
+    this.#base.begin(this.#now_ms())
+    this.#reports.restore(reports)
   }
 
   // ── what people ask for ───────────────────────────────────────────────────────────────────────────────────────────
@@ -221,7 +212,7 @@ export class Conductor implements ProcedureStatus {
   useIncomplete(): string {
     const problem = this.surveyor.allow()
     if (problem) return problem
-    this.#ctx.errors.clear('gnss-survey')
+    this.#reports.clear('gnss-survey')
     if (this.references.chosenMethod !== 'survey') return ''
     this.#signature = signature(this.references.chosen)
     if (this.#procedure.state === 'survey') this.#dispatch('survey usable')
@@ -233,7 +224,7 @@ export class Conductor implements ProcedureStatus {
   async changed(by: string): Promise<void> {
     if (this.#listening) return
     await this.references.noteManual(by, this.#surroundings.utc_s())
-    this.#ctx.errors.clear('gnss-reference-moved')
+    this.#reports.clear('gnss-reference-moved')
     await this.#memory.set('moved', undefined)
     this.#referenceMayHaveChanged()
   }
@@ -272,23 +263,10 @@ export class Conductor implements ProcedureStatus {
   }
 
   #heardRtcm(frame: RtcmFrame): void {
-    if (frame.arrival_ms - this.#rtcmAt_ms > flows_ms) this.#rtcmSince_ms = frame.arrival_ms
-    this.#rtcmAt_ms = frame.arrival_ms
     const { state } = this.#procedure
-    const target = this.#target
-    if ((frame.type !== 1005 && frame.type !== 1006) || !target || (state !== 'accept' && state !== 'fixed')) return
-    const message = decodeRtcm(frame.bytes)
-    if (message?.type !== 1005 && message?.type !== 1006) return
-    const right = sameEcef(message, target.arp) && message.stationId === this.#receiver?.stationId
-    if (right) {
-      if (state === 'accept') this.#dispatch('right 1005')
-      return
-    }
-    const { x, y, z, stationId } = message
-    const said = [x, y, z].map((metres) => metres.toFixed(4)).join(' ')
-    this.#trouble = `the receiver sends ${said} as its position (station ID ${stationId}), not the reference`
-    if (state === 'accept' && ++this.#wrong < wrongFrames) return
-    this.#refuse('wrong 1005')
+    const step = state === 'accept' || state === 'fixed' ? state : undefined
+    const event = this.#base.heard(frame, step, this.#receiver?.stationId)
+    if (event) this.#dispatch(event)
   }
 
   #heardFix(fix: ReceiverFix): void {
@@ -313,6 +291,9 @@ export class Conductor implements ProcedureStatus {
       case 'identify':
         this.#question()
         break
+      case 'acquire':
+        if (inState_ms >= late_ms) this.#reports.raise('gnss-initial', lateText('no 3D fix', undefined))
+        break
       case 'initial':
         if (now_ms - this.#positionAt_ms > lost_ms) this.#dispatch('fix lost')
         else this.#judgeInitial()
@@ -324,7 +305,7 @@ export class Conductor implements ProcedureStatus {
         this.#tickAccept(now_ms)
         break
       case 'fixed':
-        if (now_ms - this.#rtcmAt_ms > stopped_ms) this.#dispatch('RTCM stopped')
+        if (this.#base.hasStopped(now_ms)) this.#dispatch('RTCM stopped')
         else if (now_ms - this.#rememberedAt_ms >= remember_ms) void this.#remember()
         break
       case 'moved':
@@ -342,11 +323,8 @@ export class Conductor implements ProcedureStatus {
   }
 
   #tickAccept(now_ms: number): void {
-    if (now_ms - this.#rtcmAt_ms < flows_ms) {
-      if (now_ms - Math.max(this.#entered_ms, this.#rtcmSince_ms) < accept_ms) return
-      this.#trouble = 'the receiver sends RTCM without a 1005'
-      this.#refuse('no 1005')
-    } else if (now_ms - this.#entered_ms > silent_ms) this.#dispatch('no RTCM for 10 min')
+    const event = this.#base.waits(this.#entered_ms, now_ms)
+    if (event) this.#dispatch(event)
   }
 
   #tickSurvey(): void {
@@ -355,15 +333,11 @@ export class Conductor implements ProcedureStatus {
     this.#check.live = this.#check.newest()
     this.#ctx.log.info({ ...end }, `the survey-in ended: ${end.state}`)
     if (end.state === 'complete') {
-      this.#ctx.errors.clear('gnss-survey')
+      this.#reports.clear('gnss-survey')
       this.#surveyDone()
       return
     }
-    const advice =
-      end.state === 'incomplete'
-        ? 'use-incomplete-survey-in lets it be used, start-survey-in starts anew'
-        : 'start-survey-in starts anew'
-    this.#ctx.errors.raise('gnss-survey', `the survey-in is ${end.state}: ${end.reason}; ${advice}`)
+    this.#reports.raise('gnss-survey', surveyText(end))
   }
 
   #surveyDone(): void {
@@ -391,11 +365,8 @@ export class Conductor implements ProcedureStatus {
       this.#dispatch(event)
     } else if (this.#now_ms() - this.#entered_ms >= late_ms) {
       const { accuracy_m } = this.#surroundings.limits()
-      const best = this.#check.newest()
-      const text =
-        `no position as good as ${accuracy_m} m for 15 min (${best ? `${best.acc_m.toFixed(1)} m` : 'no steady fix'}): ` +
-        'check the antenna and its view of the sky, or raise gnss-initial-accuracy'
-      this.#ctx.errors.raise('gnss-initial', text)
+      const what = `no position as good as ${accuracy_m} m`
+      this.#reports.raise('gnss-initial', lateText(what, this.#check.newest()?.acc_m))
     }
   }
 
@@ -424,13 +395,14 @@ export class Conductor implements ProcedureStatus {
   }
 
   #enter(from: State, to: State): void {
-    this.#wrong = 0
+    this.#base.begin()
     this.#questioned = false
     if (from === 'survey') this.surveyor.pause()
-    if (from === 'fixed') this.#movement = undefined
-    if (from === 'moved') this.#ctx.errors.clear('gnss-moved')
-    if (to === 'acquire' || to === 'fixed') this.#ctx.errors.clear('gnss-fault')
-    if (to === 'acquire' || to === 'fixed' || to === 'offline') this.#ctx.errors.clear('gnss-initial')
+    if (from === 'fixed') this.#base.movement = undefined
+    if (from === 'moved') this.#reports.clear('gnss-moved')
+    if (from === 'initial' || from === 'acquire') this.#reports.clear('gnss-initial')
+    if (to === 'acquire' || to === 'fixed') this.#reports.clear('gnss-fault')
+    if (to === 'base') this.#reports.clear('gnss-survey')
   }
 
   #act(action: Action, event: Event): void {
@@ -439,7 +411,6 @@ export class Conductor implements ProcedureStatus {
         this.#judge?.hold(holdReason(event, this.#evidence))
         return
       case 'trust':
-        this.#rounds = 0
         void this.#settle()
         this.#trust({})
         return
@@ -466,44 +437,36 @@ export class Conductor implements ProcedureStatus {
         this.#reportMove(event)
         return
       case 'report fault':
-        this.#ctx.errors.raise('gnss-fault', `${this.#trouble}; everything is tried again every minute`)
+        this.#reports.raise('gnss-fault', `${this.#base.trouble}; everything is tried again every minute`)
         return
     }
   }
 
   #setBase(): void {
-    this.#target = this.references.chosen
-    if (!this.#target) {
+    this.#base.target = this.references.chosen
+    if (!this.#base.target) {
       this.#dispatch('reference changed')
       return
     }
-    const { arp, acc_m } = this.#target
+    const { arp, acc_m } = this.#base.target
     this.#configure({ mode: 'fixed', arp, acc_m })
-  }
-
-  /** A base that does not send what it was told: told again, a few times. */
-  #refuse(event: 'wrong 1005' | 'no 1005'): void {
-    if (this.#procedure.state === 'accept' && ++this.#rounds >= acceptRounds) {
-      this.#rounds = 0
-      this.#dispatch('not taken')
-    } else this.#dispatch(event)
   }
 
   #configure(target: ReceiverTarget): void {
     void this.#setup?.configure(target, (held) => {
-      if (!held) this.#trouble = this.#setup?.trouble ?? ''
+      if (!held) this.#base.trouble = this.#setup?.trouble ?? ''
       this.#dispatch(held ? 'configured' : 'not taken')
     })
   }
 
   /** Everything but the position is verified while RTCM flows: a refusal counts as long as this base is in use. */
   #confirmBase(): void {
-    const target = this.#target
+    const target = this.#base.target
     if (!target) return
     void this.#setup?.confirm({ mode: 'fixed', arp: target.arp, acc_m: target.acc_m }, () => {
       const { state } = this.#procedure
-      if (target !== this.#target || (state !== 'accept' && state !== 'fixed')) return
-      this.#trouble = this.#setup?.trouble ?? ''
+      if (target !== this.#base.target || (state !== 'accept' && state !== 'fixed')) return
+      this.#base.trouble = this.#setup?.trouble ?? ''
       this.#dispatch('not taken')
     })
   }
@@ -525,7 +488,7 @@ export class Conductor implements ProcedureStatus {
       this.#startCold(against)
       return
     }
-    this.#target = chosen
+    this.#base.target = chosen
     this.#place(trusted?.live)
     this.#dispatch('still our base')
   }
@@ -541,13 +504,13 @@ export class Conductor implements ProcedureStatus {
   }
 
   #trust(baselines: Baselines): void {
-    const target = this.#target
+    const target = this.#base.target
     const stationId = this.#receiver?.stationId
     if (!target) return
     const live = this.#check.live?.position
     const known = this.#memory.get('trusted')
     const isSame = known && sameEcef(known.reference.arp, target.arp) && known.uid === this.#uid && live === known.live
-    this.#movement = new MovementWatch(target.arp, live, isSame ? { ...known.baselines, ...baselines } : baselines)
+    this.#base.trust(live, isSame ? { ...known.baselines, ...baselines } : baselines)
     this.#judge?.trust({ arp: target.arp, ...(stationId !== undefined && { stationId }) })
     if (this.ledger.used(target, this.#surroundings.utc_s())) void this.#memory.set('ledger', this.ledger.entries)
     void this.#remember()
@@ -557,29 +520,31 @@ export class Conductor implements ProcedureStatus {
     const { run } = this.surveyor
     const goesOn = this.#asked === undefined && run?.mean && this.#check.isNear({ arp: run.mean, corr: run.corrected })
     if (goesOn) this.#ctx.log.info('the survey-in goes on where it was interrupted')
-    else this.surveyor.begin(this.#surroundings.isCorrected(this.#receiver), this.#asked ?? 'survey')
+    else {
+      // One that was aborted for want of corrections does not become a plain one by being started again.
+      const { state, corrected } = this.surveyor.record
+      const wasCorrected = this.#asked === undefined && state === 'aborted' && corrected
+      this.surveyor.begin(wasCorrected || this.#surroundings.isCorrected(this.#receiver), this.#asked ?? 'survey')
+    }
     this.#asked = undefined
     this.#signature = signature(this.references.chosen)
-    this.#ctx.errors.clear('gnss-survey')
+    this.#reports.clear('gnss-survey')
   }
 
   #reportMove(event: Event): void {
     const { chosen } = this.references
     const suspected = event === 'move suspected'
     const offset = suspected ? undefined : this.#check.comparison?.offset
-    const what = offset
-      ? `reference moved by ${offsetText(offset)}`
-      : `the antenna seems to have moved: ${this.#evidence}`
+    const what = movedText(offset, this.#evidence)
     if (chosen) this.ledger.moved(chosen, this.#surroundings.utc_s(), suspected ? this.#evidence : event, offset)
     void this.#memory.set('ledger', this.ledger.entries)
     if (event === 'survey elsewhere') {
       const text = `${what}: a new survey-in was started`
-      this.#ctx.errors.raise('gnss-reference-moved', text)
+      this.#reports.raise('gnss-reference-moved', text)
       void this.#memory.set('moved', text)
       return
     }
-    const advice = 'nothing goes out until it agrees for 10 min, another reference is set or chosen, or start-survey-in'
-    this.#ctx.errors.raise('gnss-moved', `${what}: ${advice}`)
+    this.#reports.raise('gnss-moved', `${what}: ${heldAdvice}`)
   }
 
   // ── small things ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -587,7 +552,7 @@ export class Conductor implements ProcedureStatus {
   /** The last trusted moment, for a warm start. */
   async #remember(): Promise<void> {
     const msss_ms = this.#receiver?.sinceReset_ms
-    const reference = this.#target
+    const reference = this.#base.target
     const live = this.#check.live?.position
     this.#rememberedAt_ms = this.#now_ms()
     if (!reference || msss_ms === undefined) return
@@ -596,7 +561,7 @@ export class Conductor implements ProcedureStatus {
       uid: this.#uid,
       msss_ms,
       t: this.#surroundings.utc_s(),
-      baselines: this.#movement?.baselines ?? {},
+      baselines: this.#base.movement?.baselines ?? {},
       ...(live && { live }),
     })
   }
@@ -619,25 +584,5 @@ export class Conductor implements ProcedureStatus {
 
   #now_ms(): number {
     return this.#surroundings.now_ms()
-  }
-}
-
-function holdReason(event: Event, evidence: string): string {
-  switch (event) {
-    case 'move suspected':
-      return `the antenna seems to have moved: ${evidence}`
-    case 'port gone':
-    case 'receiver silent':
-      return 'the receiver is not there'
-    case 'receiver restarted':
-      return 'the receiver restarted: its reference is checked again'
-    case 'reference changed':
-      return 'another reference is checked first'
-    case 'survey asked for':
-      return 'a survey-in runs'
-    case 'RTCM stopped':
-      return 'the receiver sends no RTCM'
-    default:
-      return 'the receiver does not send the reference position'
   }
 }

@@ -46,6 +46,6 @@ export class References {
 /** What makes a chosen reference another one. */
 export function signature(reference: Reference | undefined): string {
   if (!reference) return ''
-  const { method, arp, acc_m, corr } = reference
-  return JSON.stringify([method, arp.x, arp.y, arp.z, acc_m, corr])
+  const { method, arp, acc_m } = reference
+  return JSON.stringify([method, arp.x, arp.y, arp.z, acc_m])
 }

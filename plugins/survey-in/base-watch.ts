@@ -1,0 +1,79 @@
+/** Whether the base does what it was told: its 1005, the flow of its RTCM, and whether its antenna stays where it was. Pure. */
+import { decodeRtcm, sameEcef } from 'rtk-base/gnss'
+import type { Ecef, RtcmFrame } from 'rtk-base/services'
+import { type Baselines, MovementWatch } from './movement.js'
+import type { Reference } from './reference.js'
+import type { Event } from './table.js'
+
+/** A first message may still be of the mode before. */
+const wrongFrames = 3
+/** So often it is told anew before that is called a fault. */
+const acceptRounds = 3
+const accept_ms = 15_000
+const flows_ms = 5000
+const stopped_ms = 10_000
+/** Without RTCM for so long the antenna may have been carried away: the start-up check comes first. */
+const silent_ms = 600_000
+
+export class BaseWatch {
+  /** The reference that the receiver was told, or is about to be. */
+  target: Reference | undefined
+  /** What was wrong last, for people. */
+  trouble = ''
+  movement: MovementWatch | undefined
+  #rtcmAt_ms = Number.NEGATIVE_INFINITY
+  /** Since when RTCM flows without a gap. */
+  #since_ms = Number.NEGATIVE_INFINITY
+  #wrong = 0
+  #rounds = 0
+
+  flows(now_ms: number): boolean {
+    return now_ms - this.#rtcmAt_ms < flows_ms
+  }
+
+  hasStopped(now_ms: number): boolean {
+    return now_ms - this.#rtcmAt_ms > stopped_ms
+  }
+
+  /** A new step of the procedure begins. @param now_ms given when RTCM is known to flow */
+  begin(now_ms?: number): void {
+    this.#wrong = 0
+    if (now_ms !== undefined) this.#rtcmAt_ms = now_ms
+  }
+
+  /** @param step what is waited for: acceptance, or that it stays as it is @returns what the frame means then */
+  heard(frame: RtcmFrame, step: 'accept' | 'fixed' | undefined, stationId: number | undefined): Event | undefined {
+    if (frame.arrival_ms - this.#rtcmAt_ms > flows_ms) this.#since_ms = frame.arrival_ms
+    this.#rtcmAt_ms = frame.arrival_ms
+    if ((frame.type !== 1005 && frame.type !== 1006) || !step || !this.target) return undefined
+    const message = decodeRtcm(frame.bytes)
+    if (message?.type !== 1005 && message?.type !== 1006) return undefined
+    if (sameEcef(message, this.target.arp) && message.stationId === stationId) {
+      return step === 'accept' ? 'right 1005' : undefined
+    }
+    const said = [message.x, message.y, message.z].map((metres) => metres.toFixed(4)).join(' ')
+    this.trouble = `the receiver sends ${said} as its position (station ID ${message.stationId}), not the reference`
+    if (step === 'fixed') return 'wrong 1005'
+    return ++this.#wrong < wrongFrames ? undefined : this.#round('wrong 1005')
+  }
+
+  /** Called every second of waiting for the right 1005. @param since_ms when that began */
+  waits(since_ms: number, now_ms: number): Event | undefined {
+    if (!this.flows(now_ms)) return now_ms - since_ms > silent_ms ? 'no RTCM for 10 min' : undefined
+    if (now_ms - Math.max(since_ms, this.#since_ms) < accept_ms) return undefined
+    this.trouble = 'the receiver sends RTCM without a 1005'
+    return this.#round('no 1005')
+  }
+
+  /** The base is trusted from now on. @param live where the antenna was when that was last known otherwise */
+  trust(live: Ecef | undefined, baselines: Baselines): void {
+    this.#rounds = 0
+    this.movement = this.target && new MovementWatch(this.target.arp, live, baselines)
+  }
+
+  #round(event: Event): Event {
+    if (++this.#rounds < acceptRounds) return event
+    this.#rounds = 0
+    return 'not taken'
+  }
+}
