@@ -1,12 +1,10 @@
-/** What the benches share: a pty pair, an epoch of real size, clients in a process of their own. */
+/** What the benches share: an epoch of real size, clients in a process of their own. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Constellation, encodeMsm, encodeRtcm, msmType } from '../../runtime/gnss/index.js'
-import { until } from '../harness/manual-clock.js'
 
 export const hasProgram = (name: string) => spawnSync('which', [name]).status === 0
 
@@ -55,23 +53,6 @@ export function epochFrames(n: number): Buffer[] {
     encodeRtcm({ type: 1230, stationId: 1, biasesAligned: false, biases_m: { l1ca: 0, l2ca: 0 } }),
     arp,
   ].map((frame) => Buffer.from(frame))
-}
-
-/** A pseudo-terminal: the station opens `near`, the bench writes to `far`. */
-export async function openPty(): Promise<{ near: string; far: string; close(): Promise<void> }> {
-  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
-  const [near, far] = [join(folder, 'near'), join(folder, 'far')]
-  const child = spawn('socat', [`pty,raw,echo=0,link=${near}`, `pty,raw,echo=0,link=${far}`], { stdio: 'ignore' })
-  await until(() => existsSync(near) && existsSync(far), 'the pty pair')
-  return {
-    near,
-    far,
-    async close() {
-      child.kill('SIGKILL')
-      await once(child, 'close')
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
 }
 
 /** What the clients of one process saw: per client bytes, and arrival times of marked datagrams (ms of the Unix epoch). */

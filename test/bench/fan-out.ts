@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
-import { until } from '../harness/manual-clock.js'
 import { ownPorts, startStation } from '../harness/process.js'
-import { epochFrames, openPty, processUse, startClients } from './edges.js'
+import { openPty } from '../harness/pty.js'
+import { epochFrames, processUse, startClients } from './edges.js'
 import { atLeast, atMost, type Measurement } from './measurement.js'
 
 const subscribers = 2_000
@@ -21,10 +21,7 @@ export async function benchFanOut(): Promise<Measurement[]> {
     'udp-rtcm.maxSubscribers=2500',
   ])
   const clients = await startClients('udp', udp, subscribers)
-  await until(async () => {
-    const list = await station.info<{ gnss: { rtcm: { subscribers: unknown[] } } }>()
-    return list.gnss.rtcm.subscribers.length === 64
-  }, 'the subscribers')
+  await station.subscribers(64)
   // Every client has asked at least twice by then.
   await new Promise((resolve) => setTimeout(resolve, 21_000))
   clients.reset()

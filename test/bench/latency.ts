@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { relative } from 'node:path'
-import { until } from '../harness/manual-clock.js'
 import { freeTcpPort, ownPorts, startStation } from '../harness/process.js'
-import { epochFrames, hasProgram, openPty, startClients, unixNow_ms } from './edges.js'
+import { openPty } from '../harness/pty.js'
+import { epochFrames, hasProgram, startClients, unixNow_ms } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
 
 const subscribers = 32
@@ -54,10 +54,7 @@ async function rtkBase(): Promise<number[]> {
     'gnss-zed.configure=false',
   ])
   const clients = await startClients('udp', udp, subscribers)
-  await until(async () => {
-    const { gnss } = await station.info<{ gnss: { rtcm: { subscribers: unknown[] } } }>()
-    return gnss.rtcm.subscribers.length === subscribers
-  }, 'the subscribers')
+  await station.subscribers(subscribers)
   clients.reset()
   const written = await feedEpochs(pty.far)
   const { arrivals } = await clients.stop()

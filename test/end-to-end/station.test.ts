@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,7 +6,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { decodeMsm, decodeRtcm, Framer, isMsm, messageNumber } from '../../runtime/gnss/index.js'
 import { capture, noCaptures } from '../harness/captures.js'
-import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+import { openPty, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 import { noPeer } from '../harness/peers.js'
 
 /** The parts of the document that these tests look at. */
@@ -52,22 +51,6 @@ function temporary(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-e2e-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
-}
-
-/** A pair of pseudo-terminals: what is written to `far` is what the station reads from `near`. */
-async function ptyPair(folder: string) {
-  const [near, far] = [join(folder, 'near'), join(folder, 'far')]
-  const open = async () => {
-    const child = spawn('socat', [`pty,raw,echo=0,link=${near}`, `pty,raw,echo=0,link=${far}`], { stdio: 'ignore' })
-    await until(() => existsSync(near) && existsSync(far), 'the pty pair')
-    return async () => {
-      child.kill('SIGKILL')
-      await once(child, 'close')
-      rmSync(near, { force: true })
-      rmSync(far, { force: true })
-    }
-  }
-  return { near, far, open }
 }
 
 /** Writes at the rate of a serial line. */
@@ -119,9 +102,8 @@ t.test(
     for (const name of ['gpsd_ublox-zed-f9t-rtcm3.log', 'hazer_ubx-zed-f9p-2.dat']) {
       const bytes = capture(name) ?? new Uint8Array()
       const expected = rtcmOf(bytes)
-      const pty = await ptyPair(temporary(t))
-      const close = await pty.open()
-      t.teardown(close)
+      const pty = await openPty()
+      t.teardown(() => pty.close())
       const { args, udp } = await ownPorts()
       const station = await startStation([
         ...args,
@@ -134,7 +116,7 @@ t.test(
       ])
       t.teardown(() => station.end())
       const { frames } = await rover(t, udp)
-      await until(async () => (await station.info<Document>()).gnss.rtcm.subscribers.length === 1, 'subscription')
+      await station.subscribers(1)
       await feed(pty.far, bytes, 11_520)
       await until(() => frames.length >= expected.length, `${expected.length} frames of ${name}`)
       t.ok(Buffer.concat(frames).equals(Buffer.concat(expected)), `${name}: ${frames.length} frames, byte for byte`)
@@ -172,8 +154,8 @@ t.test(
   'a pty that is pulled and given back 50 times: the state shows it, frames flow again within 2 s',
   { skip: noPeer('socat') },
   async (t) => {
-    const pty = await ptyPair(temporary(t))
-    let close = await pty.open()
+    const pty = await openPty()
+    t.teardown(() => pty.close())
     const { args, udp } = await ownPorts()
     const station = await startStation([
       ...args,
@@ -202,11 +184,10 @@ t.test(
       }
       slowest.back_ms = Math.max(slowest.back_ms, performance.now() - back)
       await file.close()
-      await close()
+      await pty.pull()
       await until(async () => (await status()) === 'offline', `round ${round}: the state shows it`)
-      close = await pty.open()
+      await pty.giveBack()
     }
-    await close()
     t.ok(slowest.back_ms < 2_000, `the slowest return took ${Math.round(slowest.back_ms)} ms`)
   },
 )

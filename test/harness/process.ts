@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { until } from './manual-clock.js'
 
 /** The command line as a person calls it. */
 const entry = join(process.cwd(), 'runtime', 'build', 'bootstrap.mjs')
@@ -41,6 +42,8 @@ export interface StationProcess {
   readonly startedIn_ms: number
   /** The document, as HTTP gives it. */
   info<T = Record<string, unknown>>(): Promise<T>
+  /** Waits until so many subscribers are listed. */
+  subscribers(count: number): Promise<void>
   /** Sends a signal and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<Finished>
 }
@@ -85,13 +88,19 @@ export async function startStation(
     child.stderr?.on('data', read)
     void closed.then(([code]) => reject(new Error(`the station ended with ${code} before it was up:\n${output}`)))
   })
+  const info = async <T>() => (await (await fetch(`${url}/get-info`)).json()) as T
   return {
     child,
     url,
     data,
     output: () => output,
     startedIn_ms: performance.now() - started,
-    info: async <T>() => (await (await fetch(`${url}/get-info`)).json()) as T,
+    info,
+    subscribers: (count) =>
+      until(async () => {
+        const { gnss } = await info<{ gnss: { rtcm: { subscribers: unknown[] } } }>()
+        return gnss.rtcm.subscribers.length === count
+      }, `${count} subscribers`),
     async end(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal)
       const [code, by] = await closed

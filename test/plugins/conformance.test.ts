@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { AnyPlugin } from '../../runtime/plugin.js'
+import { createTestStation, freeTcpPort, freeUdpPort, ManualClock } from '../harness/index.js'
+
+const root = process.cwd()
+const variant = JSON.parse(readFileSync(join(root, 'runtime', 'variants', 'simulator.json'), 'utf8'))
+const names = readdirSync(join(root, 'plugins'))
+
+t.test('every shipped plugin stands start, stop, start beside all the others, and leaves nothing behind', async (t) => {
+  const clock = new ManualClock()
+  const mqtt = await freeTcpPort()
+  const plugins: Record<string, [AnyPlugin, Record<string, unknown>]> = {}
+  for (const name of names) {
+    const { default: definition } = (await import(`../../plugins/${name}/index.js`)) as { default: AnyPlugin }
+    const port = name === 'mqtt-broker' ? { port: mqtt } : {}
+    plugins[name] = [definition, { ...variant.plugins[name], ...port }]
+  }
+  const changes = { ...variant.changes, 'mqtt-port': mqtt, 'udp-port': await freeUdpPort() }
+  const station = await createTestStation({
+    clock,
+    plugins,
+    variant: { ...variant, plugins: {}, http: { host: '127.0.0.1', port: 0 }, changes },
+  })
+  t.teardown(() => station.stop())
+  const states = () => station.station.plugins().filter(({ state }) => state !== 'running')
+  t.strictSame(states(), [], 'all run')
+  const faults = () => station.lines.filter(({ level }) => level >= 50).map(({ plugin, msg }) => `${plugin}: ${msg}`)
+  for (const name of names) {
+    await t.test(name, async (t) => {
+      await station.reload(name)
+      await clock.advance(100)
+      const commands = JSON.stringify(station.station.commands())
+      const timers = clock.pending
+      for (let i = 0; i < 4; i++) {
+        await station.reload(name)
+        await clock.advance(100)
+      }
+      t.strictSame(states(), [], 'all run')
+      t.equal(JSON.stringify(station.station.commands()), commands)
+      t.ok(clock.pending <= timers + 2, `${clock.pending} timers, ${timers} before`)
+      t.strictSame(faults(), [])
+    })
+  }
+})
