@@ -138,6 +138,37 @@ export interface MqttBus {
 }
 export const mqttBus = defineService<MqttBus>('mqtt-bus')
 
+// ── provided by mqtt-link ───────────────────────────────────────────────────────────────────────────────────────────
+
+export interface MqttSignature {
+  /** `sig-alg` (schemas/mqtt/messages.ts) */
+  algorithm: string
+  signature: Uint8Array
+  /** Of the certificate, hexadecimal. */
+  serial: string
+}
+
+/** The link to the broker, for plugins that do more than publish. Take it softly (`find`): a station may have none. */
+export interface MqttLink {
+  /** `mqtt-en` is 1. */
+  readonly enabled: boolean
+  readonly up: boolean
+  /** MQTT 5 or 3.1.1 (4); undefined while the link is down. */
+  readonly version: 4 | 5 | undefined
+  /** The station's certificate, PEM, followed by its intermediates; undefined without one, or before the first attempt. */
+  readonly certificate: string | undefined
+  /** Signs with the private key of that certificate, which stays inside. Rejects with what keeps it from signing. */
+  sign(data: Uint8Array): Promise<MqttSignature>
+  /** A network came up: the next attempt follows at once. For every plugin that looks after an interface. */
+  networkUp(): void
+  /**
+   * Says `q` and ends the link with a DISCONNECT before the uplink is cut on purpose (a scan, a station that is left), and stays
+   * away until what it resolves with is called, at most 10 min. Resolves when that is done, after at most 1.5 s.
+   */
+  hold(reason: string): Promise<() => void>
+}
+export const mqttLink = defineService<MqttLink>('mqtt-link')
+
 // ── the GNSS path ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** ECEF metres, WGS84 axes; coordinates are kept to 0.1 mm. */

@@ -19,8 +19,9 @@ export class Broker {
   readonly #options: BrokerOptions
   readonly #retained = new Set<string>()
   readonly #sockets = new Set<Socket>()
-  /** Retained publications that are being stored. */
-  #retaining = 0
+  /** What waits behind a retained publication. */
+  readonly #publications: { retain: boolean; publish: () => void }[] = []
+  #retaining = false
   #aedes: Aedes | undefined
   #server: Server | undefined
 
@@ -76,20 +77,23 @@ export class Broker {
 
   /**
    * aedes stores a retained publication before it forwards it, so that one that follows at once overtakes it; and it
-   * takes a publication that was overtaken for a duplicate, which `base/#` then never gets. So those behind a retained
-   * one wait for one turn of the event loop.
+   * takes a publication that was overtaken for a duplicate, which `base/#` then never gets. So whatever comes behind a
+   * retained one waits for one turn of the event loop.
    */
   #inOrder(retain: boolean, publish: () => void): void {
-    if (!retain && this.#retaining > 0) {
-      setImmediate(publish)
+    this.#publications.push({ retain, publish })
+    if (!this.#retaining) this.#drain()
+  }
+
+  #drain(): void {
+    this.#retaining = false
+    for (let next = this.#publications.shift(); next !== undefined; next = this.#publications.shift()) {
+      next.publish()
+      if (!next.retain) continue
+      this.#retaining = true
+      setImmediate(() => this.#drain())
       return
     }
-    publish()
-    if (!retain) return
-    this.#retaining++
-    setImmediate(() => {
-      this.#retaining--
-    })
   }
 
   async #listen(): Promise<void> {

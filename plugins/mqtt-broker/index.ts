@@ -1,4 +1,5 @@
-import { definePlugin } from 'rtk-base/plugin'
+import { isIP } from 'node:net'
+import { definePlugin, RtkError } from 'rtk-base/plugin'
 import Type from 'typebox'
 import { Broker } from './broker.js'
 
@@ -8,11 +9,22 @@ export default definePlugin({
   version: '1.0.0',
   api: '^1.0.0',
   options: Type.Object({
-    host: Type.String({ default: '127.0.0.1' }),
+    host: Type.String({ default: '127.0.0.1', minLength: 1 }),
+    exposed: Type.Boolean({ default: false, description: 'allow a host that other machines can reach' }),
     port: Type.Integer({ minimum: 0, maximum: 65_535, default: 1_883, description: '0: any free one' }),
   }),
 
-  setup: (ctx, options) => new Broker(ctx, { host: options.host ?? '127.0.0.1', port: options.port ?? 1_883 }),
+  setup(ctx, { host = '127.0.0.1', port = 1_883, exposed = false }) {
+    if (!exposed && !isLoopback(host))
+      throw new RtkError(
+        'RTK_ERR_PLUGIN_OPTIONS',
+        `mqtt-broker.host ${host} can be reached from other machines, and this broker asks nobody for a password: use 127.0.0.1, or set mqtt-broker.exposed to true`,
+      )
+    return new Broker(ctx, { host, port })
+  },
   start: (_ctx, _handoff, broker) => broker.start(),
   stop: (_reason, broker) => broker.stop(),
 })
+
+const isLoopback = (host: string) =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))

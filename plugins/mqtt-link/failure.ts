@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os'
 import type { MqttFailureCause } from 'rtk-base/schemas'
 
 /** Why the link is down, for `mqtt.state.error`. Both are empty while it is not. */
@@ -16,37 +15,48 @@ export const isUnacceptableVersion = (error: unknown) => [1, 132].includes(Numbe
 export const isHangUp = (error: unknown) =>
   error === undefined || ['ECONNRESET', 'EPIPE'].includes(String((error as { code?: unknown }).code))
 
+/** CONNACK codes that speak of who connects: MQTT 3.1.1 table 3.1, MQTT 5 section 3.2.2.2. */
 const refusedLogin = new Set([2, 4, 5, 133, 134, 135, 138, 140])
+
+/** Socket errors by their own codes. */
+const socketCauses: [RegExp, MqttFailureCause][] = [
+  [/^(ENOTFOUND|EAI_)/, 'dns'],
+  [/^ECONNREFUSED$/, 'refused'],
+  [/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN|EADDRNOTAVAIL)$/, 'unreachable'],
+  [/^ETIMEDOUT$/, 'timeout'],
+  [/^(ERR_SSL|ERR_TLS|ERR_OSSL|CERT_|UNABLE_|DEPTH_|SELF_SIGNED|HOSTNAME_|EPROTO|INVALID_CA|INVALID_PURPOSE)/, 'tls'],
+]
 
 /** Names the cause of what the client, TLS or the socket reported. */
 export function failureOf(error: unknown): Failure {
   if (error === undefined) return { cause: 'closed', text: 'the broker closed the connection' }
-  const { code, message } = error as { code?: string | number; message: string }
-  const failure = (cause: MqttFailureCause): Failure => ({ cause, text: message })
+  const { code, message, errors } = error as { code?: string | number; message: string; errors?: Error[] }
+  // Several addresses were tried at once: the message of such an error is empty.
+  const text = message || errors?.map((one) => one.message).join('; ') || String(code ?? 'unknown')
+  const failure = (cause: MqttFailureCause): Failure => ({ cause, text })
   if (typeof code === 'number') {
     if (isUnacceptableVersion(error)) return failure('protocol')
     return failure(refusedLogin.has(code) ? 'auth' : 'refused')
   }
-  if (/^(ENOTFOUND|EAI_)/.test(code ?? '')) return failure('dns')
-  if (code === 'ECONNREFUSED') return failure('refused')
-  if (/^(EHOSTUNREACH|ENETUNREACH|ENETDOWN|EADDRNOTAVAIL)$/.test(code ?? '')) return failure('unreachable')
-  if (code === 'ETIMEDOUT' || /timeout/i.test(message)) return failure('timeout')
-  if (
-    /^(ERR_SSL|ERR_TLS|ERR_OSSL|CERT_|UNABLE_|DEPTH_|SELF_SIGNED|HOSTNAME_|EPROTO)/.test(code ?? '') ||
-    /TLS|certificate/.test(message)
-  )
-    return failure('tls')
-  return failure('closed')
+  for (const [pattern, cause] of socketCauses) if (pattern.test(code ?? '')) return failure(cause)
+  if (/timeout/i.test(text)) return failure('timeout')
+  return failure(/TLS|certificate/.test(text) ? 'tls' : 'closed')
 }
 
-/** `mqtt.via`: the kind of interface that has the socket's own address. */
-export function viaOf(localAddress: string | undefined): 'eth' | 'sta' | 'cellular' | '' {
-  const address = (localAddress ?? '').replace(/^::ffff:/, '')
-  for (const [name, addresses] of Object.entries(networkInterfaces())) {
-    if (!addresses?.some((own) => own.address === address && !own.internal)) continue
-    if (/^(wl|sta)/.test(name)) return 'sta'
-    if (/^(ww|ppp|usb|qmi|rmnet|cdc)/.test(name)) return 'cellular'
-    if (/^(e|br)/.test(name)) return 'eth'
-  }
-  return ''
+/** What a DISCONNECT of the broker means (MQTT 5, section 3.14.2.1), for those that a person can do something about. */
+const disconnectTexts: Record<number, string> = {
+  135: 'the broker no longer authorises this station',
+  137: 'the broker is busy',
+  139: 'the broker is shutting down',
+  141: 'the broker heard nothing for too long',
+  142: 'another client with the same client id took the session over: every station needs its own {SN}',
+  149: 'a packet was too large for the broker',
+  151: 'a quota of the broker is used up',
+  152: 'an administrator of the broker ended the session',
+}
+
+export function disconnectFailure(reasonCode: number | undefined): Failure {
+  const code = reasonCode ?? 0
+  const text = disconnectTexts[code] ?? `the broker ended the session (reason 0x${code.toString(16).padStart(2, '0')})`
+  return { cause: code === 135 ? 'auth' : 'closed', text }
 }

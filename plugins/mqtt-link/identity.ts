@@ -1,57 +1,139 @@
-import { X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
+import type { PluginContext } from 'rtk-base/plugin'
+import { type CertificateInfo, certificateInfo, fingerprint, noCertificate } from './certificate.js'
 
 export interface IdentityFiles {
   /** PEM file of the authority that signed the broker's certificate; the system's authorities when left out. */
   ca?: string | undefined
-  /** PEM files of the device's own certificate and key. */
+  /** PEM files of the device's own certificate (and its chain) and key. */
   cert?: string | undefined
   key?: string | undefined
 }
 
-/** `mqtt.state.cert`: UTC seconds and the serial number in hexadecimal; zero and empty without a certificate. */
-export interface CertificateInfo {
-  from: number
-  until: number
-  serial: string
-}
-
+/** What the station is known by: PEM texts. The key goes to TLS and to the signer, never anywhere else. */
 export interface Identity {
-  ca?: Buffer
-  cert?: Buffer
-  key?: Buffer
+  ca?: string
+  cert?: string
+  key?: string
   info: CertificateInfo
-  /** Trouble that does not keep the link from being tried. */
-  warning: string
 }
 
-export const noCertificate: CertificateInfo = { from: 0, until: 0, serial: '' }
+/** An identity in the protected namespace. */
+interface Stored {
+  cert: string
+  key: string
+  ca?: string | undefined
+  /**
+   * Fingerprint of the certificate in the files that it stands in for, '' without files. Files that were exchanged by hand
+   * have another one, and are used again.
+   */
+  replaces: string
+}
 
-/** Reads the files anew for every attempt, so that exchanged ones are used. Rejects with a text that names the file. */
-export async function readIdentity(files: IdentityFiles): Promise<Identity> {
-  const identity: Identity = { info: noCertificate, warning: '' }
-  for (const part of ['ca', 'cert', 'key'] as const) {
-    const path = files[part]
-    if (path === undefined || path === '') continue
+const isStored = (value: unknown): value is Stored =>
+  typeof (value as Stored | undefined)?.cert === 'string' && typeof (value as Stored).key === 'string'
+
+/**
+ * The station's identities: PEM files that somebody put there, in their place the renewed one in the protected namespace, and
+ * beside it, until it has connected once, the newest one.
+ */
+export class Identities {
+  readonly #ctx: PluginContext
+  readonly #files: IdentityFiles
+  #warned = ''
+
+  constructor(ctx: PluginContext, files: IdentityFiles) {
+    this.#ctx = ctx
+    this.#files = files
+  }
+
+  /** The one in force. Read anew for every attempt. Rejects with a text that names the file. */
+  async current(): Promise<Identity> {
+    const stored = await this.#stored('identity')
+    const files = await this.#readFiles(stored !== undefined)
+    if (stored === undefined || (files.cert !== undefined && fingerprint(files.cert) !== stored.replaces)) return files
+    return identityOf(stored.cert, stored.key, files.ca ?? stored.ca)
+  }
+
+  /** The renewed one that has not connected yet. */
+  async candidate(): Promise<Identity | undefined> {
+    const stored = await this.#stored('candidate')
+    if (stored === undefined) return undefined
+    const files = await this.#readFiles(true)
+    if (files.cert !== undefined && fingerprint(files.cert) !== stored.replaces) return undefined
+    return identityOf(stored.cert, stored.key, files.ca ?? stored.ca)
+  }
+
+  /** Keeps a renewed identity beside the one in force. Durable when it resolves. @throws RTK_ERR_STORE_WRITE */
+  async propose(cert: string, key: string): Promise<void> {
+    const files = await this.#readFiles(true)
+    const before = await this.#stored('identity')
+    const replaces = files.cert === undefined ? (before?.replaces ?? '') : fingerprint(files.cert)
+    await this.#ctx.store.protected.set('candidate', { cert, key, ca: before?.ca, replaces } satisfies Stored)
+  }
+
+  /** The candidate has connected: it takes the place of the old one, in one step. @throws RTK_ERR_STORE_WRITE */
+  async accept(): Promise<void> {
+    const candidate = await this.#stored('candidate')
+    if (candidate !== undefined) await this.#ctx.store.protected.batch({ identity: candidate, candidate: undefined })
+  }
+
+  /** The old one has connected and the candidate has not. @throws RTK_ERR_STORE_WRITE */
+  async reject(): Promise<void> {
+    if ((await this.#stored('candidate')) !== undefined) await this.#ctx.store.protected.batch({ candidate: undefined })
+  }
+
+  /** Copies what the files have into the protected namespace, so that they can be removed. @throws RTK_ERR_STORE_WRITE */
+  async adopt(): Promise<void> {
+    const { ca, cert, key } = await this.#readFiles(true)
+    if (cert === undefined || key === undefined) return
+    const replaces = fingerprint(cert)
+    if ((await this.#stored('identity'))?.replaces === replaces) return
+    await this.#ctx.store.protected.set('identity', { ca, cert, key, replaces } satisfies Stored)
+    this.#ctx.log.info('the identity was copied into the protected store: its key file can be removed')
+  }
+
+  async #stored(name: 'identity' | 'candidate'): Promise<Stored | undefined> {
+    const value = await this.#ctx.store.protected.get(name)
+    return isStored(value) ? value : undefined
+  }
+
+  /** @param optional a missing file is none, because there is something else to go on with */
+  async #readFiles(optional: boolean): Promise<Identity> {
+    const read: { ca?: string; cert?: string; key?: string } = {}
+    for (const part of ['ca', 'cert', 'key'] as const) {
+      const path = this.#files[part]
+      if (path === undefined || path === '') continue
+      try {
+        read[part] = await readFile(path, 'utf8')
+        if (part === 'key') await this.#warnOfReaders(path)
+      } catch (error) {
+        if (optional) continue
+        throw new Error(`the ${part} file cannot be read: ${(error as Error).message}`)
+      }
+    }
+    if ((read.cert === undefined) !== (read.key === undefined)) {
+      if (!optional) throw new Error('cert and key go together: set both')
+      delete read.cert
+      delete read.key
+    }
     try {
-      identity[part] = await readFile(path)
-      if (part === 'key' && ((await stat(path)).mode & 0o077) !== 0)
-        identity.warning = `the key ${path} can be read by others: chmod 600 it`
+      return identityOf(read.cert, read.key, read.ca)
     } catch (error) {
-      throw new Error(`the ${part} file cannot be read: ${(error as Error).message}`)
+      if (optional) return identityOf(undefined, undefined, read.ca)
+      throw new Error(`${this.#files.cert} is no PEM certificate: ${(error as Error).message}`)
     }
   }
-  if ((identity.cert === undefined) !== (identity.key === undefined))
-    throw new Error('cert and key go together: set both')
-  if (identity.cert !== undefined) identity.info = certificateInfo(identity.cert, files.cert ?? '')
-  return identity
+
+  async #warnOfReaders(path: string): Promise<void> {
+    if (((await stat(path)).mode & 0o077) === 0 || this.#warned === path) return
+    this.#warned = path
+    this.#ctx.log.warn(`the key ${path} can be read by others: chmod 600 it`)
+  }
 }
 
-function certificateInfo(pem: Buffer, path: string): CertificateInfo {
-  try {
-    const { validFrom, validTo, serialNumber } = new X509Certificate(pem)
-    return { from: Date.parse(validFrom) / 1000, until: Date.parse(validTo) / 1000, serial: serialNumber }
-  } catch (error) {
-    throw new Error(`${path} is no PEM certificate: ${(error as Error).message}`)
-  }
+/** @throws when `cert` is no certificate */
+function identityOf(cert: string | undefined, key: string | undefined, ca: string | undefined): Identity {
+  const info = cert === undefined ? noCertificate : certificateInfo(cert)
+  return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }), info }
 }

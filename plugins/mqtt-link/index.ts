@@ -1,12 +1,16 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { mqttBus, station } from 'rtk-base/services'
+import { device, mqttBus, mqttLink, station } from 'rtk-base/services'
 import Type from 'typebox'
+import { BrokerTrial } from './broker-trial.js'
+import { Identities } from './identity.js'
 import { Link } from './link.js'
 import { isStale, onlineStatus } from './online-status.js'
 import { Publications } from './publications.js'
+import { Renewal } from './renewal.js'
 import { Requests } from './requests.js'
+import { linkService } from './service.js'
 
-/** The link to the broker, the online status, and the requests that come over it. */
+/** The link to the broker: identity, online status, the information document, and the requests that come over it. */
 export default definePlugin({
   name: 'mqtt-link',
   version: '1.0.0',
@@ -14,56 +18,60 @@ export default definePlugin({
   options: Type.Object({
     clientId: Type.Optional(Type.String({ minLength: 1, description: '{SN} when left out' })),
     protocol: Type.Union([Type.Literal('auto'), Type.Literal('4'), Type.Literal('5')], { default: 'auto' }),
-    insecure: Type.Boolean({
-      default: false,
-      description: 'plain TCP, for the simulator; an identity turns TLS on again',
-    }),
+    insecure: Type.Boolean({ default: false, description: 'plain TCP, for a desk; an identity turns TLS on again' }),
     ca: Type.Optional(Type.String({ description: 'PEM file of the authority of the broker' })),
-    cert: Type.Optional(Type.String({ description: 'PEM file of the device' })),
+    cert: Type.Optional(Type.String({ description: 'PEM file of the device, its chain behind it' })),
     key: Type.Optional(Type.String({ description: 'PEM file of the device' })),
+    adopt: Type.Boolean({ default: false, description: 'copy the files into the protected store' }),
+    est: Type.Optional(
+      Type.String({ pattern: '^https://', description: 'https://HOST[:PORT]/.well-known/est[/LABEL]' }),
+    ),
+    estCa: Type.Optional(Type.String({ description: 'PEM file of the authority of the EST server; ca when left out' })),
+    brokerTrial: Type.Integer({ default: 60, minimum: 0, maximum: 3_600, description: 'seconds; 0: no trial' }),
   }),
-  needs: [mqttBus, station],
+  needs: [mqttBus, station, device],
+  provides: [mqttLink],
 
   setup(ctx, options) {
-    const enabled = ctx.config.define('mqtt-en', Type.Integer({ minimum: 0, maximum: 1 }), {
-      default: 1,
-      endsLink: true,
-    })
+    const enabled = ctx.config.define('mqtt-en', switchSchema, { default: 1, endsLink: true })
     const host = ctx.config.define('mqtt-host', hostSchema, { default: '', endsLink: true })
-    const port = ctx.config.define('mqtt-port', Type.Integer({ minimum: 1, maximum: 65_535 }), {
-      default: 8_883,
-      endsLink: true,
-    })
+    const port = ctx.config.define('mqtt-port', portSchema, { default: 8_883, endsLink: true })
+    const settings = () => ({ enabled: enabled.get() === 1, host: host.get(), port: port.get() })
 
-    const publications = new Publications(ctx)
+    const identities = new Identities(ctx, options)
     const requests = new Requests(ctx)
-    const makeLink = (oldBrokers: Iterable<readonly [string, number]>) =>
-      new Link(
-        ctx,
-        {
-          ...options,
-          clientId: options.clientId ?? ctx.serial,
-          protocol: options.protocol ?? 'auto',
-          insecure: options.insecure ?? false,
+    const trial = new BrokerTrial(ctx, options.brokerTrial ?? 60)
+    const link = new Link(
+      ctx,
+      {
+        clientId: options.clientId ?? ctx.serial,
+        protocol: options.protocol ?? 'auto',
+        insecure: options.insecure ?? false,
+      },
+      settings,
+      identities,
+      {
+        message: (message) => ctx.services.use(mqttBus).deliver(message),
+        up: (session) => {
+          publications.onConnect()
+          void trial.accepted()
+          void ctx.services.use(mqttBus).connected(session)
         },
-        () => ({ enabled: enabled.get() === 1, host: host.get(), port: port.get() }),
-        {
-          message: (message) => ctx.services.use(mqttBus).deliver(message),
-          up: (session) => {
-            publications.onConnect()
-            void ctx.services.use(mqttBus).connected(session)
-          },
-        },
-        oldBrokers,
-      )
-    const state = { link: makeLink([]), makeLink }
+      },
+    )
+    const publications = new Publications(ctx, (bytes) => link.hasRoom(bytes))
+    const renewal = new Renewal(ctx, options, identities, () => link.reconnect())
+    ctx.services.provide(mqttLink, linkService(link, settings))
 
     ctx.info.block('mqtt', {
       config: () => ({ host: host.get(), port: port.get() }),
-      runtime: () => ({ via: state.link.via, state: state.link.state }),
+      runtime: () => ({ via: link.via, state: link.state }),
+      detail: { runtime: () => ({ stat: statOf(link, publications, requests) }) },
     })
+    ctx.commands.add('mqtt-renew', 'renews the MQTT certificate', () => renewal.renew())
+
     ctx.mqtt.on('base/{SN}/online', (message) => {
-      if (isStale(message)) state.link.sayOnline()
+      if (isStale(message)) link.sayOnline()
     })
     ctx.mqtt.on(
       'base/{SN}/info/get',
@@ -79,25 +87,44 @@ export default definePlugin({
     )
     // Once per change, after all of its values are in force.
     ctx.hooks.onChange.tap(({ values }) => {
-      if (['mqtt-en', 'mqtt-host', 'mqtt-port'].some((name) => values.has(name))) state.link.apply()
+      if (!['mqtt-en', 'mqtt-host', 'mqtt-port'].some((name) => values.has(name))) return
+      void trial.changed(settings(), link.proven)
+      link.apply()
     })
-    return state
+    return { link, publications, renewal, trial, identities, settings, adopt: options.adopt ?? false }
   },
 
-  start(ctx, handoff, state) {
-    state.link = state.makeLink((handoff.get('oldBrokers') as [string, number][] | undefined) ?? [])
-    ctx.defer(ctx.services.use(mqttBus).attach(state.link))
-    state.link.start()
+  async start(ctx, handoff, { link, publications, renewal, trial, identities, settings, adopt }) {
+    if (adopt) await identities.adopt().catch((error: Error) => ctx.errors.raise('mqtt-adopt', notAdopted(error)))
+    ctx.defer(ctx.services.use(mqttBus).attach(link))
+    publications.start(handoff.get('publications') as Publications['handoff'] | undefined)
+    link.start(handoff.get('link') as Link['handoff'] | undefined)
+    renewal.start()
+    await trial.start(settings())
   },
 
-  async stop(reason, { link }) {
+  async stop(reason, { link, publications }) {
     await link.stop(reason === 'reload' ? onlineStatus.restarting : onlineStatus.quitting)
-    return [['oldBrokers', link.oldBrokers]]
+    return [
+      ['link', link.handoff],
+      ['publications', publications.handoff],
+    ]
   },
 })
 
+const switchSchema = Type.Integer({ minimum: 0, maximum: 1 })
+const portSchema = Type.Integer({ minimum: 1, maximum: 65_535 })
 const hostSchema = Type.String({
   maxLength: 253,
   pattern: '^[A-Za-z0-9._:-]*$',
   description: 'name or address; empty: no broker',
+})
+
+const notAdopted = ({ message }: Error) => `the identity could not be copied into the protected store: ${message}`
+
+const statOf = (link: Link, publications: Publications, requests: Requests) => ({
+  sessions: link.sessions,
+  missed: publications.missed,
+  retained: requests.retained,
+  malformed: requests.malformed,
 })

@@ -1,17 +1,15 @@
 import type { MqttMessage } from 'rtk-base/plugin'
+import type { OnlineStatus } from 'rtk-base/schemas'
 
-/** What stands retained on `base/{SN}/online`: lower case from the device, upper case from the broker. */
+export type { OnlineStatus } from 'rtk-base/schemas'
+
+/** What stands retained on `base/{SN}/online`; the meanings are in the schema. */
 export const onlineStatus = {
   online: 'y',
-  /** A planned reconnect; `y` follows within about 5 s. */
   restarting: 'r',
-  /** A graceful stop. */
   quitting: 'q',
-  /** The last will: the broker publishes it when the connection ends without a DISCONNECT. */
   lost: 'L',
-} as const
-
-export type OnlineStatus = (typeof onlineStatus)[keyof typeof onlineStatus]
+} as const satisfies Record<string, OnlineStatus>
 
 export const onlineTopic = (serial: string) => `base/${serial}/online`
 

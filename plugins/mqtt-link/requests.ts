@@ -1,22 +1,36 @@
 import type { MqttMessage, PluginContext } from 'rtk-base/plugin'
+import { UpdateBase } from 'rtk-base/schemas'
 import { type ChangeResult, station as stationToken } from 'rtk-base/services'
+import { Value } from 'typebox/value'
+import { isOwnResponseTopic } from './response-topic.js'
 
 /** As on HTTP. */
 const changeLimit = 65_536
 const commandLimit = 4_096
+/** Commands of MQTT that run at the same time: some take half a minute, and nobody is told to wait. */
+const mostCommands = 8
 
 /** What arrives on `cmd`, `change/post` and `info/get`. */
 export class Requests {
   readonly #ctx: PluginContext
+  readonly #changeTopic: string
   #retained = 0
+  #malformed = 0
+  #running = 0
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
+    this.#changeTopic = `base/${ctx.serial}/change/resp`
   }
 
   /** Retained requests that were dropped since the plugin was loaded. */
   get retained(): number {
     return this.#retained
+  }
+
+  /** Messages that were no command or no change since the plugin was loaded. */
+  get malformed(): number {
+    return this.#malformed
   }
 
   /** Takes a handler for live messages only: a retained request would run again after every connect. */
@@ -32,49 +46,87 @@ export class Requests {
     }
   }
 
-  /** `base/{SN}/cmd`: there is no answer on this topic, the log has it. */
-  async command({ payload }: MqttMessage): Promise<void> {
-    const text = commandText(payload)
+  /** `base/{SN}/cmd`: the log has the answer, and the response topic of MQTT 5 where there is one. */
+  async command(message: MqttMessage): Promise<void> {
+    const text = commandText(message.payload)
     if (text === undefined) {
-      this.#ctx.log.warn({ bytes: payload.length }, 'a message on cmd is neither a command nor an updateBase object')
+      this.#malformed++
+      const bytes = message.payload.length
+      this.#ctx.log.warn({ bytes }, 'a message on cmd is neither a command nor an updateBase object')
+      this.#respond(message, 'neither a command nor an updateBase object\n', { status: '400' })
       return
     }
     const name = text.split('=', 1)[0]
-    const { status, text: answer } = await this.#ctx.services
-      .use(stationToken)
-      .command(text, { source: 'mqtt', signal: this.#ctx.signal })
-    this.#ctx.log.info({ command: name, status }, answer.slice(0, 200))
+    if (this.#running >= mostCommands) {
+      this.#ctx.log.warn({ command: name }, `not run: ${mostCommands} commands of MQTT are running`)
+      this.#respond(message, 'too many commands are running: try again later\n', { status: '503' })
+      return
+    }
+    this.#running++
+    try {
+      const { status, text: answer } = await this.#ctx.services
+        .use(stationToken)
+        .command(text, { source: 'mqtt', signal: this.#ctx.signal })
+      this.#ctx.log.info({ command: name, status }, answer.slice(0, 200).trimEnd())
+      this.#respond(message, answer, { status: String(status) })
+    } finally {
+      this.#running--
+    }
   }
 
   /** `base/{SN}/change/post`: every message is answered on `change/resp`, also a malformed one. */
-  async change({ payload }: MqttMessage): Promise<void> {
+  async change(message: MqttMessage): Promise<void> {
     // What ends the link is applied once the answer is out.
     let answered = () => {}
     const answer = new Promise<void>((resolve) => {
       answered = resolve
     })
-    const result = await this.#changed(payload, answer)
-    this.#ctx.mqtt.publish('base/{SN}/change/resp', JSON.stringify(result))
+    const text = JSON.stringify(await this.#changed(message.payload, answer))
+    const { correlationData, responseTopic } = message
+    this.#ctx.mqtt.publish(this.#changeTopic, text, correlationData && { properties: { correlationData } })
+    if (responseTopic !== this.#changeTopic) this.#respond(message, text)
     answered()
   }
 
   async #changed(payload: Buffer, answered: Promise<void>): Promise<ChangeResult> {
-    if (payload.length > changeLimit) return failed(`the change is larger than ${changeLimit} bytes`)
+    if (payload.length > changeLimit) return this.#refused(`the change is larger than ${changeLimit} bytes`)
     let values: unknown
     try {
       values = JSON.parse(payload.toString('utf8'))
     } catch (error) {
-      return failed(`the change is not JSON: ${(error as Error).message}`)
+      return this.#refused(`the change is not JSON: ${(error as Error).message}`)
     }
     try {
       return await this.#ctx.services.use(stationToken).change(values, { source: 'mqtt', answered })
     } catch (error) {
-      return failed((error as Error).message)
+      return this.#refused((error as Error).message)
     }
   }
-}
 
-const failed = (message: string): ChangeResult => ({ result: 'failed', leftover: {}, errors: [{ name: '', message }] })
+  #refused(message: string): ChangeResult {
+    this.#malformed++
+    this.#ctx.log.warn(`a message on change/post was refused: ${message}`)
+    return { result: 'failed', leftover: {}, errors: [{ name: '', message }] }
+  }
+
+  /** MQTT 5 request and response (section 4.10): answers where the request asked for it. */
+  #respond(
+    { responseTopic, correlationData }: MqttMessage,
+    text: string,
+    userProperties?: Record<string, string>,
+  ): void {
+    if (responseTopic === undefined) return
+    if (!isOwnResponseTopic(this.#ctx.serial, responseTopic)) {
+      this.#ctx.log.warn(
+        { responseTopic: responseTopic.slice(0, 100) },
+        'an answer was asked for on a topic that is not allowed',
+      )
+      return
+    }
+    const properties = { ...(userProperties && { userProperties }), ...(correlationData && { correlationData }) }
+    this.#ctx.mqtt.publish(responseTopic, text, { properties })
+  }
+}
 
 /** The `/system` command that a payload stands for; undefined when it stands for none. */
 export function commandText(payload: Buffer): string | undefined {
@@ -83,9 +135,8 @@ export function commandText(payload: Buffer): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
   if (!text.startsWith('{')) return /[\u0000-\u001f]/.test(text) ? undefined : text
   try {
-    const { cmd_type, cmd_param } = JSON.parse(text) as { cmd_type?: unknown; cmd_param?: { url?: unknown } }
-    const url = cmd_param?.url
-    return cmd_type === 'updateBase' && typeof url === 'string' && url !== '' ? `firmware=${url}` : undefined
+    const value: unknown = JSON.parse(text)
+    return Value.Check(UpdateBase, value) ? `firmware=${value.cmd_param.url}` : undefined
   } catch {
     return undefined
   }

@@ -1,65 +1,72 @@
 import { definePlugin, unavailable } from 'rtk-base/plugin'
-import { rtcmStream } from 'rtk-base/services'
+import { device, mqttLink, rtcmStream } from 'rtk-base/services'
 import Type from 'typebox'
-import { EpochPublisher } from './publisher.js'
+import { Epochs } from './epochs.js'
+import { type Outcome, Publisher } from './publisher.js'
+import { Sequence } from './sequence.js'
 
-const tick_ms = 1_000
-
-/** RTCM over MQTT: every n seconds the newest epoch and the reference messages in one publication. */
+/** RTCM over MQTT: every n seconds the newest epoch and the reference messages in one publication, signed if wanted. */
 export default definePlugin({
   name: 'mqtt-rtcm',
   version: '1.0.0',
   api: '^1.0.0',
-  needs: [rtcmStream],
+  needs: [rtcmStream, device],
 
   setup(ctx) {
     const topic = `base/${ctx.serial}/drtk`
     const rate = ctx.config.define('mqtt-rtcm-rate', Type.Integer({ minimum: 1, maximum: 3_600 }), { default: 1 })
     const sign = ctx.config.define('mqtt-rtcm-sign', Type.Integer({ minimum: 0, maximum: 1 }), { default: 0 })
-    ctx.config.rule(['mqtt-rtcm-sign'], (get) =>
-      get('mqtt-rtcm-sign') === 1 ? 'this version cannot sign RTCM yet: leave it at 0' : undefined,
-    )
-    const state = { active: false, publisher: undefined as EpochPublisher | undefined, publish, rate }
-
-    function publish() {
-      const payload = state.publisher?.payload()
-      if (payload === undefined) return undefined
-      const result = ctx.mqtt.publish(topic, payload)
-      if (result === 'sent') state.publisher?.published()
-      state.active = result === 'sent'
-      return result
-    }
+    const settings = { topic, rate_s: () => rate.get(), signed: () => sign.get() === 1 }
+    const state = { settings, sequence: new Sequence(ctx), publisher: undefined as Publisher | undefined }
+    ctx.config.rule(['mqtt-rtcm-sign'], (get) => {
+      const link = ctx.services.find(mqttLink)
+      const cannot = get('mqtt-rtcm-sign') === 1 && link?.up === true && link.certificate === undefined
+      return cannot ? 'needs a certificate, and this station has none: set mqtt-link.cert and key' : undefined
+    })
 
     ctx.info.block('mqtt.rtcm', {
-      config: () => ({ enabled: true, topic, rate: rate.get(), sign: sign.get() === 1 }),
-      runtime: () => ({ active: state.active && ctx.services.find(rtcmStream)?.open === true }),
+      config: () => ({ topic, rate: rate.get(), sign: settings.signed() }),
+      runtime: () => ({
+        enabled: ctx.services.find(mqttLink)?.enabled === true,
+        active: state.publisher?.active === true && ctx.services.find(rtcmStream)?.open === true,
+      }),
     })
-    ctx.commands.add('rtcm-mqtt-force', 'publishes RTCM over MQTT at once', () => {
+    ctx.commands.add('rtcm-mqtt-force', 'publishes RTCM over MQTT at once', async () => {
       const stream = ctx.services.use(rtcmStream)
       if (!stream.open) throw unavailable(`RTCM is held back: ${stream.reason}`)
-      const result = publish()
-      if (result === undefined) throw unavailable('no epoch came from the receiver yet')
-      if (result !== 'sent') throw unavailable(result === 'full' ? 'the outbox is full' : 'the MQTT link is down')
+      const outcome = (await state.publisher?.publish()) ?? 'none'
+      if (outcome !== 'sent') throw unavailable(reasons[outcome])
       return `published on ${topic}`
     })
+    ctx.hooks.onMqttConnect.tap(() => state.publisher?.publishCertificate())
+    rate.onChange(() => state.publisher?.schedule())
+    sign.onChange(() => state.publisher?.publishCertificate())
+
     return state
   },
 
-  start(ctx, _handoff, state) {
+  async start(ctx, handoff, state) {
+    await state.sequence.start(handoff.get('sequence') as number | undefined)
     const stream = ctx.services.use(rtcmStream)
-    const publisher = new EpochPublisher(stream)
+    const epochs = new Epochs(stream)
+    const publisher = new Publisher(ctx, state.settings, epochs, state.sequence)
     state.publisher = publisher
-    ctx.defer(stream.onEpoch((epoch) => publisher.onEpoch(epoch)))
-    let waited_s = 0
-    ctx.timers.every(tick_ms, () => {
-      waited_s += 1
-      if (waited_s < state.rate.get()) return
-      if (publisher.fresh) {
-        waited_s = 0
-        state.publish()
-      } else {
-        state.active = false
-      }
-    })
+    publisher.publishCertificate()
+    ctx.defer(
+      stream.onEpoch((epoch) => {
+        epochs.onEpoch(epoch)
+        publisher.schedule()
+      }),
+    )
   },
+
+  stop: (_reason, { sequence }) => [['sequence', sequence.next]],
 })
+
+const reasons: Record<Exclude<Outcome, 'sent'>, string> = {
+  offline: 'the MQTT link is down',
+  full: 'the outbox is full',
+  none: 'no epoch came from the receiver yet',
+  waiting: 'a publication is being signed right now',
+  unsigned: 'it cannot be signed: base.state.errors says why',
+}

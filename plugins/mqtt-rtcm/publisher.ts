@@ -1,49 +1,104 @@
-import type { RtcmEpoch, RtcmFrame, RtcmStream } from 'rtk-base/services'
+import type { PluginContext, PublishResult } from 'rtk-base/plugin'
+import type { RtcmSignature } from 'rtk-base/schemas'
+import { mqttLink } from 'rtk-base/services'
+import type { Epochs } from './epochs.js'
+import { Pace } from './pace.js'
+import type { Sequence } from './sequence.js'
+import { signatureOf } from './signature.js'
 
-/** After so many epochs in a row that were not closed by their own last frame, they are taken as they come. */
-const incompleteLimit = 10
+/** `waiting`: the publication before is still being signed. `unsigned`: it had to be signed and could not be. */
+export type Outcome = PublishResult | 'none' | 'waiting' | 'unsigned'
 
-/** Keeps the newest epoch, and makes publications of it. No I/O. */
-export class EpochPublisher {
-  readonly #stream: Pick<RtcmStream, 'open' | 'reference'>
-  #newest: RtcmEpoch | undefined
-  #fresh = false
-  #incompleteInRow = 0
+export interface PublisherSettings {
+  topic: string
+  rate_s(): number
+  signed(): boolean
+}
 
-  constructor(stream: Pick<RtcmStream, 'open' | 'reference'>) {
-    this.#stream = stream
+/** Publishes the newest epoch when one is due, and signs it where that is asked for. */
+export class Publisher {
+  readonly #ctx: PluginContext
+  readonly #settings: PublisherSettings
+  readonly #epochs: Epochs
+  readonly #sequence: Sequence
+  readonly #pace = new Pace()
+  #sent_ms: number | undefined
+  #signing = false
+  #cancel: () => unknown = () => {}
+
+  constructor(ctx: PluginContext, settings: PublisherSettings, epochs: Epochs, sequence: Sequence) {
+    this.#ctx = ctx
+    this.#settings = settings
+    this.#epochs = epochs
+    this.#sequence = sequence
   }
 
-  onEpoch(epoch: RtcmEpoch): void {
-    this.#incompleteInRow = epoch.complete ? 0 : this.#incompleteInRow + 1
-    // A receiver that never marks the last frame of an epoch would otherwise be silent here for good.
-    if (!epoch.complete && this.#incompleteInRow < incompleteLimit) return
-    this.#newest = epoch
-    this.#fresh = true
+  /** A publication went out within the last two periods. */
+  get active(): boolean {
+    const { monotonic } = this.#ctx.clock
+    return this.#sent_ms !== undefined && monotonic() - this.#sent_ms <= 2_000 * this.#settings.rate_s()
   }
 
-  /** An epoch that was not published yet waits. */
-  get fresh(): boolean {
-    this.#forgetBehindClosedGate()
-    return this.#fresh
+  /** There is a new epoch, or another rate. */
+  schedule(): void {
+    this.#cancel()
+    if (!this.#epochs.fresh) return
+    const came_ms = this.#ctx.clock.monotonic()
+    const wait_ms = this.#pace.wait_ms(came_ms, this.#settings.rate_s())
+    if (wait_ms <= 0) void this.#publishDue(0)
+    else this.#cancel = this.#ctx.timers.after(wait_ms, () => this.#publishDue(wait_ms))
   }
 
-  /** The newest reference messages and the newest epoch; undefined while there is none or the gate is closed. */
-  payload(): Buffer | undefined {
-    this.#forgetBehindClosedGate()
-    if (this.#newest === undefined) return undefined
-    const frames: readonly RtcmFrame[] = [...this.#stream.reference(), ...this.#newest.frames]
-    return Buffer.concat(frames.map(({ bytes }) => bytes))
+  async #publishDue(waited_ms: number): Promise<void> {
+    if (!this.#epochs.fresh) return
+    const now_ms = this.#ctx.clock.monotonic()
+    // What did not go out is not made up for, but the next epoch need not wait.
+    if ((await this.publish()) === 'sent') this.#pace.published(now_ms, this.#settings.rate_s(), waited_ms)
   }
 
-  published(): void {
-    this.#fresh = false
+  /** Publishes the newest epoch now, new or not. */
+  async publish(): Promise<Outcome> {
+    const payload = this.#epochs.payload()
+    if (payload === undefined) return 'none'
+    this.#epochs.published()
+    const outcome = this.#settings.signed() ? await this.#publishSigned(payload) : this.#send(payload)
+    if (outcome === 'sent') this.#sent_ms = this.#ctx.clock.monotonic()
+    return outcome
   }
 
-  /** What was measured before the gate closed must not go out after it opened again. */
-  #forgetBehindClosedGate(): void {
-    if (this.#stream.open) return
-    this.#newest = undefined
-    this.#fresh = false
+  async #publishSigned(payload: Buffer): Promise<Outcome> {
+    const link = this.#ctx.services.find(mqttLink)
+    if (link?.up === false) return 'offline'
+    if (this.#signing) return 'waiting'
+    this.#signing = true
+    try {
+      if (link === undefined) throw new Error('mqtt-link, which has the key, does not run')
+      const signature = await signatureOf(this.#ctx, link, this.#sequence, this.#settings.topic, payload)
+      this.#ctx.errors.clear('mqtt-rtcm-sign')
+      // The gate may have closed while it was being signed.
+      return this.#epochs.payload() === undefined ? 'none' : this.#send(payload, signature)
+    } catch (error) {
+      const text = `RTCM cannot be signed (${(error as Error).message}): nothing is published over MQTT`
+      this.#ctx.errors.raise('mqtt-rtcm-sign', `${text}; give the station a certificate, or set mqtt-rtcm-sign to 0`)
+      return 'unsigned'
+    } finally {
+      this.#signing = false
+    }
+  }
+
+  #send(payload: Buffer, signature?: RtcmSignature): PublishResult {
+    const { topic } = this.#settings
+    if (signature === undefined) return this.#ctx.mqtt.publish(topic, payload)
+    const v5 = this.#ctx.services.find(mqttLink)?.version === 5
+    if (v5) return this.#ctx.mqtt.publish(topic, payload, { properties: { userProperties: { ...signature } } })
+    const result = this.#ctx.mqtt.publish(topic, payload)
+    return result === 'sent' ? this.#ctx.mqtt.publish(`${topic}/sig`, JSON.stringify(signature)) : result
+  }
+
+  /** Puts the certificate where verifiers look for it. */
+  publishCertificate(): void {
+    const certificate = this.#ctx.services.find(mqttLink)?.certificate
+    if (!this.#settings.signed() || certificate === undefined) return
+    this.#ctx.mqtt.publish(`${this.#settings.topic}/cert`, certificate, { retain: true })
   }
 }

@@ -19,7 +19,8 @@ export const MqttFailureCause = Type.Union(
   [
     Type.Literal('', { description: 'nothing is wrong' }),
     Type.Literal('config', { description: 'no broker is set' }),
-    Type.Literal('identity', { description: 'a certificate or key file cannot be used' }),
+    Type.Literal('held', { description: 'ended on purpose before the uplink is cut; it comes back by itself' }),
+    Type.Literal('identity', { description: 'the certificate or the key cannot be used' }),
     Type.Literal('dns', { description: 'the host name is not known' }),
     Type.Literal('refused', { description: 'nobody listens there, or the broker refused the session' }),
     Type.Literal('unreachable', { description: 'there is no way to the host' }),
@@ -36,11 +37,21 @@ export type MqttFailureCause = Static<typeof MqttFailureCause>
 
 /** `mqtt.rtcm`, built by mqtt-rtcm. */
 export const MqttRtcmInfo = Type.Object({
-  enabled: Type.Boolean({ description: 'RTCM is published when the reference is trusted and the link is up' }),
-  active: Type.Boolean({ description: 'the last publication that was due went out' }),
+  enabled: Type.Boolean({
+    description: 'mqtt-rtcm runs and `mqtt-en` is 1: RTCM goes out while the reference is trusted and the link is up',
+  }),
+  active: Type.Boolean({ description: 'a publication went out within the last two periods' }),
   topic: Type.String({ description: '`base/{SN}/drtk`' }),
   rate: Type.Integer({ minimum: 1, maximum: 3_600, description: 'seconds between publications' }),
   sign: Type.Boolean({ description: 'publications are signed' }),
+})
+
+/** `mqtt.stat`, counted since the plugin was loaded. */
+export const MqttStat = Type.Object({
+  sessions: Type.Integer({ description: 'sessions that a broker accepted' }),
+  missed: Type.Integer({ description: 'information publications that were due and did not go out' }),
+  retained: Type.Integer({ description: 'retained requests that were dropped' }),
+  malformed: Type.Integer({ description: 'messages on `cmd` and `change/post` that were neither' }),
 })
 
 export const MqttInfo = Type.Object({
@@ -56,6 +67,7 @@ export const MqttInfo = Type.Object({
     }),
     error: Type.Object({ cause: MqttFailureCause, text: Type.String() }),
   }),
+  stat: Type.Optional(MqttStat),
   rtcm: Type.Optional(MqttRtcmInfo),
 })
 export type MqttInfo = Static<typeof MqttInfo>

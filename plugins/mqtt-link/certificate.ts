@@ -1,0 +1,31 @@
+import { X509Certificate } from 'node:crypto'
+
+/** `mqtt.state.cert`: UTC seconds and the serial number in hexadecimal; zero and empty without a certificate. */
+export interface CertificateInfo {
+  from: number
+  until: number
+  serial: string
+}
+
+export const noCertificate: CertificateInfo = { from: 0, until: 0, serial: '' }
+
+/** The device's own certificate is the first one of a PEM file, whatever chain follows. @throws when it is none */
+export function certificateInfo(pem: string): CertificateInfo {
+  const { validFrom, validTo, serialNumber } = new X509Certificate(pem)
+  return { from: Date.parse(validFrom) / 1000, until: Date.parse(validTo) / 1000, serial: serialNumber }
+}
+
+/** SHA-256 of the device's own certificate. */
+export const fingerprint = (pem: string): string => new X509Certificate(pem).fingerprint256
+
+/** RFC 7468 */
+export function toPem(label: 'CERTIFICATE' | 'PRIVATE KEY', der: Uint8Array): string {
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
+}
+
+/** `2026-11-21`, for texts that a person reads. */
+export const day = (utc_s: number): string => new Date(utc_s * 1000).toISOString().slice(0, 10)

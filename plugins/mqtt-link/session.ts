@@ -1,0 +1,215 @@
+import type { Socket } from 'node:net'
+import { connect, type MqttClient } from 'mqtt'
+import type { MqttDriver, MqttInbound } from 'rtk-base/services'
+import { disconnectFailure, type Failure, failureOf, isHangUp, isUnacceptableVersion } from './failure.js'
+import type { Identity } from './identity.js'
+import { lastWill, type OnlineStatus, onlineTopic } from './online-status.js'
+
+/** Bytes that may wait for the socket; one publication is admitted whatever its size when none waits. */
+export const outboxLimit = 65_536
+const keepalive_s = 120
+const connectTimeout_ms = 20_000
+const leaveLimit_ms = 1_500
+/** Fixed header, topic length and properties of a PUBLISH, roughly. */
+const overhead = 8
+
+export interface SessionOptions {
+  host: string
+  port: number
+  serial: string
+  clientId: string
+  identity: Identity
+  tls: boolean
+  version: 4 | 5
+}
+
+export interface SessionEnd {
+  failure: Failure
+  /** The broker had accepted the session before it ended. */
+  accepted: boolean
+  /** The broker does not speak this version of MQTT, or hung up before it answered. */
+  otherVersion: boolean
+}
+
+export interface SessionEvents {
+  accepted(): void
+  message(message: MqttInbound): void
+  /** Once; not after `drop` or `leave`. */
+  ended(end: SessionEnd): void
+}
+
+/** One connection to a broker, from the attempt to its end. It never comes back by itself. */
+export class Session {
+  readonly identity: Identity
+  readonly version: 4 | 5
+  readonly #serial: string
+  readonly #client: MqttClient
+  #live = true
+  #pingOpen = false
+  /** Bytes of QoS 1 and 2 publications that the broker has not acknowledged. */
+  #unacknowledged = 0
+  #subscribed = new Set<string>()
+
+  /** Begins the attempt. @throws when TLS does not take the identity */
+  constructor(options: SessionOptions, events: SessionEvents) {
+    const { host, port, serial, clientId, identity, tls, version } = options
+    const { ca, cert, key } = identity
+    this.identity = identity
+    this.version = version
+    this.#serial = serial
+    const client = connect({
+      host,
+      port,
+      protocol: tls ? 'mqtts' : 'mqtt',
+      ...(tls ? { ca, cert, key, rejectUnauthorized: true } : {}),
+      clientId,
+      clean: true,
+      protocolVersion: version,
+      keepalive: keepalive_s,
+      connectTimeout: connectTimeout_ms,
+      reconnectPeriod: 0,
+      queueQoSZero: false,
+      resubscribe: false,
+      will: lastWill(serial),
+    })
+    this.#client = client
+    let error: unknown
+    let farewell: Failure | undefined
+    let accepted = false
+    client.on('error', (reported) => {
+      error ??= reported
+    })
+    client.on('connect', () => {
+      accepted = true
+      // Nagle's algorithm holds small packets back for up to 40 ms behind a delayed ACK.
+      this.#stream.setNoDelay?.(true)
+      if (this.#live) events.accepted()
+    })
+    client.on('disconnect', ({ reasonCode }) => {
+      farewell = disconnectFailure(reasonCode)
+      client.end(true)
+    })
+    client.on('message', (topic, payload, packet) => {
+      if (!this.#live) return
+      const { responseTopic, correlationData } = packet.properties ?? {}
+      events.message({
+        topic,
+        payload,
+        retain: packet.retain,
+        ...(responseTopic === undefined ? {} : { responseTopic }),
+        ...(correlationData === undefined ? {} : { correlationData }),
+      })
+    })
+    client.on('packetreceive', ({ cmd }) => {
+      if (cmd === 'pingresp') this.#pingOpen = false
+    })
+    client.on('close', () => {
+      if (!this.#live) return
+      this.#live = false
+      client.end(true)
+      const otherVersion = !accepted && (isUnacceptableVersion(error) || isHangUp(error))
+      events.ended({ failure: farewell ?? failureOf(error), accepted, otherVersion })
+    })
+  }
+
+  get up(): boolean {
+    return this.#live && this.#client.connected
+  }
+
+  get localAddress(): string | undefined {
+    return this.#stream.localAddress
+  }
+
+  /** Bytes that wait for the socket, or for the broker to acknowledge them. */
+  get waiting(): number {
+    return this.#stream.writableLength + this.#unacknowledged
+  }
+
+  /** Whether a publication of so many bytes would be admitted. */
+  hasRoom(bytes: number): boolean {
+    return this.waiting === 0 || this.waiting + bytes <= outboxLimit
+  }
+
+  publish(
+    topic: string,
+    payload: string | Uint8Array,
+    { retain, qos, properties }: Parameters<MqttDriver['publish']>[2],
+  ): 'sent' | 'offline' | 'full' {
+    if (!this.up) return 'offline'
+    const size = Buffer.byteLength(payload) + Buffer.byteLength(topic) + overhead
+    if (!this.hasRoom(size)) return 'full'
+    if (qos > 0) this.#unacknowledged += size
+    const v5 = this.version === 5 && properties !== undefined
+    this.#client.publish(
+      topic,
+      typeof payload === 'string' ? payload : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength),
+      { retain, qos, ...(v5 ? { properties: properties as object } : {}) },
+      () => {
+        if (qos > 0) this.#unacknowledged -= size
+      },
+    )
+    return 'sent'
+  }
+
+  /** Subscribes what is new, unsubscribes what is gone; `done` says what was refused. */
+  subscribe(filters: readonly string[], done: (refused?: Error) => void): void {
+    if (!this.up) return
+    const added = filters.filter((filter) => !this.#subscribed.has(filter))
+    const removed = [...this.#subscribed].filter((filter) => !filters.includes(filter))
+    this.#subscribed = new Set(filters)
+    if (removed.length > 0) this.#client.unsubscribe(removed)
+    if (added.length === 0) done()
+    else this.#client.subscribe(added, { qos: 1 }, (error) => this.#live && done(error ?? undefined))
+  }
+
+  /** Sends a ping; false when the one before was not answered. */
+  ping(): boolean {
+    if (this.#pingOpen) return false
+    this.#pingOpen = true
+    this.#client.sendPing()
+    return true
+  }
+
+  /** Publishes `status`, then ends with a DISCONNECT, so that no `L` follows. Takes at most 1.5 s. */
+  async leave(status: OnlineStatus): Promise<void> {
+    const client = this.#client
+    this.#live = false
+    // Real time: the process may be about to end, and a socket does not keep to a test's clock.
+    let limit: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      limit = setTimeout(resolve, leaveLimit_ms)
+    })
+    await Promise.race([this.#goodbye(status), late])
+    clearTimeout(limit)
+    client.end(true)
+    // That does nothing while an end without force is under way.
+    this.#stream.destroy?.()
+  }
+
+  async #goodbye(status: OnlineStatus): Promise<void> {
+    const client = this.#client
+    const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
+    if (!client.connected) {
+      if (this.#stream.connecting) return
+      // CONNECT may be with the broker already: it would say `L` if it got no DISCONNECT.
+      await Promise.race([closed, new Promise<void>((resolve) => client.once('connect', () => resolve()))])
+      if (!client.connected) return
+    }
+    client.publish(onlineTopic(this.#serial), status, { retain: true, qos: 0 }, () => {
+      // The client would hold its DISCONNECT back until the broker has acknowledged everything.
+      for (const id of Object.keys(client.outgoing)) client.removeOutgoingMessage(Number(id))
+      client.end(false)
+    })
+    await closed
+  }
+
+  /** Lets go of the connection without a word. */
+  drop(): void {
+    this.#live = false
+    this.#client.end(true)
+  }
+
+  get #stream(): Partial<Socket> & { writableLength: number } {
+    return this.#client.stream as unknown as Socket
+  }
+}

@@ -1,0 +1,49 @@
+import type { RtcmEpoch, RtcmFrame, RtcmStream } from 'rtk-base/services'
+
+/** After so many epochs in a row that were not closed by their own last frame, they are taken as they come. */
+const incompleteLimit = 10
+
+/** Keeps the newest epoch, whole, and makes payloads of it. No I/O. */
+export class Epochs {
+  readonly #stream: Pick<RtcmStream, 'open' | 'reference'>
+  #newest: RtcmEpoch | undefined
+  #fresh = false
+  #incompleteInRow = 0
+
+  constructor(stream: Pick<RtcmStream, 'open' | 'reference'>) {
+    this.#stream = stream
+  }
+
+  onEpoch(epoch: RtcmEpoch): void {
+    this.#incompleteInRow = epoch.complete ? 0 : this.#incompleteInRow + 1
+    // A receiver that never marks the last frame of an epoch would otherwise be silent here for good.
+    if (!epoch.complete && this.#incompleteInRow < incompleteLimit) return
+    this.#newest = epoch
+    this.#fresh = true
+  }
+
+  /** An epoch that was not published yet waits. */
+  get fresh(): boolean {
+    this.#forgetBehindClosedGate()
+    return this.#fresh
+  }
+
+  /** The newest reference messages and the newest epoch; undefined while there is none or the gate is closed. */
+  payload(): Buffer | undefined {
+    this.#forgetBehindClosedGate()
+    if (this.#newest === undefined) return undefined
+    const frames: readonly RtcmFrame[] = [...this.#stream.reference(), ...this.#newest.frames]
+    return Buffer.concat(frames.map(({ bytes }) => bytes))
+  }
+
+  published(): void {
+    this.#fresh = false
+  }
+
+  /** What was measured before the gate closed must not go out after it opened again. */
+  #forgetBehindClosedGate(): void {
+    if (this.#stream.open) return
+    this.#newest = undefined
+    this.#fresh = false
+  }
+}

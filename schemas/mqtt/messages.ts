@@ -1,0 +1,63 @@
+/** What goes over MQTT beside the information document and RTCM. */
+import Type, { type Static } from 'typebox'
+
+/** `base/{SN}/online`: one byte. Lower case from the device, upper case from the broker. */
+export const OnlineStatus = Type.Union(
+  [
+    Type.Literal('y', { description: 'online: a session is established' }),
+    Type.Literal('r', { description: 'restarting: a planned reconnect, `y` follows within about 5 s' }),
+    Type.Literal('q', { description: 'quitting: a graceful stop' }),
+    Type.Literal('L', { description: 'lost: the last will, published by the broker' }),
+  ],
+  { description: 'Whether the station is online' },
+)
+export type OnlineStatus = Static<typeof OnlineStatus>
+
+/** The JSON form of a message on `base/{SN}/cmd`. */
+export const UpdateBase = Type.Object(
+  {
+    cmd_type: Type.Literal('updateBase'),
+    cmd_param: Type.Object({ url: Type.String({ minLength: 1, description: 'the image, as for `firmware=<url>`' }) }),
+  },
+  { description: 'Downloads and installs firmware' },
+)
+
+/** `base/{SN}/change/post`: as `POST /change`. */
+export const ChangePost = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Change parameters and their new values; at most 65,536 bytes',
+})
+
+/** `base/{SN}/change/resp`. */
+export const ChangeResp = Type.Object({
+  result: Type.Union([Type.Literal('ok'), Type.Literal('failed')]),
+  leftover: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'submitted fields that nobody owns; everything that was submitted when `failed`',
+  }),
+  errors: Type.Optional(
+    Type.Array(Type.Object({ name: Type.String(), message: Type.String() }), { description: 'only when `failed`' }),
+  ),
+})
+
+/**
+ * The signature of an RTCM publication: user properties of that publication on MQTT 5, the same as JSON on `…/drtk/sig` on
+ * 3.1.1. Signed are the bytes: topic in UTF-8, 0x00, `sig-seq` and `sig-time` as unsigned 64 bit big-endian, payload.
+ */
+export const RtcmSignature = Type.Object({
+  'sig-alg': Type.Union(
+    [
+      Type.Literal('ECDSA-SHA256', { description: 'signature in DER (RFC 3279, section 2.2.3)' }),
+      Type.Literal('ECDSA-SHA384', { description: 'for keys on P-384; DER' }),
+      Type.Literal('RSA-SHA256', { description: 'PKCS #1 v1.5' }),
+      Type.Literal('Ed25519'),
+    ],
+    { description: 'how it was signed' },
+  ),
+  sig: Type.String({ description: 'the signature, base64' }),
+  'sig-cert': Type.String({ description: 'serial number of the certificate, hexadecimal' }),
+  'sig-seq': Type.String({ pattern: '^[0-9]+$', description: 'rises by one per publication; begins anew at the time' }),
+  'sig-time': Type.String({
+    pattern: '^[0-9]+$',
+    description: 'UTC, milliseconds; 0 while the station does not know it',
+  }),
+})
+export type RtcmSignature = Static<typeof RtcmSignature>

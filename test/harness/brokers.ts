@@ -1,0 +1,108 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { Aedes } from 'aedes'
+import { connect, type MqttClient } from 'mqtt'
+import type { Test } from 'tap'
+import link from '../../plugins/mqtt-link/index.js'
+import { createTestStation, type TestStation, type TestStationOptions } from './station.js'
+
+/** Serial number of test stations. */
+export const sn = 'TEST0001'
+
+interface ConnectPacket {
+  clientId: string
+  clean: boolean
+  keepalive: number
+  will?: { topic: string; payload: Buffer; retain: boolean; qos: number }
+}
+
+/** A broker in the test's process, with an observer that sees every message under `base/`. */
+export async function startBroker(t: Test) {
+  const connects: ConnectPacket[] = []
+  const aedes = await Aedes.createBroker({
+    preConnect: (_client, packet, done) => {
+      if (packet.clientId !== 'observer') connects.push(packet as unknown as ConnectPacket)
+      done(null, true)
+    },
+  })
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {}).once('close', () => sockets.delete(socket))
+    aedes.handle(socket)
+  })
+  const port = await listen(server)
+  const observer = connect({ port, host: '127.0.0.1', clientId: 'observer', protocolVersion: 4, reconnectPeriod: 0 })
+  const seen: { topic: string; text: string; payload: Buffer; retain: boolean }[] = []
+  observer.on(
+    'message',
+    (topic, payload, { retain }) => void seen.push({ topic, text: payload.toString(), payload, retain }),
+  )
+  await observer.subscribeAsync('base/#', { qos: 1 })
+  t.teardown(async () => {
+    observer.end(true)
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await new Promise<void>((resolve) => aedes.close(resolve))
+  })
+  const texts = (name: string) => seen.filter(({ topic }) => topic === `base/${sn}/${name}`).map(({ text }) => text)
+  return {
+    port,
+    aedes,
+    observer,
+    connects,
+    seen,
+    texts,
+    online: () => texts('online').join(''),
+    /** Ends the station's connection without a word. */
+    cut: () => (aedes as unknown as { clients: Record<string, { conn: Socket }> }).clients[sn]?.conn.destroy(),
+  }
+}
+
+export const connected = (client: MqttClient) => new Promise<void>((resolve) => client.once('connect', () => resolve()))
+export const message = (client: MqttClient) =>
+  new Promise<{ payload: string; retain: boolean }>((resolve) =>
+    client.once('message', (_topic, payload, { retain }) => resolve({ payload: payload.toString(), retain })),
+  )
+
+export async function listen(server: Server, port = 0): Promise<number> {
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+export async function startLinkStation(
+  t: Test,
+  port: number,
+  options: Record<string, unknown> = {},
+  more: TestStationOptions = {},
+) {
+  const station = await createTestStation({
+    ...more,
+    plugins: { 'mqtt-link': [link as never, { insecure: true, ...options }], ...more.plugins },
+    variant: { ...more.variant, changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': port, ...more.variant?.changes } },
+  })
+  t.teardown(() => station.stop())
+  return station
+}
+
+export const isUp = (station: TestStation) => () => station.field('mqtt.state.link') === 'up'
+
+/** Speaks just enough MQTT to accept a session, then does what `then` says. */
+export async function fakeBroker(t: Test, then: (socket: Socket) => void) {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      socket.write(Buffer.from([0x20, 0x03, 0x00, 0x00, 0x00])) // CONNACK of MQTT 5: accepted, no properties
+      then(socket)
+    })
+  })
+  const port = await listen(server)
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { port, sockets }
+}

@@ -1,0 +1,453 @@
+import { once } from 'node:events'
+import { connect as connectTcp, createServer } from 'node:net'
+import { Aedes } from 'aedes'
+import fc from 'fast-check'
+import { connect } from 'mqtt'
+import { definePlugin } from 'rtk-base/plugin'
+import { type MqttLink, mqttLink } from 'rtk-base/services'
+import { conformance, ManualClock, until } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import Type from 'typebox'
+import { backoff_ms } from '../../plugins/mqtt-link/backoff.js'
+import { failureOf } from '../../plugins/mqtt-link/failure.js'
+import link from '../../plugins/mqtt-link/index.js'
+import { outboxLimit } from '../../plugins/mqtt-link/session.js'
+import { linkStates } from '../../plugins/mqtt-link/states.js'
+import { fakeBroker, isUp, listen, message, sn, startBroker, startLinkStation } from '../harness/brokers.js'
+import type { TestStation } from '../harness/station.js'
+
+t.test('the link', async (t) => {
+  t.test('a session: will before connecting, 3.1.1 where 5 is refused, y, subscriptions, the document', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port)
+    await until(() => broker.texts('info').length > 0, 'the document')
+    t.match(broker.connects.at(-1), {
+      clientId: sn,
+      clean: true,
+      keepalive: 120,
+      will: { topic: `base/${sn}/online`, retain: true, qos: 0 },
+    })
+    t.equal(broker.connects.at(-1)?.will?.payload.toString(), 'L')
+    t.equal(broker.online(), 'y')
+    t.same(JSON.parse(broker.texts('info')[0] as string).mqtt.host, '127.0.0.1')
+    t.match(station.field('mqtt'), {
+      via: '',
+      host: '127.0.0.1',
+      port: broker.port,
+      state: { link: 'up', cert: { from: 0, until: 0, serial: '' }, error: { cause: '', text: '' } },
+    })
+    const late = connect({ port: broker.port, host: '127.0.0.1', protocolVersion: 4, reconnectPeriod: 0 })
+    t.teardown(() => void late.end(true))
+    await late.subscribeAsync('base/+/online')
+    const { payload, retain } = await message(late)
+    t.same([payload, retain], ['y', true], 'y is retained')
+  })
+
+  t.test('a graceful stop ends with q and no L', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port)
+    await until(isUp(station), 'up')
+    await station.unload('mqtt-link')
+    await until(() => broker.online().endsWith('q'), 'q')
+    await broker.observer.publishAsync('base/fence', '', { qos: 1 })
+    t.equal(broker.online(), 'yq')
+  })
+
+  t.test('a reload says r, then y, and no L', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port)
+    await until(isUp(station), 'up')
+    await station.reload('mqtt-link')
+    await until(() => broker.online() === 'yry', 'yry')
+    await until(isUp(station), 'up again')
+    t.equal(
+      broker.connects.length,
+      3,
+      'one attempt with 5 only: the new instance knows that the broker speaks 3.1.1 only',
+    )
+  })
+
+  t.test('a lost connection: the broker says L, the link comes back by itself with y and the document', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port)
+    await until(() => broker.texts('info').length === 1, 'first document')
+    broker.cut()
+    await until(() => broker.online() === 'yL', 'the will')
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    t.equal(station.field('mqtt.state.error.cause'), 'closed')
+    await station.clock.advance(1_000)
+    await until(() => broker.texts('info').length === 2, 'second document')
+    t.equal(broker.online(), 'yLy')
+    t.equal(station.field('mqtt.state.error.cause'), '')
+  })
+
+  t.test('a will that comes late is answered with y', async (t) => {
+    const broker = await startBroker(t)
+    await startLinkStation(t, broker.port)
+    await until(() => broker.texts('info').length === 1, 'the document')
+    await broker.observer.publishAsync(`base/${sn}/online`, 'L', { retain: true })
+    await until(() => broker.online() === 'yLy', 'y again')
+  })
+
+  t.test('a connection that goes dead is given up by its pings, with r and a DISCONNECT, and made anew', async (t) => {
+    const heard: Buffer[][] = []
+    const dead = await fakeBroker(t, (socket) => {
+      const mine: Buffer[] = []
+      heard.push(mine)
+      socket.on('data', (data) => mine.push(data))
+    })
+    const station = await startLinkStation(t, dead.port)
+    await until(isUp(station), 'up')
+    await station.clock.advance(20_000)
+    t.equal(station.field('mqtt.state.link'), 'up', 'one ping is out')
+    await station.clock.advance(20_000)
+    t.match(station.field('mqtt.state'), { link: 'renewing', error: { cause: 'ping' } })
+    await until(isUp(station), 'up again')
+    t.equal(station.field('mqtt.state.error.cause'), '')
+    const bytes = Buffer.concat(heard[0] ?? [])
+    t.ok(bytes.includes(Buffer.concat([Buffer.from(`base/${sn}/online`), Buffer.from([0]), Buffer.from('r')])), 'r')
+    t.same([...bytes.subarray(-4)], [0xe0, 0x02, 0x00, 0x00], 'DISCONNECT, although no SUBACK came')
+  })
+
+  t.test('a connection whose pings are answered stays', async (t) => {
+    let documents = 0
+    const alive = await fakeBroker(t, (socket) =>
+      socket.on('data', (data) => {
+        if (data.includes('"mqtt":{')) documents++
+        // The request behind the PINGRESP is answered with a document, which shows that both have arrived.
+        const topic = `base/${sn}/info/get`
+        const request = Buffer.concat([
+          Buffer.from([0x30, topic.length + 3, 0, topic.length]),
+          Buffer.from(`${topic}\0`),
+        ])
+        if (data.includes(Buffer.from([0xc0, 0x00]))) socket.write(Buffer.concat([Buffer.from([0xd0, 0x00]), request]))
+      }),
+    )
+    const station = await startLinkStation(t, alive.port)
+    await until(isUp(station), 'up')
+    for (let n = 0; n < 5; n++) {
+      await station.clock.advance(20_000)
+      await until(() => documents > n, 'an answered ping')
+    }
+    t.equal(station.field('mqtt.state.link'), 'up')
+    t.equal(alive.sockets.size, 1)
+  })
+
+  t.test('another broker: the answer first, then r, a DISCONNECT, and y there', async (t) => {
+    const [first, second] = [await startBroker(t), await startBroker(t)]
+    const station = await startLinkStation(t, first.port)
+    await until(isUp(station), 'up')
+    await first.observer.publishAsync(`base/${sn}/change/post`, JSON.stringify({ 'mqtt-port': second.port }))
+    await until(() => second.online() === 'y', 'y at the other broker')
+    await until(() => first.online() === 'yr', 'r at the first')
+    const order = first.seen.map(({ topic }) => topic)
+    t.ok(order.indexOf(`base/${sn}/change/resp`) < order.lastIndexOf(`base/${sn}/online`))
+    t.equal(station.field('mqtt.port'), second.port)
+  })
+
+  t.test('mqtt-en switches it off with q and on again', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port)
+    await until(isUp(station), 'up')
+    t.match(await station.station.change({ 'mqtt-en': 0 }, { source: 'http' }), { result: 'ok' })
+    await until(() => broker.online() === 'yq', 'q')
+    t.equal(station.field('mqtt.state.link'), 'disabled')
+    await station.station.change({ 'mqtt-en': true }, { source: 'http' })
+    await until(() => broker.online() === 'yqy', 'y')
+  })
+
+  t.test('what keeps it down is in the document, told once, and tried again', async (t) => {
+    const server = createServer()
+    const port = await listen(server)
+    server.close()
+    await once(server, 'close')
+    const station = await startLinkStation(t, port)
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    t.match(station.field('mqtt.state.error'), { cause: 'refused', text: /ECONNREFUSED/ })
+    for (let n = 0; n < 5; n++) {
+      await station.clock.advance(60_000)
+      await until(() => station.field('mqtt.state.link') === 'down', 'down again')
+    }
+    t.equal(station.lines.filter(({ msg }) => /MQTT link is down: connect/.test(msg)).length, 1)
+    await listen(server, port)
+    const aedes = await Aedes.createBroker()
+    server.on('connection', (socket) => aedes.handle(socket))
+    t.teardown(async () => {
+      await station.unload('mqtt-link')
+      server.close()
+      await new Promise<void>((resolve) => aedes.close(resolve))
+    })
+    await station.clock.advance(60_000)
+    await until(isUp(station), 'up')
+
+    await station.station.change({ 'mqtt-host': '' }, { source: 'http' })
+    await until(() => station.field('mqtt.state.error.cause') === 'config', 'no broker set')
+    t.match(await station.station.change({ 'mqtt-host': 'a b' }, { source: 'http' }), { result: 'failed' })
+  })
+
+  t.test('files that cannot be used are named', async (t) => {
+    const station = await startLinkStation(t, 1, { ca: '/nowhere/ca.pem' })
+    await until(() => station.field('mqtt.state.error.cause') === 'identity', 'identity')
+    t.match(station.field('mqtt.state.error.text'), /ca file.*\/nowhere\/ca\.pem/)
+  })
+
+  t.test('without insecure a plain broker gets no byte of MQTT', async (t) => {
+    let first: Buffer | undefined
+    const server = createServer((socket) =>
+      socket
+        .on('error', () => {})
+        .once('data', (data) => {
+          first = data
+          socket.destroy()
+        }),
+    )
+    const port = await listen(server)
+    t.teardown(() => void server.close())
+    const station = await startLinkStation(t, port, { insecure: false })
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    t.equal(first?.[0], 0x16, 'a TLS handshake')
+  })
+
+  t.test('a stop while the broker still thinks about CONNECT leaves no L', async (t) => {
+    const broker = await startBroker(t)
+    const slow = createServer((near) => {
+      // The broker has the CONNECT, the station does not have the CONNACK yet.
+      const far = connectTcp(broker.port, '127.0.0.1')
+      near.pipe(far)
+      far.once('data', (connack) => {
+        connackHeld = () => {
+          near.write(connack)
+          far.pipe(near)
+        }
+        far.pause()
+      })
+      for (const socket of [near, far]) socket.on('error', () => {})
+      near.once('close', () => far.destroy())
+    })
+    let connackHeld: (() => void) | undefined
+    const port = await listen(slow)
+    t.teardown(() => void slow.close())
+    const station = await startLinkStation(t, port, { protocol: '4' })
+    await until(() => connackHeld, 'CONNACK')
+    const stopped = station.unload('mqtt-link')
+    connackHeld?.()
+    await stopped
+    await until(() => broker.online() !== '', 'a status')
+    await broker.observer.publishAsync('base/fence', '', { qos: 1 })
+    t.equal(broker.online(), 'q')
+  })
+
+  t.test('hold says q and stays away until it is released; networkUp ends a back-off', async (t) => {
+    const broker = await startBroker(t)
+    let control: MqttLink | undefined
+    const radio = definePlugin({
+      name: 'radio',
+      version: '1.0.0',
+      api: '^1.0.0',
+      needs: [mqttLink],
+      setup: () => {},
+      start: (ctx) => {
+        control = ctx.services.use(mqttLink)
+      },
+    })
+    const station = await startLinkStation(t, broker.port, {}, { plugins: { radio: radio as never } })
+    await until(isUp(station), 'up')
+    const release = await control?.hold('an operator scan')
+    await until(() => broker.online() === 'yq', 'q')
+    t.match(station.field('mqtt.state'), { link: 'down', error: { cause: 'held', text: 'an operator scan' } })
+    await station.clock.advance(300_000)
+    t.equal(station.field('mqtt.state.link'), 'down', 'no attempt while it is held')
+    await station.station.change({ 'mqtt-en': 1 }, { source: 'http' })
+    await until(() => station.field('mqtt.state.link') === 'down', 'held, whatever is changed')
+    release?.()
+    await until(() => broker.online() === 'yqy', 'y')
+    await control?.hold('forgotten')
+    await station.clock.advance(600_000)
+    await until(() => broker.online() === 'yqyqy', 'back after 10 min')
+
+    broker.cut()
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    control?.networkUp()
+    await until(() => broker.online().endsWith('Ly'), 'back at once, without a step of the clock')
+  })
+
+  t.test('TLS waits for a credible time, at most until 60 s of uptime', async (t) => {
+    let hellos = 0
+    const server = createServer((socket) => {
+      hellos++
+      socket.on('error', () => {}).destroy()
+    })
+    const port = await listen(server)
+    t.teardown(() => void server.close())
+    const never = await startLinkStation(t, port, { insecure: false }, { clock: new ManualClock(Date.UTC(1970, 0, 1)) })
+    await never.clock.advance(59_000)
+    t.equal(hellos, 0)
+    t.match(never.station.plugins().find(({ name }) => name === 'mqtt-link')?.reason, /waiting for the time/)
+    await never.clock.advance(2_000)
+    await until(() => hellos > 0, 'tried all the same')
+    await never.stop()
+    hellos = 0
+    const soon = await startLinkStation(t, port, { insecure: false }, { clock: new ManualClock(Date.UTC(1970, 0, 1)) })
+    await soon.clock.advance(10_000)
+    t.equal(hellos, 0)
+    soon.device.setUtc(Date.UTC(2026, 10, 21))
+    await soon.clock.advance(1_000)
+    await until(() => hellos > 0, 'at once when the receiver told it')
+  })
+
+  t.test('a session taken over by a client with the same id says so', async (t) => {
+    const taken = await fakeBroker(t, (socket) => socket.write(Buffer.from([0xe0, 0x02, 0x8e, 0x00])))
+    const station = await startLinkStation(t, taken.port)
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    t.match(station.field('mqtt.state.error'), { cause: 'closed', text: /same client id/ })
+  })
+
+  t.test('the outbox: one of any size when empty, else 64 KiB; offline while down', async (t) => {
+    const stuck = await fakeBroker(t, (socket) => socket.pause())
+    const results: string[] = []
+    const sender = definePlugin({
+      name: 'sender',
+      version: '1.0.0',
+      api: '^1.0.0',
+      options: Type.Object({}),
+      setup(ctx) {
+        ctx.commands.add('send', 'sends', ({ arg }) => {
+          const result = ctx.mqtt.publish('x', Buffer.alloc(Number(arg)))
+          results.push(result)
+          return result
+        })
+      },
+    })
+    const station = await startLinkStation(t, stuck.port, {}, { plugins: { sender: sender as never } })
+    const send = async (bytes: number) => (await station.station.command(`send=${bytes}`, { source: 'plugin' })).text
+    await until(isUp(station), 'up')
+    let sent = 0
+    while ((await send(131_072)) === 'sent') sent++
+    t.ok(sent >= 1, 'larger than the outbox, admitted because it was empty')
+    t.equal(results.at(-1), 'full')
+    t.equal(await send(outboxLimit), 'full')
+    for (const socket of stuck.sockets) socket.destroy()
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    t.equal(await send(1), 'offline')
+    t.equal(await send(1), 'offline')
+    t.equal(station.lines.filter(({ msg }) => /publications are dropped/.test(msg)).length, 1, 'told once')
+  })
+
+  t.test('the table of states: each is reached, and none is a dead end', (t) => {
+    const reached = new Set(Object.values(linkStates).flatMap((events) => Object.values(events)))
+    t.same(reached, new Set(Object.keys(linkStates)))
+    for (const [state, events] of Object.entries(linkStates)) t.ok(Object.keys(events).length > 0, state)
+    t.end()
+  })
+
+  t.test('the back-off doubles from 1 s to 60 s, with full jitter', async () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 1_000 }), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, random) => {
+        const wait_ms = backoff_ms(attempt, random)
+        return wait_ms >= 0 && wait_ms <= Math.min(60_000, 1_000 * 2 ** attempt)
+      }),
+    )
+    t.same(
+      [0, 1, 5, 6, 500].map((attempt) => backoff_ms(attempt, 1)),
+      [1_000, 2_000, 32_000, 60_000, 60_000],
+    )
+  })
+
+  t.test('failures have a cause', (t) => {
+    const coded = (code: string | number, message = 'x') => Object.assign(new Error(message), { code })
+    const table: [unknown, string][] = [
+      [undefined, 'closed'],
+      [coded('ENOTFOUND'), 'dns'],
+      [coded('EAI_AGAIN'), 'dns'],
+      [coded('ECONNREFUSED'), 'refused'],
+      [coded('EHOSTUNREACH'), 'unreachable'],
+      [coded('ETIMEDOUT'), 'timeout'],
+      [new Error('connack timeout'), 'timeout'],
+      [coded('CERT_HAS_EXPIRED'), 'tls'],
+      [coded('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'), 'tls'],
+      [coded(5), 'auth'],
+      [coded(135), 'auth'],
+      [coded(1), 'protocol'],
+      [coded(3), 'refused'],
+      [coded('ECONNRESET'), 'closed'],
+    ]
+    for (const [error, cause] of table) t.equal(failureOf(error).cause, cause)
+    t.end()
+  })
+})
+
+t.test('a new broker is on trial', async (t) => {
+  const trial = async (t: Test, options: Record<string, unknown> = {}) => {
+    const broker = await startBroker(t)
+    const unused = createServer()
+    const nobody = await listen(unused)
+    unused.close()
+    await once(unused, 'close')
+    const station = await startLinkStation(t, broker.port, options)
+    await until(isUp(station), 'up')
+    const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })
+    const errors = () => station.device.errors().filter(({ code }) => code === 'mqtt-broker-change')
+    return { broker, nobody, station, change, errors }
+  }
+  /** In steps, because an attempt takes real time. */
+  const wait = async (station: TestStation, seconds: number) => {
+    for (let n = 0; n < seconds; n++) await station.clock.advance(1_000)
+  }
+
+  t.test('the last one returns after 60 s without a session, with an error entry', async (t) => {
+    const { broker, nobody, station, change, errors } = await trial(t)
+    t.match(await change({ 'mqtt-host': 'localhost', 'mqtt-port': nobody }), { result: 'ok' })
+    await until(() => broker.online() === 'yr', 'r')
+    await wait(station, 59)
+    t.equal(station.field('mqtt.port'), nobody)
+    t.same(errors(), [])
+    await wait(station, 1)
+    await until(() => broker.online() === 'yry', 'back')
+    t.match(station.field('mqtt'), { host: '127.0.0.1', port: broker.port })
+    t.match(errors(), [{ text: new RegExp(`within 60 s: back to 127.0.0.1:${broker.port}`) }])
+    t.same(await station.store.entries('plugin.mqtt-link'), {})
+    await change({ 'mqtt-host': '127.0.0.1' })
+    t.same(errors(), [], 'until the next change')
+  })
+
+  t.test('a restart does not forget it', async (t) => {
+    const { broker, nobody, station, change } = await trial(t)
+    await change({ 'mqtt-port': nobody })
+    await until(() => broker.online() === 'yr', 'r')
+    await station.unload('mqtt-link')
+    await station.load('mqtt-link')
+    await wait(station, 60)
+    await until(() => broker.online().endsWith('y'), 'back')
+    t.equal(station.field('mqtt.port'), broker.port)
+  })
+
+  t.test('one that accepts stays', async (t) => {
+    const { broker, station, change, errors } = await trial(t)
+    const second = await startBroker(t)
+    await change({ 'mqtt-port': second.port })
+    await until(() => second.online() === 'y', 'y')
+    await wait(station, 70)
+    t.equal(station.field('mqtt.port'), second.port)
+    t.equal(broker.online(), 'yr')
+    t.same(errors(), [])
+  })
+
+  t.test('option brokerTrial 0: no trial', async (t) => {
+    const { nobody, station, change } = await trial(t, { brokerTrial: 0 })
+    await change({ 'mqtt-port': nobody })
+    await wait(station, 70)
+    t.equal(station.field('mqtt.port'), nobody)
+  })
+
+  t.test('a broker that never accepted the station does not return', async (t) => {
+    const station = await startLinkStation(t, 1)
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    await station.station.change({ 'mqtt-port': 2 }, { source: 'http' })
+    await wait(station, 70)
+    t.equal(station.field('mqtt.port'), 2)
+  })
+})
+
+t.test('conformance', async (t) => {
+  await t.resolves(conformance(link as never, { insecure: true }))
+})

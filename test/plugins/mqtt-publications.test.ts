@@ -1,0 +1,237 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { fakeReceiver, ManualClock, until } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import Type from 'typebox'
+import { payloadLimit, period_ms } from '../../plugins/mqtt-link/publications.js'
+import { WorkQueue } from '../../plugins/mqtt-link/work-queue.js'
+import { fakeBroker, isUp, sn, startBroker, startLinkStation } from '../harness/brokers.js'
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** A plugin that makes the document as large as it is told, and counts how often it is built. */
+function ballast() {
+  const state = { bytes: 0, builds: 0 }
+  const definition = definePlugin({
+    name: 'ballast',
+    version: '1.0.0',
+    api: '^1.0.0',
+    options: Type.Object({}),
+    setup(ctx) {
+      ctx.info.block('ballast', () => {
+        state.builds++
+        return { text: 'x'.repeat(state.bytes) }
+      })
+    },
+  })
+  return { state, definition: definition as never }
+}
+
+/** A station that is up, and has published for that. */
+async function started(t: Test, more: Parameters<typeof startLinkStation>[3] = {}) {
+  const broker = await startBroker(t)
+  const station = await startLinkStation(t, broker.port, {}, more)
+  await until(() => broker.texts('info').length === 1, 'the first document')
+  const documents = () => broker.texts('info').length
+  const fence = async () => {
+    await turn()
+    await turn()
+    await broker.observer.publishAsync('base/fence', '', { qos: 1 })
+    // Over the station's own connection: what it published before is there then.
+    const before = station.lines.length
+    await broker.observer.publishAsync(`base/${sn}/cmd`, 'no-such-command', { qos: 1 })
+    await until(() => station.lines.slice(before).some(({ command }) => command === 'no-such-command'), 'a command')
+  }
+  return { broker, station, documents, fence }
+}
+
+t.test('trigger 2', async (t) => {
+  t.test('6 h of uptime without a publication: one, on the 100 ms grid, in less than 1 s of real time', async (t) => {
+    const { station, documents, fence } = await started(t)
+    // The link itself keeps the test's clock busy with its pings, and the broker must answer each.
+    const quiet = async (ms: number) => {
+      for (let left = ms; left > 0; left -= 10_000) await station.clock.advance(Math.min(left, 10_000))
+    }
+    const begun = performance.now()
+    await quiet(period_ms)
+    await fence()
+    t.equal(documents(), 1, 'not more than 6 h yet')
+    await quiet(200)
+    await until(() => documents() === 2, 'the second document')
+    t.ok(performance.now() - begun < 10_000)
+    await quiet(3_600_000)
+    await fence()
+    t.equal(documents(), 2)
+  })
+
+  t.test('the scheduler: 6 h of test clock take less than 1 s, and it wakes on multiples of 100 ms only', async (t) => {
+    const { Publications } = await import('../../plugins/mqtt-link/publications.js')
+    const clock = new ManualClock()
+    const published: number[] = []
+    let room = true
+    const ctx = {
+      services: {
+        use: ({ id }: { id: string }) =>
+          id === 'device' ? { uptime_ms: () => clock.monotonic() } : { documentText: () => '{}' },
+        find: () => undefined,
+      },
+      timers: {
+        after: (ms: number, fn: () => void) => clock.timer(ms, fn),
+        every: () => () => {},
+      },
+      mqtt: {
+        publish: () => {
+          published.push(clock.monotonic())
+          return room ? 'sent' : 'full'
+        },
+      },
+      errors: { raise: () => {}, clear: () => {} },
+      log: { debug: () => {} },
+      defer: () => {},
+    }
+    const publications = new Publications(ctx as never, () => room)
+    await clock.advance(37)
+    publications.start()
+    const begun = performance.now()
+    await clock.advance(period_ms - 37)
+    await turn()
+    t.same(published, [], 'at 6 h: not more yet')
+    await clock.advance(100)
+    await turn()
+    t.same(published, [period_ms + 100])
+    t.ok(performance.now() - begun < 1_000, `${performance.now() - begun} ms`)
+
+    room = false
+    await clock.advance(period_ms + 5_000)
+    await turn()
+    t.equal(published.length, 1, 'nothing is tried without room')
+    room = true
+    await clock.advance(100)
+    await turn()
+    t.equal(published.length, 2, 'and at the next wake-up there is room')
+    t.equal((published[1] ?? 0) % 100, 0)
+  })
+})
+
+t.test('triggers', async (t) => {
+  t.test('3: once, when the receiver tells its unique id for the first time', async (t) => {
+    const clock = new ManualClock()
+    const receiver = fakeReceiver(() => clock.monotonic())
+    const identity = { module: 'ZED-F9P', firmware: '1', hardware: '1', software: '1', serial: '' }
+    receiver.become({ identity })
+    const { station, documents, fence } = await started(t, { clock, plugins: { 'fake-receiver': receiver.definition } })
+    await station.clock.advance(5_000)
+    await fence()
+    t.equal(documents(), 1)
+    receiver.become({ identity: { ...identity, serial: 'A1B2C3D4E5' } })
+    await station.clock.advance(1_000)
+    await until(() => documents() === 2, 'the document')
+    receiver.become({ identity })
+    await station.clock.advance(1_000)
+    receiver.become({ identity: { ...identity, serial: 'A1B2C3D4E5' } })
+    await station.clock.advance(5_000)
+    await fence()
+    t.equal(documents(), 2, 'the first time only')
+  })
+
+  t.test('3 while the link is down is lost, and nothing is built for it', async (t) => {
+    const clock = new ManualClock()
+    const receiver = fakeReceiver(() => clock.monotonic())
+    const { state, definition } = ballast()
+    const plugins = { 'fake-receiver': receiver.definition, ballast: definition }
+    const station = await startLinkStation(t, 1, {}, { clock, plugins })
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    const before = state.builds
+    await station.clock.advance(1_000)
+    await turn()
+    await turn()
+    t.equal(state.builds, before)
+    t.equal(station.field('mqtt.stat.missed'), 1)
+  })
+
+  t.test('1 after an outage: one document, whatever was missed', async (t) => {
+    const { broker, station, documents } = await started(t)
+    broker.cut()
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    await station.clock.advance(60_000)
+    await until(() => documents() === 2, 'the document of the connect')
+  })
+
+  t.test('4: every request, directly', async (t) => {
+    const { broker, documents } = await started(t)
+    for (let n = 0; n < 3; n++) await broker.observer.publishAsync(`base/${sn}/info/get`, '', { qos: 1 })
+    await until(() => documents() === 4, 'three more')
+  })
+})
+
+t.test('limits', async (t) => {
+  t.test('a document of more than 131,072 bytes is not cut and not sent, with one error entry', async (t) => {
+    const { state, definition } = ballast()
+    const { broker, station, documents, fence } = await started(t, { plugins: { ballast: definition } })
+    const ask = () => broker.observer.publishAsync(`base/${sn}/info/get`, '', { qos: 1 })
+    const errors = () => station.device.errors().filter(({ code }) => code === 'mqtt-info-size')
+    state.bytes = payloadLimit
+    await station.clock.advance(200)
+    await ask()
+    await until(() => errors().length === 1, 'the error')
+    await ask()
+    await fence()
+    t.equal(documents(), 1)
+    t.equal(errors().length, 1)
+    state.bytes = payloadLimit - 4_000
+    await station.clock.advance(200)
+    await ask()
+    await until(() => documents() === 2, 'the large document')
+    t.ok(Buffer.byteLength(broker.texts('info').at(-1) ?? '') > payloadLimit - 4_000)
+    t.same(errors(), [])
+  })
+
+  t.test('nothing is built while the outbox has no room', async (t) => {
+    const { state, definition } = ballast()
+    state.bytes = 120_000
+    let request = () => {}
+    const stuck = await fakeBroker(t, (socket) => {
+      socket.pause()
+      const topic = Buffer.from(`base/${sn}/info/get`)
+      const packet = [Buffer.from([0x30, topic.length + 3, 0, topic.length]), topic, Buffer.from([0])]
+      request = () => void socket.write(Buffer.concat(packet))
+    })
+    const station = await startLinkStation(t, stuck.port, {}, { plugins: { ballast: definition } })
+    await until(isUp(station), 'up')
+    const told = (text: string) => station.lines.filter(({ msg }) => msg === text).length
+    const published = () => told('information publication')
+    const noRoom = () => told('no room for an information publication')
+    const ask = async () => {
+      const before = published() + noRoom()
+      request()
+      await until(() => published() + noRoom() > before, 'a request')
+    }
+    // A paused socket has room for a few MB in the system's buffers.
+    while (noRoom() === 0) await ask()
+    const [sent, builds] = [published(), state.builds]
+    await station.clock.advance(200)
+    await ask()
+    await ask()
+    t.equal(noRoom(), 3)
+    t.equal(published(), sent)
+    t.equal(state.builds, builds)
+    t.equal(station.field('mqtt.stat.missed'), 3)
+  })
+
+  t.test('the work queue drops what finds it full, and counts', async (t) => {
+    const queue = new WorkQueue(2)
+    const ran: number[] = []
+    t.same(
+      [1, 2, 3].map((n) => queue.offer(() => void ran.push(n))),
+      [true, true, false],
+    )
+    t.equal(queue.dropped, 1)
+    await turn()
+    await turn()
+    await turn()
+    t.same(ran, [1, 2])
+    queue.offer(() => void ran.push(4))
+    queue.clear()
+    await turn()
+    t.same(ran, [1, 2])
+  })
+})

@@ -1,0 +1,143 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { until } from 'rtk-base/testing'
+import t from 'tap'
+import Type from 'typebox'
+import { commandText } from '../../plugins/mqtt-link/requests.js'
+import { isOwnResponseTopic } from '../../plugins/mqtt-link/response-topic.js'
+import { sn, startBroker, startLinkStation } from '../harness/brokers.js'
+
+t.test('requests', async (t) => {
+  const broker = await startBroker(t)
+  const slow: (() => void)[] = []
+  const calls: { name: string; arg: string | undefined }[] = []
+  const target = definePlugin({
+    name: 'target',
+    version: '1.0.0',
+    api: '^1.0.0',
+    setup(ctx) {
+      ctx.config.define('udp-port', Type.Integer({ minimum: 1, maximum: 65_535 }), { default: 2_102 })
+      ctx.commands.add(
+        'slow',
+        'slow',
+        () =>
+          new Promise<string>((resolve) => {
+            slow.push(() => resolve('done'))
+          }),
+      )
+      for (const name of ['mobile-scan', 'firmware'])
+        ctx.commands.add(name, name, ({ arg }) => {
+          calls.push({ name, arg })
+          return 'started'
+        })
+    },
+  })
+  await broker.observer.publishAsync(`base/${sn}/cmd`, 'mobile-scan', { retain: true, qos: 1 })
+  await broker.observer.publishAsync(`base/${sn}/info/get`, 'x', { retain: true, qos: 1 })
+  const station = await startLinkStation(t, broker.port, {}, { plugins: { target: target as never } })
+  await until(() => broker.texts('info').length === 1, 'the document')
+  const send = (name: string, text: string) => broker.observer.publishAsync(`base/${sn}/${name}`, text, { qos: 1 })
+  const answers = () => broker.texts('change/resp').map((text) => JSON.parse(text))
+
+  t.test('info/get is answered with the document', async () => {
+    await send('info/get', '')
+    await until(() => broker.texts('info').length === 2, 'the document')
+  })
+
+  t.test('retained requests are dropped, told once', async (t) => {
+    t.same(calls, [])
+    t.equal(station.lines.filter(({ msg }) => /retained request/.test(msg)).length, 1)
+  })
+
+  t.test('a change is answered with its result', async (t) => {
+    await send('change/post', JSON.stringify({ 'udp-port': 2_200, unknown: [1] }))
+    await until(() => answers().length === 1, 'the answer')
+    t.same(answers()[0], { result: 'ok', leftover: { unknown: [1] } })
+    await send('change/post', JSON.stringify({ 'udp-port': '2200' }))
+    await until(() => answers().length === 2, 'the answer')
+    t.match(answers()[1], { result: 'failed', leftover: { 'udp-port': '2200' }, errors: [{ name: 'udp-port' }] })
+  })
+
+  t.test('every malformed change is answered with failed', async (t) => {
+    const bad = ['', '{', 'null', '[]', '"x"', '\xff', JSON.stringify({ a: 'x'.repeat(70_000) })]
+    const before = answers().length
+    for (const text of bad) await send('change/post', text)
+    await until(() => answers().length === before + bad.length, 'an answer to each')
+    for (const answer of answers().slice(before))
+      t.match(answer, { result: 'failed', leftover: {}, errors: [{ message: String }] })
+  })
+
+  t.test('commands: plain text, and updateBase', async (t) => {
+    await send('cmd', 'mobile-scan')
+    await send('cmd', JSON.stringify({ cmd_type: 'updateBase', cmd_param: { url: 'https://x/y?a=b' } }))
+    await send('cmd', 'no-such-command')
+    await send('cmd', '{"cmd_type":"other"}')
+    await until(() => calls.length === 2, 'both')
+    t.same(calls, [
+      { name: 'mobile-scan', arg: undefined },
+      { name: 'firmware', arg: 'https://x/y?a=b' },
+    ])
+  })
+
+  t.test('malformed messages are logged and counted', async (t) => {
+    const counted = () => station.field('mqtt.stat.malformed') as number
+    const before = counted()
+    await send('cmd', '{"cmd_type":"updateBase"}')
+    await send('cmd', '')
+    await send('change/post', 'nonsense')
+    await until(() => counted() === before + 3, 'all three')
+    t.ok(station.lines.filter(({ msg }) => /neither a command nor an updateBase/.test(msg)).length >= 2)
+    t.ok(station.lines.some(({ msg }) => /change\/post was refused: the change is not JSON/.test(msg)))
+    t.equal(station.field('mqtt.stat.retained'), 2)
+  })
+
+  t.test('at most 8 commands run at a time', async (t) => {
+    for (let n = 0; n < 10; n++) await send('cmd', 'slow')
+    await until(() => station.lines.some(({ msg }) => /8 commands of MQTT are running/.test(msg)), 'a refusal')
+    t.equal(slow.length, 8)
+    for (const end of slow) end()
+    await until(() => station.lines.filter(({ command }) => command === 'slow').length >= 8, 'their end')
+    await send('cmd', 'mobile-scan')
+    await until(() => calls.length === 3, 'others run again')
+  })
+
+  t.test('answers go only below base/{SN}/, to a topic that is nobody’s', (t) => {
+    const table: [string, boolean][] = [
+      [`base/${sn}/resp/1`, true],
+      [`base/${sn}/online2`, true],
+      [`base/${sn}/`, false],
+      [`base/${sn}/+`, false],
+      [`base/${sn}/a/#`, false],
+      [`base/${sn}/online`, false],
+      [`base/${sn}/cmd`, false],
+      [`base/${sn}/change/post`, false],
+      [`base/${sn}/info/get`, false],
+      [`base/${sn}/drtk/cert`, false],
+      [`base/${sn}/a\0b`, false],
+      [`base/${sn}/${'x'.repeat(300)}`, false],
+      ['base/OTHER/cmd', false],
+      [`base/${sn}`, false],
+      ['resp', false],
+      ['$SYS/x', false],
+      ['', false],
+    ]
+    for (const [topic, allowed] of table)
+      t.equal(isOwnResponseTopic(sn, topic), allowed, JSON.stringify(topic.slice(0, 40)))
+    t.end()
+  })
+
+  t.test('what is no command is none', (t) => {
+    const table: [string, string | undefined][] = [
+      [' log=d \n', 'log=d'],
+      ['', undefined],
+      ['a\nb', undefined],
+      ['{', undefined],
+      ['{}', undefined],
+      ['{"cmd_type":"updateBase"}', undefined],
+      ['{"cmd_type":"updateBase","cmd_param":{"url":7}}', undefined],
+      ['{"cmd_type":"updateBase","cmd_param":null}', undefined],
+      ['x'.repeat(5_000), undefined],
+    ]
+    for (const [text, command] of table) t.equal(commandText(Buffer.from(text)), command, text.slice(0, 40))
+    t.end()
+  })
+})
