@@ -37,6 +37,7 @@ const oldest_s = 10
 const step_m = 0.05
 const stepEpochs = 3
 const abort_s = 600
+const never_s = 1e9
 /** Weight of an epoch in the level that a step is seen against: a drift is followed, a jump is not. */
 const levelWeight = 0.1
 
@@ -163,11 +164,16 @@ export class SurveyRun {
   }
 
   #note(corrections: CorrectionsNow | undefined): void {
-    if (!corrections || corrections.remote === '') return
+    if (!corrections) return
     this.#countAtStart ??= corrections.count - this.#rtcm.count
     const { age_s, remote, distance_m } = corrections
-    const count = Math.max(0, corrections.count - this.#countAtStart)
-    this.#rtcm = { age_s, count, remote, dist_m: distance_m ?? this.#rtcm.dist_m }
+    this.#rtcm = {
+      // Infinite is no number for the store.
+      age_s: Math.min(age_s, never_s),
+      count: Math.max(0, corrections.count - this.#countAtStart),
+      remote: remote || this.#rtcm.remote,
+      dist_m: distance_m ?? this.#rtcm.dist_m,
+    }
   }
 
   /** Only RTK-fixed epochs that have held for a while and rest on fresh corrections. */
@@ -216,7 +222,7 @@ export class SurveyRun {
 
   #unusable(): string {
     const minutes = `for ${abort_s / 60} min`
-    if (this.#rtcm.remote === '' || this.#rtcm.age_s > oldest_s) return `no corrections came ${minutes}`
+    if (this.#rtcm.age_s > oldest_s) return `no corrections came ${minutes}`
     if (this.#lastFix !== 'rtk-fixed') return `the receiver got no RTK fix ${minutes}, only ${this.#lastFix}`
     return `no RTK fix held for ${held_s} s ${minutes}`
   }

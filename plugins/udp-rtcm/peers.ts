@@ -30,7 +30,7 @@ function nameOf(datagram: Buffer): string {
 }
 
 /** Whether a datagram is meant as corrections for this station and not as a subscription. */
-function isRtcm(datagram: Buffer): boolean {
+export function isRtcm(datagram: Buffer): boolean {
   return datagram.length >= 6 && datagram[0] === 0xd3 && (datagram[1] & 0xfc) === 0
 }
 
@@ -53,7 +53,6 @@ export class Peers {
   }
 
   heard(address: string, port: number, datagram: Buffer): void {
-    if (isRtcm(datagram)) return
     const peer = this.#peers.get(`${address} ${port}`)
     const name = nameOf(datagram)
     const until_ms = this.#ctx.clock.monotonic() + subscription_ms

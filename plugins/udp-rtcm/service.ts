@@ -1,7 +1,7 @@
 import type { RemoteInfo } from 'node:dgram'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
-import type { LocalNetwork, RtcmStream } from 'rtk-base/services'
-import { type PeerRecord, Peers } from './peers.js'
+import { correctionInput, type LocalNetwork, type RtcmStream } from 'rtk-base/services'
+import { isRtcm, type PeerRecord, Peers } from './peers.js'
 import { UdpSocket } from './socket.js'
 
 /** A port that is taken is tried again after these, the last one for ever. */
@@ -114,6 +114,9 @@ export class UdpService {
 
   #received(datagram: Buffer, { address, port }: RemoteInfo): void {
     if (port === 0 || !this.#network?.isLocal(address)) return
-    this.#peers?.heard(address, port, datagram)
+    if (isRtcm(datagram)) {
+      // Whether it is whole, wanted and from the right one is for the owner of the input to say.
+      this.#ctx.services.find(correctionInput)?.take(datagram, `udp ${address}:${port}`, address)
+    } else this.#peers?.heard(address, port, datagram)
   }
 }

@@ -8,6 +8,8 @@ import { definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import {
   type Ecef,
+  type MqttBus,
+  mqttBus,
   procedureStatus,
   type ReceiverFix,
   type RtcmFrame,
@@ -158,6 +160,8 @@ export interface Rig {
   errors(): string[]
   change(values: Record<string, unknown>): ReturnType<TestStation['station']['change']>
   command(text: string): ReturnType<TestStation['station']['command']>
+  /** Where MQTT messages come in. */
+  bus(): MqttBus
 }
 
 /** Settings with which a survey-in takes half a minute. */
@@ -168,14 +172,16 @@ export async function setUp(t: Test, options: RigOptions = {}): Promise<Rig> {
   const base = options.receiver ?? new FakeBase(clock)
   const store = options.store ?? new MemoryStore()
   const sent: RtcmFrame[] = []
+  let bus: MqttBus | undefined
   let status = (): string | undefined => undefined
   const probe = definePlugin({
     name: 'probe',
     version: '1.0.0',
     api: '^1.0.0',
-    needs: [rtcmStream],
+    needs: [rtcmStream, mqttBus],
     setup: () => undefined,
     start(ctx) {
+      bus = ctx.services.use(mqttBus)
       status = () => ctx.services.find(procedureStatus)?.status
       const take = (frame: RtcmFrame) => sent.push(frame) > 0
       ctx.services.use(rtcmStream).subscribe({ via: 'test', name: 'probe', ip: '', take })
@@ -220,6 +226,10 @@ export async function setUp(t: Test, options: RigOptions = {}): Promise<Rig> {
       throw new Error(`not within ${limit_s} s: ${String(condition)}; ${JSON.stringify(station.field('gnss'))}`)
     },
     state: () => status(),
+    bus() {
+      if (!bus) throw new Error('the probe does not run')
+      return bus
+    },
     field: (path) => station.field(`gnss.${path}`),
     errors: () => station.device.errors().map(({ text }) => text),
     change: (values) => station.station.change(values, { source: 'http' }),

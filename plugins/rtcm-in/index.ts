@@ -1,0 +1,100 @@
+import { badValue, definePlugin } from 'rtk-base/plugin'
+import { correctionInput, correctionStatus, procedureStatus, receiver, receiverLimits } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { Forwarder } from './forwarder.js'
+import { Corrections, type InputSnapshot } from './input.js'
+
+/** As gnss-zed has `gnss-recvrtcm-max-age`, where nobody tells. */
+const usualAge_s = 30
+
+/** Corrections of another station for the receiver: over UDP (through udp-rtcm) or from that station's MQTT topic. */
+export default definePlugin({
+  name: 'rtcm-in',
+  version: '1.0.0',
+  api: '^1.0.0',
+  needs: [receiver],
+  provides: [correctionInput, correctionStatus],
+  options: Type.Object(
+    {
+      topic: Type.Optional(
+        Type.String({
+          pattern: '^base/[A-Za-z0-9_-]{1,64}/drtk$',
+          description: 'Topic of another station whose RTCM is taken, base/<serial number>/drtk',
+        }),
+      ),
+      allow: Type.Array(Type.String({ minLength: 2, maxLength: 45 }), {
+        default: [],
+        maxItems: 64,
+        description: 'IP addresses that may send corrections over UDP; empty: every local one',
+      }),
+    },
+    { additionalProperties: false },
+  ),
+
+  setup(ctx, { topic, allow }) {
+    const find = () => ctx.services.find(receiver)
+    const procedure = () => ctx.services.find(procedureStatus)
+    const forwarder = new Forwarder({
+      after: (ms, fn) => ctx.timers.after(ms, fn),
+      send: (frames) => find()?.sendCorrections(frames) ?? false,
+      changed: (taken) =>
+        ctx.log[taken ? 'info' : 'warn'](
+          taken ? 'the receiver takes corrections again' : 'the receiver takes no corrections now: they are lost',
+        ),
+    })
+    const corrections = new Corrections({
+      now_ms: () => ctx.clock.monotonic(),
+      wanted: () => procedure()?.wantsCorrections === true,
+      maxAge_s: () => ctx.services.find(receiverLimits)?.correctionMaxAge_s() ?? usualAge_s,
+      own() {
+        const arp = procedure()?.reference
+        const stationId = find()?.stationId
+        return arp && stationId !== undefined ? { arp, stationId } : undefined
+      },
+      position() {
+        const fix = find()?.fix
+        return fix?.ok ? fix.position : procedure()?.reference
+      },
+      allow,
+      forward: (frame) => forwarder.push(frame),
+    })
+    let told = ''
+    const take = (packet: Uint8Array, remote: string, address: string) => {
+      const refusal = corrections.take(packet, remote, address)
+      const status = refusal ? `refused ${remote}: ${refusal}` : `corrections from ${remote}`
+      // A sender that is refused sends every second: one line in the plugin list, none in the log.
+      if (status !== told) ctx.status(status)
+      told = status
+      return refusal
+    }
+    ctx.services.provide(correctionInput, { take })
+    ctx.services.provide(correctionStatus, corrections)
+    const block = ctx.info.block('gnss.state.recvrtcm', () => corrections.block())
+
+    ctx.commands.add(
+      'rtcmin',
+      'rtcmin=1 takes corrections at all times, rtcmin=0 only while they are wanted',
+      (call) => {
+        if (call.arg !== '0' && call.arg !== '1') throw badValue(`rtcmin is 0 or 1, not '${call.arg ?? ''}'`)
+        corrections.forced = call.arg === '1'
+        block.changed()
+        return corrections.forced ? 'corrections are taken at all times' : 'corrections are taken while they are wanted'
+      },
+    )
+    if (topic === `base/${ctx.serial}/drtk`) ctx.log.error({ topic }, 'topic is that of this station: not used')
+    else if (topic !== undefined) {
+      ctx.mqtt.on(topic, ({ payload, retain }) => {
+        // What a broker kept may be of any age.
+        if (!retain) take(payload, `mqtt ${topic}`, 'mqtt')
+      })
+    }
+    return corrections
+  },
+
+  start(_ctx, handoff, corrections) {
+    const before = handoff.get('corrections') as InputSnapshot | undefined
+    if (before) corrections.restore(before)
+  },
+
+  stop: (_reason, corrections) => [['corrections', corrections.snapshot()]],
+})

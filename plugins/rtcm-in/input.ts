@@ -1,0 +1,146 @@
+/** Which corrections are taken, from whom, and what is known of them. Pure; time and surroundings are passed in. */
+import { decodeRtcm, distance, stationId } from 'rtk-base/gnss'
+import type { CorrectionInput, CorrectionStatus, Ecef } from 'rtk-base/services'
+import { type CorrectionFrame, framesOf } from './packet.js'
+
+/** A source whose reference point is as near as this, and has our station ID, is ourselves. */
+const ourselves_m = 1
+/** So many senders are remembered that are not the present source. */
+const mostKnown = 16
+
+export interface InputDeps {
+  now_ms(): number
+  /** The procedure asks for corrections. */
+  wanted(): boolean
+  maxAge_s(): number
+  /** What we send ourselves; undefined while there is no reference. */
+  own(): { stationId: number; arp: Ecef } | undefined
+  /** Where we are. */
+  position(): Ecef | undefined
+  /** Addresses that may send; empty: all. */
+  allow: readonly string[]
+  forward(frame: Uint8Array): void
+}
+
+/** What goes over to the next instance on a reload. */
+export interface InputSnapshot {
+  forced: boolean
+  total: number
+  source?: Source
+}
+
+interface Source {
+  remote: string
+  since_ms: number
+  last_ms: number
+  count: number
+  packets: number
+  arp?: Ecef
+}
+
+export class Corrections implements CorrectionInput, CorrectionStatus {
+  readonly #deps: InputDeps
+  forced: boolean = false
+  #source: Source | undefined
+  #total = 0
+  /** Whether a sender's own reference point showed it to be us (true) or not, by remote. */
+  readonly #known = new Map<string, boolean>()
+
+  constructor(deps: InputDeps) {
+    this.#deps = deps
+  }
+
+  take(packet: Uint8Array, remote: string, address: string): string {
+    const { allow, wanted, now_ms, forward } = this.#deps
+    const frames = framesOf(packet)
+    if (!frames) return 'it is no RTCM, or damaged'
+    if (!this.forced && !wanted()) return 'no corrections are wanted now'
+    if (allow.length > 0 && address !== 'mqtt' && !allow.includes(address.replace(/^::ffff:/, '')))
+      return `${address} is not in the option allow`
+    if (this.remote !== '' && this.remote !== remote) return `${this.remote} sends already`
+    const echo = this.#echo(frames, remote)
+    if (echo) return echo
+    const now = now_ms()
+    if (this.remote !== remote || !this.#source) {
+      this.#source = { remote, since_ms: now, last_ms: now, count: 0, packets: 0 }
+    }
+    const source = this.#source
+    source.last_ms = now
+    source.packets++
+    source.count += frames.length
+    this.#total += frames.length
+    for (const { bytes } of frames) {
+      source.arp = arpOf(bytes) ?? source.arp
+      forward(bytes)
+    }
+    return ''
+  }
+
+  // ── the status ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get count(): number {
+    return this.#total
+  }
+
+  /** Who sends now; '' when the newest is older than the maximum age. */
+  get remote(): string {
+    return this.#source && this.age_s() <= this.#deps.maxAge_s() ? this.#source.remote : ''
+  }
+
+  age_s(): number {
+    return this.#source ? (this.#deps.now_ms() - this.#source.last_ms) / 1000 : Number.POSITIVE_INFINITY
+  }
+
+  get distance_m(): number | undefined {
+    const position = this.#deps.position()
+    return this.#source?.arp && position && distance(this.#source.arp, position)
+  }
+
+  /** `gnss.state.recvrtcm`: of the newest source. */
+  block() {
+    const source = this.#source
+    if (!source) return { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 }
+    const { count, packets, since_ms } = source
+    const elapsed = Math.floor((this.#deps.now_ms() - since_ms) / 1000)
+    const dist = Math.round((this.distance_m ?? 0) * 10) / 10
+    return { elapsed, age: Math.floor(this.age_s()), count, packets, remote: this.remote, dist }
+  }
+
+  snapshot(): InputSnapshot {
+    return { forced: this.forced, total: this.#total, ...(this.#source && { source: this.#source }) }
+  }
+
+  restore({ forced, total, source }: InputSnapshot): void {
+    this.forced = forced
+    this.#total = total
+    this.#source = source
+  }
+
+  /** Our own stream must never come back to us. @returns '' when it is somebody else's */
+  #echo(frames: readonly CorrectionFrame[], remote: string): string {
+    const own = this.#deps.own()
+    if (!own) return ''
+    for (const { bytes } of frames) {
+      const arp = arpOf(bytes)
+      if (arp) this.#know(remote, stationId(bytes) === own.stationId && distance(arp, own.arp) < ourselves_m)
+    }
+    const isUs = this.#known.get(remote)
+    if (isUs) return 'these are our own corrections'
+    const mayBeUs = frames.some(({ bytes }) => stationId(bytes) === own.stationId)
+    return mayBeUs && isUs === undefined ? 'it has our station ID and has not told its reference point yet' : ''
+  }
+
+  #know(remote: string, isUs: boolean): void {
+    this.#known.delete(remote)
+    this.#known.set(remote, isUs)
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest)
+  }
+}
+
+function arpOf(frame: Uint8Array): Ecef | undefined {
+  const message = decodeRtcm(frame)
+  if (message?.type !== 1005 && message?.type !== 1006) return undefined
+  const { x, y, z } = message
+  return { x, y, z }
+}

@@ -1,0 +1,307 @@
+/** Corrections of another station: who is taken, what reaches the receiver, and the corrected survey-in on top of it. */
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { Forwarder } from '../../plugins/rtcm-in/forwarder.js'
+import rtcmIn from '../../plugins/rtcm-in/index.js'
+import { Corrections } from '../../plugins/rtcm-in/input.js'
+import { framesOf } from '../../plugins/rtcm-in/packet.js'
+import udpRtcm from '../../plugins/udp-rtcm/index.js'
+import { distance, encodeRtcm, offsetEnu, roundEcef } from '../../runtime/gnss/index.js'
+import { arpFrame, conformance, msmFrame, until } from '../harness/index.js'
+import { freeUdpPort } from '../harness/process.js'
+import { type Definition, FakeBase, home, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
+
+const remoteArp = roundEcef(offsetEnu(home, { east: 12_000, north: 0, up: 0 }))
+const packet = (...frames: Uint8Array[]) => new Uint8Array(Buffer.concat(frames))
+
+t.test('a packet is taken when it is whole frames and nothing else', async (t) => {
+  const frames = [
+    arpFrame(home),
+    msmFrame(1074, 1, false),
+    encodeRtcm({ type: 1230, stationId: 0, biasesAligned: false, biases_m: {} }),
+  ]
+  const whole = packet(...frames)
+  t.strictSame(
+    framesOf(whole)?.map(({ type }) => type),
+    [1005, 1074, 1230],
+  )
+  t.equal(framesOf(new Uint8Array(0)), undefined)
+  fc.assert(
+    fc.property(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), (at, by) => {
+      const damaged = Uint8Array.from(whole)
+      damaged[at] ^= by
+      return framesOf(damaged) === undefined
+    }),
+  )
+  const ends = frames.map((_, i) => packet(...frames.slice(0, i + 1)).length)
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: whole.length - 1 }), (length) => {
+      return (framesOf(whole.subarray(0, length)) !== undefined) === ends.includes(length)
+    }),
+  )
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => framesOf(bytes) === undefined))
+})
+
+t.test('sources', async (t) => {
+  function input(deps: Partial<ConstructorParameters<typeof Corrections>[0]> = {}) {
+    const self = { now_ms: 0, forwarded: [] as Uint8Array[] }
+    const corrections = new Corrections({
+      now_ms: () => self.now_ms,
+      wanted: () => true,
+      maxAge_s: () => 30,
+      own: () => undefined,
+      position: () => home,
+      allow: [],
+      forward: (frame) => self.forwarded.push(frame),
+      ...deps,
+    })
+    return { self, corrections }
+  }
+  const arp = arpFrame(remoteArp)
+
+  t.test('the first one wins until it is older than the maximum age', async (t) => {
+    const { self, corrections } = input()
+    t.equal(corrections.take(arp, 'a', ''), '')
+    t.match(corrections.take(arp, 'b', ''), /a sends already/)
+    self.now_ms = 30_000
+    t.match(corrections.take(arp, 'b', ''), /a sends already/)
+    self.now_ms = 30_001
+    t.equal(corrections.take(arp, 'b', ''), '')
+    t.match(corrections.take(arp, 'a', ''), /b sends already/)
+    t.equal(self.forwarded.length, 2)
+    t.match(corrections.block(), { remote: 'b', count: 1, packets: 1, elapsed: 0, age: 0, dist: 12_000 })
+    t.equal(corrections.count, 2)
+  })
+  t.test('only while they are wanted, or forced', async (t) => {
+    const { corrections } = input({ wanted: () => false })
+    t.match(corrections.take(arp, 'a', ''), /wanted/)
+    corrections.forced = true
+    t.equal(corrections.take(arp, 'a', ''), '')
+  })
+  t.test('only those that are allowed', async (t) => {
+    const { corrections } = input({ allow: ['10.0.0.1'] })
+    t.match(corrections.take(arp, 'a', '10.0.0.2'), /allow/)
+    t.equal(corrections.take(arp, 'a', '::ffff:10.0.0.1'), '')
+  })
+  t.test('never ourselves: our station ID waits for its reference point, and ours is refused', async (t) => {
+    const { corrections } = input({ own: () => ({ stationId: 7, arp: home }) })
+    t.match(corrections.take(msmFrame(1074, 1, false, 7), 'a', ''), /has not told its reference point/)
+    t.match(corrections.take(arpFrame(home, 7), 'a', ''), /our own/)
+    t.match(corrections.take(msmFrame(1074, 1, false, 7), 'a', ''), /our own/)
+    t.equal(corrections.take(arpFrame(remoteArp, 7), 'b', ''), '', 'the same ID elsewhere')
+    const { corrections: others } = input({ own: () => ({ stationId: 7, arp: home }) })
+    t.equal(others.take(msmFrame(1074, 1, false, 8), 'c', ''), '', 'another ID')
+  })
+  t.test('say nothing before the first one', async (t) => {
+    const { corrections } = input()
+    t.strictSame(corrections.block(), { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 })
+    t.equal(corrections.age_s(), Number.POSITIVE_INFINITY)
+  })
+})
+
+/** A station with corrections from `base/OTHER/drtk`, which arrive each second as long as `flows`. */
+async function corrected(
+  t: Test,
+  options: RigOptions = {},
+): Promise<Rig & { remote: { flows: boolean; step_m: number } }> {
+  const rig = await setUp(t, {
+    ...options,
+    plugins: { 'rtcm-in': [rtcmIn as unknown as Definition, { topic: 'base/OTHER/drtk' }], ...options.plugins },
+  })
+  const remote = { flows: true, step_m: 0 }
+  const bus = rig.bus()
+  const { base } = rig
+  const plain = () => FakeBase.prototype.epoch.call(base)
+  let steady = base.receiver.corrections.length
+  const { truth } = base
+  base.epoch = () => {
+    if (remote.flows) {
+      const payload = packet(arpFrame(remoteArp, 9), msmFrame(1074, steady * 1000, false, 9))
+      bus.deliver({ topic: 'base/OTHER/drtk', payload, retain: false })
+    }
+    const reached = base.receiver.corrections.length > steady
+    steady = base.receiver.corrections.length
+    base.fixName = reached ? 'rtk-fixed' : '3d'
+    base.acc_m = reached ? 0.014 : 1.2
+    base.truth = offsetEnu(truth, { east: remote.step_m, north: 0, up: 0 })
+    plain()
+  }
+  return Object.assign(rig, { remote })
+}
+
+t.test('a corrected survey-in', async (t) => {
+  t.test('with a base 12 km away ends within accuracy_corr_dyn', async (t) => {
+    const rig = await corrected(t, { changes: { 'gnss-survey-mintime': 60 } })
+    await rig.until(() => rig.state() === 'survey', 60)
+    t.equal(rig.field('state.want_corr'), 1)
+    await rig.until(() => rig.field('ref.survey.state') === 'complete', 300)
+    const survey = rig.field('ref.survey') as Record<string, unknown>
+    t.match(survey, { corr: true, accuracy_corr_dyn: 0.042, rtcm: { remote: 'mqtt base/OTHER/drtk', dist: 12_000 } })
+    t.ok((survey.acc as number) <= 0.042 && (survey.acc as number) >= 0.017, `${String(survey.acc)} m`)
+    t.ok(distance(survey as never, home) < 0.05)
+    t.ok((survey.count as number) >= 25 && (survey.count as number) < 62, 'the first 30 s of the fix do not count')
+    t.match(rig.field('state.recvrtcm'), { remote: 'mqtt base/OTHER/drtk', dist: 12_000 })
+    t.equal(rig.base.receiver.corrections[0].length, packet(arpFrame(remoteArp, 9), msmFrame(1074, 0, false, 9)).length)
+    await rig.until(() => rig.arps().length > 0, 20)
+    t.equal(rig.field('state.want_corr'), 0)
+  })
+
+  t.test('is aborted with the reason when corrections stop for 10 min, and does not become a plain one', async (t) => {
+    const rig = await corrected(t, { changes: { 'gnss-survey-mintime': 3600 } })
+    await rig.until(() => (rig.field('ref.survey.count') as number) > 10, 120)
+    rig.remote.flows = false
+    const seconds = await rig.until(() => rig.field('ref.survey.state') === 'aborted', 700)
+    t.ok(seconds >= 595 && seconds <= 615, `${seconds} s`)
+    t.match(rig.errors(), [/^the survey-in is aborted: no corrections came for 10 min; start-survey-in starts anew$/])
+    await rig.seconds(600)
+    t.equal(rig.sent.length, 0)
+    t.equal(rig.field('ref.survey.state'), 'aborted')
+    await rig.station.stop()
+    const after = await setUp(t, { receiver: rig.base, store: rig.store, changes: { 'gnss-survey-mintime': 10 } })
+    await after.until(() => after.state() === 'survey', 60)
+    await after.seconds(60)
+    t.match(after.field('ref.survey'), { state: 'running', corr: true, count: 0 }, 'not after a restart either')
+  })
+
+  t.test('begins its averaging anew after a step of 5 cm, drops single wild epochs, follows a drift', async (t) => {
+    const rig = await corrected(t, { changes: { 'gnss-survey-mintime': 600 } })
+    await rig.until(() => (rig.field('ref.survey.count') as number) > 100, 200)
+    rig.remote.step_m = 0.2
+    await rig.seconds(1)
+    rig.remote.step_m = 0
+    const before = rig.field('ref.survey.count') as number
+    await rig.seconds(2)
+    t.equal(rig.field('ref.survey.count'), before + 2, 'a single one is dropped')
+    for (let i = 0; i < 100; i++) {
+      rig.remote.step_m += 0.001
+      await rig.seconds(1)
+    }
+    t.ok((rig.field('ref.survey.count') as number) > before + 95, 'a drift is averaged')
+    rig.remote.step_m += 0.2
+    await rig.seconds(3)
+    t.equal(rig.field('ref.survey.count'), 1)
+    t.ok((rig.field('ref.survey.elapsed') as number) <= 2)
+  })
+
+  t.test('is what rtcmin=1 makes of it even before corrections come; a wrong value is refused', async (t) => {
+    const rig = await corrected(t, { changes: { 'gnss-survey-mintime': 30 } })
+    rig.remote.flows = false
+    t.match(await rig.command('rtcmin=2'), { status: 400, text: /0 or 1/ })
+    t.match(await rig.command('rtcmin'), { status: 400 })
+    t.match(await rig.command('rtcmin=1'), { status: 200 })
+    await rig.until(() => rig.state() === 'survey', 60)
+    await rig.seconds(100)
+    t.match(rig.field('ref.survey'), { state: 'running', corr: true, count: 0 })
+    rig.remote.flows = true
+    await rig.until(() => rig.field('ref.survey.state') === 'complete', 120)
+    await rig.until(() => rig.arps().length > 0, 20)
+    const taken = rig.base.receiver.corrections.length
+    await rig.seconds(3)
+    t.ok(rig.base.receiver.corrections.length > taken, 'taken as a base too')
+    await rig.station.reload('rtcm-in')
+    await rig.seconds(3)
+    t.ok((rig.field('state.recvrtcm.count') as number) > 0)
+    t.match(await rig.command('rtcmin=0'), { status: 200 })
+    const last = rig.base.receiver.corrections.length
+    await rig.seconds(3)
+    t.ok(rig.base.receiver.corrections.length <= last + 1)
+  })
+
+  t.test('holds the next start against the closer limit', async (t) => {
+    const rig = await corrected(t, { changes: { 'gnss-survey-mintime': 60 } })
+    await rig.until(() => rig.arps().length > 0, 300)
+    await rig.station.stop()
+    rig.base.restart()
+    rig.base.truth = offsetEnu(home, { east: 1, north: 0, up: 0 })
+    const after = await corrected(t, { receiver: rig.base, store: rig.store, changes: { 'gnss-survey-mintime': 60 } })
+    await after.until(() => after.state() === 'survey', 120)
+    t.match(after.errors(), [/^reference moved by E \+1\.0/])
+  })
+})
+
+t.test('a plain survey-in that runs takes no corrections', async (t) => {
+  const rig = await corrected(t, { changes: { 'gnss-survey-mintime': 100, 'gnss-survey-accuracy': 5 } })
+  rig.remote.flows = false
+  await rig.until(() => rig.state() === 'survey', 60)
+  rig.remote.flows = true
+  await rig.seconds(30)
+  t.equal(rig.base.receiver.corrections.length, 0)
+  t.match(rig.field('ref.survey'), { corr: false, accuracy_corr_dyn: 0 })
+})
+
+t.test('over UDP', async (t) => {
+  const port = await freeUdpPort()
+  const rig = await setUp(t, {
+    changes: { 'gnss-survey-mintime': 3600, 'udp-port': port },
+    plugins: {
+      'udp-rtcm': [udpRtcm as unknown as Definition, { host: '127.0.0.1' }],
+      'rtcm-in': [rtcmIn as unknown as Definition, {}],
+    },
+  })
+  await rig.until(() => rig.state() === 'initial', 20)
+  const senders = [createSocket('udp4'), createSocket('udp4')]
+  for (const sender of senders) {
+    sender.bind(0, '127.0.0.1')
+    await once(sender, 'listening')
+    t.teardown(() => sender.close())
+  }
+  const [one, two] = senders
+  const frames = [arpFrame(remoteArp, 9), msmFrame(1074, 1, true, 9), msmFrame(1084, 1, false, 9)]
+  for (const frame of frames) one.send(frame, port, '127.0.0.1')
+  await until(() => rig.field('state.recvrtcm.count') === 3, 'three datagrams')
+  two.send(frames[0], port, '127.0.0.1')
+  one.send(Buffer.from([0xd3, 0, 1, 2, 3, 4, 5]), port, '127.0.0.1')
+  one.send(frames[1], port, '127.0.0.1')
+  await until(() => rig.field('state.recvrtcm.count') === 4, 'the first source goes on')
+  await rig.clock.advance(100)
+  const received = Buffer.concat(rig.base.receiver.corrections)
+  t.strictSame(received, Buffer.concat([...frames, frames[1]]), 'whole frames, those of the first source alone')
+  t.match(rig.field('state.recvrtcm'), { packets: 4, remote: `udp 127.0.0.1:${one.address().port}` })
+  t.ok(Math.abs((rig.field('state.recvrtcm.dist') as number) - 12_000) < 5)
+  t.equal((rig.field('rtcm.subscribers') as unknown[]).length, 1, 'nobody subscribed by sending RTCM')
+})
+
+t.test('frames reach the receiver in batches; what it cannot take is lost, and that is told once', async (t) => {
+  const sent: number[] = []
+  const told: boolean[] = []
+  const due: (() => void)[] = []
+  const self = { takes: true }
+  const forwarder = new Forwarder({
+    after: (_ms, fn) => {
+      due.push(fn)
+      return () => undefined
+    },
+    send: (frames) => {
+      if (self.takes) sent.push(frames.length)
+      return self.takes
+    },
+    changed: (taken) => told.push(taken),
+  })
+  const frame = arpFrame(home)
+  for (let i = 0; i < 3; i++) forwarder.push(frame)
+  t.strictSame(sent, [])
+  due.shift()?.()
+  t.strictSame(sent, [3 * frame.length])
+  for (let i = 0; i < 200; i++) forwarder.push(frame)
+  t.equal(sent[1], Math.ceil(4096 / frame.length) * frame.length, 'a full batch does not wait')
+  self.takes = false
+  for (let i = 0; i < 500; i++) forwarder.push(frame)
+  self.takes = true
+  for (let i = 0; i < 500; i++) forwarder.push(frame)
+  t.strictSame(told, [false, true])
+})
+
+t.test('the topic of the station itself is refused', async (t) => {
+  const rig = await setUp(t, {
+    plugins: { 'rtcm-in': [rtcmIn as unknown as Definition, { topic: 'base/TEST0001/drtk' }] },
+  })
+  t.ok(rig.station.lines.some(({ msg }) => /topic is that of this station/.test(msg)))
+})
+
+t.test('stands start, stop, start and leaves nothing behind', async (t) => {
+  const base = new FakeBase((await setUp(t)).clock)
+  await conformance(rtcmIn as unknown as Definition, {}, { plugins: { 'fake-receiver': base.receiver.definition } })
+  t.pass('conforms')
+})
