@@ -27,12 +27,22 @@ const socketCauses: [RegExp, MqttFailureCause][] = [
   [/^(ERR_SSL|ERR_TLS|ERR_OSSL|CERT_|UNABLE_|DEPTH_|SELF_SIGNED|HOSTNAME_|EPROTO|INVALID_CA|INVALID_PURPOSE)/, 'tls'],
 ]
 
+/**
+ * What OpenSSL means, out of `<thread>:error:<number>:SSL routines:<function>:<meaning>:<file>:<line>:<more>`. An alert is the
+ * other side's word: it does not trust this station.
+ */
+function plainTls(message: string): string {
+  const meaning = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:]+):/.exec(message)?.[1]
+  if (meaning === undefined) return message
+  return meaning.includes('alert') ? `TLS: the other side says ${meaning.replace(/^.*alert /, '')}` : `TLS: ${meaning}`
+}
+
 /** Names the cause of what the client, TLS or the socket reported. */
 export function failureOf(error: unknown): Failure {
   if (error === undefined) return { cause: 'closed', text: 'the broker closed the connection' }
   const { code, message, errors } = error as { code?: string | number; message: string; errors?: Error[] }
   // Several addresses were tried at once: the message of such an error is empty.
-  const text = message || errors?.map((one) => one.message).join('; ') || String(code ?? 'unknown')
+  const text = plainTls(message) || errors?.map((one) => one.message).join('; ') || String(code ?? 'unknown')
   const failure = (cause: MqttFailureCause): Failure => ({ cause, text })
   if (typeof code === 'number') {
     if (isUnacceptableVersion(error)) return failure('protocol')

@@ -13,8 +13,8 @@ export interface Authority {
   readonly ca: string
   /** Issues a certificate and a new key. `days` may be negative: it has ended then. */
   issue(name: string, subject: string, extension: string, days?: number): IdentityFile
-  /** Signs a request (PKCS #10, DER) for the subject and the alternative names in it. Returns the file of the certificate. */
-  sign(name: string, request: Uint8Array, days?: number): string
+  /** Signs a request (PKCS #10, DER) for the subject and the alternative names in it, or for another subject. Returns the file of the certificate. */
+  sign(name: string, request: Uint8Array, days?: number, subject?: string): string
 }
 
 export function openssl(...args: string[]): Buffer {
@@ -53,9 +53,14 @@ export function createAuthority(folder: string, name = 'test authority'): Author
       const cert = certify(part, ['-in', file(`${part}.csr`), '-extfile', file(`${part}.ext`)], days)
       return { cert, key: file(`${part}.key`) }
     },
-    sign(part, request, days = 30) {
+    sign(part, request, days = 30, subject = '') {
       writeFileSync(file(`${part}.csr`), request)
-      return certify(part, ['-inform', 'DER', '-in', file(`${part}.csr`), '-copy_extensions', 'copyall'], days)
+      const named = subject === '' ? [] : ['-subj', subject]
+      return certify(
+        part,
+        ['-inform', 'DER', '-in', file(`${part}.csr`), '-copy_extensions', 'copyall', ...named],
+        days,
+      )
     },
   }
 }

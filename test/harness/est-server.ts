@@ -48,10 +48,11 @@ export async function startEstServer(
   const issue = (mode: EstMode, request: Buffer): Buffer => {
     const name = `issued-${++issued}`
     const by = mode === 'other-authority' ? other : authority
-    let cert: string
-    if (mode === 'other-key' || mode === 'other-name')
-      cert = by.issue(name, mode === 'other-key' ? subjectOf(folder, request) : '/CN=somebody', '').cert
-    else cert = by.sign(name, request, mode === 'expired' ? -1 : 30)
+    const days = mode === 'expired' ? -1 : 30
+    const cert =
+      mode === 'other-key'
+        ? by.issue(name, subjectOf(folder, request), '').cert
+        : by.sign(name, request, days, mode === 'other-name' ? '/CN=somebody' : '')
     return openssl('crl2pkcs7', '-nocrl', '-certfile', cert, '-certfile', by.ca, '-outform', 'DER')
   }
   const server = createServer(

@@ -149,3 +149,16 @@ export async function publish(args: readonly string[], topic: string, text: stri
   const [code] = (await once(child, 'exit')) as [number]
   if (code !== 0) throw new Error(`mosquitto_pub ended with ${code}`)
 }
+
+/** What stands retained on a topic; waits for it. */
+export async function retained(args: readonly string[], topic: string): Promise<string> {
+  const child = spawn('mosquitto_sub', [...args, '-t', topic, '-C', '1', '-W', '10'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  await once(child, 'close')
+  return text.trimEnd()
+}

@@ -1,213 +1,213 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect as connectTcp, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+/** The whole conversation with a real broker, seen by `mosquitto_sub` and led by `mosquitto_pub` alone. */
 import { join } from 'node:path'
-import { connect } from 'mqtt'
-import { createTestStation, until } from 'rtk-base/testing'
+import { definePlugin } from 'rtk-base/plugin'
+import { createTestStation, freeTcpPort, freeUdpPort, type StationProcess, startStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import link from '../../plugins/mqtt-link/index.js'
+import { createPki, type IdentityFile } from '../harness/certificates.js'
+import {
+  clientArguments,
+  clientCertificates,
+  mosquittoFor,
+  publish,
+  type Subscription,
+  subscribe,
+} from '../harness/mosquitto.js'
+import { noPeer } from '../harness/peers.js'
 
-const sn = 'TEST0001'
-const program = ['/usr/sbin/mosquitto', 'mosquitto'].find((name) => spawnSync(name, ['-h']).error === undefined)
-const openssl = spawnSync('openssl', ['version']).error === undefined
-/** In CI nothing may be left out, so what is missing is a failure there. */
-const unless = (able: boolean, reason: string) => (able || process.env.CI === 'true' ? {} : { skip: reason })
+const skip = noPeer('mosquitto') || noPeer('mosquitto_sub') || noPeer('openssl')
+const unless = skip ? { skip } : {}
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-async function startMosquitto(t: Test, port: number, lines: string[]): Promise<ChildProcess> {
-  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-mosquitto-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const config = join(folder, 'mosquitto.conf')
-  const user = process.getuid?.() === 0 ? ['user root'] : []
-  writeFileSync(config, [...user, `listener ${port} 127.0.0.1`, 'persistence false', ...lines, ''].join('\n'))
-  const child = spawn(program as string, ['-c', config], { stdio: 'ignore' })
-  t.teardown(() => {
-    child.kill('SIGCONT')
-    child.kill('SIGKILL')
-  })
-  await until(
-    () =>
-      new Promise<boolean>((resolve) => {
-        const probe = connectTcp(port, '127.0.0.1')
-        probe.once('connect', () => resolve(true)).once('error', () => resolve(false))
-        probe.once('connect', () => probe.destroy())
-      }),
-    'mosquitto listens',
-  )
-  return child
-}
-
-async function observe(t: Test, port: number, tls: object = {}) {
-  const protocol = 'ca' in tls ? ('mqtts' as const) : ('mqtt' as const)
-  const observer = connect({
-    host: '127.0.0.1',
-    port,
-    protocol,
-    clientId: 'observer',
-    reconnectPeriod: 0,
-    protocolVersion: 5,
-    ...tls,
-  })
-  t.teardown(() => void observer.end(true))
-  const seen: { topic: string; text: string }[] = []
-  observer.on('message', (topic, payload) => void seen.push({ topic, text: payload.toString() }))
-  await observer.subscribeAsync('base/#', { qos: 1 })
-  return {
-    observer,
-    online: () =>
-      seen
-        .filter(({ topic }) => topic === `base/${sn}/online`)
-        .map(({ text }) => text)
-        .join(''),
-    texts: (name: string) => seen.filter(({ topic }) => topic === `base/${sn}/${name}`).map(({ text }) => text),
-  }
-}
-
-async function startStation(t: Test, port: number, options: Record<string, unknown>) {
-  const station = await createTestStation({
-    plugins: { 'mqtt-link': [link as never, options] },
-    variant: { changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': port } },
-  })
-  t.teardown(() => station.stop())
+/** The simulator in a process of its own, linked to the broker at `port`. */
+async function stationProcess(t: Test, port: number, sets: readonly string[] = []): Promise<StationProcess> {
+  const set = [...sets, 'mqtt-broker.port=0', 'udp-rtcm.host=127.0.0.1']
+  const station = await startStation([
+    ...set.flatMap((one) => ['--set', one]),
+    ...[
+      '--change',
+      'mqtt-host=127.0.0.1',
+      '--change',
+      `mqtt-port=${port}`,
+      '--change',
+      `udp-port=${await freeUdpPort()}`,
+    ],
+  ])
+  t.teardown(() => station.end('SIGKILL'))
   return station
 }
 
-t.test('mosquitto over plain TCP', unless(program !== undefined, 'mosquitto is missing'), async (t) => {
-  for (const protocol of ['auto', '4', '5']) {
-    t.test(`protocol ${protocol}: y and the document, a change and its answer, q at the end`, async (t) => {
-      const port = await freePort()
-      await startMosquitto(t, port, ['allow_anonymous true'])
-      const { observer, online, texts } = await observe(t, port)
-      const station = await startStation(t, port, { insecure: true, protocol })
-      await until(() => texts('info').length === 1, 'the document')
-      t.equal(online(), 'y')
-      t.match(
-        station.lines.find(({ msg }) => /link is up/.test(msg)),
-        { version: protocol === '4' ? 4 : 5 },
-      )
-      await observer.publishAsync(`base/${sn}/change/post`, '{"unknown":1}', { qos: 1 })
-      await until(() => texts('change/resp').length === 1, 'the answer')
-      t.same(JSON.parse(texts('change/resp')[0] as string), { result: 'ok', leftover: { unknown: 1 } })
-      await station.reload('mqtt-link')
-      await until(() => online() === 'yry', 'yry')
-      await station.unload('mqtt-link')
-      await until(() => online() === 'yryq', 'q')
-      await observer.publishAsync('base/fence', '', { qos: 1 })
-      t.equal(online(), 'yryq', 'a proper DISCONNECT: no L')
-    })
-  }
+const identityOf = (ca: string, { cert, key }: IdentityFile) => [
+  `mqtt-link.ca=${ca}`,
+  `mqtt-link.cert=${cert}`,
+  `mqtt-link.key=${key}`,
+]
 
-  t.test('the broker stops answering: given up after two pings, back when it answers again', async (t) => {
-    const port = await freePort()
-    const mosquitto = await startMosquitto(t, port, ['allow_anonymous true'])
-    const { online, texts } = await observe(t, port)
-    const station = await startStation(t, port, { insecure: true })
-    await until(() => texts('info').length === 1, 'the document')
-    mosquitto.kill('SIGSTOP')
-    await station.clock.advance(40_000)
-    t.equal(station.field('mqtt.state.error.cause'), 'ping')
-    mosquitto.kill('SIGCONT')
-    await until(() => online().includes('L'), 'the will')
-    await station.clock.advance(60_000)
-    await until(() => station.field('mqtt.state.link') === 'up', 'up')
-    await until(() => online().endsWith('y'), 'y last, whatever the order of will and session')
-  })
-})
+t.test('a broker that wants client certificates', unless, async (t) => {
+  const folder = t.testdir()
+  const pki = createPki(join(folder, 'pki'), 'SIM00001')
+  const lines = clientCertificates(pki, join(folder, 'access'))
+  const [first, second] = [
+    await mosquittoFor(t, await freeTcpPort(), lines),
+    await mosquittoFor(t, await freeTcpPort(), lines),
+  ]
+  const sub = await subscribe(t, clientArguments(first.port, pki))
+  const subSecond = await subscribe(t, clientArguments(second.port, pki))
+  const send = (name: string, text: string, more: string[] = []) =>
+    publish(clientArguments(first.port, pki), `base/SIM00001/${name}`, text, more)
+  const texts = (of: Subscription, name: string) => of.of(`base/SIM00001/${name}`).map(({ text }) => text)
+  const online = (of: Subscription) => of.online('SIM00001')
 
-const able = program !== undefined && openssl
-t.test('mosquitto over TLS with client certificates', unless(able, 'mosquitto or openssl is missing'), async (t) => {
-  const files = certificates(join(t.testdir(), 'pki'))
-  const port = await freePort()
-  await startMosquitto(t, port, [
-    `cafile ${files.ca}`,
-    `certfile ${files.server.cert}`,
-    `keyfile ${files.server.key}`,
-    'require_certificate true',
-    'use_identity_as_username true',
-  ])
-  const tls = { ca: readFileSync(files.ca), cert: readFileSync(files.device.cert), key: readFileSync(files.device.key) }
+  await send('cmd', 'reboot', ['-r'])
+  await send('change/post', '{"mqtt-rtcm-rate": 9}', ['-r'])
+  const station = await stationProcess(t, first.port, identityOf(pki.ca, pki.device))
 
-  t.test('a session; the certificate is in the document', async (t) => {
-    const { online } = await observe(t, port, tls)
-    const station = await startStation(t, port, { ca: files.ca, ...files.device })
-    await until(() => online() === 'y', 'y')
-    const cert = station.field('mqtt.state.cert') as { from: number; until: number; serial: string }
-    t.match(cert.serial, /^[0-9A-F]+$/)
-    t.equal(cert.until - cert.from, 30 * 86_400)
-    await station.unload('mqtt-link')
-    await until(() => online() === 'yq', 'q')
+  t.test('y, and the document with the certificate in use', async (t) => {
+    await until(() => texts(sub, 'info').length > 0, 'the document', 20_000)
+    t.equal(online(sub), 'y')
+    const { mqtt } = JSON.parse(texts(sub, 'info')[0] as string)
+    t.match(mqtt.state, { link: 'up', cert: { serial: /^[0-9A-F]+$/ }, error: { cause: '' } })
+    t.equal(mqtt.state.cert.until - mqtt.state.cert.from, 30 * 86_400)
+    t.ok(Math.abs(mqtt.state.cert.from - Date.now() / 1000) < 300)
   })
 
-  t.test('without a certificate of its own it is refused, and says why', async (t) => {
-    const station = await startStation(t, port, { ca: files.ca })
-    await until(() => station.field('mqtt.state.link') === 'down', 'down')
-    t.match(station.field('mqtt.state.error.cause'), /tls|closed/)
+  t.test('retained requests do nothing', async (t) => {
+    type Info = { esp: { bootcnt: number }; mqtt: { rtcm: { rate: number }; stat: { retained: number } } }
+    await until(async () => (await station.info<Info>()).mqtt.stat.retained === 2, 'both')
+    t.match(await station.info<Info>(), { esp: { bootcnt: 1 }, mqtt: { rtcm: { rate: 1 } } })
+    await publish(clientArguments(first.port, pki), 'base/SIM00001/cmd', '', ['-r'])
   })
 
-  t.test('a broker that nobody vouches for gets nothing', async (t) => {
-    const station = await startStation(t, port, { ...files.device })
-    await until(() => station.field('mqtt.state.link') === 'down', 'down')
-    t.match(station.field('mqtt.state.error'), { cause: 'tls', text: /certificate/ })
-  })
-
-  t.test('a key that others can read is warned about, and used', async (t) => {
-    chmodSync(files.device.key, 0o644)
-    const station = await startStation(t, port, { ca: files.ca, ...files.device })
-    await until(() => station.field('mqtt.state.link') === 'up', 'up')
-    t.equal(station.lines.filter(({ msg }) => /can be read by others/.test(msg)).length, 1)
-  })
-})
-
-/** An authority, a broker's certificate for 127.0.0.1 and a device's for {SN}. */
-function certificates(folder: string) {
-  mkdirSync(folder, { recursive: true })
-  const file = (name: string) => join(folder, name)
-  const run = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore' })
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-  run(
-    'req',
-    '-x509',
-    ...curve,
-    '-keyout',
-    file('ca.key'),
-    '-out',
-    file('ca.pem'),
-    '-days',
-    '30',
-    '-subj',
-    '/CN=test authority',
-  )
-  const issue = (name: string, subject: string, extension: string) => {
-    writeFileSync(file(`${name}.ext`), extension)
-    run('req', ...curve, '-keyout', file(`${name}.key`), '-out', file(`${name}.csr`), '-subj', subject)
-    const signer = ['-CA', file('ca.pem'), '-CAkey', file('ca.key'), '-CAcreateserial', '-days', '30']
-    run(
-      'x509',
-      '-req',
-      '-in',
-      file(`${name}.csr`),
-      ...signer,
-      '-extfile',
-      file(`${name}.ext`),
-      '-out',
-      file(`${name}.pem`),
+  t.test('info/get, a change and its answer, a malformed one, commands', async (t) => {
+    const before = texts(sub, 'info').length
+    await send('info/get', '')
+    await until(() => texts(sub, 'info').length > before, 'the document')
+    await send('change/post', '{"mqtt-rtcm-rate": 2, "unknown": 1}')
+    await send('change/post', '{')
+    await until(() => texts(sub, 'change/resp').length === 2, 'two answers')
+    const [good, bad] = texts(sub, 'change/resp').map((text) => JSON.parse(text) as unknown)
+    t.same(good, { result: 'ok', leftover: { unknown: 1 } })
+    t.match(bad, { result: 'failed', leftover: {} })
+    await send('cmd', 'prodflag=7')
+    await until(
+      async () => (await station.info<{ esp: { productionflag: number } }>()).esp.productionflag === 7,
+      'the command',
     )
-    chmodSync(file(`${name}.key`), 0o600)
-    return { cert: file(`${name}.pem`), key: file(`${name}.key`) }
+    await send('cmd', '{"cmd_type":"updateBase","cmd_param":{"url":"https://127.0.0.1:1/none"}}')
+    await until(() => /firmware/.test(station.output()), 'the update command in the log')
+  })
+
+  t.test('MQTT 5 requests are answered where they ask, with their correlation data', async (t) => {
+    const ask = (name: string, text: string, topic: string) =>
+      send(name, text, ['-D', 'publish', 'response-topic', topic, '-D', 'publish', 'correlation-data', 'c-17'])
+    await ask('cmd', 'no-such-command', 'base/SIM00001/resp/a')
+    await until(() => texts(sub, 'resp/a').length === 1, 'the answer')
+    t.match(texts(sub, 'resp/a')[0], /unknown command "no-such-command"/)
+    t.match(sub.of('base/SIM00001/resp/a')[0]?.properties, 'status:404')
+    const answers = texts(sub, 'change/resp').length
+    await ask('change/post', '{"unknown":2}', 'base/SIM00001/resp/b')
+    await until(() => texts(sub, 'resp/b').length === 1, 'the answer')
+    t.same(JSON.parse(texts(sub, 'resp/b')[0] as string), { result: 'ok', leftover: { unknown: 2 } })
+    await until(() => texts(sub, 'change/resp').length === answers + 1, 'also where it always is')
+    await ask('cmd', 'no-such-command', 'base/SIM00001/online')
+    await until(() => /a topic that is not allowed/.test(station.output()), 'the refusal')
+    t.equal(online(sub), 'y')
+  })
+
+  t.test('signed RTCM with user properties, the certificate retained', async (t) => {
+    const change = await fetch(`${station.url}/change`, { method: 'POST', body: '{"mqtt-rtcm-sign":1}' })
+    t.match(await change.json(), { result: 'ok' })
+    await until(
+      () => sub.of('base/SIM00001/drtk').some(({ properties }) => properties.includes('sig-seq')),
+      'RTCM',
+      60_000,
+    )
+    const one = sub.of('base/SIM00001/drtk').findLast(({ properties }) => properties.includes('sig-seq'))
+    t.equal(one?.payload[0], 0xd3)
+    for (const name of ['sig-alg:ECDSA-SHA256', 'sig:', 'sig-cert:', 'sig-seq:', 'sig-time:'])
+      t.match(one?.properties, name)
+    const late = await subscribe(t, clientArguments(first.port, pki), ['base/SIM00001/drtk/cert'])
+    await until(() => late.seen.length > 0, 'the certificate')
+    t.match(late.seen[0], { retain: true, text: /^-----BEGIN CERTIFICATE-----/ })
+  })
+
+  t.test('kill -9: the broker says L', async (t) => {
+    const killed = await stationProcess(t, first.port, [...identityOf(pki.ca, pki.device), 'mqtt-link.clientId=other'])
+    const state = async () => (await killed.info<{ mqtt: { state: { link: string } } }>()).mqtt.state.link
+    await until(async () => (await state()) === 'up', 'up')
+    await killed.end('SIGKILL')
+    await until(() => online(sub).includes('L'), 'L')
+    await until(() => online(sub).endsWith('y'), 'the one that is alive says y again')
+  })
+
+  t.test('another mqtt-port: r on the old broker, y on the new one', async (t) => {
+    await send('change/post', JSON.stringify({ 'mqtt-port': second.port }))
+    await until(() => online(subSecond) === 'y', 'y on the new one')
+    await sub.fence()
+    t.match(online(sub), /r$/)
+    t.match(JSON.parse(texts(sub, 'change/resp').at(-1) as string), { result: 'ok' })
+  })
+
+  t.test('SIGTERM: q, and no L', async (t) => {
+    const { code } = await station.end('SIGTERM')
+    t.equal(code, 0)
+    await until(() => online(subSecond).endsWith('q'), 'q')
+    await subSecond.fence()
+    t.equal(online(subSecond), 'yq')
+  })
+})
+
+t.test('two stations on one broker', unless, async (t) => {
+  const broker = await mosquittoFor(t, await freeTcpPort(), ['allow_anonymous true'])
+  const sub = await subscribe(t, clientArguments(broker.port), ['base/+/online'])
+  const start = async (serial: string) => {
+    const changes = { 'mqtt-host': '127.0.0.1', 'mqtt-port': broker.port }
+    const plugins = { 'mqtt-link': [link, { insecure: true }] as never }
+    const station = await createTestStation({ plugins, variant: { serial, changes } })
+    t.teardown(() => station.stop())
+    return station
   }
-  return {
-    ca: file('ca.pem'),
-    server: issue('server', '/CN=broker', 'subjectAltName=IP:127.0.0.1\n'),
-    device: issue('device', `/CN=${sn}`, 'extendedKeyUsage=clientAuth\n'),
-  }
+  const [a, b] = [await start('A-1'), await start('B-2')]
+  await until(() => sub.online('A-1') === 'y' && sub.online('B-2') === 'y', 'both')
+  await a.unload('mqtt-link')
+  await until(() => sub.online('A-1') === 'yq', 'one goes')
+  t.equal(sub.online('B-2'), 'y')
+  t.equal(b.field('mqtt.state.link'), 'up')
+  const late = await subscribe(t, clientArguments(broker.port), ['base/+/online'])
+  await until(() => late.seen.length === 2, 'both retained')
+  t.same(
+    late.seen.map(({ topic, text, retain }) => [topic, text, retain]).sort((a, b) => (String(a) < String(b) ? -1 : 1)),
+    [
+      ['base/A-1/online', 'q', true],
+      ['base/B-2/online', 'y', true],
+    ],
+  )
+})
+
+for (const protocol of ['auto', '4', '5']) {
+  t.test(`over plain TCP, protocol ${protocol}: the largest document, reload, end`, unless, async (t) => {
+    const broker = await mosquittoFor(t, await freeTcpPort(), ['allow_anonymous true'])
+    const sub = await subscribe(t, clientArguments(broker.port))
+    const ballast = definePlugin({
+      name: 'ballast',
+      version: '1.0.0',
+      api: '^1.0.0',
+      setup: (ctx) => void ctx.info.block('ballast', () => ({ text: 'x'.repeat(130_000) })),
+    })
+    const station = await createTestStation({
+      plugins: { 'mqtt-link': [link, { insecure: true, protocol }] as never, ballast: ballast as never },
+      variant: { changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': broker.port } },
+    })
+    t.teardown(() => station.stop())
+    await until(() => sub.of('base/TEST0001/info').length === 1, 'the document')
+    t.ok((sub.of('base/TEST0001/info')[0]?.payload.length ?? 0) > 130_000)
+    const line = station.lines.find(({ msg }) => /link is up/.test(msg))
+    t.equal(line?.version, protocol === '4' ? 4 : 5)
+    await station.reload('mqtt-link')
+    await until(() => sub.online('TEST0001') === 'yry', 'yry')
+    await until(() => station.field('mqtt.state.link') === 'up', 'up')
+    await station.unload('mqtt-link')
+    await until(() => sub.online('TEST0001') === 'yryq', 'q')
+    await sub.fence()
+    t.equal(sub.online('TEST0001'), 'yryq', 'a proper DISCONNECT: no L')
+  })
 }

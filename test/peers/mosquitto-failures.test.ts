@@ -1,0 +1,212 @@
+/** What a network and a broker do to a link, with a real broker: it recovers, or it explains itself. */
+import { once } from 'node:events'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { arpFrame, createTestStation, fakeReceiver, freeTcpPort, ManualClock, msmFrame, until } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import link from '../../plugins/mqtt-link/index.js'
+import mqttRtcm from '../../plugins/mqtt-rtcm/index.js'
+import rtcm from '../../plugins/rtcm/index.js'
+import { createAuthority, createPki } from '../harness/certificates.js'
+import { clientArguments, clientCertificates, mosquittoFor, retained, subscribe } from '../harness/mosquitto.js'
+import { noPeer } from '../harness/peers.js'
+import type { TestStation, TestStationOptions } from '../harness/station.js'
+import { startTcpProxy } from '../harness/tcp-proxy.js'
+
+const sn = 'TEST0001'
+const skip = noPeer('mosquitto') || noPeer('mosquitto_sub') || noPeer('openssl')
+const unless = skip ? { skip } : {}
+const anonymous = ['allow_anonymous true']
+
+async function start(
+  t: Test,
+  port: number,
+  options: Record<string, unknown>,
+  more: TestStationOptions = {},
+): Promise<TestStation> {
+  const station = await createTestStation({
+    ...more,
+    plugins: { 'mqtt-link': [link, options] as never, ...more.plugins },
+    variant: { changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': port } },
+  })
+  t.teardown(() => station.stop())
+  return station
+}
+const linkOf = (station: TestStation) => station.field('mqtt.state.link')
+const upAgain = async (station: TestStation) => {
+  // Each step may start an attempt, which takes real time.
+  await until(async () => {
+    if (linkOf(station) === 'down') await station.clock.advance(1_000)
+    return linkOf(station) === 'up'
+  }, 'up')
+}
+
+t.test('100 broker restarts: back every time, y last every time, memory flat', unless, async (t) => {
+  const broker = await mosquittoFor(t, await freeTcpPort(), anonymous)
+  const station = await start(t, broker.port, { insecure: true })
+  await upAgain(station)
+  let heap = 0
+  for (let n = 1; n <= 100; n++) {
+    await broker.stop(n % 2 === 0 ? 'SIGTERM' : 'SIGKILL')
+    await until(() => linkOf(station) !== 'up', 'down')
+    await broker.start()
+    await upAgain(station)
+    if ((await retained(clientArguments(broker.port), `base/${sn}/online`)) !== 'y') t.fail(`restart ${n}: y`)
+    if (n === 20) heap = await heapAfterCollection()
+  }
+  t.equal(station.field('mqtt.stat.sessions'), 101)
+  const grown = (await heapAfterCollection()) - heap
+  t.ok(grown < 4_000_000, `${Math.round(grown / 1024)} KiB in 80 restarts`)
+  t.same(station.device.errors(), [])
+})
+
+async function heapAfterCollection(): Promise<number> {
+  const { setFlagsFromString } = await import('node:v8')
+  const { runInNewContext } = await import('node:vm')
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  for (let n = 0; n < 3; n++) {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    collect()
+  }
+  return process.memoryUsage().heapUsed
+}
+
+t.test('a connection that swallows everything is found within 60 s while RTCM is being written', unless, async (t) => {
+  const broker = await mosquittoFor(t, await freeTcpPort(), anonymous)
+  const proxy = await startTcpProxy(t, broker.port)
+  const clock = new ManualClock()
+  const receiver = fakeReceiver(() => clock.monotonic())
+  const sub = await subscribe(t, clientArguments(broker.port))
+  const plugins = { 'fake-receiver': receiver.definition, rtcm: rtcm as never, 'mqtt-rtcm': mqttRtcm as never }
+  const station = await start(t, proxy.port, { insecure: true }, { clock, plugins })
+  await upAgain(station)
+  const arp = { x: 4_075_580, y: 931_854, z: 4_801_568 }
+  const epoch = (n: number) => {
+    receiver.emit(arpFrame(arp))
+    receiver.emit(msmFrame(1074, n * 1_000, false))
+  }
+  epoch(0)
+  await until(() => sub.of(`base/${sn}/drtk`).length > 0, 'RTCM')
+  proxy.blackhole(true)
+  let lasted_s = 0
+  for (; lasted_s < 60 && linkOf(station) === 'up'; lasted_s++) {
+    epoch(lasted_s + 1)
+    await clock.advance(1_000)
+  }
+  t.ok(lasted_s <= 60 && linkOf(station) !== 'up', `found after ${lasted_s} s`)
+  t.equal(station.field('mqtt.state.error.cause'), 'ping')
+  proxy.blackhole(false)
+  await upAgain(station)
+  await until(() => /^y[rLy]*y$/.test(sub.online(sn)), 'y last, whatever order the old will comes in')
+  await sub.fence()
+  t.match(sub.online(sn), /^y[rLy]*y$/)
+})
+
+t.test('a broker that stops and goes on: r and y, not L', unless, async (t) => {
+  const broker = await mosquittoFor(t, await freeTcpPort(), anonymous)
+  const sub = await subscribe(t, clientArguments(broker.port))
+  const station = await start(t, broker.port, { insecure: true })
+  await upAgain(station)
+  broker.child.kill('SIGSTOP')
+  await station.clock.advance(40_000)
+  t.match(station.field('mqtt.state'), { link: 'renewing', error: { cause: 'ping' } })
+  broker.child.kill('SIGCONT')
+  await upAgain(station)
+  await until(() => sub.online(sn) === 'yry', 'r and y')
+})
+
+t.test('TLS', unless, async (t) => {
+  const folder = t.testdir()
+  const pki = createPki(join(folder, 'pki'), sn)
+  const other = createAuthority(join(folder, 'other'), 'another authority')
+  const broker = await mosquittoFor(t, await freeTcpPort(), clientCertificates(pki, join(folder, 'access')))
+  const refused = async (t: Test, options: Record<string, unknown>, port = broker.port) => {
+    const station = await start(t, port, options)
+    await until(() => linkOf(station) === 'down', 'down')
+    const error = station.field('mqtt.state.error') as { cause: string; text: string }
+    const told = station.lines.filter(({ msg }) => msg === `the MQTT link is down: ${error.text}`)
+    t.equal(told.length, 1, 'told once')
+    t.match(told[0], { cause: error.cause })
+    return error
+  }
+
+  t.test('no certificate', async (t) => {
+    t.match(await refused(t, { ca: pki.ca }), { cause: 'tls', text: /certificate required/i })
+  })
+
+  t.test('a certificate of another authority', async (t) => {
+    const foreign = other.issue('device', `/CN=${sn}`, 'extendedKeyUsage=clientAuth\n')
+    t.match(await refused(t, { ca: pki.ca, ...foreign }), { cause: 'tls', text: /unknown ca|certificate/i })
+  })
+
+  t.test('a certificate that has ended', async (t) => {
+    const ended = pki.issue('ended', `/CN=${sn}`, 'extendedKeyUsage=clientAuth\n', -1)
+    t.match(await refused(t, { ca: pki.ca, ...ended }), { cause: 'tls', text: /certificate expired/i })
+  })
+
+  t.test('a certificate that has ended is in base.state.errors', async (t) => {
+    const ended = pki.issue('ended', `/CN=${sn}`, 'extendedKeyUsage=clientAuth\n', -1)
+    const clock = new ManualClock(Date.now())
+    const station = await start(t, broker.port, { ca: pki.ca, ...ended }, { clock })
+    await until(() => station.device.errors().length > 0, 'the entry')
+    t.match(station.device.errors(), [{ code: 'mqtt-cert', text: /expired on .*: exchange it by hand/ }])
+  })
+
+  t.test('a key that does not belong to the certificate', async (t) => {
+    const mixed = { cert: pki.device.cert, key: pki.observer.key }
+    t.match(await refused(t, { ca: pki.ca, ...mixed }), { cause: 'identity', text: /cannot be used/ })
+  })
+
+  t.test('a broker that nobody vouches for', async (t) => {
+    t.match(await refused(t, { ...pki.device }), { cause: 'tls', text: /certificate/ })
+    t.match(await refused(t, { ca: other.ca, ...pki.device }), { cause: 'tls', text: /certificate/ })
+  })
+
+  t.test('a broker with a certificate for another name', async (t) => {
+    const wrong = { ...pki, server: pki.issue('wrong', '/CN=broker', 'subjectAltName=DNS:other.example\n') }
+    const lines = clientCertificates(wrong, join(folder, 'access-wrong'))
+    const impostor = await mosquittoFor(t, await freeTcpPort(), lines)
+    const error = await refused(t, { ca: pki.ca, ...pki.device }, impostor.port)
+    t.match(error, { cause: 'tls', text: /altnames/ })
+  })
+
+  t.test('a broker that does not let this station in', async (t) => {
+    const file = join(folder, 'nobody')
+    writeFileSync(file, '')
+    const closed = await mosquittoFor(t, await freeTcpPort(), ['allow_anonymous false', `password_file ${file}`])
+    t.match(await refused(t, { insecure: true }, closed.port), { cause: 'auth', text: /not authorized/i })
+  })
+
+  t.test('a broker without TLS', async (t) => {
+    const plain = await mosquittoFor(t, await freeTcpPort(), anonymous)
+    t.match(await refused(t, { ca: pki.ca, ...pki.device }, plain.port), { cause: /tls|closed/ })
+  })
+
+  t.test('nobody there, and a name that does not exist', async (t) => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    server.close()
+    await once(server, 'close')
+    t.match(await refused(t, { insecure: true }, port), { cause: 'refused' })
+    const station = await start(t, port, { insecure: true })
+    await station.station.change({ 'mqtt-host': 'no-such-broker.invalid' }, { source: 'http' })
+    await until(() => station.field('mqtt.state.error.cause') === 'dns', 'dns')
+  })
+
+  t.test('a key that others can read is warned about, and used', async (t) => {
+    const open = pki.issue('open', `/CN=${sn}`, 'extendedKeyUsage=clientAuth\n')
+    chmodSync(open.key, 0o644)
+    const station = await start(t, broker.port, { ca: pki.ca, ...open })
+    await until(() => linkOf(station) === 'up', 'up')
+    t.equal(station.lines.filter(({ msg }) => /can be read by others/.test(msg)).length, 1)
+  })
+
+  t.test('no line of the log has anything of a key in it', async (t) => {
+    const station = await start(t, broker.port, { ca: pki.ca, ...pki.device })
+    await until(() => linkOf(station) === 'up', 'up')
+    t.notMatch(JSON.stringify([station.lines, station.station.document()]), /PRIVATE KEY/)
+  })
+})

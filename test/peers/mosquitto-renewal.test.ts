@@ -1,0 +1,236 @@
+/** The certificate is renewed by a real EST exchange over TLS, issued by openssl, and shown to a real broker. */
+import { X509Certificate } from 'node:crypto'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createTestStation, freeTcpPort, ManualClock, until } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import link from '../../plugins/mqtt-link/index.js'
+import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { createAuthority, createPki, openssl } from '../harness/certificates.js'
+import { type EstMode, startEstServer } from '../harness/est-server.js'
+import { clientArguments, clientCertificates, mosquittoFor, subscribe } from '../harness/mosquitto.js'
+import { noPeer } from '../harness/peers.js'
+
+const sn = 'TEST0001'
+const day_ms = 86_400_000
+const skip = noPeer('mosquitto') || noPeer('mosquitto_sub') || noPeer('openssl')
+const unless = skip ? { skip } : {}
+const namespace = 'protected.mqtt-link'
+
+interface Stored {
+  cert: string
+  key: string
+}
+
+/** A broker that wants certificates, an EST server, and a station that has one. */
+async function surroundings(t: Test, options: Record<string, unknown> = {}) {
+  const folder = t.testdir()
+  const pki = createPki(join(folder, 'pki'), sn)
+  const other = createAuthority(join(folder, 'other'), 'another authority')
+  const est = await startEstServer(folder, pki, pki.server, other)
+  t.teardown(() => est.close())
+  const broker = await mosquittoFor(t, await freeTcpPort(), clientCertificates(pki, join(folder, 'access')))
+  const sub = await subscribe(t, clientArguments(broker.port, pki))
+  const store = new MemoryStore()
+  const clock = new ManualClock(Date.now())
+  const startStation = async () => {
+    const station = await createTestStation({
+      store,
+      clock,
+      plugins: { 'mqtt-link': [link, { ca: pki.ca, ...pki.device, est: est.url, ...options }] as never },
+      variant: { changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': broker.port } },
+    })
+    t.teardown(() => station.stop())
+    await until(() => station.field('mqtt.state.link') === 'up', 'up')
+    return station
+  }
+  const station = await startStation()
+  const serial = () => station.field('mqtt.state.cert.serial') as string
+  const renew = () => station.station.command('mqtt-renew', { source: 'http' })
+  const stored = async () => (await store.entries(namespace)) as { identity?: Stored; candidate?: Stored }
+  const errors = () => station.device.errors().filter(({ code }) => code === 'mqtt-renew')
+  const old = new X509Certificate(readFileSync(pki.device.cert)).serialNumber
+  return { folder, pki, est, broker, sub, store, clock, station, startStation, serial, renew, stored, errors, old }
+}
+
+t.test('mqtt-renew', unless, async (t) => {
+  const { folder, pki, est, sub, station, startStation, serial, renew, stored, old } = await surroundings(t)
+  t.equal(serial(), old)
+  const begun = performance.now()
+  const answer = await renew()
+  t.match(answer, { status: 200, text: /certificate [0-9A-F]+ is valid until \d{4}-\d\d-\d\d; reconnecting/ })
+  await until(() => sub.online(sn) === 'yry', 'r, then y')
+  t.ok(performance.now() - begun < 5_000, 'within 5 s')
+  await until(async () => (await stored()).candidate === undefined, 'the swap')
+
+  t.test('the request is good, for the same name, and came from who held the old certificate', (t) => {
+    t.match(est.requests, [{ path: '/.well-known/est/simplereenroll', client: sn, verified: true }])
+    t.match(est.requests[0]?.subject, `CN=${sn}`)
+    t.end()
+  })
+
+  t.test('the new serial is shown, the key is a new one and belongs to the certificate', async (t) => {
+    const { identity } = await stored()
+    t.not(serial(), old)
+    t.equal(new X509Certificate(identity?.cert ?? '').serialNumber, serial())
+    t.match(answer.text, serial())
+    const { writeFileSync } = await import('node:fs')
+    const [cert, key] = [join(folder, 'new.pem'), join(folder, 'new.key')]
+    writeFileSync(cert, identity?.cert ?? '')
+    writeFileSync(key, identity?.key ?? '')
+    const publicOf = (...args: string[]) => openssl(...args).toString()
+    const ours = publicOf('pkey', '-in', key, '-pubout')
+    t.equal(publicOf('x509', '-in', cert, '-noout', '-pubkey'), ours)
+    t.not(publicOf('pkey', '-in', pki.device.key, '-pubout'), ours)
+    t.match(publicOf('verify', '-CAfile', pki.ca, cert), 'OK')
+  })
+
+  t.test('after the next one the key in between is nowhere any more', async (t) => {
+    const between = (await stored()).identity?.key as string
+    t.match(await renew(), { status: 200 })
+    await until(() => sub.online(sn) === 'yryry', 'y')
+    await until(async () => (await stored()).identity?.key !== between, 'the swap')
+    t.same(Object.keys(await stored()), ['identity'])
+    t.notMatch(JSON.stringify(await stored()), between.slice(40, 80))
+  })
+
+  t.test('a restart goes on with it, also without the files', async (t) => {
+    const now = serial()
+    await station.stop()
+    const again = await startStation()
+    t.equal(again.field('mqtt.state.cert.serial'), now)
+    await again.stop()
+    rmSync(pki.device.key)
+    rmSync(pki.device.cert)
+    const third = await startStation()
+    t.equal(third.field('mqtt.state.cert.serial'), now)
+    t.notMatch(JSON.stringify([third.lines, third.station.document()]), /PRIVATE KEY/)
+    await t.rejects(third.station.nvs.read(namespace), { code: 'RTK_ERR_NVS_PROTECTED' })
+    // Somebody puts another certificate there by hand.
+    const fresh = pki.issue('device', `/CN=${sn}`, 'extendedKeyUsage=clientAuth\n')
+    await third.reload('mqtt-link')
+    await until(() => third.field('mqtt.state.link') === 'up', 'up')
+    t.equal(third.field('mqtt.state.cert.serial'), new X509Certificate(readFileSync(fresh.cert)).serialNumber)
+  })
+})
+
+t.test('what goes wrong on the way leaves the old identity working, and an error entry', unless, async (t) => {
+  const modes: [EstMode, RegExp][] = [
+    ['broken', /500: no HSM today/],
+    ['garbage', /could not be renewed/],
+    ['other-key', /no certificate for the new key/],
+    ['other-name', /is for "CN=somebody" instead of "CN=TEST0001"/],
+    ['expired', /ended on .* already/],
+    ['hang-up', /could not be renewed/],
+    ['approve', /come back in 120 s/],
+  ]
+  const { est, sub, station, serial, renew, stored, errors, old, store } = await surroundings(t)
+  for (const [mode, text] of modes) {
+    est.mode = mode
+    t.match(await renew(), { status: 503, text }, mode)
+    t.match(errors(), [{ text }])
+    t.equal(serial(), old)
+    t.equal(sub.online(sn), 'y', 'the link was not touched')
+    t.same(await stored(), {})
+  }
+
+  t.test('a store that takes no writes', async (t) => {
+    est.mode = 'issue'
+    store.failure = 'disk full'
+    t.match(await renew(), { status: 503, text: /disk full/ })
+    store.failure = undefined
+    t.equal(sub.online(sn), 'y')
+    t.same(await stored(), {})
+  })
+
+  t.test('an EST server that is gone', async (t) => {
+    est.close()
+    t.match(await renew(), { status: 503, text: /ECONNREFUSED/ })
+    t.equal(station.field('mqtt.state.link'), 'up')
+  })
+})
+
+t.test('a 202 gets the same request again', unless, async (t) => {
+  const { est, renew, errors } = await surroundings(t)
+  est.mode = 'approve'
+  await renew()
+  est.mode = 'issue'
+  t.match(await renew(), { status: 200 })
+  t.equal(est.requests.length, 2)
+  t.same(est.requests[0]?.request, est.requests[1]?.request)
+  await until(() => errors().length === 0, 'the entry goes')
+})
+
+t.test('a new certificate that the broker refuses: back with the old one at once', unless, async (t) => {
+  const { est, sub, station, serial, renew, stored, errors, old } = await surroundings(t)
+  est.mode = 'other-authority'
+  const begun = performance.now()
+  t.match(await renew(), { status: 200 })
+  await until(() => sub.online(sn) === 'yry', 'r, then y')
+  t.ok(performance.now() - begun < 5_000, 'within 5 s')
+  await until(() => errors().length === 1, 'the error')
+  t.match(errors(), [{ text: /renewed certificate was not accepted .*unknown ca.*: the old one goes on/i }])
+  t.equal(serial(), old)
+  await until(async () => Object.keys(await stored()).length === 0, 'the new one is dropped')
+  est.mode = 'issue'
+  t.match(await renew(), { status: 200 })
+  await until(() => serial() !== old && station.field('mqtt.state.link') === 'up', 'the next one is accepted')
+  await until(() => errors().length === 0, 'the entry goes')
+})
+
+t.test('a broker that is gone while the certificate is exchanged: neither identity is lost', unless, async (t) => {
+  const { broker, station, clock, renew, stored, serial, old, startStation } = await surroundings(t)
+  // The link does not know yet that the broker is gone: it has stopped, and the new session will find nobody.
+  await broker.stop('SIGKILL')
+  await until(() => station.field('mqtt.state.link') === 'down', 'down')
+  t.match(await renew(), { status: 200 })
+  for (let n = 0; n < 20; n++) {
+    await clock.advance(5_000)
+    await until(() => station.field('mqtt.state.link') === 'down', 'still down')
+  }
+  t.ok((await stored()).candidate, 'still there')
+  // Power cut.
+  await station.stop()
+  await broker.start()
+  const again = await startStation()
+  const now = again.field('mqtt.state.cert.serial')
+  t.not(now, old)
+  t.not(serial(), '')
+  await until(async () => (await stored()).candidate === undefined, 'the swap')
+})
+
+t.test('it is renewed by itself in the last third of its life, and not before', unless, async (t) => {
+  const { est, clock, station, serial, old, sub } = await surroundings(t)
+  /** The system clock goes on by days, the watch looks every 10 min. */
+  const onDay = async (day: number) => {
+    clock.stepUtc(Date.now() + day * day_ms - clock.now())
+    // The broker answers each ping, in real time.
+    for (let n = 0; n < 61; n++) {
+      await clock.advance(10_000)
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    }
+  }
+  await onDay(17)
+  t.equal(est.requests.length, 0)
+  await onDay(21)
+  await until(() => serial() !== old, 'a new certificate')
+  await until(() => /ry$/.test(sub.online(sn)), 'r, then y')
+  t.equal(est.requests.length, 1)
+  t.equal(station.field('mqtt.state.link'), 'up')
+  est.mode = 'broken'
+})
+
+t.test('adopt: the files can be removed', unless, async (t) => {
+  const { pki, station, startStation, serial, old } = await surroundings(t, { adopt: true })
+  t.equal(serial(), old)
+  await station.stop()
+  for (const file of [pki.device.cert, pki.device.key, pki.ca]) rmSync(file)
+  const again = await startStation()
+  t.equal(again.field('mqtt.state.cert.serial'), old)
+})
+
+t.test('without an EST server mqtt-renew says so', unless, async (t) => {
+  const station = await createTestStation({ plugins: { 'mqtt-link': [link, { insecure: true }] as never } })
+  t.teardown(() => station.stop())
+  t.match(await station.station.command('mqtt-renew', { source: 'http' }), { status: 503, text: /mqtt-link\.est/ })
+})
