@@ -28,7 +28,7 @@ import { Surroundings } from './surroundings.js'
 import type { SurveySnapshot } from './survey-run.js'
 import { Surveyor } from './surveyor.js'
 import type { Action, Event, State } from './table.js'
-import { warmStart } from './trusted.js'
+import { TrustKeeper } from './trust-keeper.js'
 
 /** What goes over to the next instance on a reload. */
 export interface Snapshot {
@@ -48,7 +48,6 @@ const lost_ms = 10_000
 const firstEpoch_ms = 4000
 const late_ms = 900_000
 const again_ms = 60_000
-const remember_ms = 60_000
 
 export class Conductor implements ProcedureStatus {
   readonly surveyor: Surveyor
@@ -60,6 +59,7 @@ export class Conductor implements ProcedureStatus {
   readonly #surroundings: Surroundings
   readonly #check: StartCheck
   readonly #base = new BaseWatch()
+  readonly #trusted: TrustKeeper
   readonly #reports: Reports
   #setup: ReceiverSetup | undefined
   #receiver: Receiver | undefined
@@ -69,7 +69,6 @@ export class Conductor implements ProcedureStatus {
   #wasConfigured: boolean = false
   #epochAt_ms = Number.NEGATIVE_INFINITY
   #positionAt_ms = Number.NEGATIVE_INFINITY
-  #rememberedAt_ms = 0
   #questioned: boolean = false
   #evidence = ''
   /** A survey-in was asked for, and by whom. */
@@ -81,6 +80,7 @@ export class Conductor implements ProcedureStatus {
     this.#memory = new Memory(ctx)
     this.#reports = new Reports(ctx.errors)
     this.#surroundings = new Surroundings(ctx)
+    this.#trusted = new TrustKeeper(this.#memory, this.#surroundings)
     this.ledger = new Ledger(options.history)
     this.surveyor = new Surveyor({
       models: { plain: options.plain, corrected: options.corrected },
@@ -161,7 +161,7 @@ export class Conductor implements ProcedureStatus {
 
   async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot | undefined> {
     if (this.#listening || !this.#judge) return undefined
-    if (this.#procedure.state === 'fixed') await this.#remember()
+    if (this.#procedure.state === 'fixed') await this.#remember(true)
     this.surveyor.pause()
     this.#judge.leave(reason)
     await this.#memory.flush()
@@ -306,7 +306,7 @@ export class Conductor implements ProcedureStatus {
         break
       case 'fixed':
         if (this.#base.hasStopped(now_ms)) this.#dispatch('RTCM stopped')
-        else if (now_ms - this.#rememberedAt_ms >= remember_ms) void this.#remember()
+        else void this.#remember(false)
         break
       case 'moved':
         if (this.#check.agreed()) {
@@ -352,8 +352,7 @@ export class Conductor implements ProcedureStatus {
   #question(): void {
     if (this.#procedure.state !== 'identify' || this.#questioned || this.#uid === '') return
     const waited_ms = this.#now_ms() - this.#entered_ms
-    const mayBeWarm = this.#memory.get('trusted') !== undefined
-    if (mayBeWarm && this.#epochAt_ms < this.#entered_ms && waited_ms < firstEpoch_ms) return
+    if (this.#trusted.isThere && this.#epochAt_ms < this.#entered_ms && waited_ms < firstEpoch_ms) return
     this.#questioned = true
     this.#dispatch('identified')
   }
@@ -473,23 +472,20 @@ export class Conductor implements ProcedureStatus {
 
   /** Reads what the receiver holds, where that can make a difference. */
   #readMode(): void {
-    if (this.#memory.get('suspicion') !== undefined || this.#asked !== undefined)
-      this.#startCold('something is to be settled')
-    else if (!this.#memory.get('trusted')) this.#startCold('nothing was trusted before')
+    const against = this.#trusted.againstAsking(this.#asked !== undefined)
+    if (against) this.#startCold(against)
     else void this.#setup?.read((held) => this.#judgeMode(held))
   }
 
   #judgeMode(held: HeldTarget): void {
-    const trusted = this.#memory.get('trusted')
     const { chosen } = this.references
-    const now = { uid: this.#uid, msss_ms: this.#receiver?.sinceReset_ms, t: this.#surroundings.utc_s() }
-    const against = trusted && chosen ? warmStart(trusted, chosen, now, held) : 'there is no reference'
+    const against = this.#receiver ? this.#trusted.against(this.#receiver, chosen, held) : 'it is gone'
     if (against) {
       this.#startCold(against)
       return
     }
     this.#base.target = chosen
-    this.#place(trusted?.live)
+    this.#place(this.#trusted.live)
     this.#dispatch('still our base')
   }
 
@@ -503,17 +499,16 @@ export class Conductor implements ProcedureStatus {
     this.#check.live = position && { position, acc_m: 0, corrected: false }
   }
 
+  /** @param baselines of the watch before this one, on a reload */
   #trust(baselines: Baselines): void {
-    const target = this.#base.target
-    const stationId = this.#receiver?.stationId
-    if (!target) return
+    const { target } = this.#base
+    const receiver = this.#receiver
+    if (!target || !receiver) return
     const live = this.#check.live?.position
-    const known = this.#memory.get('trusted')
-    const isSame = known && sameEcef(known.reference.arp, target.arp) && known.uid === this.#uid && live === known.live
-    this.#base.trust(live, isSame ? { ...known.baselines, ...baselines } : baselines)
-    this.#judge?.trust({ arp: target.arp, ...(stationId !== undefined && { stationId }) })
+    this.#base.trust(live, { ...this.#trusted.baselines(receiver, target, live), ...baselines })
+    this.#judge?.trust({ arp: target.arp, stationId: receiver.stationId })
     if (this.ledger.used(target, this.#surroundings.utc_s())) void this.#memory.set('ledger', this.ledger.entries)
-    void this.#remember()
+    void this.#remember(true)
   }
 
   #beginSurvey(): void {
@@ -549,21 +544,13 @@ export class Conductor implements ProcedureStatus {
 
   // ── small things ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The last trusted moment, for a warm start. */
-  async #remember(): Promise<void> {
-    const msss_ms = this.#receiver?.sinceReset_ms
-    const reference = this.#base.target
-    const live = this.#check.live?.position
-    this.#rememberedAt_ms = this.#now_ms()
-    if (!reference || msss_ms === undefined) return
-    await this.#memory.set('trusted', {
-      reference,
-      uid: this.#uid,
-      msss_ms,
-      t: this.#surroundings.utc_s(),
-      baselines: this.#base.movement?.baselines ?? {},
-      ...(live && { live }),
-    })
+  /** The last trusted moment, for a warm start. @param atOnce else once a minute */
+  async #remember(atOnce: boolean): Promise<void> {
+    const { target, movement } = this.#base
+    if (!target || !this.#receiver) return
+    const now = [this.#receiver, target, this.#check.live?.position, movement?.baselines ?? {}] as const
+    if (atOnce) await this.#trusted.remember(...now)
+    else this.#trusted.tick(...now)
   }
 
   /** A suspicion is over. */

@@ -3,25 +3,31 @@ import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import gnssZed from '../../plugins/gnss-zed/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
+import rtcmIn from '../../plugins/rtcm-in/index.js'
 import surveyIn from '../../plugins/survey-in/index.js'
-import { decodeRtcm, distance } from '../../runtime/gnss/index.js'
+import { decodeRtcm, distance, offsetEnu, roundEcef } from '../../runtime/gnss/index.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { GnssInfo } from '../../schemas/info/gnss.js'
 import {
+  type CorrectionInput,
+  correctionInput,
   type Ecef,
   type RtcmFrame,
   rtcmStream,
   type SimulatedReceiver,
   simulatedReceiver,
 } from '../../schemas/services.js'
-import { createTestStation, ManualClock } from '../harness/index.js'
+import { arpFrame, createTestStation, ManualClock, msmFrame } from '../harness/index.js'
 import { type Definition, quick } from './survey-in-rig.js'
 
-async function setUp(t: Test, simulator: Record<string, unknown> = {}, store = new MemoryStore(), utc_ms?: number) {
-  const clock = new ManualClock(utc_ms)
+async function setUp(t: Test, simulator: Record<string, unknown> = {}, plugins: Record<string, Definition> = {}) {
+  const clock = new ManualClock()
+  const store = new MemoryStore()
   const sent: RtcmFrame[] = []
   let simulated: SimulatedReceiver | undefined
+  let input: CorrectionInput | undefined
+  let everySecond = () => {}
   const probe = definePlugin({
     name: 'probe',
     version: '1.0.0',
@@ -30,6 +36,7 @@ async function setUp(t: Test, simulator: Record<string, unknown> = {}, store = n
     setup: () => undefined,
     start(ctx) {
       simulated = ctx.services.use(simulatedReceiver)
+      input = ctx.services.find(correctionInput)
       const take = (frame: RtcmFrame) => sent.push(frame) > 0
       ctx.services.use(rtcmStream).subscribe({ via: 'test', name: 'probe', ip: '', take })
     },
@@ -42,6 +49,7 @@ async function setUp(t: Test, simulator: Record<string, unknown> = {}, store = n
       'gnss-zed': [gnssZed as unknown as Definition, { port: 'simulator', simulator: { boot: 'rover', ...simulator } }],
       rtcm: rtcm as unknown as Definition,
       'survey-in': [surveyIn as unknown as Definition, { initial_s: 10 }],
+      ...plugins,
       probe: probe as unknown as Definition,
     },
   })
@@ -58,6 +66,12 @@ async function setUp(t: Test, simulator: Record<string, unknown> = {}, store = n
     sent,
     field,
     check,
+    get input() {
+      return input
+    },
+    everySecond(fn: () => void) {
+      everySecond = fn
+    },
     get simulated() {
       if (!simulated) throw new Error('the probe does not run')
       return simulated
@@ -70,6 +84,7 @@ async function setUp(t: Test, simulator: Record<string, unknown> = {}, store = n
     async until(condition: () => unknown, limit_s: number): Promise<number> {
       for (let i = 0; i <= limit_s; i++) {
         if (condition()) return i
+        everySecond()
         await clock.advance(1000)
       }
       throw new Error(`not within ${limit_s} s: ${String(condition)}; ${JSON.stringify(field(''))}`)
@@ -272,6 +287,48 @@ t.test('what the receiver does by itself', async (t) => {
     const seconds = await rig.until(() => rig.arps().length > 0, 20)
     t.ok(seconds <= 5, `${seconds} s`)
     t.strictSame(rig.arps()[0], arp)
+  })
+})
+
+t.test('a corrected survey-in with another base 12 km away', async (t) => {
+  const remote = (rig: Awaited<ReturnType<typeof setUp>>) => {
+    const arp = roundEcef(offsetEnu(rig.simulated.truth, { east: 0, north: 12_000, up: 0 }))
+    let second = 0
+    rig.everySecond(() => {
+      second++
+      const frames = [msmFrame(1074, second * 1000, true, 42), msmFrame(1084, second, false, 42), arpFrame(arp, 42)]
+      rig.input?.take(new Uint8Array(Buffer.concat(frames)), 'test', '127.0.0.1')
+    })
+  }
+  const corrected = { 'rtcm-in': rtcmIn as unknown as Definition }
+
+  t.test('ends within accuracy_corr_dyn, the document telling of the corrections', async (t) => {
+    const rig = await setUp(t, {}, corrected)
+    remote(rig)
+    const fixes = new Set<unknown>()
+    await rig.until(() => {
+      fixes.add(rig.field('state.gps_fix'))
+      t.strictSame(rig.check(), [])
+      return rig.field('ref.survey.state') === 'complete'
+    }, 400)
+    for (const fix of ['3d', 'rtk-float', 'rtk-fixed']) t.ok(fixes.has(fix), fix)
+    const survey = rig.field('ref.survey') as Ecef & { acc: number }
+    t.match(survey, { corr: true, accuracy_corr_dyn: 0.042, rtcm: { remote: 'test' } })
+    t.ok(survey.acc <= 0.042, `${survey.acc} m`)
+    t.ok(distance(survey, rig.simulated.truth) < 3 * survey.acc)
+    t.ok(Math.abs((rig.field('state.recvrtcm.dist') as number) - 12_000) < 1)
+    await rig.until(() => rig.arps().length > 0, 20)
+  })
+
+  t.test('is aborted with the reason when the corrections stop for 10 min', async (t) => {
+    const rig = await setUp(t, {}, corrected)
+    await rig.station.station.change({ 'gnss-survey-mintime': 3600 }, { source: 'http' })
+    remote(rig)
+    await rig.until(() => (rig.field('ref.survey.count') as number) > 10, 200)
+    rig.everySecond(() => undefined)
+    await rig.until(() => rig.field('ref.survey.state') === 'aborted', 700)
+    t.match(rig.station.device.errors()[0]?.text, /aborted: no corrections came for 10 min/)
+    t.equal(rig.sent.length, 0)
   })
 })
 
