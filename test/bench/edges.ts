@@ -75,6 +75,9 @@ export async function startClients(kind: 'udp' | 'tcp', port: number, count: num
   })
   await once(child, 'message')
   return {
+    /** Stops its reading; the system goes on taking what is sent to it. */
+    freeze: () => void child.kill('SIGSTOP'),
+    kill: () => void child.kill('SIGKILL'),
     /** Forgets what came so far: measurement begins. */
     reset: () => void child.send('reset'),
     async stop(): Promise<ClientReport> {

@@ -9,6 +9,7 @@ import { epochFrames, hasProgram, startClients, unixNow_ms } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
 
 const subscribers = 32
+const timed = 8
 const epochs = 30
 const interval_ms = 400
 /** A serial line at 115,200 baud: 10 bits a byte. */
@@ -53,11 +54,18 @@ async function rtkBase(): Promise<number[]> {
     '--set',
     'gnss-zed.configure=false',
   ])
-  const clients = await startClients('udp', udp, subscribers)
+  // Those in front of and behind the timed ones are only served: reading them too would measure this machine's clients.
+  const front = await startClients('udp', udp, (subscribers - timed) / 2)
+  const clients = await startClients('udp', udp, timed)
+  const behind = await startClients('udp', udp, (subscribers - timed) / 2)
   await station.subscribers(subscribers)
+  front.freeze()
+  behind.freeze()
   clients.reset()
   const written = await feedEpochs(pty.far)
   const { arrivals } = await clients.stop()
+  front.kill()
+  behind.kill()
   await station.end()
   await pty.close()
   return latencies(written, arrivals)
@@ -70,10 +78,16 @@ async function str2str(): Promise<number[]> {
   const device = relative('/dev', realpathSync(pty.near))
   const child = spawn('str2str', ['-in', `serial://${device}:115200`, '-out', `tcpsvr://:${port}`], { stdio: 'ignore' })
   await new Promise((resolve) => setTimeout(resolve, 1_000))
-  const clients = await startClients('tcp', port, subscribers)
+  const front = await startClients('tcp', port, (subscribers - timed) / 2)
+  const clients = await startClients('tcp', port, timed)
+  const behind = await startClients('tcp', port, (subscribers - timed) / 2)
+  front.freeze()
+  behind.freeze()
   clients.reset()
   const written = await feedEpochs(pty.far)
   const { arrivals } = await clients.stop()
+  front.kill()
+  behind.kill()
   child.kill('SIGKILL')
   await once(child, 'close')
   await pty.close()
