@@ -162,3 +162,16 @@ export async function retained(args: readonly string[], topic: string): Promise<
   await once(child, 'close')
   return text.trimEnd()
 }
+
+/** How many topics of a filter have `y` retained; waits for `expected`, at most 10 s. */
+export async function retainedCount(args: readonly string[], filter: string, expected: number): Promise<number> {
+  const child = spawn('mosquitto_sub', [...args, '-t', filter, '-C', String(expected), '-W', '10'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  await once(child, 'close')
+  return text.split('\n').filter((line) => line === 'y').length
+}

@@ -11,6 +11,7 @@ import Type from 'typebox'
 import { backoff_ms } from '../../plugins/mqtt-link/backoff.js'
 import { failureOf } from '../../plugins/mqtt-link/failure.js'
 import link from '../../plugins/mqtt-link/index.js'
+import { OldBrokers } from '../../plugins/mqtt-link/old-brokers.js'
 import { outboxLimit } from '../../plugins/mqtt-link/session.js'
 import { linkStates } from '../../plugins/mqtt-link/states.js'
 import { fakeBroker, isUp, listen, message, sn, startBroker, startLinkStation } from '../harness/brokers.js'
@@ -351,6 +352,22 @@ t.test('the link', async (t) => {
       [0, 1, 5, 6, 500].map((attempt) => backoff_ms(attempt, 1)),
       [1_000, 2_000, 32_000, 60_000, 60_000],
     )
+  })
+
+  t.test('that a broker speaks 3.1.1 only is remembered for 24 h, per host and port', (t) => {
+    let now_ms = 0
+    const old = new OldBrokers(() => now_ms)
+    old.add({ host: 'a', port: 1 })
+    now_ms = 86_399_999
+    t.ok(old.has({ host: 'a', port: 1 }))
+    t.notOk(old.has({ host: 'a', port: 2 }))
+    t.notOk(old.has({ host: 'b', port: 1 }))
+    const next = new OldBrokers(() => now_ms)
+    next.load(old.entries)
+    t.ok(next.has({ host: 'a', port: 1 }), 'handed over')
+    now_ms = 86_400_000
+    t.notOk(next.has({ host: 'a', port: 1 }))
+    t.end()
   })
 
   t.test('failures have a cause', (t) => {

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import type pino from 'pino'
+import link from '../../plugins/mqtt-link/index.js'
+import { createRuntime, type Runtime } from '../../runtime/index.js'
+import { createLogger } from '../../runtime/log.js'
+import { definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
+import { SimulatedMachine } from '../../runtime/ports/machine.js'
+import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { until } from '../harness/manual-clock.js'
+import { clientArguments, retainedCount, startMosquitto } from '../harness/mosquitto.js'
+import { freeTcpPort } from '../harness/process.js'
+import { atMost, type Measurement } from './measurement.js'
+
+const stations = 500
+const allBack_s = 120
+/** The longest is far above the back-off, so that it is spread as far as it goes. */
+const outages_s = [1, 10, 60]
+/** Per cent; a broker that is back within a second meets those whose first retry was not due yet. */
+const mostAtOnce = 75
+
+/** What happened to the fleet, in seconds of the process. */
+class Watch {
+  /** Sessions that were accepted. */
+  readonly sessions: number[] = []
+  /** Attempts to connect. */
+  readonly attempts: number[] = []
+
+  clear(): void {
+    this.sessions.length = 0
+    this.attempts.length = 0
+  }
+}
+
+const now_s = () => performance.now() / 1_000
+
+/** Events per second from `from_s` on. */
+function perSecond(events_s: readonly number[], from_s: number): number[] {
+  const counts: number[] = []
+  for (const at_s of events_s) {
+    const second = Math.max(0, Math.floor(at_s - from_s))
+    counts[second] = (counts[second] ?? 0) + 1
+  }
+  return Array.from(counts, (count) => count ?? 0)
+}
+
+async function startOne(index: number, port: number, watch: Watch, folder: string): Promise<Runtime> {
+  const probe = definePlugin({
+    name: 'probe',
+    version: '1.0.0',
+    api: '^1.0.0',
+    setup: (ctx) => ctx.hooks.onMqttConnect.tap(() => void watch.sessions.push(now_s())),
+  })
+  const destination = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      if (chunk.includes('"next":"connecting"')) watch.attempts.push(now_s())
+      done()
+    },
+  })
+  return createRuntime({
+    base: process.cwd(),
+    machine: new SimulatedMachine(() => {}),
+    release: { version: '0.0.0-bench', sha256: '0'.repeat(64), built: '2020-01-01T00:00:00.000Z' },
+    data: join(folder, String(index)),
+    store: new MemoryStore(),
+    log: createLogger({ level: 'debug', destination: destination as unknown as pino.DestinationStream }),
+    definitions: {
+      'mqtt-link': link as unknown as PluginDefinition,
+      probe: probe as unknown as PluginDefinition,
+    },
+    variant: {
+      name: 'bench',
+      hardware: 'bench',
+      serial: `FLEET${index}`,
+      simulator: true,
+      http: { host: '127.0.0.1', port: 0 },
+      changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': port },
+      plugins: { 'mqtt-link': { insecure: true }, probe: {} },
+    },
+  })
+}
+
+/** 500 stations and one mosquitto: connect, publish, and come back after the broker was gone, without coming all at once. */
+export async function benchFleet(): Promise<Measurement[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-'))
+  const broker = await startMosquitto(await freeTcpPort(), ['allow_anonymous true', 'max_queued_messages 0'])
+  const watch = new Watch()
+  const fleet: Runtime[] = []
+  const results: Measurement[] = []
+  const online = () => retainedCount(clientArguments(broker.port), 'base/+/online', stations)
+  try {
+    for (let index = 0; index < stations; index++) fleet.push(await startOne(index, broker.port, watch, folder))
+    await until(() => watch.sessions.length >= stations, 'the fleet is up', 60_000)
+    results.push({ name: `${stations} stations: retained y after the start`, value: await online(), unit: 'stations' })
+    for (const outage_s of outages_s) {
+      await broker.stop('SIGKILL')
+      watch.clear()
+      await new Promise((resolve) => setTimeout(resolve, outage_s * 1_000))
+      await broker.start()
+      const from_s = now_s()
+      await until(() => watch.sessions.length >= stations, 'the fleet is back', 2 * allBack_s * 1_000)
+      const back = perSecond(watch.sessions, from_s)
+      // What is refused while nobody listens costs nobody anything.
+      const tried = perSecond(
+        watch.attempts.filter((at_s) => at_s >= from_s),
+        from_s,
+      )
+      const what = `broker away for ${outage_s} s`
+      results.push(
+        atMost(`${what}: all ${stations} back`, Math.max(...watch.sessions) - from_s, allBack_s, 's'),
+        atMost(
+          `${what}: share of the fleet in the busiest second`,
+          (100 * Math.max(...back)) / stations,
+          mostAtOnce,
+          '%',
+        ),
+        { name: `${what}: attempts in the busiest second`, value: Math.max(...tried), unit: '/s' },
+        { name: `${what}: retained y afterwards`, value: await online(), unit: 'stations' },
+      )
+      console.error(`  ${what}: back per second  ${back.join(' ')}`)
+    }
+    return results
+  } finally {
+    await Promise.all(fleet.map((station) => station.stop()))
+    await broker.stop('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
