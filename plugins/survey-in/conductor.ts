@@ -13,12 +13,12 @@ import type {
 } from 'rtk-base/services'
 import { BaseWatch } from './base-watch.js'
 import { Ledger } from './ledger.js'
-import { isPosition } from './live-position.js'
 import { Memory } from './memory.js'
 import type { Baselines } from './movement.js'
 import type { SurveyInOptions } from './options.js'
 import type { Parameters } from './parameters.js'
 import { Procedure } from './procedure.js'
+import { ReceiverEvents } from './receiver-events.js'
 import { type HeldTarget, ReceiverSetup } from './receiver-setup.js'
 import type { Reference } from './reference.js'
 import { References, signature } from './references.js'
@@ -43,9 +43,6 @@ export interface Snapshot {
 }
 
 const tick_ms = 1000
-const lost_ms = 10_000
-/** The receiver is asked what it holds when an epoch of this link came, or after so long. */
-const firstEpoch_ms = 4000
 const late_ms = 900_000
 const again_ms = 60_000
 
@@ -59,6 +56,7 @@ export class Conductor implements ProcedureStatus {
   readonly #surroundings: Surroundings
   readonly #check: StartCheck
   readonly #base = new BaseWatch()
+  readonly #events = new ReceiverEvents()
   readonly #trusted: TrustKeeper
   readonly #reports: Reports
   #setup: ReceiverSetup | undefined
@@ -66,10 +64,6 @@ export class Conductor implements ProcedureStatus {
   #judge: RtcmJudge | undefined
   #listening: boolean = false
   #entered_ms = 0
-  #wasConfigured: boolean = false
-  #epochAt_ms = Number.NEGATIVE_INFINITY
-  #positionAt_ms = Number.NEGATIVE_INFINITY
-  #questioned: boolean = false
   #evidence = ''
   /** A survey-in was asked for, and by whom. */
   #asked: string | undefined
@@ -125,7 +119,7 @@ export class Conductor implements ProcedureStatus {
   /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
   get delta_m(): number | undefined {
     if (this.#procedure.state === 'fixed') return this.#base.movement?.delta_m(this.#now_ms())
-    return this.#now_ms() - this.#positionAt_ms < lost_ms ? this.#check.delta_m() : undefined
+    return this.#events.hasPosition(this.#now_ms()) ? this.#check.delta_m() : undefined
   }
 
   // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -163,6 +157,7 @@ export class Conductor implements ProcedureStatus {
     if (this.#listening || !this.#judge) return undefined
     if (this.#procedure.state === 'fixed') await this.#remember(true)
     this.surveyor.pause()
+    this.#setup?.cancel()
     this.#judge.leave(reason)
     await this.#memory.flush()
     const progress = this.surveyor.run?.snapshot()
@@ -191,7 +186,7 @@ export class Conductor implements ProcedureStatus {
       this.#trust(baselines)
     } else if (state === 'survey' || state === 'moved') this.#procedure.resume(state)
     else return
-    this.#wasConfigured = true
+    this.#events.begin(true)
     this.#entered_ms = this.#now_ms()
     this.#base.begin(this.#now_ms())
     this.#reports.restore(reports)
@@ -247,18 +242,8 @@ export class Conductor implements ProcedureStatus {
   // ── what the receiver does ────────────────────────────────────────────────────────────────────────────────────────
 
   #look(): void {
-    const receiver = this.#receiver
-    if (!receiver) return
-    const { link, configured } = receiver
-    const { state } = this.#procedure
-    const was = this.#wasConfigured
-    this.#wasConfigured = configured
-    if (link === 'offline') {
-      if (state !== 'offline') this.#dispatch('port gone')
-    } else if (link === 'stalled') {
-      if (state !== 'stalled') this.#dispatch('receiver silent')
-    } else if (state === 'offline' || state === 'stalled') this.#dispatch('receiver heard')
-    else if (was && !configured && state !== 'configure' && state !== 'base') this.#dispatch('receiver restarted')
+    const event = this.#receiver && this.#events.look(this.#receiver, this.#procedure.state)
+    if (event) this.#dispatch(event)
     this.#question()
   }
 
@@ -270,15 +255,13 @@ export class Conductor implements ProcedureStatus {
   }
 
   #heardFix(fix: ReceiverFix): void {
-    const now_ms = this.#now_ms()
-    this.#epochAt_ms = now_ms
+    const hasPosition = this.#events.epoch(fix, this.#now_ms())
     this.#question()
     const { state } = this.#procedure
     if (state === 'survey' && this.surveyor.epoch(fix)) {
       this.#ctx.log.warn('the corrected position jumped: the averaging of the survey-in begins anew')
     }
-    if (!isPosition(fix)) return
-    this.#positionAt_ms = now_ms
+    if (!hasPosition) return
     if (state === 'acquire') this.#dispatch('3D fix')
     this.#check.add(fix)
     if (state === 'initial') this.#judgeInitial()
@@ -295,7 +278,7 @@ export class Conductor implements ProcedureStatus {
         if (inState_ms >= late_ms) this.#reports.raise('gnss-initial', lateText('no 3D fix', undefined))
         break
       case 'initial':
-        if (now_ms - this.#positionAt_ms > lost_ms) this.#dispatch('fix lost')
+        if (!this.#events.hasPosition(now_ms)) this.#dispatch('fix lost')
         else this.#judgeInitial()
         break
       case 'survey':
@@ -350,11 +333,10 @@ export class Conductor implements ProcedureStatus {
 
   /** Asks what the receiver holds, once it is known and its clock was heard on this link. */
   #question(): void {
-    if (this.#procedure.state !== 'identify' || this.#questioned || this.#uid === '') return
-    const waited_ms = this.#now_ms() - this.#entered_ms
-    if (this.#trusted.isThere && this.#epochAt_ms < this.#entered_ms && waited_ms < firstEpoch_ms) return
-    this.#questioned = true
-    this.#dispatch('identified')
+    if (this.#procedure.state !== 'identify' || !this.#receiver) return
+    const { isThere } = this.#trusted
+    if (this.#events.isIdentified(this.#receiver, this.#entered_ms, this.#now_ms(), isThere))
+      this.#dispatch('identified')
   }
 
   #judgeInitial(): void {
@@ -395,7 +377,7 @@ export class Conductor implements ProcedureStatus {
 
   #enter(from: State, to: State): void {
     this.#base.begin()
-    this.#questioned = false
+    this.#events.begin()
     if (from === 'survey') this.surveyor.pause()
     if (from === 'fixed') this.#base.movement = undefined
     if (from === 'moved') this.#reports.clear('gnss-moved')

@@ -51,7 +51,10 @@ export interface SurveyorDeps {
   save(record: SurveyRecord): void
 }
 
-const save_ms = 60_000
+/** Progress is stored every minute at first, then less often: a power cut costs a twentieth of it at most. */
+const soonest_ms = 60_000
+const latest_ms = 600_000
+const share = 1 / 20
 
 export class Surveyor {
   readonly #deps: SurveyorDeps
@@ -132,7 +135,7 @@ export class Surveyor {
     const now_ms = this.#deps.now_ms()
     const end = this.#run?.tick(now_ms, this.#deps.corrections(), this.#deps.limits())
     if (end) this.#finish(end)
-    else if (this.#run && now_ms - this.#savedAt_ms >= save_ms) this.save()
+    else if (this.#run && now_ms - this.#savedAt_ms >= saveEvery_ms(this.#run)) this.save()
     return end
   }
 
@@ -174,4 +177,8 @@ export class Surveyor {
   #model(corrected: boolean): AccuracyModel {
     return this.#deps.models[corrected ? 'corrected' : 'plain']
   }
+}
+
+function saveEvery_ms({ elapsed_s }: SurveyRun): number {
+  return Math.min(latest_ms, Math.max(soonest_ms, elapsed_s * 1000 * share))
 }
