@@ -311,6 +311,12 @@ export class Conductor implements ProcedureStatus {
   }
 
   #tickSurvey(): void {
+    const { run } = this.surveyor
+    if (run?.mean && this.#check.isElsewhere({ arp: run.mean, corr: run.corrected })) {
+      this.#ctx.log.warn('the antenna is not where the survey-in found it so far: the survey-in begins anew')
+      this.surveyor.begin(run.corrected, run.by)
+      return
+    }
     const end = this.surveyor.tick()
     if (!end) return
     this.#check.live = this.#check.newest()

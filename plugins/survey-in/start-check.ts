@@ -87,6 +87,12 @@ export class StartCheck {
     return live && chosen && compare(live, chosen, this.#surroundings.limits()).distance_m
   }
 
+  /** Whether the antenna is away from where a survey-in that runs finds it: it was moved meanwhile. */
+  isElsewhere(reference: Pick<Reference, 'arp' | 'corr'>): boolean {
+    const live = this.#window.result(this.#surroundings.now_ms())
+    return live !== undefined && !compare(live, reference, this.#surroundings.limits()).agrees
+  }
+
   /** Whether the newest position is where an interrupted survey-in was. */
   isNear(reference: Pick<Reference, 'arp' | 'corr'>): boolean {
     const live = this.newest()

@@ -1,8 +1,10 @@
 /** The reference position and the procedure around it, on a receiver that does what it is told. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import surveyIn from '../../plugins/survey-in/index.js'
+import { Ledger } from '../../plugins/survey-in/ledger.js'
 import { rowOf } from '../../plugins/survey-in/procedure.js'
 import { type Event, printed, type State, states, table } from '../../plugins/survey-in/table.js'
 import { packageRoot } from '../../runtime/build/release.js'
@@ -135,6 +137,14 @@ t.test('a first start', async (t) => {
     t.equal(rig.field('state.status') ?? rig.state(), 'acquire')
     await rig.until(() => rig.field('ref.survey.state') === 'running', 30)
     t.equal(rig.field('ref.survey.allow_use'), 0, 'cleared by a new survey')
+  })
+
+  t.test('begins its survey-in anew when the antenna is moved meanwhile', async (t) => {
+    const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 60, 'gnss-survey-accuracy': 5 } })
+    await rig.until(() => (rig.field('ref.survey.elapsed') as number) > 45, 90)
+    rig.base.move(30)
+    await rig.until(() => rig.arps().length > 0, 120)
+    t.ok(distance(rig.arps()[0], rig.base.truth) < 5)
   })
 
   t.test('a survey-in that still runs can be used too', async (t) => {
@@ -536,6 +546,85 @@ t.test('the ledger of references', async (t) => {
     t.match(await back(99), { status: 404 })
     t.match(await back(Number.NaN), { status: 400 })
   })
+})
+
+t.test('whatever happens, only the chosen position goes out, and not for long from somewhere else', async (t) => {
+  type Step = { what: string; seconds: number }
+  const seconds = fc.integer({ min: 1, max: 45 })
+  const step = fc.record({
+    what: fc.constantFrom(
+      ...['nothing', 'nothing', 'move', 'back', 'restart', 'restart as a base', 'link down', 'link up', 'wrong 1005'],
+      ...['right 1005', 'deaf', 'hears', 'reload', 'reload rtcm', 'manual', 'survey', 'start-survey-in'],
+    ),
+    seconds,
+  })
+  const play = async (rig: Rig, { what, seconds }: Step) => {
+    const { base, station } = rig
+    const moved = distance(base.truth, home) > 1
+    if (what === 'move' && !moved) base.move(40)
+    if (what === 'back' && moved) base.truth = home
+    if (what === 'restart') base.restart()
+    if (what === 'restart as a base') base.restart(roundEcef(offsetEnu(home, { east: 3, north: 0, up: 0 })))
+    if (what === 'link down') base.receiver.become({ link: 'offline', configured: false })
+    if (what === 'link up') base.receiver.become({ link: 'up' })
+    if (what === 'wrong 1005') base.wrong_m = 0.001
+    if (what === 'right 1005') base.wrong_m = 0
+    if (what === 'deaf') base.hears = false
+    if (what === 'hears') base.hears = true
+    if (what === 'reload') await station.reload('survey-in')
+    if (what === 'reload rtcm') await station.reload('rtcm')
+    if (what === 'manual') await rig.change(manual())
+    if (what === 'survey') await rig.change({ 'gnss-ref-chosen': 'survey' })
+    if (what === 'start-survey-in') await rig.command('start-survey-in')
+    await rig.seconds(seconds)
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+      const rig = await setUp(t)
+      await rig.seconds(30)
+      let elsewhere_s = 0
+      for (const each of steps) {
+        const before = rig.sent.length
+        const from =
+          each.what === 'reload' || each.what === 'reload rtcm' || each.what.startsWith('link') ? 0 : elsewhere_s
+        await play(rig, each)
+        const chosen = ['manual', 'survey'].map((name) => rig.field(`ref.${name}`) as typeof home)
+        const arps = rig.arps().slice(-each.seconds)
+        if (rig.sent.length > before && !arps.every((arp) => chosen.some((one) => distance(arp, one) < 1e-6))) {
+          // The surveyed reference may have been replaced by a new one in this step.
+          const used = ((await rig.station.request('/reference/history')).json() as { entries: (typeof home)[] })
+            .entries
+          if (!arps.every((arp) => used.some((one) => distance(arp, one) < 1e-6)))
+            throw new Error('an unknown 1005 left')
+        }
+        const isElsewhere = rig.sent.length > before && arps.some((arp) => distance(arp, rig.base.truth) > 20)
+        elsewhere_s = isElsewhere ? from + each.seconds : 0
+        if (elsewhere_s > 90) throw new Error(`for ${elsewhere_s} s RTCM went out from somewhere else`)
+      }
+      await rig.station.stop()
+      return true
+    }),
+    { numRuns: 40, seed: 7 },
+  )
+  t.pass('40 runs')
+})
+
+t.test('the ledger keeps its newest entries', async (t) => {
+  const ledger = new Ledger(3)
+  const reference = (t: number) =>
+    ({ method: 'survey', arp: home, acc_m: 1, corr: false, t, by: 'survey', samples: 1, elapsed_s: 1 }) as const
+  for (let i = 1; i <= 10; i++) {
+    t.equal(ledger.used(reference(i), i), true)
+    t.equal(ledger.used(reference(i), i), false)
+  }
+  t.match(ledger.entries, [{ id: 8 }, { id: 9 }, { id: 10 }])
+  const restored = new Ledger(3)
+  restored.restore(JSON.parse(JSON.stringify(ledger.entries)))
+  restored.moved(reference(10), 11, 'it was carried away', { east: 30.001, north: 0, up: 0 })
+  t.match(restored.entries.at(-1), { id: 11, what: 'moved', offset: { east: 30 }, evidence: 'it was carried away' })
+  t.equal(restored.find(8), undefined)
+  restored.restore('nonsense')
+  t.equal(restored.entries.length, 3)
 })
 
 t.test('a receiver that is only listened to is left alone', async (t) => {
