@@ -9,10 +9,11 @@ import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
 import { catchUncaught } from './kernel/attribution.js'
+import type { Wanted } from './kernel/entry.js'
 import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from './kernel/hook-point.js'
 import type { Instance } from './kernel/instance.js'
 import { Lifecycle } from './kernel/lifecycle.js'
-import { Manager, type Wanted } from './kernel/manager.js'
+import { Manager } from './kernel/manager.js'
 import { resolveOptions, type SetOption } from './kernel/options.js'
 import { compileTables, type Tables } from './kernel/tables.js'
 import { Loader } from './loader/load.js'
@@ -26,7 +27,7 @@ import { CommandRegistry } from './registry/commands.js'
 import { ConfigRegistry } from './registry/config.js'
 import { InfoRegistry } from './registry/info.js'
 import { Nvs } from './registry/nvs.js'
-import { parseBySchema, quote } from './registry/validate.js'
+import { checkSets, presetChanges } from './settings.js'
 
 export { RtkError } from './errors.js'
 export { createLogger } from './log.js'
@@ -243,29 +244,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     let address = { host: http.host, port: http.port }
     await manager.boot(wantedPlugins(options), async () => {
       checkSets(options, manager.report())
-      await presetChanges()
+      await presetChanges(options, config, tables, manager.report())
       address = await gateway.listen()
     })
     for (const { code, text } of store.troubles) trouble(code, text)
-
-    async function presetChanges(): Promise<void> {
-      const initial = config.setInitial(variant.changes ?? {})
-      for (const { name, message } of initial) {
-        throw new RtkError('RTK_ERR_VARIANT', `variant ${variant.name}: changes.${name} ${message}`)
-      }
-      const values: Record<string, unknown> = {}
-      for (const [name, text] of Object.entries(options.changes ?? {})) {
-        const record = tables.parameters.get(name)
-        const value = record && parseBySchema(record.schema, text)
-        if (!record) throw new RtkError('RTK_ERR_USAGE', `--change ${name}: no plugin of this variant has it`)
-        if (value === undefined)
-          throw new RtkError('RTK_ERR_USAGE', `--change ${name}: ${quote(text)} is of the wrong type`)
-        values[name] = value
-      }
-      for (const { name, message } of await config.preset(values)) {
-        throw new RtkError('RTK_ERR_USAGE', `--change ${name}: ${message}`)
-      }
-    }
 
     let stopped: Promise<void> | undefined
     return {
@@ -310,19 +292,6 @@ function wantedPlugins({ variant, definitions }: RuntimeOptions): Wanted[] {
     options,
     definition: definitions && source in definitions ? () => definitions[source] : undefined,
   }))
-}
-
-/** `--set` for something that is not there is a slip of the pen, not to be passed over. */
-function checkSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): void {
-  const known = ['http', 'info', ...plugins.map(({ name }) => name)]
-  for (const name of sets?.keys() ?? []) {
-    if (!known.includes(name)) {
-      throw new RtkError(
-        'RTK_ERR_USAGE',
-        `--set ${name}.…: this variant has no such plugin or section; it has ${known.join(', ')}`,
-      )
-    }
-  }
 }
 
 async function serialNumber(variant: Variant, store: Store): Promise<string> {

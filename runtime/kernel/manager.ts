@@ -3,8 +3,9 @@ import type { PluginReport, PluginStateName } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { Generation } from '../http/generation.js'
 import type { Loaded } from '../loader/load.js'
-import type { Dispose, PluginDefinition, StopReason } from '../plugin.js'
+import type { PluginDefinition, StopReason } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
+import { adopt, type Entry, edgesOf, newEntry, reportOf, type Staged, type Step, stepOf, type Wanted } from './entry.js'
 import { dependents, startOrder } from './graph.js'
 import type { Instance } from './instance.js'
 import { type HandoffValues, idsOf, type Lifecycle } from './lifecycle.js'
@@ -17,41 +18,6 @@ const retries_ms = [1_000, 5_000] as const
 const quarantine_ms = 300_000
 /** A plugin that ran this long without a crash starts its count of failures anew. */
 const healthy_ms = 300_000
-
-/** A plugin the variant asks for. */
-export interface Wanted {
-  /** Shipped name, path or package; the key in the variant. */
-  source: string
-  options: Readonly<Record<string, unknown>>
-  /** Given in the process instead of loaded (tests, embedding); asked again at each reload. */
-  definition?: () => PluginDefinition
-}
-
-/** A plugin that is wanted, whether it runs or not. */
-interface Entry {
-  /** The definition's; until one was loaded, the source. */
-  name: string
-  readonly wanted: Wanted
-  definition: PluginDefinition | undefined
-  digest: string
-  /** Source files and the evaluated one: whose error it was, where nothing else tells. */
-  files: ReadonlySet<string>
-  options: Record<string, unknown>
-  state: PluginStateName
-  reason: string
-  instance: Instance | undefined
-  failures: number
-  startedAt_ms: number
-  retry: Dispose | undefined
-}
-
-/** A definition to be put in force for an entry. */
-interface Step {
-  readonly entry: Entry
-  readonly definition: PluginDefinition
-  readonly digest: string
-  readonly options: Record<string, unknown>
-}
 
 export interface ManagerDeps {
   log: Logger
@@ -551,54 +517,5 @@ export class Manager {
     const entry = this.#entries.get(name)
     if (!entry) throw new RtkError('RTK_ERR_NOT_LOADED', `no plugin ${name} is loaded`)
     return entry
-  }
-}
-
-/** Instances that were set up and checked, and the generation that has their routes. */
-interface Staged {
-  readonly instances: readonly Instance[]
-  /** How many instances the generation was built for. */
-  readonly set: number
-  readonly generation: Generation
-}
-
-function newEntry(name: string, wanted: Wanted): Entry {
-  return {
-    name,
-    wanted,
-    definition: undefined,
-    digest: '',
-    files: new Set(),
-    options: {},
-    state: 'stopped',
-    reason: '',
-    instance: undefined,
-    failures: 0,
-    startedAt_ms: 0,
-    retry: undefined,
-  }
-}
-
-function adopt({ entry, definition, digest, options }: Step): void {
-  entry.definition = definition
-  entry.digest = digest
-  entry.options = options
-}
-
-function stepOf(entry: Entry): Step {
-  return { entry, definition: entry.definition as PluginDefinition, digest: entry.digest, options: entry.options }
-}
-
-function edgesOf(definition: PluginDefinition | undefined): { needs: string[]; provides: string[] } {
-  return { needs: idsOf(definition?.needs), provides: idsOf(definition?.provides) }
-}
-
-function reportOf({ name, definition, state, reason, instance }: Entry): PluginReport {
-  return {
-    name,
-    version: definition?.version ?? '',
-    state,
-    reason: state === 'running' ? (instance?.statusText ?? '') : reason,
-    ...edgesOf(definition),
   }
 }

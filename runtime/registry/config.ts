@@ -83,7 +83,8 @@ export class ConfigRegistry {
   /** Sets the variant's initial values. Returns what is wrong with them. */
   setInitial(values: Readonly<Record<string, unknown>>): Problem[] {
     const plan = this.#plan(values)
-    for (const [name, value] of plan.values) this.#initial.set(name, value)
+    // Those of a plugin that is not there yet are kept: they are checked when they are asked for.
+    for (const [name, value] of [...plan.values, ...Object.entries(plan.leftover)]) this.#initial.set(name, value)
     return [
       ...plan.problems,
       ...[...Object.keys(plan.leftover), ...plan.actions.keys()].map((name) => ({ name, message: 'is no parameter' })),

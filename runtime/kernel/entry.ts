@@ -1,0 +1,89 @@
+import type { PluginReport, PluginStateName } from '../../schemas/services.js'
+import type { Generation } from '../http/generation.js'
+import type { Dispose, PluginDefinition } from '../plugin.js'
+import type { Instance } from './instance.js'
+import { idsOf } from './lifecycle.js'
+
+/** A plugin the variant asks for. */
+export interface Wanted {
+  /** Shipped name, path or package; the key in the variant. */
+  source: string
+  options: Readonly<Record<string, unknown>>
+  /** Given in the process instead of loaded (tests, embedding); asked again at each reload. */
+  definition?: () => PluginDefinition
+}
+
+/** A plugin that is wanted, whether it runs or not. */
+export interface Entry {
+  /** The definition's; until one was loaded, the source. */
+  name: string
+  readonly wanted: Wanted
+  definition: PluginDefinition | undefined
+  digest: string
+  /** Source files and the evaluated one: whose error it was, where nothing else tells. */
+  files: ReadonlySet<string>
+  options: Record<string, unknown>
+  state: PluginStateName
+  reason: string
+  instance: Instance | undefined
+  failures: number
+  startedAt_ms: number
+  retry: Dispose | undefined
+}
+
+/** A definition to be put in force for an entry. */
+export interface Step {
+  readonly entry: Entry
+  readonly definition: PluginDefinition
+  readonly digest: string
+  readonly options: Record<string, unknown>
+}
+
+/** Instances that were set up and checked, and the generation that has their routes. */
+export interface Staged {
+  readonly instances: readonly Instance[]
+  /** How many instances the generation was built for. */
+  readonly set: number
+  readonly generation: Generation
+}
+
+export function newEntry(name: string, wanted: Wanted): Entry {
+  return {
+    name,
+    wanted,
+    definition: undefined,
+    digest: '',
+    files: new Set(),
+    options: {},
+    state: 'stopped',
+    reason: '',
+    instance: undefined,
+    failures: 0,
+    startedAt_ms: 0,
+    retry: undefined,
+  }
+}
+
+export function adopt({ entry, definition, digest, options }: Step): void {
+  entry.definition = definition
+  entry.digest = digest
+  entry.options = options
+}
+
+export function stepOf(entry: Entry): Step {
+  return { entry, definition: entry.definition as PluginDefinition, digest: entry.digest, options: entry.options }
+}
+
+export function edgesOf(definition: PluginDefinition | undefined): { needs: string[]; provides: string[] } {
+  return { needs: idsOf(definition?.needs), provides: idsOf(definition?.provides) }
+}
+
+export function reportOf({ name, definition, state, reason, instance }: Entry): PluginReport {
+  return {
+    name,
+    version: definition?.version ?? '',
+    state,
+    reason: state === 'running' ? (instance?.statusText ?? '') : reason,
+    ...edgesOf(definition),
+  }
+}
