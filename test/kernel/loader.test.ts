@@ -218,18 +218,21 @@ t.test('options of a plugin are checked by its schema, wherever they come from',
   await t.rejects(createTestStation({ sets: new Map([['udp-rtcm', []]]) }), { code: 'RTK_ERR_USAGE' })
 })
 
-t.test('a plugin that could not be loaded at the start is tried again and then runs, with the variant’s values', async (t) => {
-  const folder = elsewhere(t)
-  write(folder, { ...files(), 'lib/wrap.ts': 'export const wrapped = (' })
-  const running = await createTestStation({ sources: { [folder]: {} }, variant: { changes: { 'third-key': 9 } } })
-  t.teardown(() => running.stop())
-  t.match(running.station.plugins(), [{ state: 'failed', reason: /wrap\.ts:1/ }])
-  write(folder, files())
-  await running.clock.advance(1_000)
-  await until(() => running.station.plugins()[0].state === 'running', 'the second try')
-  t.equal(running.station.plugins()[0].name, 'third-party')
-  t.equal(running.field('third.key'), 9)
-})
+t.test(
+  'a plugin that could not be loaded at the start is tried again and then runs, with the variant’s values',
+  async (t) => {
+    const folder = elsewhere(t)
+    write(folder, { ...files(), 'lib/wrap.ts': 'export const wrapped = (' })
+    const running = await createTestStation({ sources: { [folder]: {} }, variant: { changes: { 'third-key': 9 } } })
+    t.teardown(() => running.stop())
+    t.match(running.station.plugins(), [{ state: 'failed', reason: /wrap\.ts:1/ }])
+    write(folder, files())
+    await running.clock.advance(1_000)
+    await until(() => running.station.plugins()[0].state === 'running', 'the second try')
+    t.equal(running.station.plugins()[0].name, 'third-party')
+    t.equal(running.field('third.key'), 9)
+  },
+)
 
 t.test('--watch reloads what was edited, once it settles, and only when the code differs', async (t) => {
   const folder = elsewhere(t)
