@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { station } from 'rtk-base/services'
-import type { Broker, LinkSettings } from './link.js'
+import type { Broker, LinkSettings } from './settings.js'
 
 const stored = 'trial'
 

@@ -3,6 +3,7 @@ import { device, mqttBus, mqttLink, station } from 'rtk-base/services'
 import Type from 'typebox'
 import { BrokerTrial } from './broker-trial.js'
 import { Identities } from './identity.js'
+import { IdentityChoice } from './identity-choice.js'
 import { Link } from './link.js'
 import { isStale, onlineStatus } from './online-status.js'
 import { Publications } from './publications.js'
@@ -49,9 +50,10 @@ export default definePlugin({
         insecure: options.insecure ?? false,
       },
       settings,
-      identities,
+      new IdentityChoice(ctx, identities),
       {
         message: (message) => ctx.services.use(mqttBus).deliver(message),
+        settled: () => void renewal.watch(),
         up: (session) => {
           publications.onConnect()
           void trial.accepted()

@@ -1,55 +1,35 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
-import { device, type MqttDriver, type MqttInbound } from 'rtk-base/services'
+import type { MqttDriver } from 'rtk-base/services'
 import { backoff_ms } from './backoff.js'
 import { type CertificateInfo, noCertificate } from './certificate.js'
 import { type Failure, noFailure } from './failure.js'
-import type { Identities, Identity } from './identity.js'
+import type { Identity } from './identity.js'
+import type { IdentityChoice } from './identity-choice.js'
 import { OldBrokers } from './old-brokers.js'
 import { type OnlineStatus, onlineStatus, onlineTopic } from './online-status.js'
 import { Session } from './session.js'
+import type { Broker, LinkEvents, LinkOptions, LinkSettings } from './settings.js'
 import { type LinkEvent, nextState } from './states.js'
+import { TlsTime } from './tls-time.js'
 import { viaOf } from './via.js'
 
 const ping_ms = 20_000
 /** A session that held for so long was a good one: the next loss starts the back-off anew. */
 const stable_ms = 30_000
-/** TLS needs to know the time; after so much uptime it is tried without. */
-const timeWait_ms = 60_000
 const timeLook_ms = 1_000
 /** Who holds the link and forgets it does not keep the station away for good. */
 const longestHold_ms = 600_000
-
-export interface Broker {
-  host: string
-  port: number
-}
-
-export interface LinkSettings extends Broker {
-  enabled: boolean
-}
-
-export interface LinkOptions {
-  clientId: string
-  protocol: 'auto' | '4' | '5'
-  /** Plain TCP, unless an identity is given. */
-  insecure: boolean
-}
-
-export interface LinkEvents {
-  /** The broker accepted the session; `y` is out and the topics are subscribed. */
-  up(session: { clientId: string; reconnect: boolean }): void
-  message(message: MqttInbound): void
-}
 
 /** Keeps a session with the broker, and says what it is doing. Carries the bus as its driver. */
 export class Link implements MqttDriver {
   readonly #ctx: PluginContext
   readonly #options: LinkOptions
   readonly #settings: () => LinkSettings
-  readonly #identities: Identities
+  readonly #choice: IdentityChoice
   readonly #events: LinkEvents
   readonly #oldBrokers: OldBrokers
+  readonly #time: TlsTime
   readonly #holds = new Set<string>()
   #state: MqttLinkState = 'disabled'
   #failure: Failure = noFailure
@@ -64,10 +44,6 @@ export class Link implements MqttDriver {
   #turn = 0
   #upSince_ms = 0
   #sessions = 0
-  /** The attempt under way uses the renewed identity, which has not connected yet. */
-  #onTrial = false
-  /** The renewed identity failed: the old one is next. */
-  #trialFailed: Failure | undefined
   #cancelRetry: () => unknown = () => {}
   #toldFailure = ''
 
@@ -75,14 +51,15 @@ export class Link implements MqttDriver {
     ctx: PluginContext,
     options: LinkOptions,
     settings: () => LinkSettings,
-    identities: Identities,
+    choice: IdentityChoice,
     events: LinkEvents,
   ) {
     this.#ctx = ctx
     this.#options = options
     this.#settings = settings
-    this.#identities = identities
+    this.#choice = choice
     this.#events = events
+    this.#time = new TlsTime(ctx)
     this.#oldBrokers = new OldBrokers(() => ctx.clock.monotonic())
   }
 
@@ -229,6 +206,7 @@ export class Link implements MqttDriver {
 
   async #open(): Promise<void> {
     const turn = ++this.#turn
+    this.#choice.begin()
     // An attempt that is given up for another broker may have been accepted a moment ago.
     void this.#takeSession()?.leave(onlineStatus.restarting)
     const { host, port } = this.#settings()
@@ -237,41 +215,24 @@ export class Link implements MqttDriver {
     if (host === '') return this.#fail({ cause: 'config', text: 'no broker is set: change mqtt-host' })
     let identity: Identity
     try {
-      identity = await this.#chooseIdentity()
+      identity = await this.#choice.next()
     } catch (error) {
       if (turn === this.#turn) this.#fail({ cause: 'identity', text: (error as Error).message })
       return
     }
     if (turn !== this.#turn || this.#state !== 'connecting' || this.#ctx.signal.aborted) return
     const tls = !this.#options.insecure || identity.ca !== undefined || identity.cert !== undefined
-    if (tls && this.#waitsForTime()) return
+    if (tls && this.#time.awaited) return this.#waitForTime()
     this.#identity = identity
     this.#certificate = identity.info
     this.#connect({ host, port }, identity, tls, this.#version({ host, port }))
   }
 
-  /** The renewed identity until it has failed, then the old one, in turn until one of the two connects. */
-  async #chooseIdentity(): Promise<Identity> {
-    const candidate = this.#trialFailed === undefined ? await this.#identities.candidate() : undefined
-    const identity = candidate ?? (await this.#identities.current())
-    this.#onTrial = candidate !== undefined
-    return identity
-  }
-
-  /** A station often boots without a clock, and TLS refuses certificates of the future. */
-  #waitsForTime(): boolean {
-    const { utc_ms, uptime_ms } = this.#clock()
-    if (utc_ms > 0 || uptime_ms >= timeWait_ms) return false
+  #waitForTime(): void {
     this.#ctx.status('waiting for the time, which TLS needs')
     this.#cancelRetry = this.#ctx.timers.after(timeLook_ms, () => {
       if (this.#state === 'connecting') void this.#open()
     })
-    return true
-  }
-
-  #clock(): { utc_ms: number; uptime_ms: number } {
-    const clock = this.#ctx.services.use(device)
-    return { utc_ms: clock.utc_ms(), uptime_ms: clock.uptime_ms() }
   }
 
   #version(broker: Broker): 4 | 5 {
@@ -297,17 +258,12 @@ export class Link implements MqttDriver {
           if (turn !== this.#turn) return
           this.#session = undefined
           if (version === 5 && auto && otherVersion) this.#connect(broker, identity, tls, 4)
-          else this.#fail(this.#explained(failure, tls))
+          else this.#fail(this.#time.explained(failure))
         },
       })
     } catch (error) {
       this.#fail({ cause: 'identity', text: `the certificate or key cannot be used: ${(error as Error).message}` })
     }
-  }
-
-  #explained(failure: Failure, tls: boolean): Failure {
-    if (failure.cause !== 'tls' || !tls || this.#clock().utc_ms > 0) return failure
-    return { ...failure, text: `${failure.text} (this station does not know the time yet, which may be why)` }
   }
 
   #greet(): void {
@@ -319,30 +275,10 @@ export class Link implements MqttDriver {
     this.#ctx.log.info({ host, port, version }, 'the MQTT link is up')
     this.#ctx.status(`connected to ${host}:${port}`)
     this.sayOnline()
-    void this.#settleIdentity()
+    if (this.#identity !== undefined) void this.#choice.connected(this.#identity).then(() => this.#events.settled())
     const session = { clientId: this.#options.clientId, reconnect: this.#sessions++ > 0 }
     // The session is announced when requests can reach the device: who sees the document may send one.
     this.#subscribe(() => this.#events.up(session))
-  }
-
-  /** Of two identities the one that has connected stays, the other one goes. */
-  async #settleIdentity(): Promise<void> {
-    const failed = this.#trialFailed
-    this.#trialFailed = undefined
-    try {
-      if (this.#onTrial) {
-        await this.#identities.accept()
-        this.#ctx.errors.clear('mqtt-renew')
-        this.#ctx.log.info({ serial: this.#certificate.serial }, 'the renewed certificate is in use')
-      } else if (failed !== undefined) {
-        await this.#identities.reject()
-        const text = `the renewed certificate was not accepted (${failed.text}): the old one goes on`
-        this.#ctx.errors.raise('mqtt-renew', `${text}; it is renewed again by itself, or by mqtt-renew`)
-      }
-    } catch (error) {
-      // Both stay in the store: the next connect settles it.
-      this.#ctx.errors.raise('mqtt-renew', `the identity could not be stored: ${(error as Error).message}`)
-    }
   }
 
   // ── failures ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -350,16 +286,8 @@ export class Link implements MqttDriver {
   #fail(failure: Failure): void {
     this.#failure = failure
     this.#takeSession()?.drop()
-    if (this.#onTrial && this.#state === 'connecting') {
-      // The old identity is tried at once: it is known to work.
-      this.#trialFailed = failure
-      this.#ctx.log.warn({ cause: failure.cause }, `the renewed certificate did not connect: ${failure.text}`)
-      void this.#open()
-      return
-    }
-    // The old identity failed as well, so it was not the renewed one's fault: that one is next again.
-    if (this.#state === 'connecting') this.#trialFailed = undefined
-    this.#dispatch('failed')
+    if (this.#state === 'connecting' && this.#choice.failed(failure)) void this.#open()
+    else this.#dispatch('failed')
   }
 
   #retryLater(before: MqttLinkState): void {

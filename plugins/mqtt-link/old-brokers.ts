@@ -1,4 +1,4 @@
-import type { Broker } from './link.js'
+import type { Broker } from './settings.js'
 
 const memory_ms = 24 * 3_600_000
 

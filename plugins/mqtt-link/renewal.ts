@@ -4,6 +4,7 @@ import { device } from 'rtk-base/services'
 import { certificateInfo, day } from './certificate.js'
 import type { CertificateRequest } from './certificate-request.js'
 import { NotYet, reEnrol } from './est.js'
+import { failureOf } from './failure.js'
 import type { Identities, Identity } from './identity.js'
 
 const look_ms = 600_000
@@ -49,7 +50,7 @@ export class Renewal {
   async watch(): Promise<void> {
     const utc_s = this.#ctx.services.use(device).utc_ms() / 1000
     const { info } = await this.#identities.current().catch(() => ({ info: { from: 0, until: 0, serial: '' } }))
-    if (utc_s === 0 || info.until === 0) return
+    if (utc_s === 0 || info.until === 0 || this.#ctx.signal.aborted) return
     const life_s = info.until - info.from
     const left_s = info.until - utc_s
     this.#tellExpiry(left_s, life_s, info.until)
@@ -115,7 +116,7 @@ export class Renewal {
     if (!(error instanceof NotYet)) this.#open = undefined
     // Between half and one and a half of it: a fleet that failed together does not come back together.
     this.#notBefore_ms = this.#ctx.clock.monotonic() + wait_s * 1000 * (0.5 + Math.random())
-    const text = `the certificate could not be renewed (${error.message}): the old one goes on`
+    const text = `the certificate could not be renewed (${failureOf(error).text}): the old one goes on`
     this.#ctx.errors.raise('mqtt-renew', `${text}, and it is tried again by itself, or by mqtt-renew`)
     return text
   }

@@ -1,5 +1,6 @@
 import type { MqttLink } from 'rtk-base/services'
-import type { Link, LinkSettings } from './link.js'
+import type { Link } from './link.js'
+import type { LinkSettings } from './settings.js'
 import { Signer } from './signer.js'
 
 /** What other plugins may do with the link. */

@@ -1,8 +1,17 @@
 /** The certificate is renewed by a real EST exchange over TLS, issued by openssl, and shown to a real broker. */
 import { X509Certificate } from 'node:crypto'
-import { readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createTestStation, freeTcpPort, ManualClock, until } from 'rtk-base/testing'
+import {
+  createTestStation,
+  freeTcpPort,
+  freeUdpPort,
+  ManualClock,
+  type StationProcess,
+  startStation as startProcess,
+  until,
+} from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import link from '../../plugins/mqtt-link/index.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
@@ -219,6 +228,50 @@ t.test('it is renewed by itself in the last third of its life, and not before', 
   t.equal(station.field('mqtt.state.link'), 'up')
   est.mode = 'broken'
 })
+
+t.test(
+  'in a process of its own, as it is installed: mqtt-renew, and a restart with the new certificate',
+  unless,
+  async (t) => {
+    const folder = t.testdir()
+    const pki = createPki(join(folder, 'pki'), 'SIM00001')
+    const est = await startEstServer(folder, pki, pki.server, pki)
+    t.teardown(() => est.close())
+    const broker = await mosquittoFor(t, await freeTcpPort(), clientCertificates(pki, join(folder, 'access')))
+    const sub = await subscribe(t, clientArguments(broker.port, pki))
+    const options = { ca: pki.ca, ...pki.device, est: est.url }
+    const args = [
+      ...Object.entries(options).flatMap(([name, value]) => ['--set', `mqtt-link.${name}=${value}`]),
+      ...['--set', 'mqtt-broker.port=0', '--set', 'udp-rtcm.host=127.0.0.1'],
+      ...['--change', `mqtt-port=${broker.port}`, '--change', `udp-port=${await freeUdpPort()}`],
+    ]
+    // A short path: the control socket is in there.
+    const data = mkdtempSync(join(tmpdir(), 'rtk-base-renewal-'))
+    t.teardown(() => rmSync(data, { recursive: true, force: true }))
+    const start = async () => {
+      const station = await startProcess(args, { data })
+      t.teardown(() => station.end('SIGKILL'))
+      await until(async () => (await certOf(station)).link === 'up', 'up')
+      return station
+    }
+    const certOf = async (station: StationProcess) => {
+      const { mqtt } = await station.info<{ mqtt: { state: { link: string; cert: { serial: string } } } }>()
+      return { link: mqtt.state.link, serial: mqtt.state.cert.serial }
+    }
+    const station = await start()
+    const old = (await certOf(station)).serial
+    const answer = await fetch(`${station.url}/system?mqtt-renew`, { method: 'POST' })
+    t.equal(answer.status, 200, await answer.text())
+    await until(() => sub.online('SIM00001') === 'yry', 'r, then y')
+    const renewed = (await certOf(station)).serial
+    t.not(renewed, old)
+    await station.end('SIGKILL')
+    const again = await start()
+    t.equal((await certOf(again)).serial, renewed)
+    t.notMatch(again.output() + station.output(), /PRIVATE KEY/)
+    await again.end()
+  },
+)
 
 t.test('adopt: the files can be removed', unless, async (t) => {
   const { pki, station, startStation, serial, old } = await surroundings(t, { adopt: true })

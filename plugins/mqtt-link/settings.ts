@@ -1,0 +1,25 @@
+import type { MqttInbound } from 'rtk-base/services'
+
+export interface Broker {
+  host: string
+  port: number
+}
+
+export interface LinkSettings extends Broker {
+  enabled: boolean
+}
+
+export interface LinkOptions {
+  clientId: string
+  protocol: 'auto' | '4' | '5'
+  /** Plain TCP, unless an identity is given. */
+  insecure: boolean
+}
+
+export interface LinkEvents {
+  /** The broker accepted the session; `y` is out and the topics are subscribed. */
+  up(session: { clientId: string; reconnect: boolean }): void
+  message(message: MqttInbound): void
+  /** It is decided which identity stays. */
+  settled(): void
+}
