@@ -402,11 +402,15 @@ t.test('signed', skip ? { skip } : {}, async (t) => {
   t.test('a gate that closes while it is being signed holds it back', async (t) => {
     const { station, stream, link, epoch, signed } = await signingStation(t)
     const sign = link.sign
+    let done = false
     link.sign = async (data) => {
       stream.open = false
-      return sign(data)
+      const signature = await sign(data)
+      done = true
+      return signature
     }
     epoch(1)
+    await until(() => done, 'the signature')
     await station.clock.advance(1_000)
     const answer = await station.station.command('rtcm-mqtt-force', { source: 'http' })
     t.equal(answer.status, 503)
