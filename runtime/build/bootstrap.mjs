@@ -2,7 +2,18 @@
 // The only file that runs before anything is installed or built, so it is plain JavaScript and needs Node alone.
 // It installs what is missing, transpiles what is newer, and hands over to build/runtime/cli/main.js.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -29,19 +40,30 @@ function run(command, commandArgs, options = {}) {
   return signal ? 1 : (status ?? 1)
 }
 
+/** Whether node_modules holds what the lock file asks for: by content, as a fresh clone's files are all new. */
+function isInstalled(lock) {
+  const marker = join(root, 'node_modules', '.rtk-base-lock')
+  const digest = createHash('sha256').update(lock).digest('hex')
+  if (existsSync(marker) && readFileSync(marker, 'utf8') === digest) return true
+  const hidden = join(root, 'node_modules', '.package-lock.json')
+  if (!existsSync(hidden)) return false
+  const { packages: there } = JSON.parse(readFileSync(hidden, 'utf8'))
+  const { packages: wanted } = JSON.parse(lock)
+  const missing = Object.entries(wanted).some(
+    ([path, { version, optional }]) => path !== '' && !optional && there[path]?.version !== version,
+  )
+  if (!missing) writeFileSync(marker, digest)
+  return !missing
+}
+
 function ensureInstalled() {
-  const marker = join(root, 'node_modules', '.package-lock.json')
-  const lock = join(root, 'package-lock.json')
-  if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(lock).mtimeMs) return
+  if (isInstalled(readFileSync(join(root, 'package-lock.json'), 'utf8'))) return
   console.error('rtk-base: installing dependencies (npm ci), about a minute the first time …')
   const status = run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { stdio: ['ignore', 2, 2] })
   if (status !== 0) {
     console.error('rtk-base: npm ci failed; its message is above')
     process.exit(1)
   }
-  // npm keeps the marker's old time where nothing changed: without this the next start would install again.
-  const now = new Date()
-  utimesSync(marker, now, now)
 }
 
 /** Transpiles into a temporary folder and renames it, so that a running service never sees half a build. */
