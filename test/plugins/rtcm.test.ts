@@ -6,6 +6,7 @@ import udpRtcm from '../../plugins/udp-rtcm/index.js'
 import { encodeRtcm, messageNumber } from '../../runtime/gnss/index.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import {
+  procedureStatus,
   type RtcmEpoch,
   type RtcmFrame,
   type RtcmGate,
@@ -86,6 +87,66 @@ t.test('the gate', async (t) => {
     }
     t.strictSame(rover.taken, [1005, 1005])
   })
+
+  for (const [what, start] of [
+    // Once only: nobody moves the clock when the station stops.
+    ['is on its way', (tries: number) => (tries === 1 ? new Promise<void>(() => {}) : undefined)],
+    [
+      'could not start',
+      () => {
+        throw new Error('broken')
+      },
+    ],
+  ] as const) {
+    t.test(
+      `is closed while the plugin that runs the procedure ${what}, whatever mode the receiver is in`,
+      async (t) => {
+        let tries = 0
+        const procedure = definePlugin({
+          name: 'procedure',
+          version: '1.0.0',
+          api: '^1.0.0',
+          needs: [rtcmGate],
+          provides: [procedureStatus],
+          setup: (ctx) =>
+            ctx.services.provide(procedureStatus, { status: 'offline', wantsCorrections: false, reference: undefined }),
+          start: () => start(++tries),
+        })
+        const clock = new ManualClock()
+        const receiver = fakeReceiver(() => clock.monotonic())
+        let stream: RtcmStream | undefined
+        const probe = definePlugin({
+          name: 'probe',
+          version: '1.0.0',
+          api: '^1.0.0',
+          needs: [rtcmStream],
+          setup: () => {},
+          start: (ctx) => {
+            stream = ctx.services.use(rtcmStream)
+          },
+        })
+        const starting = createTestStation({
+          clock,
+          plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm, probe, procedure },
+        })
+        await until(() => stream, 'the stream')
+        receiver.become({ mode: 'fixed' })
+        t.match(stream, { open: false, reason: 'the reference is not verified yet' })
+        receiver.become({ mode: 'listening' })
+        t.equal(stream?.open, true, 'a receiver that is only listened to is trusted in any case')
+        let isUp = false
+        void starting.then(() => {
+          isUp = true
+        })
+        await until(async () => {
+          await clock.advance(1000)
+          return isUp
+        }, 'the end of the start')
+        const station = await starting
+        t.teardown(() => station.stop())
+      },
+    )
+  }
 
   t.test('with a judge is closed until told trusted', async (t) => {
     const { receiver, stream, gate } = await setUp(t)
