@@ -48,6 +48,11 @@ export class Generation {
   #inFlight = 0
   #onIdle: (() => void) | undefined
   #closed: Promise<void> | undefined
+  /** One listener for all answers: a closure for each is paid with every request. */
+  readonly #ended = () => {
+    this.#inFlight--
+    if (this.#inFlight === 0) this.#onIdle?.()
+  }
 
   constructor(app: FastifyInstance, upgrades: Generation['upgrades']) {
     this.#app = app
@@ -65,10 +70,7 @@ export class Generation {
 
   handle(request: IncomingMessage, response: ServerResponse): void {
     this.#inFlight++
-    response.once('close', () => {
-      this.#inFlight--
-      if (this.#inFlight === 0) this.#onIdle?.()
-    })
+    response.on('close', this.#ended)
     this.#app.routing(request, response)
   }
 
