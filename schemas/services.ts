@@ -159,7 +159,10 @@ export interface MqttLink {
   readonly certificate: string | undefined
   /** Signs with the private key of that certificate, which stays inside. Rejects with what keeps it from signing. */
   sign(data: Uint8Array): Promise<MqttSignature>
-  /** A network came up: the next attempt follows at once. For every plugin that looks after an interface. */
+  /**
+   * A network came up: while the link is down an attempt follows at once, and the back-off begins anew. A session that is up
+   * stays. For every plugin that looks after an interface, whenever one of them gets an address.
+   */
   networkUp(): void
   /**
    * Says `q` and ends the link with a DISCONNECT before the uplink is cut on purpose (a scan, a station that is left), and stays

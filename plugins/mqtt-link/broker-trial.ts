@@ -1,21 +1,19 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { station } from 'rtk-base/services'
-import type { Broker, LinkSettings } from './settings.js'
+import { type Broker, type LinkSettings, sameBroker } from './settings.js'
 
 const stored = 'trial'
 
 const isBroker = (value: unknown): value is Broker =>
   typeof (value as Broker | undefined)?.host === 'string' && typeof (value as Broker).port === 'number'
 
-const same = (a: Broker, b: Broker) => a.host === b.host && a.port === b.port
-
-/**
- * A new broker is on trial: unless it accepts the station in time, the last one that did returns. Only a broker that did
- * accept can return, so that a station that was set up before it had a network keeps what it was told.
- */
+/** A new broker is on trial: unless it accepts the station in time, the old one returns. */
 export class BrokerTrial {
   readonly #ctx: PluginContext
   readonly #limit_s: number
+  /** What the settings say. */
+  #now: Broker | undefined
+  /** What returns; undefined while nothing is on trial. */
   #old: Broker | undefined
   #cancel: () => unknown = () => {}
 
@@ -27,19 +25,24 @@ export class BrokerTrial {
 
   /** Goes on with a trial that a restart interrupted. */
   async start(settings: LinkSettings): Promise<void> {
+    this.#now = settings
     const old = await this.#ctx.store.get(stored)
-    if (isBroker(old) && settings.enabled && !same(old, settings)) this.#begin(old)
+    if (isBroker(old) && this.#limit_s > 0 && !sameBroker(old, settings)) this.#begin(old, settings)
     else if (old !== undefined) await this.#keep(undefined)
   }
 
-  /** The settings changed. @param proven the last broker that accepted the station */
-  async changed(settings: LinkSettings, proven: Broker | undefined): Promise<void> {
+  /** The settings changed. */
+  async changed(settings: LinkSettings): Promise<void> {
     const before = this.#old
+    // A second change before the first one was accepted: the one before both returns.
+    const old = before ?? this.#now
     this.#end()
+    this.#now = settings
     this.#ctx.errors.clear('mqtt-broker-change')
-    const old = this.#limit_s === 0 || !settings.enabled || (proven && same(proven, settings)) ? undefined : proven
-    if (old !== undefined) this.#begin(old)
-    if (old !== before) await this.#keep(old)
+    // Having no broker is nothing to return to.
+    if (this.#limit_s > 0 && old !== undefined && old.host !== '' && !sameBroker(old, settings))
+      this.#begin(old, settings)
+    if (this.#old !== before) await this.#keep(this.#old)
   }
 
   /** The broker accepted the station. */
@@ -49,9 +52,11 @@ export class BrokerTrial {
     await this.#keep(undefined)
   }
 
-  #begin(old: Broker): void {
+  /** While the link is switched off the time does not run. */
+  #begin({ host, port }: Broker, { enabled }: LinkSettings): void {
+    const old = { host, port }
     this.#old = old
-    this.#cancel = this.#ctx.timers.after(this.#limit_s * 1000, () => this.#goBack(old))
+    if (enabled) this.#cancel = this.#ctx.timers.after(this.#limit_s * 1000, () => this.#goBack(old))
   }
 
   #end(): void {
@@ -61,17 +66,23 @@ export class BrokerTrial {
 
   async #goBack({ host, port }: Broker): Promise<void> {
     this.#end()
+    // The change that follows is no new trial.
+    const refused = this.#now
+    this.#now = { host, port }
     await this.#keep(undefined)
     const result = await this.#ctx.services
       .use(station)
       .change({ 'mqtt-host': host, 'mqtt-port': port }, { source: 'plugin' })
     const what = `the new broker did not accept this station within ${this.#limit_s} s`
-    if (result.result === 'ok') this.#ctx.errors.raise('mqtt-broker-change', `${what}: back to ${host}:${port}`)
-    else
-      this.#ctx.errors.raise(
-        'mqtt-broker-change',
-        `${what}, and ${host}:${port} could not be set again (${result.errors?.[0]?.message}): change mqtt-host by hand`,
-      )
+    if (result.result === 'ok') {
+      this.#ctx.errors.raise('mqtt-broker-change', `${what}: back to ${host}:${port}`)
+      return
+    }
+    this.#now = refused
+    this.#ctx.errors.raise(
+      'mqtt-broker-change',
+      `${what}, and ${host}:${port} could not be set again (${result.errors?.[0]?.message}): change mqtt-host by hand`,
+    )
   }
 
   async #keep(old: Broker | undefined): Promise<void> {

@@ -90,7 +90,7 @@ export default definePlugin({
     // Once per change, after all of its values are in force.
     ctx.hooks.onChange.tap(({ values }) => {
       if (!['mqtt-en', 'mqtt-host', 'mqtt-port'].some((name) => values.has(name))) return
-      void trial.changed(settings(), link.proven)
+      void trial.changed(settings())
       link.apply()
     })
     return { link, publications, renewal, trial, identities, settings, adopt: options.adopt ?? false }

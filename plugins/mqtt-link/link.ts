@@ -4,12 +4,14 @@ import type { MqttDriver } from 'rtk-base/services'
 import { backoff_ms } from './backoff.js'
 import { type CertificateInfo, noCertificate } from './certificate.js'
 import { type Failure, noFailure } from './failure.js'
+import { Farewell } from './farewell.js'
+import { Holds } from './holds.js'
 import type { Identity } from './identity.js'
 import type { IdentityChoice } from './identity-choice.js'
-import { OldBrokers } from './old-brokers.js'
 import { type OnlineStatus, onlineStatus, onlineTopic } from './online-status.js'
-import { Session } from './session.js'
-import type { Broker, LinkEvents, LinkOptions, LinkSettings } from './settings.js'
+import type { Session } from './session.js'
+import { Sessions } from './sessions.js'
+import { type Broker, type LinkEvents, type LinkOptions, type LinkSettings, sameBroker } from './settings.js'
 import { type LinkEvent, nextState } from './states.js'
 import { TlsTime } from './tls-time.js'
 import { viaOf } from './via.js'
@@ -18,8 +20,6 @@ const ping_ms = 20_000
 /** A session that held for so long was a good one: the next loss starts the back-off anew. */
 const stable_ms = 30_000
 const timeLook_ms = 1_000
-/** Who holds the link and forgets it does not keep the station away for good. */
-const longestHold_ms = 600_000
 
 /** Keeps a session with the broker, and says what it is doing. Carries the bus as its driver. */
 export class Link implements MqttDriver {
@@ -28,22 +28,21 @@ export class Link implements MqttDriver {
   readonly #settings: () => LinkSettings
   readonly #choice: IdentityChoice
   readonly #events: LinkEvents
-  readonly #oldBrokers: OldBrokers
+  readonly #sessions: Sessions
   readonly #time: TlsTime
-  readonly #holds = new Set<string>()
+  readonly #holds: Holds
+  readonly #farewell: Farewell
   #state: MqttLinkState = 'disabled'
   #failure: Failure = noFailure
   #certificate: CertificateInfo = noCertificate
   #identity: Identity | undefined
   #session: Session | undefined
-  /** Where the last session that a broker accepted was. */
-  #proven: Broker | undefined
   #filters: readonly string[] = []
   #attempt = 0
   /** Counts the attempts, so that what was awaited for an earlier one is dropped. */
   #turn = 0
   #upSince_ms = 0
-  #sessions = 0
+  #accepted = 0
   #cancelRetry: () => unknown = () => {}
   #toldFailure = ''
 
@@ -60,7 +59,12 @@ export class Link implements MqttDriver {
     this.#choice = choice
     this.#events = events
     this.#time = new TlsTime(ctx)
-    this.#oldBrokers = new OldBrokers(() => ctx.clock.monotonic())
+    this.#holds = new Holds(ctx)
+    this.#farewell = new Farewell((broker) => {
+      const silent = { accepted() {}, message() {}, ended() {} }
+      return this.#identity && this.#sessions.begin(broker, this.#identity, this.#sessions.version(broker), silent)
+    })
+    this.#sessions = new Sessions(ctx, options)
   }
 
   get state() {
@@ -73,7 +77,7 @@ export class Link implements MqttDriver {
 
   /** Sessions that a broker accepted since the plugin was loaded. */
   get sessions(): number {
-    return this.#sessions
+    return this.#accepted
   }
 
   get version(): 4 | 5 | undefined {
@@ -85,25 +89,23 @@ export class Link implements MqttDriver {
     return this.#identity
   }
 
-  get proven(): Broker | undefined {
-    return this.#proven
-  }
-
-  get handoff(): { oldBrokers: [string, number][]; proven: Broker | undefined } {
-    return { oldBrokers: this.#oldBrokers.entries, proven: this.#proven }
+  get handoff(): { oldBrokers: [string, number][]; promised: Broker | undefined } {
+    return { oldBrokers: this.#sessions.oldBrokers.entries, promised: this.#farewell.promised }
   }
 
   start(handoff: Partial<Link['handoff']> = {}): void {
-    this.#oldBrokers.load(handoff.oldBrokers ?? [])
-    this.#proven = handoff.proven
+    this.#sessions.oldBrokers.load(handoff.oldBrokers ?? [])
+    this.#farewell.load(handoff.promised)
     this.#ctx.timers.every(ping_ms, () => this.#ping())
     this.apply()
   }
 
   /** The settings changed: enables, disables, or goes to the other broker. */
   apply(): void {
-    if (!this.#settings().enabled) this.#dispatch('disable')
-    else this.#dispatch(this.#state === 'disabled' ? 'enable' : 'reconnect')
+    const settings = this.#settings()
+    if (!settings.enabled) this.#dispatch('disable')
+    else if (this.#state === 'disabled') this.#dispatch('enable')
+    else if (this.#state !== 'up' || !sameBroker(settings, this.#session?.broker)) this.#dispatch('reconnect')
     if (this.#state === 'disabled') this.#ctx.status('switched off (mqtt-en is 0)')
   }
 
@@ -112,32 +114,31 @@ export class Link implements MqttDriver {
     if (this.#state !== 'disabled') this.#dispatch('reconnect')
   }
 
-  /** A network came up: what kept the link down may be over. */
+  /** A network came up: what kept the link down may be over, and an attempt that reached nobody may be on the wrong way. */
   networkUp(): void {
     this.#attempt = 0
-    if (this.#state === 'down' && this.#holds.size === 0) this.#dispatch('due')
+    if (this.#holds.reason !== undefined) return
+    if (this.#state === 'down') this.#dispatch('due')
+    else if (this.#state === 'connecting' && this.#session?.unreached === true) this.#dispatch('reconnect')
   }
 
   /** Ends the link with `q` and stays away until what it returns is called. */
   async hold(reason: string): Promise<() => void> {
-    this.#holds.add(reason)
-    const session = this.#takeSession()
-    this.#failure = { cause: 'held', text: reason }
+    const release = this.#holds.add(reason, () => this.networkUp())
+    if (this.#state !== 'disabled') this.#failure = { cause: 'held', text: reason }
+    const quit = this.#quit()
     this.#dispatch('hold')
-    await session?.leave(onlineStatus.quitting)
-    const release = () => {
-      if (this.#holds.delete(reason) && this.#holds.size === 0) this.networkUp()
-    }
-    this.#ctx.timers.after(longestHold_ms, release)
+    await quit
     return release
   }
 
-  /** Says goodbye and ends with a DISCONNECT, so that no `L` follows. Takes at most 1.5 s. */
+  /** Says goodbye and ends with a DISCONNECT, so that no `L` follows. */
   async stop(status: OnlineStatus): Promise<void> {
     this.#cancelRetry()
     this.#state = 'disabled'
+    if (status === onlineStatus.quitting) return this.#quit()
     this.#turn++
-    await this.#takeSession()?.leave(status)
+    await this.#farewell.restart(this.#takeSession())
   }
 
   /** Says `y` again. */
@@ -192,14 +193,19 @@ export class Link implements MqttDriver {
   #restart(event: LinkEvent): void {
     this.#attempt = 0
     if (event === 'reconnect') this.#failure = noFailure
-    const left = this.#takeSession()?.leave(onlineStatus.restarting) ?? Promise.resolve()
-    void left.then(() => this.#dispatch('left'))
+    void this.#farewell.restart(this.#takeSession()).then(() => this.#dispatch('left'))
   }
 
   #disable(): void {
     this.#attempt = 0
     this.#failure = noFailure
-    void this.#takeSession()?.leave(onlineStatus.quitting)
+    void this.#quit()
+  }
+
+  /** Says `q` and goes, whatever is under way. */
+  #quit(): Promise<void> {
+    this.#turn++
+    return this.#farewell.quit(this.#takeSession())
   }
 
   // ── an attempt ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -208,24 +214,24 @@ export class Link implements MqttDriver {
     const turn = ++this.#turn
     this.#choice.begin()
     // An attempt that is given up for another broker may have been accepted a moment ago.
-    void this.#takeSession()?.leave(onlineStatus.restarting)
+    void this.#farewell.restart(this.#takeSession())
     const { host, port } = this.#settings()
-    const [held] = this.#holds
+    const held = this.#holds.reason
     if (held !== undefined) return this.#fail({ cause: 'held', text: held })
     if (host === '') return this.#fail({ cause: 'config', text: 'no broker is set: change mqtt-host' })
     let identity: Identity
     try {
+      await this.#farewell.over
       identity = await this.#choice.next()
     } catch (error) {
       if (turn === this.#turn) this.#fail({ cause: 'identity', text: (error as Error).message })
       return
     }
     if (turn !== this.#turn || this.#state !== 'connecting' || this.#ctx.signal.aborted) return
-    const tls = !this.#options.insecure || identity.ca !== undefined || identity.cert !== undefined
-    if (tls && this.#time.awaited) return this.#waitForTime()
+    if (this.#sessions.usesTls(identity) && this.#time.awaited) return this.#waitForTime()
     this.#identity = identity
     this.#certificate = identity.info
-    this.#connect({ host, port }, identity, tls, this.#version({ host, port }))
+    this.#connect({ host, port }, identity, this.#sessions.version({ host, port }))
   }
 
   #waitForTime(): void {
@@ -235,30 +241,21 @@ export class Link implements MqttDriver {
     })
   }
 
-  #version(broker: Broker): 4 | 5 {
-    const { protocol } = this.#options
-    if (protocol !== 'auto') return protocol === '4' ? 4 : 5
-    return this.#oldBrokers.has(broker) ? 4 : 5
-  }
-
-  #connect(broker: Broker, identity: Identity, tls: boolean, version: 4 | 5): void {
+  #connect(broker: Broker, identity: Identity, version: 4 | 5): void {
     const turn = this.#turn
-    const auto = this.#options.protocol === 'auto'
-    const options = { ...broker, serial: this.#ctx.serial, clientId: this.#options.clientId, identity, tls, version }
     try {
-      this.#session = new Session(options, {
+      this.#session = this.#sessions.begin(broker, identity, version, {
         accepted: () => {
           if (turn !== this.#turn) return
-          if (version === 4 && auto) this.#oldBrokers.add(broker)
-          this.#proven = broker
+          this.#sessions.accepted(broker, version)
           this.#dispatch('accepted')
         },
         message: (message) => this.#events.message(message),
-        ended: ({ failure, otherVersion }) => {
+        ended: (end) => {
           if (turn !== this.#turn) return
           this.#session = undefined
-          if (version === 5 && auto && otherVersion) this.#connect(broker, identity, tls, 4)
-          else this.#fail(this.#time.explained(failure))
+          if (this.#sessions.fallsBack(version, end)) this.#connect(broker, identity, 4)
+          else this.#fail(this.#time.explained(end.failure))
         },
       })
     } catch (error) {
@@ -275,8 +272,9 @@ export class Link implements MqttDriver {
     this.#ctx.log.info({ host, port, version }, 'the MQTT link is up')
     this.#ctx.status(`connected to ${host}:${port}`)
     this.sayOnline()
+    this.#farewell.kept()
     if (this.#identity !== undefined) void this.#choice.connected(this.#identity).then(() => this.#events.settled())
-    const session = { clientId: this.#options.clientId, reconnect: this.#sessions++ > 0 }
+    const session = { clientId: this.#options.clientId, reconnect: this.#accepted++ > 0 }
     // The session is announced when requests can reach the device: who sees the document may send one.
     this.#subscribe(() => this.#events.up(session))
   }

@@ -4,6 +4,7 @@ import type { MqttDriver, MqttInbound } from 'rtk-base/services'
 import { disconnectFailure, type Failure, failureOf, isHangUp, isUnacceptableVersion } from './failure.js'
 import type { Identity } from './identity.js'
 import { lastWill, type OnlineStatus, onlineTopic } from './online-status.js'
+import type { Broker } from './settings.js'
 
 /** Bytes that may wait for the socket; one publication is admitted whatever its size when none waits. */
 export const outboxLimit = 65_536
@@ -13,9 +14,7 @@ const leaveLimit_ms = 1_500
 /** Fixed header, topic length and properties of a PUBLISH, roughly. */
 const overhead = 8
 
-export interface SessionOptions {
-  host: string
-  port: number
+export interface SessionOptions extends Broker {
   serial: string
   clientId: string
   identity: Identity
@@ -40,7 +39,7 @@ export interface SessionEvents {
 
 /** One connection to a broker, from the attempt to its end. It never comes back by itself. */
 export class Session {
-  readonly identity: Identity
+  readonly broker: Broker
   readonly version: 4 | 5
   readonly #serial: string
   readonly #client: MqttClient
@@ -54,7 +53,7 @@ export class Session {
   constructor(options: SessionOptions, events: SessionEvents) {
     const { host, port, serial, clientId, identity, tls, version } = options
     const { ca, cert, key } = identity
-    this.identity = identity
+    this.broker = { host, port }
     this.version = version
     this.#serial = serial
     const client = connect({
@@ -116,6 +115,11 @@ export class Session {
     return this.#live && this.#client.connected
   }
 
+  /** The name is still being looked up, or nobody has answered at its address. */
+  get unreached(): boolean {
+    return this.#stream.connecting === true
+  }
+
   get localAddress(): string | undefined {
     return this.#stream.localAddress
   }
@@ -170,30 +174,34 @@ export class Session {
     return true
   }
 
-  /** Publishes `status`, then ends with a DISCONNECT, so that no `L` follows. Takes at most 1.5 s. */
-  async leave(status: OnlineStatus): Promise<void> {
+  /**
+   * Publishes `status`, then ends with a DISCONNECT, so that no `L` follows. Takes at most 1.5 s; false: it could not be said.
+   * @param patient also waits for a broker that was not reached yet
+   */
+  async leave(status: OnlineStatus, { patient = false } = {}): Promise<boolean> {
     const client = this.#client
     this.#live = false
     // Real time: the process may be about to end, and a socket does not keep to a test's clock.
     let limit: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      limit = setTimeout(resolve, leaveLimit_ms)
+    const late = new Promise<false>((resolve) => {
+      limit = setTimeout(() => resolve(false), leaveLimit_ms)
     })
-    await Promise.race([this.#goodbye(status), late])
+    const said = await Promise.race([this.#goodbye(status, patient), late])
     clearTimeout(limit)
     client.end(true)
     // That does nothing while an end without force is under way.
     this.#stream.destroy?.()
+    return said
   }
 
-  async #goodbye(status: OnlineStatus): Promise<void> {
+  async #goodbye(status: OnlineStatus, patient: boolean): Promise<boolean> {
     const client = this.#client
     const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
     if (!client.connected) {
-      if (this.#stream.connecting) return
+      if (this.unreached && !patient) return false
       // CONNECT may be with the broker already: it would say `L` if it got no DISCONNECT.
       await Promise.race([closed, new Promise<void>((resolve) => client.once('connect', () => resolve()))])
-      if (!client.connected) return
+      if (!client.connected) return false
     }
     client.publish(onlineTopic(this.#serial), status, { retain: true, qos: 0 }, () => {
       // The client would hold its DISCONNECT back until the broker has acknowledged everything.
@@ -201,6 +209,7 @@ export class Session {
       client.end(false)
     })
     await closed
+    return true
   }
 
   /** Lets go of the connection without a word. */

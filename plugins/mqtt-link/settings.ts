@@ -5,6 +5,8 @@ export interface Broker {
   port: number
 }
 
+export const sameBroker = (a: Broker, b: Broker | undefined): boolean => a.host === b?.host && a.port === b.port
+
 export interface LinkSettings extends Broker {
   enabled: boolean
 }

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect as connectTcp, createServer } from 'node:net'
 import { Aedes } from 'aedes'
@@ -16,6 +17,48 @@ import { outboxLimit } from '../../plugins/mqtt-link/session.js'
 import { linkStates } from '../../plugins/mqtt-link/states.js'
 import { fakeBroker, isUp, listen, message, sn, startBroker, startLinkStation } from '../harness/brokers.js'
 import type { TestStation } from '../harness/station.js'
+
+/** A plugin that looks after a network interface. */
+function radio() {
+  const held: { link?: MqttLink } = {}
+  const definition = definePlugin({
+    name: 'radio',
+    version: '1.0.0',
+    api: '^1.0.0',
+    needs: [mqttLink],
+    setup: () => {},
+    start: (ctx) => {
+      held.link = ctx.services.use(mqttLink)
+    },
+  })
+  const link = () => held.link as MqttLink
+  return { link, plugins: { radio: definition as never } }
+}
+
+/** A port at which nobody listens. */
+async function unusedPort(): Promise<number> {
+  const server = createServer()
+  const port = await listen(server)
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** A port that answers no SYN: its process stands still, and the queue of connections that it would accept is full. */
+async function deafPort(t: Test): Promise<number> {
+  const script = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
+    console.log(this.address().port)
+  })`
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => void child.kill('SIGKILL'))
+  const [port] = await once(child.stdout, 'data')
+  child.kill('SIGSTOP')
+  for (let n = 0; n < 4; n++) {
+    const socket = connectTcp(Number(port), '127.0.0.1').on('error', () => {})
+    t.teardown(() => void socket.destroy())
+  }
+  return Number(port)
+}
 
 t.test('the link', async (t) => {
   t.test('a session: will before connecting, 3.1.1 where 5 is refused, y, subscriptions, the document', async (t) => {
@@ -66,6 +109,50 @@ t.test('the link', async (t) => {
       3,
       'one attempt with 5 only: the new instance knows that the broker speaks 3.1.1 only',
     )
+  })
+
+  t.test('stopped or switched off after r, before y: q takes its place', async (t) => {
+    for (const end of ['unload', 'switch off'] as const) {
+      const broker = await startBroker(t)
+      const station = await startLinkStation(t, broker.port, { brokerTrial: 0 })
+      await until(isUp(station), 'up')
+      await station.station.change({ 'mqtt-port': await unusedPort() }, { source: 'http' })
+      await until(() => station.field('mqtt.state.link') === 'down', 'nobody there')
+      await until(() => broker.online() === 'yr', 'r')
+      if (end === 'unload') await station.unload('mqtt-link')
+      else await station.station.change({ 'mqtt-en': 0 }, { source: 'http' })
+      await until(() => broker.online() === 'yrq', 'q')
+      if (end === 'switch off') {
+        await station.station.change({ 'mqtt-en': 1, 'mqtt-port': broker.port }, { source: 'http' })
+        await until(() => broker.online() === 'yrqy', 'y')
+      }
+    }
+  })
+
+  t.test('a reconnect that a stop meets anywhere ends with q', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port, { brokerTrial: 0, protocol: '4' })
+    for (const [index, turns] of [0, 1, 2, 3, 5, 8, 13, 21, 34].entries()) {
+      await until(isUp(station), 'up')
+      await station.station.change({ 'mqtt-host': index % 2 === 0 ? 'localhost' : '127.0.0.1' }, { source: 'http' })
+      for (let n = 0; n < turns; n++) await new Promise<void>((resolve) => setImmediate(resolve))
+      if (index % 3 === 0) await station.reload('mqtt-link')
+      await station.unload('mqtt-link')
+      await broker.observer.publishAsync('base/fence', '', { qos: 1 })
+      await until(() => broker.seen.filter(({ topic }) => topic === 'base/fence').length === index + 1, 'the fence')
+      t.match(broker.online(), /q$/, `after ${turns} turns`)
+      await station.load('mqtt-link')
+    }
+  })
+
+  t.test('a change that changes nothing leaves the session alone', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port)
+    await until(() => broker.texts('info').length === 1, 'the document')
+    await station.station.change({ 'mqtt-en': 1, 'mqtt-port': broker.port }, { source: 'http' })
+    await broker.observer.publishAsync(`base/${sn}/info/get`, '', { qos: 1 })
+    await until(() => broker.texts('info').length === 2, 'the document over the same session')
+    t.equal(broker.online(), 'y')
   })
 
   t.test('a lost connection: the broker says L, the link comes back by itself with y and the document', async (t) => {
@@ -238,38 +325,111 @@ t.test('the link', async (t) => {
     t.equal(broker.online(), 'q')
   })
 
-  t.test('hold says q and stays away until it is released; networkUp ends a back-off', async (t) => {
+  t.test('hold says q and stays away until it is released', async (t) => {
     const broker = await startBroker(t)
-    let control: MqttLink | undefined
-    const radio = definePlugin({
-      name: 'radio',
-      version: '1.0.0',
-      api: '^1.0.0',
-      needs: [mqttLink],
-      setup: () => {},
-      start: (ctx) => {
-        control = ctx.services.use(mqttLink)
-      },
-    })
-    const station = await startLinkStation(t, broker.port, {}, { plugins: { radio: radio as never } })
+    const { link, plugins } = radio()
+    const station = await startLinkStation(t, broker.port, {}, { plugins })
     await until(isUp(station), 'up')
-    const release = await control?.hold('an operator scan')
+    const release = await link().hold('an operator scan')
     await until(() => broker.online() === 'yq', 'q')
     t.match(station.field('mqtt.state'), { link: 'down', error: { cause: 'held', text: 'an operator scan' } })
+    link().networkUp()
     await station.clock.advance(300_000)
     t.equal(station.field('mqtt.state.link'), 'down', 'no attempt while it is held')
     await station.station.change({ 'mqtt-en': 1 }, { source: 'http' })
     await until(() => station.field('mqtt.state.link') === 'down', 'held, whatever is changed')
-    release?.()
+    release()
     await until(() => broker.online() === 'yqy', 'y')
-    await control?.hold('forgotten')
+    await link().hold('forgotten')
     await station.clock.advance(600_000)
     await until(() => broker.online() === 'yqyqy', 'back after 10 min')
+  })
 
-    broker.cut()
-    await until(() => station.field('mqtt.state.link') === 'down', 'down')
-    control?.networkUp()
-    await until(() => broker.online().endsWith('Ly'), 'back at once, without a step of the clock')
+  t.test('two that hold it for the same reason: the last one lets go, and each has its own 10 min', async (t) => {
+    const broker = await startBroker(t)
+    const { link, plugins } = radio()
+    const station = await startLinkStation(t, broker.port, {}, { plugins })
+    await until(isUp(station), 'up')
+    const [first, second] = [await link().hold('scan'), await link().hold('scan')]
+    await until(() => broker.online() === 'yq', 'q')
+    first()
+    first()
+    await station.clock.advance(1_000)
+    t.equal(station.field('mqtt.state.error.cause'), 'held')
+    second()
+    await until(() => broker.online() === 'yqy', 'y')
+    await station.clock.advance(300_000)
+    await until(isUp(station), 'up')
+    await link().hold('scan')
+    await station.clock.advance(599_000)
+    t.equal(station.field('mqtt.state.error.cause'), 'held', 'the time of one that let go does not count')
+  })
+
+  t.test('hold while it is switched off is no failure', async (t) => {
+    const { link, plugins } = radio()
+    const station = await startLinkStation(t, 1, {}, { plugins, variant: { changes: { 'mqtt-en': 0 } } })
+    await link().hold('an operator scan')
+    t.match(station.field('mqtt.state'), { link: 'disabled', error: { cause: '' } })
+  })
+
+  t.test('a network that comes up: an attempt at once, and the back-off begins anew', async (t) => {
+    const { link, plugins } = radio()
+    const station = await startLinkStation(t, await unusedPort(), {}, { plugins })
+    const attempts = () => station.lines.filter(({ next }) => next === 'connecting').length
+    const failed = (after: number) =>
+      until(() => attempts() > after && station.field('mqtt.state.link') === 'down', 'a failed attempt')
+    await failed(0)
+    for (let n = 0; n < 8; n++) {
+      const before = attempts()
+      await station.clock.advance(60_000)
+      await failed(before)
+    }
+    // Without that the wait is up to 60 s by now. Each round would pass by luck once in 60.
+    for (let n = 0; n < 5; n++) {
+      const before = attempts()
+      link().networkUp()
+      await until(() => attempts() === before + 1, 'an attempt, without a step of the clock')
+      await failed(before)
+      await station.clock.advance(1_000)
+      await until(() => attempts() >= before + 2, 'the next one within 1 s')
+      await failed(before + 1)
+    }
+  })
+
+  t.test('a network that comes up leaves a session alone', async (t) => {
+    const broker = await startBroker(t)
+    const { link, plugins } = radio()
+    const station = await startLinkStation(t, broker.port, {}, { plugins })
+    await until(() => broker.texts('info').length === 1, 'the document')
+    link().networkUp()
+    await broker.observer.publishAsync(`base/${sn}/info/get`, '', { qos: 1 })
+    await until(() => broker.texts('info').length === 2, 'the document over the same session')
+    t.equal(broker.online(), 'y')
+    t.equal(station.field('mqtt.stat.sessions'), 1)
+  })
+
+  t.test('a network that comes up ends an attempt that reached nobody yet, and no other', async (t) => {
+    const { link, plugins } = radio()
+    const start = async (port: number) => {
+      const station = await startLinkStation(t, port, {}, { plugins })
+      await until(() => station.field('mqtt.state.link') === 'connecting', 'an attempt')
+      return { station, attempts: () => station.lines.filter(({ next }) => next === 'connecting').length }
+    }
+    const { attempts } = await start(await deafPort(t))
+    link().networkUp()
+    await until(() => attempts() === 2, 'another one')
+
+    let reached = false
+    const silent = createServer((socket) => {
+      reached = true
+      socket.on('error', () => {})
+    })
+    t.teardown(() => void silent.close())
+    const other = await start(await listen(silent))
+    await until(() => reached, 'a connection')
+    await other.station.clock.advance(1)
+    link().networkUp()
+    t.equal(other.attempts(), 1)
   })
 
   t.test('TLS waits for a credible time, at most until 60 s of uptime', async (t) => {
@@ -396,10 +556,7 @@ t.test('the link', async (t) => {
 t.test('a new broker is on trial', async (t) => {
   const trial = async (t: Test, options: Record<string, unknown> = {}) => {
     const broker = await startBroker(t)
-    const unused = createServer()
-    const nobody = await listen(unused)
-    unused.close()
-    await once(unused, 'close')
+    const nobody = await unusedPort()
     const station = await startLinkStation(t, broker.port, options)
     await until(isUp(station), 'up')
     const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })
@@ -456,12 +613,54 @@ t.test('a new broker is on trial', async (t) => {
     t.equal(station.field('mqtt.port'), nobody)
   })
 
-  t.test('a broker that never accepted the station does not return', async (t) => {
-    const station = await startLinkStation(t, 1)
+  t.test('the old one returns whether or not it ever accepted, but having none is nothing to return to', async (t) => {
+    const [one, other] = [await unusedPort(), await unusedPort()]
+    const station = await startLinkStation(t, one)
     await until(() => station.field('mqtt.state.link') === 'down', 'down')
-    await station.station.change({ 'mqtt-port': 2 }, { source: 'http' })
-    await wait(station, 70)
-    t.equal(station.field('mqtt.port'), 2)
+    await station.station.change({ 'mqtt-port': other }, { source: 'http' })
+    await wait(station, 60)
+    await until(() => station.field('mqtt.port') === one, 'the old one')
+    await wait(station, 130)
+    t.equal(station.field('mqtt.port'), one, 'and stays')
+
+    await station.station.change({ 'mqtt-host': '' }, { source: 'http' })
+    await wait(station, 60)
+    await until(() => station.field('mqtt.host') === '127.0.0.1', 'back from none')
+    const fresh = await startLinkStation(t, one, {}, { variant: { changes: { 'mqtt-host': '' } } })
+    await fresh.station.change({ 'mqtt-host': '127.0.0.1' }, { source: 'http' })
+    await wait(fresh, 130)
+    t.equal(fresh.field('mqtt.host'), '127.0.0.1')
+  })
+
+  t.test('a second change before the first was accepted: the one before both returns', async (t) => {
+    const { broker, nobody, station, change } = await trial(t)
+    await change({ 'mqtt-port': nobody })
+    await wait(station, 50)
+    await change({ 'mqtt-port': await unusedPort() })
+    await wait(station, 59)
+    t.not(station.field('mqtt.port'), broker.port)
+    await wait(station, 1)
+    await until(() => station.field('mqtt.port') === broker.port, 'the first one')
+  })
+
+  t.test('the time does not run while it is switched off', async (t) => {
+    const { broker, nobody, station, change } = await trial(t)
+    await change({ 'mqtt-port': nobody, 'mqtt-en': 0 })
+    await wait(station, 100)
+    t.equal(station.field('mqtt.port'), nobody)
+    await change({ 'mqtt-en': 1 })
+    await wait(station, 60)
+    await until(() => broker.online().endsWith('y') && station.field('mqtt.port') === broker.port, 'back')
+  })
+
+  t.test('changed back by hand: no trial, no error', async (t) => {
+    const { broker, nobody, station, change, errors } = await trial(t)
+    await change({ 'mqtt-port': nobody })
+    await change({ 'mqtt-port': broker.port })
+    await wait(station, 130)
+    t.equal(station.field('mqtt.port'), broker.port)
+    t.same(errors(), [])
+    t.same(await station.store.entries('plugin.mqtt-link'), {})
   })
 })
 

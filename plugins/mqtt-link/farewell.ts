@@ -1,0 +1,65 @@
+import { onlineStatus } from './online-status.js'
+import type { Session } from './session.js'
+import { type Broker, sameBroker } from './settings.js'
+
+/**
+ * How the station leaves its broker. `r` promises that it comes back. When it is stopped or switched off before it has, `q`
+ * takes the place of that `r`: over the session that is being made, or over one that is made for that alone.
+ */
+export class Farewell {
+  readonly #open: (broker: Broker) => Session | undefined
+  /** Where `r` stands. */
+  #promised: Broker | undefined
+  #over: Promise<void> = Promise.resolve()
+
+  /** @param open a session that does nothing by itself; undefined when there can be none */
+  constructor(open: (broker: Broker) => Session | undefined) {
+    this.#open = open
+  }
+
+  /** What was said to the broker is said. Never rejects. */
+  get over(): Promise<void> {
+    return this.#over
+  }
+
+  get promised(): Broker | undefined {
+    return this.#promised
+  }
+
+  /** @param promised where the instance before said `r` */
+  load(promised: Broker | undefined): void {
+    this.#promised = promised
+  }
+
+  /** A session said `y`. */
+  kept(): void {
+    this.#promised = undefined
+  }
+
+  /** Leaves with `r`, because another session follows. Takes at most 1.5 s. */
+  restart(session: Session | undefined): Promise<void> {
+    const wasUp = session?.up
+    const left = session?.leave(onlineStatus.restarting)
+    return this.#then(async () => {
+      if ((await left) || wasUp) this.#promised = session?.broker
+    })
+  }
+
+  /** Leaves with `q`. Takes at most 1.5 s, and as long again to take an `r` back. */
+  quit(session: Session | undefined): Promise<void> {
+    const left = session?.leave(onlineStatus.quitting)
+    return this.#then(async () => {
+      const said = await left
+      const promised = this.#promised
+      this.#promised = undefined
+      if (promised === undefined || (said && sameBroker(promised, session?.broker))) return
+      await this.#open(promised)?.leave(onlineStatus.quitting, { patient: true })
+    })
+  }
+
+  /** One after another: two sessions at once would throw each other out. What cannot be said is lost. */
+  #then(work: () => Promise<void>): Promise<void> {
+    this.#over = this.#over.then(work).catch(() => {})
+    return this.#over
+  }
+}

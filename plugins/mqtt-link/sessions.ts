@@ -1,0 +1,46 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import type { Identity } from './identity.js'
+import { OldBrokers } from './old-brokers.js'
+import { Session, type SessionEnd, type SessionEvents } from './session.js'
+import type { Broker, LinkOptions } from './settings.js'
+
+/** Makes sessions as the options want them: with TLS or without, with MQTT 5 or 3.1.1. */
+export class Sessions {
+  readonly oldBrokers: OldBrokers
+  readonly #serial: string
+  readonly #options: LinkOptions
+
+  constructor(ctx: PluginContext, options: LinkOptions) {
+    this.oldBrokers = new OldBrokers(() => ctx.clock.monotonic())
+    this.#serial = ctx.serial
+    this.#options = options
+  }
+
+  usesTls({ ca, cert }: Identity): boolean {
+    return !this.#options.insecure || ca !== undefined || cert !== undefined
+  }
+
+  /** The version to begin with. */
+  version(broker: Broker): 4 | 5 {
+    const { protocol } = this.#options
+    if (protocol !== 'auto') return protocol === '4' ? 4 : 5
+    return this.oldBrokers.has(broker) ? 4 : 5
+  }
+
+  /** Begins an attempt. @throws when TLS does not take the identity */
+  begin(broker: Broker, identity: Identity, version: 4 | 5, events: SessionEvents): Session {
+    const { clientId } = this.#options
+    const tls = this.usesTls(identity)
+    return new Session({ ...broker, serial: this.#serial, clientId, identity, tls, version }, events)
+  }
+
+  /** The broker accepted this version. */
+  accepted(broker: Broker, version: 4 | 5): void {
+    if (version === 4 && this.#options.protocol === 'auto') this.oldBrokers.add(broker)
+  }
+
+  /** Whether an attempt that ended is to be made with 3.1.1 at once. */
+  fallsBack(version: 4 | 5, { otherVersion }: SessionEnd): boolean {
+    return version === 5 && otherVersion && this.#options.protocol === 'auto'
+  }
+}

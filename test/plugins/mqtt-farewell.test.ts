@@ -1,0 +1,102 @@
+import t from 'tap'
+import { Farewell } from '../../plugins/mqtt-link/farewell.js'
+import type { Session } from '../../plugins/mqtt-link/session.js'
+import type { Broker } from '../../plugins/mqtt-link/settings.js'
+
+const [here, there] = [
+  { host: 'here', port: 1 },
+  { host: 'there', port: 1 },
+]
+
+/** Sessions that say what was said, and whether it could be. */
+function rig() {
+  const said: string[] = []
+  const session = (broker: Broker, { up = true, can = true, until: ready = Promise.resolve() } = {}) =>
+    ({
+      broker,
+      up,
+      async leave(status: string, { patient = false } = {}) {
+        await ready
+        said.push(`${status} ${broker.host}${can || patient ? '' : ' not'}`)
+        return can || patient
+      },
+    }) as unknown as Session
+  const farewell = new Farewell((broker) => session(broker, { up: false, can: false }))
+  return { said, session, farewell }
+}
+
+t.test('q without an r before it takes the session that is there, and no other', async (t) => {
+  const { said, session, farewell } = rig()
+  await farewell.quit(session(here))
+  await farewell.quit(undefined)
+  t.same(said, ['q here'])
+})
+
+t.test('an r that no y followed is taken back', async (t) => {
+  t.test('over a session of its own', async (t) => {
+    const { said, session, farewell } = rig()
+    await farewell.restart(session(here))
+    await farewell.quit(undefined)
+    await farewell.quit(undefined)
+    t.same(said, ['r here', 'q here'], 'once')
+  })
+
+  t.test('over the session that is being made', async (t) => {
+    const { said, session, farewell } = rig()
+    await farewell.restart(session(here))
+    await farewell.quit(session(here, { up: false }))
+    t.same(said, ['r here', 'q here'])
+  })
+
+  t.test('over one more when that one did not get there, or is with another broker', async (t) => {
+    const { said, session, farewell } = rig()
+    await farewell.restart(session(here))
+    await farewell.quit(session(here, { up: false, can: false }))
+    t.same(said.splice(0), ['r here', 'q here not', 'q here'])
+    await farewell.restart(session(here))
+    await farewell.quit(session(there, { up: false }))
+    t.same(said, ['r here', 'q there', 'q here'])
+  })
+
+  t.test('also while it is being said, and one after the other', async (t) => {
+    const { said, session, farewell } = rig()
+    let ready = () => {}
+    const held = new Promise<void>((resolve) => {
+      ready = resolve
+    })
+    void farewell.restart(session(here, { until: held }))
+    const quit = farewell.quit(undefined)
+    t.same(said, [])
+    ready()
+    await quit
+    t.same(said, ['r here', 'q here'])
+  })
+
+  t.test('also when nobody knows whether it arrived, but not when nobody was there', async (t) => {
+    const { said, session, farewell } = rig()
+    await farewell.restart(session(here, { can: false }))
+    await farewell.quit(undefined)
+    t.same(said.splice(0), ['r here not', 'q here'])
+    await farewell.restart(session(here, { up: false, can: false }))
+    await farewell.quit(undefined)
+    t.same(said, ['r here not'])
+  })
+
+  t.test('after a reload too', async (t) => {
+    const { said, session, farewell } = rig()
+    await farewell.restart(session(here))
+    const next = rig()
+    next.farewell.load(farewell.promised)
+    await next.farewell.quit(undefined)
+    t.same([...said, ...next.said], ['r here', 'q here'])
+  })
+})
+
+t.test('y keeps the promise', async (t) => {
+  const { said, session, farewell } = rig()
+  await farewell.restart(session(here))
+  farewell.kept()
+  await farewell.quit(session(here))
+  await farewell.quit(undefined)
+  t.same(said, ['r here', 'q here'])
+})
