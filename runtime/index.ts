@@ -22,7 +22,7 @@ import { Bus } from './mqtt/bus.js'
 import type { ChangeSet, CommandCall, InfoSelection, MqttSession, PluginDefinition } from './plugin.js'
 import { type Clock, systemClock } from './ports/clock.js'
 import { type Machine, machineSerial } from './ports/machine.js'
-import { openStore, type Store } from './ports/store.js'
+import { isProtected, openStore, type Store } from './ports/store.js'
 import { CommandRegistry } from './registry/commands.js'
 import { ConfigRegistry } from './registry/config.js'
 import { InfoRegistry } from './registry/info.js'
@@ -116,7 +116,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const guardedStore: Store = {
       ...boundStore(store),
       batch: (ops) => {
-        const kept = ops.every(({ namespace }) => namespace.startsWith('protected.'))
+        const kept = ops.every(({ namespace }) => isProtected(namespace))
         if (!sealed || kept) return store.batch(ops)
         return Promise.reject(new RtkError('RTK_ERR_STORE_WRITE', 'a factory reset is under way'))
       },
@@ -157,7 +157,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       machine: options.machine,
       errors: () => [...troubles.values(), ...manager.instances.flatMap((instance) => [...instance.errors.values()])],
       clearStore: async () => {
-        await store.clear((namespace) => namespace.startsWith('protected.'))
+        await store.clear(isProtected)
         sealed = true
       },
     })

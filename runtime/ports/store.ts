@@ -43,7 +43,7 @@ export interface Store {
   /** Those with at least one entry. */
   namespaces(): Promise<string[]>
   /**
-   * Atomic, and durable when it resolves.
+   * Atomic, and durable when it resolves. What it replaces in a protected namespace is gone from the files a moment later.
    * @throws RTK_ERR_STORE_WRITE when it could not be made durable; nothing was written then.
    */
   batch(ops: readonly StoreOps[]): Promise<void>
@@ -52,6 +52,11 @@ export interface Store {
   close(): Promise<void>
   readonly troubles: readonly StoreTrouble[]
 }
+
+const protectedPrefix = 'protected.'
+
+/** Where secrets are: nothing outside shows them, and a factory reset keeps them. */
+export const isProtected = (namespace: string): boolean => namespace.startsWith(protectedPrefix)
 
 /** Namespace → key → JSON text. */
 type Contents = Map<string, Map<string, string>>
@@ -66,6 +71,9 @@ const unwritable = 'store-unwritable'
 
 // JSON keeps the two parts apart whatever characters they have, lone surrogates included.
 const diskKey = (namespace: string, key: string) => JSON.stringify([namespace, key])
+
+/** The keys on disk of everything that is protected; `/` follows `.`. */
+const protectedRange = [`["${protectedPrefix}`, `["${protectedPrefix.slice(0, -1)}/`] as const
 
 /** LevelDB does not verify table blocks when it reads them, and a silently wrong reference position is dangerous. */
 const sealed = (key: string, json: string) =>
@@ -130,6 +138,8 @@ class LevelStore implements Store {
   /** Where the log must be cut before it may be opened again. */
   #cutAt: LogMark | undefined
   #queue: Promise<unknown> = Promise.resolve()
+  /** Protected entries whose earlier values are still in the files, by their keys on disk. */
+  readonly #stale = new Map<string, { namespace: string; key: string }>()
   #closed: boolean = false
 
   constructor(location: string, identity: string, log: Logger) {
@@ -157,7 +167,16 @@ class LevelStore implements Store {
   // ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   batch(ops: readonly StoreOps[]): Promise<void> {
-    return this.#serially(async () => await this.#write(ops))
+    return this.#serially(async () => {
+      const replaced = ops.filter(
+        ({ namespace, key }) => isProtected(namespace) && this.#contents.get(namespace)?.has(key),
+      )
+      await this.#write(ops)
+      if (replaced.length === 0) return
+      for (const { namespace, key } of replaced) this.#stale.set(diskKey(namespace, key), { namespace, key })
+      // Behind the answer.
+      void this.#serially(async () => await this.#scrub())
+    })
   }
 
   clear(keep: (namespace: string, key: string) => boolean): Promise<void> {
@@ -203,6 +222,33 @@ class LevelStore implements Store {
     ops.forEach(({ namespace, key }, index) => {
       setText(this.#contents, namespace, key, texts[index])
     })
+  }
+
+  /**
+   * Takes replaced secrets out of the files, where LevelDB would keep them until it happens to compact. The first pass brings
+   * everything out of the log into tables. Old and new may meet in a table there that nothing overlaps, which LevelDB does
+   * not rewrite: so what stands now is written once more, for the second pass to merge. Without success the next replaced
+   * secret tries it again.
+   */
+  async #scrub(): Promise<void> {
+    if (this.#stale.size === 0 || this.#closed) return
+    const compact = async () => await this.#level?.compactRange(...protectedRange)
+    try {
+      await compact()
+      const ops = [...this.#stale.values()].map(async ({ namespace, key }) => ({
+        namespace,
+        key,
+        value: await this.get(namespace, key),
+      }))
+      await this.#write(await Promise.all(ops))
+      await compact()
+      this.#stale.clear()
+    } catch (error) {
+      this.#log.warn(
+        { err: error },
+        'a replaced secret is still in the files of the store; the next one takes it along',
+      )
+    }
   }
 
   /**

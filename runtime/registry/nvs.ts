@@ -1,5 +1,5 @@
 import { RtkError } from '../errors.js'
-import type { Store } from '../ports/store.js'
+import { isProtected, type Store } from '../ports/store.js'
 import { configNamespace } from './config.js'
 import { quote } from './validate.js'
 
@@ -11,7 +11,6 @@ const mostBytes = 256 * 1024
 /** In the store, a namespace of a user is told from the service's own by its prefix. */
 const userPrefix = 'nvs.'
 const pluginPrefix = 'plugin.'
-const protectedPrefix = 'protected.'
 const defaultNamespace = 'user'
 
 export interface NvsDeps {
@@ -87,7 +86,7 @@ export class Nvs {
 }
 
 function checkNamespace(name: string): void {
-  if (name === 'protected' || name.startsWith(protectedPrefix)) {
+  if (name === 'protected' || isProtected(name)) {
     throw new RtkError('RTK_ERR_NVS_PROTECTED', 'the protected namespace can be neither read nor written')
   }
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { ClassicLevel } from 'classic-level'
 import fc from 'fast-check'
 import { type Logger, pino } from 'pino'
 import t from 'tap'
@@ -427,24 +428,104 @@ t.test('a sync that fails after the write went through', unless(strace, 'strace 
   }
 })
 
-t.test('kill -9 at random moments: all that was acknowledged is there, and nothing half', async (t) => {
-  const folder = join(t.testdir(), 'store')
-  let answered = 0
-  for (let round = 0; round < 12; round++) {
-    const child: ChildProcess = spawn(process.execPath, [writer, folder, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const stop = answered + 1 + Math.floor(Math.random() * 60)
-    for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
-      const number = Number(/^answered (\d+)/.exec(line)?.[1] ?? 0)
-      answered = Math.max(answered, number)
-      if (number >= stop) child.kill('SIGKILL')
+for (const namespace of ['loop', 'protected.loop']) {
+  t.test(`kill -9 at random moments, ${namespace}: all that was acknowledged is there, and nothing half`, async (t) => {
+    const folder = join(t.testdir(), 'store')
+    const args = [writer, folder, '0', '', namespace]
+    let answered = 0
+    for (let round = 0; round < 8; round++) {
+      const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+      const stop = answered + 1 + Math.floor(Math.random() * 60)
+      for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+        const number = Number(/^answered (\d+)/.exec(line)?.[1] ?? 0)
+        answered = Math.max(answered, number)
+        if (number >= stop) child.kill('SIGKILL')
+      }
+      const store = await openStore(folder, log)
+      const { a, b } = (await store.entries(namespace)) as { a: number; b: number }
+      t.equal(a, b, 'both or none')
+      t.ok(a >= answered, `${a} is stored, ${answered} was acknowledged`)
+      t.same(store.troubles, [])
+      await store.close()
     }
+  })
+}
+
+t.test('a replaced secret', async (t) => {
+  const secret = () => randomBytes(200).toString('base64')
+  const holds = (folder: string, text: string) => files(folder, /./).some((file) => readFileSync(file).includes(text))
+  const write = (store: Store, namespace: string, value: unknown) => store.batch([{ namespace, key: 'key', value }])
+  const protectedOne = 'protected.mqtt-link'
+
+  t.test('stays in the files of an ordinary namespace, and in none of a protected one', async (t) => {
+    const folder = join(t.testdir(), 'store')
     const store = await openStore(folder, log)
-    const { a, b } = (await store.entries('loop')) as { a: number; b: number }
-    t.equal(a, b, 'both or none')
-    t.ok(a >= answered, `${a} is stored, ${answered} was acknowledged`)
-    t.same(store.troubles, [])
+    const [old, now, ordinary] = [secret(), secret(), secret()]
+    await write(store, protectedOne, old)
+    t.ok(holds(folder, old), 'the files are looked at rightly')
+    await write(store, 'config', ordinary)
+    await write(store, 'config', 1)
+    t.ok(holds(folder, ordinary))
+    await write(store, protectedOne, now)
     await store.close()
-  }
+    t.notOk(holds(folder, old))
+    t.ok(holds(folder, now))
+    const again = await openStore(folder, log)
+    t.equal(await again.get(protectedOne, 'key'), now)
+    t.equal(await again.get('config', 'key'), 1)
+    t.same(again.troubles, [])
+    await again.close()
+  })
+
+  t.test('whatever came before and between: writes, deletions, restarts', async (t) => {
+    const base = t.testdir()
+    let run = 0
+    const step = fc.constantFrom('replace', 'delete', 'reopen', 'ordinary', 'large')
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+        const folder = join(base, String(run++))
+        let store = await openStore(folder, log)
+        const gone: string[] = []
+        let now: string | undefined
+        const replace = async (value: string | undefined) => {
+          await write(store, protectedOne, value)
+          if (now !== undefined) gone.push(now)
+          now = value
+        }
+        for (const what of steps) {
+          if (what === 'replace') await replace(secret())
+          if (what === 'delete') await replace(undefined)
+          if (what === 'ordinary') await write(store, 'config', secret())
+          if (what === 'large') await write(store, 'zone', 'x'.repeat(50_000))
+          if (what === 'reopen') {
+            await store.close()
+            store = await openStore(folder, log)
+          }
+        }
+        const kept = await store.get(protectedOne, 'key')
+        await store.close()
+        return kept === now && gone.every((text) => !holds(folder, text)) && (now === undefined || holds(folder, now))
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  t.test('is taken along by the next one when it could not be taken out', async (t) => {
+    const folder = join(t.testdir(), 'store')
+    const store = await openStore(folder, log)
+    const [first, second, third] = [secret(), secret(), secret()]
+    const { compactRange } = ClassicLevel.prototype
+    await write(store, protectedOne, first)
+    ClassicLevel.prototype.compactRange = () => Promise.reject(new Error('no room'))
+    await t.resolves(write(store, protectedOne, second), 'the write does not fail')
+    await write(store, 'config', 'behind it')
+    ClassicLevel.prototype.compactRange = compactRange
+    t.ok(holds(folder, first))
+    await write(store, protectedOne, third)
+    await store.close()
+    t.notOk(holds(folder, first))
+    t.notOk(holds(folder, second))
+  })
 })
 
 t.test('LevelDB logs', async (t) => {

@@ -2,22 +2,22 @@
  * Writes batches of two entries that belong together, and prints a batch's number once the store answered it. Started by
  * test/kernel/store.test.ts, which kills it, traces it, or finds the folder locked by it.
  *
- * Arguments: folder, number of batches (0: until killed), `leave` to end without closing after the first refusal.
+ * Arguments: folder, number of batches (0: until killed), `leave` to end without closing after the first refusal, namespace.
  */
 import { writeSync } from 'node:fs'
 import { pino } from 'pino'
 import { openStore } from '../../../runtime/ports/store.js'
 
-const [folder = '', count = '0', leave] = process.argv.slice(2)
+const [folder = '', count = '0', leave = '', namespace = 'loop'] = process.argv.slice(2)
 const store = await openStore(folder, pino({ level: 'silent' }))
 writeSync(1, 'open\n')
-const first = Number((await store.get('loop', 'a')) ?? 0) + 1
+const first = Number((await store.get(namespace, 'a')) ?? 0) + 1
 for (let n = first; count === '0' || n < first + Number(count); n++) {
   try {
     await store.batch([
-      { namespace: 'loop', key: 'a', value: n },
-      { namespace: 'loop', key: 'filling', value: 'x'.repeat((n * 37) % 3_000) },
-      { namespace: 'loop', key: 'b', value: n },
+      { namespace, key: 'a', value: n },
+      { namespace, key: 'filling', value: 'x'.repeat((n * 37) % 3_000) },
+      { namespace, key: 'b', value: n },
     ])
     writeSync(1, `answered ${n}\n`)
   } catch {
