@@ -95,11 +95,13 @@ export interface Seen {
   retain: boolean
   /** MQTT 5 user properties, `name:value`. */
   properties: string
+  /** MQTT 5 correlation data, as text. */
+  correlation: string
 }
 
 /** What `mosquitto_sub` prints: nothing of the project's own looks at the broker. */
 export async function subscribe(t: Test, args: readonly string[], topics: readonly string[] = ['base/#']) {
-  const format = '%t\t%r\t%P\t%x'
+  const format = '%t\t%r\t%P\t%D\t%x'
   const all = ['-t', 'fence', ...topics.flatMap((topic) => ['-t', topic])]
   const child = spawn('mosquitto_sub', [...args, '-V', '5', '-q', '1', '-F', format, ...all], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -112,10 +114,10 @@ export async function subscribe(t: Test, args: readonly string[], topics: readon
     const lines = (rest + chunk).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      const [topic = '', retain, properties = '', hex = ''] = line.split('\t')
+      const [topic = '', retain, properties = '', correlation = '', hex = ''] = line.split('\t')
       const payload = Buffer.from(hex, 'hex')
       if (topic === 'fence') fences++
-      else seen.push({ topic, text: payload.toString(), payload, retain: retain === '1', properties })
+      else seen.push({ topic, text: payload.toString(), payload, retain: retain === '1', properties, correlation })
     }
   })
   /** Everything that the broker took before is seen when it resolves. */
@@ -148,6 +150,19 @@ export async function publish(args: readonly string[], topic: string, text: stri
   })
   const [code] = (await once(child, 'exit')) as [number]
   if (code !== 0) throw new Error(`mosquitto_pub ended with ${code}`)
+}
+
+/** `mosquitto_rr`: sends a request of MQTT 5 and returns the answer on `answerTopic`. */
+export async function request(args: readonly string[], topic: string, text: string, answerTopic: string) {
+  const more = ['-V', '5', '-q', '1', '-W', '10', '-t', topic, '-m', text, '-e', answerTopic]
+  const child = spawn('mosquitto_rr', [...args, ...more], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let answer = ''
+  child.stdout.on('data', (chunk) => {
+    answer += chunk
+  })
+  const [code] = (await once(child, 'close')) as [number]
+  if (code !== 0) throw new Error(`mosquitto_rr ended with ${code}`)
+  return answer.trimEnd()
 }
 
 /** What stands retained on a topic; waits for it. */

@@ -1,8 +1,9 @@
 /** The certificate is renewed by a real EST exchange over TLS, issued by openssl, and shown to a real broker. */
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import {
   createTestStation,
   freeTcpPort,
@@ -15,6 +16,7 @@ import {
 import t, { type Test } from 'tap'
 import link from '../../plugins/mqtt-link/index.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { openStore, type Store } from '../../runtime/ports/store.js'
 import { createAuthority, createPki, openssl } from '../harness/certificates.js'
 import { type EstMode, startEstServer } from '../harness/est-server.js'
 import { clientArguments, clientCertificates, mosquittoFor, subscribe } from '../harness/mosquitto.js'
@@ -32,7 +34,7 @@ interface Stored {
 }
 
 /** A broker that wants certificates, an EST server, and a station that has one. */
-async function surroundings(t: Test, options: Record<string, unknown> = {}) {
+async function surroundings(t: Test, options: Record<string, unknown> = {}, ownStore?: Store) {
   const folder = t.testdir()
   const pki = createPki(join(folder, 'pki'), sn)
   const other = createAuthority(join(folder, 'other'), 'another authority')
@@ -42,11 +44,11 @@ async function surroundings(t: Test, options: Record<string, unknown> = {}) {
   const sub = await subscribe(t, clientArguments(broker.port, pki))
   const store = new MemoryStore()
   const clock = new ManualClock(Date.now())
-  const startStation = async () => {
+  const startStation = async (more: Record<string, unknown> = {}) => {
     const station = await createTestStation({
-      store,
+      store: ownStore ?? store,
       clock,
-      plugins: { 'mqtt-link': [link, { ca: pki.ca, ...pki.device, est: est.url, ...options }] as never },
+      plugins: { 'mqtt-link': [link, { ca: pki.ca, ...pki.device, est: est.url, ...options, ...more }] as never },
       variant: { changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': broker.port } },
     })
     t.teardown(() => station.stop())
@@ -123,6 +125,36 @@ t.test('mqtt-renew', unless, async (t) => {
   })
 })
 
+t.test('the old key is in no file of the store any more', unless, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-store-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const store = await openStore(folder, pino({ level: 'silent' }))
+  const { startStation, station, serial, renew } = await surroundings(t, {}, store)
+  const stored = async () => (await store.entries(namespace)) as { identity?: Stored; candidate?: Stored }
+  /** A line of the private key's PEM that is nobody else's. */
+  const lineOf = (key: string) => key.split('\n')[2] as string
+  const held = (key: string) =>
+    readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(lineOf(key)))
+  const renewed = async () => {
+    const before = serial()
+    t.match(await renew(), { status: 200 })
+    await until(() => serial() !== before && station.field('mqtt.state.link') === 'up', 'the new one')
+    await until(async () => (await stored()).candidate === undefined, 'the swap')
+    return (await stored()).identity?.key as string
+  }
+  const first = await renewed()
+  t.ok(held(first), 'in force, and found where it is looked for')
+  const second = await renewed()
+  await until(() => !held(first), 'gone')
+  t.ok(held(second))
+  const last = serial()
+  await station.stop()
+  t.notOk(held(first))
+  const again = await startStation()
+  t.equal(again.field('mqtt.state.cert.serial'), last)
+  await again.stop()
+})
+
 t.test('what goes wrong on the way leaves the old identity working, and an error entry', unless, async (t) => {
   const modes: [EstMode, RegExp][] = [
     ['broken', /500: no HSM today/],
@@ -157,6 +189,50 @@ t.test('what goes wrong on the way leaves the old identity working, and an error
     t.match(await renew(), { status: 503, text: /ECONNREFUSED/ })
     t.equal(station.field('mqtt.state.link'), 'up')
   })
+})
+
+t.test(
+  'an EST server that nobody vouches for, or with a certificate for another name, gets no request',
+  unless,
+  async (t) => {
+    const { folder, pki, est, startStation, station, old } = await surroundings(t)
+    await station.stop()
+    const wrong = pki.issue('wrong', '/CN=est', 'subjectAltName=DNS:other.example\n')
+    const other = createAuthority(join(folder, 'stranger'), 'a stranger')
+    const impostor = await startEstServer(folder, pki, wrong, other)
+    t.teardown(() => impostor.close())
+    const table: [Record<string, unknown>, RegExp][] = [
+      [{ est: impostor.url }, /altnames/],
+      [{ estCa: other.ca }, /certificate/],
+      [{ estCa: join(folder, 'none.pem') }, /none\.pem/],
+    ]
+    for (const [options, text] of table) {
+      const again = await startStation(options)
+      t.match(await again.station.command('mqtt-renew', { source: 'http' }), { status: 503, text })
+      t.match(again.field('mqtt.state'), { link: 'up', cert: { serial: old } })
+      await again.stop()
+    }
+    t.same([...est.requests, ...impostor.requests], [])
+  },
+)
+
+t.test('a swap that cannot be stored: the new one is in use, and stored with the next connect', unless, async (t) => {
+  const { station, broker, store, clock, serial, renew, stored, errors, old } = await surroundings(t)
+  const { batch } = store
+  store.batch = (ops) => (ops.length > 1 ? Promise.reject(new Error('disk full')) : batch.call(store, ops))
+  t.match(await renew(), { status: 200 })
+  await until(() => errors().length === 1, 'the error')
+  t.match(errors(), [{ text: /could not be stored: disk full/ }])
+  t.not(serial(), old)
+  t.same(Object.keys(await stored()), ['candidate'])
+  store.batch = batch
+  await broker.stop('SIGKILL')
+  await until(() => station.field('mqtt.state.link') === 'down', 'down')
+  await broker.start()
+  await clock.advance(1_000)
+  await until(async () => Object.keys(await stored()).join() === 'identity', 'the swap')
+  await until(() => errors().length === 0, 'the entry goes')
+  t.equal(station.field('mqtt.state.link'), 'up')
 })
 
 t.test('a 202 gets the same request again', unless, async (t) => {

@@ -10,6 +10,7 @@ import {
   clientCertificates,
   mosquittoFor,
   publish,
+  request,
   type Subscription,
   subscribe,
 } from '../harness/mosquitto.js'
@@ -102,12 +103,20 @@ t.test('a broker that wants client certificates', unless, async (t) => {
     await ask('cmd', 'no-such-command', 'base/SIM00001/resp/a')
     await until(() => texts(sub, 'resp/a').length === 1, 'the answer')
     t.match(texts(sub, 'resp/a')[0], /unknown command "no-such-command"/)
-    t.match(sub.of('base/SIM00001/resp/a')[0]?.properties, 'status:404')
+    t.match(sub.of('base/SIM00001/resp/a')[0], { properties: 'status:404', correlation: 'c-17', retain: false })
     const answers = texts(sub, 'change/resp').length
     await ask('change/post', '{"unknown":2}', 'base/SIM00001/resp/b')
     await until(() => texts(sub, 'resp/b').length === 1, 'the answer')
     t.same(JSON.parse(texts(sub, 'resp/b')[0] as string), { result: 'ok', leftover: { unknown: 2 } })
+    t.equal(sub.of('base/SIM00001/resp/b')[0]?.correlation, 'c-17')
     await until(() => texts(sub, 'change/resp').length === answers + 1, 'also where it always is')
+    t.equal(sub.of('base/SIM00001/change/resp').at(-1)?.correlation, 'c-17')
+    await send('change/post', '{"unknown":3}')
+    await until(() => texts(sub, 'change/resp').length === answers + 2, 'the answer')
+    t.equal(sub.of('base/SIM00001/change/resp').at(-1)?.correlation, '', 'without them nothing changes')
+    const args = clientArguments(first.port, pki)
+    const answer = await request(args, 'base/SIM00001/change/post', '{', 'base/SIM00001/resp/c')
+    t.match(JSON.parse(answer), { result: 'failed' }, 'mosquitto_rr takes the answer for its own')
     await ask('cmd', 'no-such-command', 'base/SIM00001/online')
     await until(() => /a topic that is not allowed/.test(station.output()), 'the refusal')
     t.equal(online(sub), 'y')
