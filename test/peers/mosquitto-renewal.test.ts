@@ -67,11 +67,10 @@ async function surroundings(t: Test, options: Record<string, unknown> = {}, ownS
 t.test('mqtt-renew', unless, async (t) => {
   const { folder, pki, est, sub, station, startStation, serial, renew, stored, old } = await surroundings(t)
   t.equal(serial(), old)
-  const begun = performance.now()
   const answer = await renew()
   t.match(answer, { status: 200, text: /certificate [0-9A-F]+ is valid until \d{4}-\d\d-\d\d; reconnecting/ })
+  // No step of the clock: nothing but the handshake stands between the two.
   await until(() => sub.online(sn) === 'yry', 'r, then y')
-  t.ok(performance.now() - begun < 5_000, 'within 5 s')
   await until(async () => (await stored()).candidate === undefined, 'the swap')
 
   t.test('the request is good, for the same name, and came from who held the old certificate', (t) => {
@@ -249,10 +248,9 @@ t.test('a 202 gets the same request again', unless, async (t) => {
 t.test('a new certificate that the broker refuses: back with the old one at once', unless, async (t) => {
   const { est, sub, station, serial, renew, stored, errors, old } = await surroundings(t)
   est.mode = 'other-authority'
-  const begun = performance.now()
   t.match(await renew(), { status: 200 })
+  // No step of the clock: nothing but the handshake stands between the two.
   await until(() => sub.online(sn) === 'yry', 'r, then y')
-  t.ok(performance.now() - begun < 5_000, 'within 5 s')
   await until(() => errors().length === 1, 'the error')
   t.match(errors(), [{ text: /renewed certificate was not accepted .*unknown ca.*: the old one goes on/i }])
   t.equal(serial(), old)

@@ -45,71 +45,77 @@ async function started(t: Test, more: Parameters<typeof startLinkStation>[3] = {
 }
 
 t.test('trigger 2', async (t) => {
-  t.test('6 h of uptime without a publication: one, on the 100 ms grid, in less than 1 s of real time', async (t) => {
+  t.test('6 h of uptime without a publication: one, on the 100 ms grid', async (t) => {
     const { station, documents, fence } = await started(t)
     // The link itself keeps the test's clock busy with its pings, and the broker must answer each.
     const quiet = async (ms: number) => {
       for (let left = ms; left > 0; left -= 10_000) await station.clock.advance(Math.min(left, 10_000))
     }
-    const begun = performance.now()
     await quiet(period_ms)
     await fence()
     t.equal(documents(), 1, 'not more than 6 h yet')
     await quiet(200)
     await until(() => documents() === 2, 'the second document')
-    t.ok(performance.now() - begun < 10_000)
     await quiet(3_600_000)
     await fence()
     t.equal(documents(), 2)
   })
 
-  t.test('the scheduler: 6 h of test clock take less than 1 s, and it wakes on multiples of 100 ms only', async (t) => {
-    const { Publications } = await import('../../plugins/mqtt-link/publications.js')
-    const clock = new ManualClock()
-    const published: number[] = []
-    let room = true
-    const ctx = {
-      services: {
-        use: ({ id }: { id: string }) =>
-          id === 'device' ? { uptime_ms: () => clock.monotonic() } : { documentText: () => '{}' },
-        find: () => undefined,
-      },
-      timers: {
-        after: (ms: number, fn: () => void) => clock.timer(ms, fn),
-        every: () => () => {},
-      },
-      mqtt: {
-        publish: () => {
-          published.push(clock.monotonic())
-          return room ? 'sent' : 'full'
+  t.test(
+    'the scheduler: it wakes on multiples of 100 ms only, and in 6 h only when it can have something to do',
+    async (t) => {
+      const { Publications } = await import('../../plugins/mqtt-link/publications.js')
+      const clock = new ManualClock()
+      const published: number[] = []
+      let room = true
+      let wakes = 0
+      const ctx = {
+        services: {
+          use: ({ id }: { id: string }) =>
+            id === 'device' ? { uptime_ms: () => clock.monotonic() } : { documentText: () => '{}' },
+          find: () => undefined,
         },
-      },
-      errors: { raise: () => {}, clear: () => {} },
-      log: { debug: () => {} },
-      defer: () => {},
-    }
-    const publications = new Publications(ctx as never, () => room)
-    await clock.advance(37)
-    publications.start()
-    const begun = performance.now()
-    await clock.advance(period_ms - 37)
-    await turn()
-    t.same(published, [], 'at 6 h: not more yet')
-    await clock.advance(100)
-    await turn()
-    t.same(published, [period_ms + 100])
-    t.ok(performance.now() - begun < 1_000, `${performance.now() - begun} ms`)
+        timers: {
+          after: (ms: number, fn: () => void) =>
+            clock.timer(ms, () => {
+              wakes++
+              if (clock.monotonic() % 100 !== 0) t.fail(`woke at ${clock.monotonic()} ms`)
+              fn()
+            }),
+          every: () => () => {},
+        },
+        mqtt: {
+          publish: () => {
+            published.push(clock.monotonic())
+            return room ? 'sent' : 'full'
+          },
+        },
+        errors: { raise: () => {}, clear: () => {} },
+        log: { debug: () => {} },
+        defer: () => {},
+      }
+      const publications = new Publications(ctx as never, () => room)
+      await clock.advance(37)
+      publications.start()
+      await clock.advance(period_ms - 37)
+      await turn()
+      t.same(published, [], 'at 6 h: not more yet')
+      await clock.advance(100)
+      await turn()
+      t.same(published, [period_ms + 100])
+      t.equal(wakes, 1, '6 h of test clock are one step')
 
-    room = false
-    await clock.advance(period_ms + 5_000)
-    await turn()
-    t.equal(published.length, 1, 'nothing is tried without room')
-    room = true
-    await clock.advance(100)
-    await turn()
-    t.equal(published.length, 2, 'and at the next wake-up there is room')
-    t.equal((published[1] ?? 0) % 100, 0)
-  })
+      room = false
+      await clock.advance(period_ms + 5_000)
+      await turn()
+      t.equal(published.length, 1, 'nothing is tried without room')
+      room = true
+      await clock.advance(100)
+      await turn()
+      t.equal(published.length, 2, 'and at the next wake-up there is room')
+      t.equal((published[1] ?? 0) % 100, 0)
+    },
+  )
 })
 
 t.test('triggers', async (t) => {
