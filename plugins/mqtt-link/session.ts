@@ -111,8 +111,9 @@ export class Session {
     })
   }
 
+  /** False from the moment that the socket is given up, which is before its end is announced. */
   get up(): boolean {
-    return this.#live && this.#client.connected
+    return this.#live && this.#client.connected && !this.#client.disconnecting && this.#stream.writable === true
   }
 
   /** The name is still being looked up, or nobody has answered at its address. */

@@ -7,6 +7,9 @@ interface Timer {
   fn: () => void
 }
 
+/** Timers that may fire at the same time. */
+const mostAtOnce = 100_000
+
 /** A clock that stands until it is advanced; every timer that falls due fires, in order, each at its own time. */
 export class ManualClock implements Clock {
   #monotonic_ms = 0
@@ -48,8 +51,13 @@ export class ManualClock implements Clock {
   /** Goes on by `ms`; between timers, promises that are ready get their turn. */
   async advance(ms: number): Promise<void> {
     const end_ms = this.#monotonic_ms + ms
+    let atOnce = 0
     await turn()
     for (let next = this.#next(end_ms); next; next = this.#next(end_ms)) {
+      atOnce = next.at_ms > this.#monotonic_ms ? 0 : atOnce + 1
+      // It would never end, and never let go of the event loop.
+      if (atOnce > mostAtOnce)
+        throw new Error(`${mostAtOnce} timers at ${this.#monotonic_ms} ms: one arms itself without delay`)
       this.#go(next.at_ms)
       this.#timers.delete(next)
       next.fn()
