@@ -139,6 +139,14 @@ t.test('a broker that wants client certificates', unless, async (t) => {
     t.match(late.seen[0], { retain: true, text: /^-----BEGIN CERTIFICATE-----/ })
   })
 
+  t.test('reboot: q and a DISCONNECT, then y again', async (t) => {
+    const [before, documents] = [online(sub), texts(sub, 'info').length]
+    await send('cmd', 'reboot')
+    await until(() => texts(sub, 'info').length > documents, 'the document', 20_000)
+    t.equal(online(sub), `${before}qy`)
+    t.match(JSON.parse(texts(sub, 'info').at(-1) as string), { esp: { bootcnt: 2 } })
+  })
+
   t.test('kill -9: the broker says L', async (t) => {
     const killed = await stationProcess(t, first.port, [...identityOf(pki.ca, pki.device), 'mqtt-link.clientId=other'])
     const state = async () => (await killed.info<{ mqtt: { state: { link: string } } }>()).mqtt.state.link
