@@ -1,7 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
 import type { MqttDriver } from 'rtk-base/services'
-import { backoff_ms } from './backoff.js'
 import { type CertificateInfo, noCertificate } from './certificate.js'
 import { type Failure, noFailure } from './failure.js'
 import { Farewell } from './farewell.js'
@@ -9,6 +8,7 @@ import { Holds } from './holds.js'
 import type { Identity } from './identity.js'
 import type { IdentityChoice } from './identity-choice.js'
 import { type OnlineStatus, onlineStatus, onlineTopic } from './online-status.js'
+import { Retry } from './retry.js'
 import type { Session } from './session.js'
 import { Sessions } from './sessions.js'
 import { type Broker, type LinkEvents, type LinkOptions, type LinkSettings, sameBroker } from './settings.js'
@@ -17,8 +17,6 @@ import { TlsTime } from './tls-time.js'
 import { viaOf } from './via.js'
 
 const ping_ms = 20_000
-/** A session that held for so long was a good one: the next loss starts the back-off anew. */
-const stable_ms = 30_000
 const timeLook_ms = 1_000
 
 /** Keeps a session with the broker, and says what it is doing. Carries the bus as its driver. */
@@ -32,19 +30,16 @@ export class Link implements MqttDriver {
   readonly #time: TlsTime
   readonly #holds: Holds
   readonly #farewell: Farewell
+  readonly #retry: Retry
   #state: MqttLinkState = 'disabled'
   #failure: Failure = noFailure
   #certificate: CertificateInfo = noCertificate
   #identity: Identity | undefined
   #session: Session | undefined
   #filters: readonly string[] = []
-  #attempt = 0
   /** Counts the attempts, so that what was awaited for an earlier one is dropped. */
   #turn = 0
-  #upSince_ms = 0
   #accepted = 0
-  #cancelRetry: () => unknown = () => {}
-  #toldFailure = ''
 
   constructor(
     ctx: PluginContext,
@@ -60,6 +55,7 @@ export class Link implements MqttDriver {
     this.#events = events
     this.#time = new TlsTime(ctx)
     this.#holds = new Holds(ctx)
+    this.#retry = new Retry(ctx)
     this.#farewell = new Farewell((broker) => {
       const silent = { accepted() {}, message() {}, ended() {} }
       return this.#identity && this.#sessions.begin(broker, this.#identity, this.#sessions.version(broker), silent)
@@ -116,7 +112,7 @@ export class Link implements MqttDriver {
 
   /** A network came up: what kept the link down may be over, and an attempt that reached nobody may be on the wrong way. */
   networkUp(): void {
-    this.#attempt = 0
+    this.#retry.reset()
     if (this.#holds.reason !== undefined) return
     if (this.#state === 'down') this.#dispatch('due')
     else if (this.#state === 'connecting' && this.#session?.unreached === true) this.#dispatch('reconnect')
@@ -134,7 +130,7 @@ export class Link implements MqttDriver {
 
   /** Says goodbye and ends with a DISCONNECT, so that no `L` follows. */
   async stop(status: OnlineStatus): Promise<void> {
-    this.#cancelRetry()
+    this.#retry.cancel()
     this.#state = 'disabled'
     if (status === onlineStatus.quitting) return this.#quit()
     this.#turn++
@@ -180,24 +176,27 @@ export class Link implements MqttDriver {
     const next = nextState(before, event)
     if (next === undefined || this.#ctx.signal.aborted) return
     this.#state = next
-    this.#cancelRetry()
+    this.#retry.cancel()
     this.#ctx.log.debug({ event, before, next }, 'link')
     if (next === 'connecting') void this.#open()
     if (next === 'up') this.#greet()
-    if (next === 'down') this.#retryLater(before)
+    if (next === 'down') {
+      if (before === 'up') this.#retry.lost()
+      this.#retry.failed(this.#failure, () => this.#dispatch('due'))
+    }
     if (next === 'renewing') this.#restart(event)
     if (next === 'disabled') this.#disable()
   }
 
   /** Says `r` and goes; also when the broker seems dead, because it may only be slow. */
   #restart(event: LinkEvent): void {
-    this.#attempt = 0
+    this.#retry.reset()
     if (event === 'reconnect') this.#failure = noFailure
     void this.#farewell.restart(this.#takeSession()).then(() => this.#dispatch('left'))
   }
 
   #disable(): void {
-    this.#attempt = 0
+    this.#retry.reset()
     this.#failure = noFailure
     void this.#quit()
   }
@@ -236,7 +235,7 @@ export class Link implements MqttDriver {
 
   #waitForTime(): void {
     this.#ctx.status('waiting for the time, which TLS needs')
-    this.#cancelRetry = this.#ctx.timers.after(timeLook_ms, () => {
+    this.#retry.after(timeLook_ms, () => {
       if (this.#state === 'connecting') void this.#open()
     })
   }
@@ -267,8 +266,7 @@ export class Link implements MqttDriver {
     const { host, port } = this.#settings()
     const version = this.#session?.version
     this.#failure = noFailure
-    this.#toldFailure = ''
-    this.#upSince_ms = this.#ctx.clock.monotonic()
+    this.#retry.succeeded()
     this.#ctx.log.info({ host, port, version }, 'the MQTT link is up')
     this.#ctx.status(`connected to ${host}:${port}`)
     this.sayOnline()
@@ -286,19 +284,6 @@ export class Link implements MqttDriver {
     this.#takeSession()?.drop()
     if (this.#state === 'connecting' && this.#choice.failed(failure)) void this.#open()
     else this.#dispatch('failed')
-  }
-
-  #retryLater(before: MqttLinkState): void {
-    const { cause, text } = this.#failure
-    if (before === 'up' && this.#ctx.clock.monotonic() - this.#upSince_ms >= stable_ms) this.#attempt = 0
-    // These end with a change of the settings, or when whoever holds the link lets go.
-    const waits = cause === 'config' || cause === 'held'
-    const wait_ms = backoff_ms(this.#attempt++, Math.random())
-    this.#ctx.status(waits ? text : `down (${cause}): ${text}; tried again by itself`)
-    if (text !== this.#toldFailure)
-      this.#ctx.log.warn({ cause, retry_ms: waits ? undefined : wait_ms }, `the MQTT link is down: ${text}`)
-    this.#toldFailure = text
-    if (!waits) this.#cancelRetry = this.#ctx.timers.after(wait_ms, () => this.#dispatch('due'))
   }
 
   /** A TCP connection can be dead for a quarter of an hour before the system says so, whatever is written. */
