@@ -232,6 +232,11 @@ t.test('the link', async (t) => {
     const order = first.seen.map(({ topic }) => topic)
     t.ok(order.indexOf(`base/${sn}/change/resp`) < order.lastIndexOf(`base/${sn}/online`))
     t.equal(station.field('mqtt.port'), second.port)
+    await until(isUp(station), 'up')
+    await station.unload('mqtt-link')
+    await until(() => second.online() === 'yq', 'q')
+    await first.observer.publishAsync('base/fence', '', { qos: 1 })
+    t.equal(first.online(), 'yr', 'the first one hears no more of it')
   })
 
   t.test('mqtt-en switches it off with q and on again', async (t) => {
