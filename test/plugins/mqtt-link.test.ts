@@ -14,6 +14,7 @@ import { noCertificate } from '../../plugins/mqtt-link/certificate.js'
 import { failureOf } from '../../plugins/mqtt-link/failure.js'
 import link from '../../plugins/mqtt-link/index.js'
 import { OldBrokers } from '../../plugins/mqtt-link/old-brokers.js'
+import { Retry } from '../../plugins/mqtt-link/retry.js'
 import { outboxLimit, Session } from '../../plugins/mqtt-link/session.js'
 import { linkStates } from '../../plugins/mqtt-link/states.js'
 import { fakeBroker, isUp, listen, message, sn, startBroker, startLinkStation } from '../harness/brokers.js'
@@ -35,6 +36,22 @@ function radio() {
   const link = () => held.link as MqttLink
   return { link, plugins: { radio: definition as never } }
 }
+
+/** A plugin with a command that publishes so many bytes, and says what came of it. */
+const sender = (results: string[]) =>
+  definePlugin({
+    name: 'sender',
+    version: '1.0.0',
+    api: '^1.0.0',
+    options: Type.Object({}),
+    setup(ctx) {
+      ctx.commands.add('send', 'sends', ({ arg }) => {
+        const result = ctx.mqtt.publish('x', Buffer.alloc(Number(arg)))
+        results.push(result)
+        return result
+      })
+    },
+  }) as never
 
 /** A port at which nobody listens. */
 async function unusedPort(): Promise<number> {
@@ -472,20 +489,7 @@ t.test('the link', async (t) => {
   t.test('the outbox: one of any size when empty, else 64 KiB; offline while down', async (t) => {
     const stuck = await fakeBroker(t, (socket) => socket.pause())
     const results: string[] = []
-    const sender = definePlugin({
-      name: 'sender',
-      version: '1.0.0',
-      api: '^1.0.0',
-      options: Type.Object({}),
-      setup(ctx) {
-        ctx.commands.add('send', 'sends', ({ arg }) => {
-          const result = ctx.mqtt.publish('x', Buffer.alloc(Number(arg)))
-          results.push(result)
-          return result
-        })
-      },
-    })
-    const station = await startLinkStation(t, stuck.port, {}, { plugins: { sender: sender as never } })
+    const station = await startLinkStation(t, stuck.port, {}, { plugins: { sender: sender(results) } })
     const send = async (bytes: number) => (await station.station.command(`send=${bytes}`, { source: 'plugin' })).text
     await until(isUp(station), 'up')
     // A paused socket has room for a few MB in the system's buffers.
@@ -498,6 +502,21 @@ t.test('the link', async (t) => {
     t.equal(await send(1), 'offline')
     t.equal(await send(1), 'offline')
     t.equal(station.lines.filter(({ msg }) => /publications are dropped/.test(msg)).length, 1, 'told once')
+  })
+
+  t.test('what is published while the link is down is told once, until it was back', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port, {}, { plugins: { sender: sender([]) } })
+    const told = () => station.lines.filter(({ msg }) => /publications are dropped/.test(msg)).length
+    for (let outage = 1; outage <= 2; outage++) {
+      await until(() => broker.texts('info').length === outage, 'the document')
+      broker.cut()
+      await until(() => station.field('mqtt.state.link') === 'down', 'down')
+      for (let n = 0; n < 3; n++)
+        t.match(await station.station.command('send=1', { source: 'plugin' }), { text: 'offline' })
+      t.equal(told(), outage)
+      await station.clock.advance(60_000)
+    }
   })
 
   t.test('nothing is sent over a session that the broker has ended, also before its socket is closed', async (t) => {
@@ -546,6 +565,36 @@ t.test('the link', async (t) => {
       [0, 1, 5, 6, 500].map((attempt) => backoff_ms(attempt, 1)),
       [1_000, 2_000, 32_000, 60_000, 60_000],
     )
+  })
+
+  t.test('a session that held for 30 s starts the back-off anew, a shorter one does not', async (t) => {
+    const clock = new ManualClock()
+    const waits_ms: number[] = []
+    const ctx = {
+      clock,
+      timers: { after: (ms: number, fn: () => void) => clock.timer(ms, fn) },
+      status: () => {},
+      log: { warn: ({ retry_ms }: { retry_ms: number }) => void waits_ms.push(retry_ms) },
+    }
+    const retry = new Retry(ctx as never)
+    const fail = () => retry.failed({ cause: 'closed', text: 'x' }, () => {})
+    const lostAfter = async (ms: number) => {
+      waits_ms.length = 0
+      for (let n = 0; n < 20; n++) {
+        retry.succeeded()
+        await clock.advance(ms)
+        retry.lost()
+        fail()
+      }
+      return Math.max(...waits_ms)
+    }
+    for (let n = 0; n < 8; n++) fail()
+    t.equal(waits_ms.length, 1, 'the same text is told once')
+    // Each of the 20 is anywhere up to 60 s, or up to 1 s.
+    t.ok((await lostAfter(29_999)) > 1_000)
+    t.ok((await lostAfter(30_000)) <= 1_000)
+    retry.cancel()
+    t.equal(clock.pending, 0)
   })
 
   t.test('that a broker speaks 3.1.1 only is remembered for 24 h, per host and port', (t) => {
