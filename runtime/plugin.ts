@@ -186,6 +186,10 @@ export interface PluginContext {
     /** The soft variant: undefined while nobody provides it. Ask again at each use. */
     find<T>(token: ServiceToken<T>): T | undefined
   }
+  /**
+   * What must survive a restart. `protected` is for secrets: nothing outside shows them, a factory reset keeps them, and what is
+   * replaced or deleted there is soon gone from the files as well.
+   */
   readonly store: PluginStore & { readonly protected: PluginStore }
   /** Trouble that a person should see: an entry of `base.state.errors`, gone when cleared or when the plugin goes. */
   readonly errors: {
