@@ -29,6 +29,11 @@ export class AntennaWatch {
     return this.#report
   }
 
+  /** It is short or open. */
+  get fails(): boolean {
+    return fails(this.#report.status)
+  }
+
   /** Counters of the instance before. */
   restore(report: AntennaReport): void {
     this.#report = { ...report }

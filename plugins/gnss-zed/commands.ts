@@ -1,10 +1,21 @@
 import { unavailable } from 'rtk-base/plugin'
+import * as ubx from './ubx/index.js'
 import type { ZedReceiver } from './zed.js'
+
+/** What is forgotten (navBbrMask of CFG-RST). */
+const hot = 0x0000
+const cold = 0xffff
+const controlledSoftware = 1
+
+/** False when it could not be written. */
+function restart(zed: ZedReceiver, navBbrMask: number): boolean {
+  return zed.write(ubx.encodeFrame(ubx.cfgRst, { navBbrMask, resetMode: controlledSoftware }))
+}
 
 /** Hot start: what the receiver stored and knows stays. */
 export function rebootZed(zed: ZedReceiver): string {
   zed.mayWrite()
-  if (!zed.reset(0x0000)) throw unavailable('the receiver takes nothing now')
+  if (!restart(zed, hot)) throw unavailable('the receiver takes nothing now')
   return 'the receiver restarts'
 }
 
@@ -14,6 +25,6 @@ export async function resetZed(zed: ZedReceiver): Promise<string> {
   const deleted = await zed.deleteStoredConfiguration()
   if (deleted === undefined) throw unavailable('the receiver does not answer; nothing was reset')
   if (!deleted) throw unavailable('the receiver refused to delete its configuration; nothing was reset')
-  if (!zed.reset(0xffff)) throw unavailable('the configuration is deleted, but the receiver takes no restart now')
+  if (!restart(zed, cold)) throw unavailable('the configuration is deleted, but the receiver takes no restart now')
   return 'the configuration of the receiver is deleted, it restarts'
 }

@@ -5,6 +5,7 @@ import { rebootZed, resetZed } from './commands.js'
 import { fillGnss, posBlock, stateBlock, statusOf, zedBlock } from './info.js'
 import { baudsToTry, ZedOptions } from './options.js'
 import { portFrom } from './port/index.js'
+import { receiverService } from './service.js'
 import { runSimCommand, SimulatedPort, type SimulatorSnapshot, simHelp, simulatorControl } from './simulator/index.js'
 import { watchTrouble } from './trouble.js'
 import { ZedReceiver, type ZedSnapshot } from './zed.js'
@@ -31,7 +32,7 @@ export default definePlugin({
     const port = simulator ?? portFrom(options.port, options, ctx)
     const zed = new ZedReceiver(ctx, port, { ...options, bauds: baudsToTry(options.baud) })
     const procedure = () => ctx.services.find(procedureStatus)
-    ctx.services.provide(receiver, zed)
+    ctx.services.provide(receiver, receiverService(zed))
     ctx.services.provide(receiverLimits, {
       initialAccuracy_m: accuracy.get,
       initialMaxDelta_m: maxDelta.get,
@@ -59,7 +60,7 @@ export default definePlugin({
     ctx.services.provide(simulatedReceiver, control)
     if (simulator) ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg))
 
-    zed.onState(() => {
+    zed.audience.state.add(() => {
       identity.changed()
       ctx.status(`${procedure()?.status ?? statusOf(zed)}; ${zed.portName}: ${zed.linkReason}`)
     })

@@ -8,13 +8,13 @@ type Status = 'offline' | 'stalled' | 'identify' | 'acquire' | 'fixed'
 /** Where the procedure stands, by evidence alone: the first line that is true. */
 export function statusOf(zed: ZedReceiver): Status {
   if (zed.link !== 'up') return zed.link
-  const base = zed.listening || zed.mode === 'fixed'
+  const base = zed.listening || zed.upkeep.mode === 'fixed'
   if (base && zed.rtcmFlows) return 'fixed'
   if (!zed.listening && !zed.identified) return 'identify'
   return 'acquire'
 }
 
-export function zedBlock({ identity }: ZedReceiver) {
+export function zedBlock({ facts: { identity } }: ZedReceiver) {
   const { module, firmware, hardware, software, serial } = identity
   return { module, vfirmware: firmware, vhardware: hardware, vsoftware: software, serial }
 }

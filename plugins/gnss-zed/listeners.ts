@@ -1,4 +1,5 @@
 import type { PluginContext } from 'rtk-base/plugin'
+import type { ReceiverFix, RtcmFrame, SatelliteResidual } from 'rtk-base/services'
 
 /** Subscribers of one event. One that throws costs itself only, and is named in the log once a minute at most by the runtime. */
 export class Listeners<T> {
@@ -26,5 +27,24 @@ export class Listeners<T> {
         this.#log.error({ err: error }, 'a subscriber of the receiver failed; the others go on')
       }
     }
+  }
+}
+
+/** Who listens to what of the receiver. */
+export class Audience {
+  readonly rtcm: Listeners<RtcmFrame>
+  readonly fix: Listeners<ReceiverFix>
+  readonly state: Listeners<void>
+  readonly residuals: Listeners<readonly SatelliteResidual[]>
+  readonly secondFix: Listeners<ReceiverFix>
+  readonly warning: Listeners<string>
+
+  constructor(log: PluginContext['log']) {
+    this.rtcm = new Listeners(log)
+    this.fix = new Listeners(log)
+    this.state = new Listeners(log)
+    this.residuals = new Listeners(log)
+    this.secondFix = new Listeners(log)
+    this.warning = new Listeners(log)
   }
 }

@@ -5,9 +5,9 @@ import t, { type Test } from 'tap'
 import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
 import { bytesPerSecond, lineLoad, neededRate } from '../../plugins/gnss-zed/configure/load.js'
 import { type BaseSettings, planOf } from '../../plugins/gnss-zed/configure/plan.js'
+import { isBootText, RestartWatch } from '../../plugins/gnss-zed/configure/restart-watch.js'
 import { targetOf, tmodePairs } from '../../plugins/gnss-zed/configure/tmode.js'
 import gnssZed from '../../plugins/gnss-zed/index.js'
-import { isBootText, RestartWatch } from '../../plugins/gnss-zed/restart-watch.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import {
   decodeRtcm,

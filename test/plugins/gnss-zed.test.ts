@@ -187,13 +187,27 @@ t.test('finds the rate of a UART', async (t) => {
   t.equal(receiver.link, 'up')
 })
 
-t.test('a refused message costs itself only', async (t) => {
-  const { station, seconds, field, simulated } = await start(t, { port: 'simulator', simulator: { boot: 'rover' } })
-  simulated.nak('CFG-MSGOUT-UBX_MON_RF_USB')
-  await seconds(12)
-  t.equal(field('state.gps_fix'), '3d')
-  t.equal(field('state.antenna.status'), 'unknown')
-  t.ok(station.lines.some(({ refused }) => Array.isArray(refused) && refused.includes('MON-RF')))
+t.test('what only shows it is verified too, and a refused key costs itself only', async (t) => {
+  for (const [fault, key, shows] of [
+    ['nak', 'CFG-MSGOUT-UBX_MON_RF_USB', { gps_fix: '3d', antenna: { status: 'unknown' } }],
+    ['nak', 'CFG-MSGOUT-UBX_NAV_SAT_USB', { gps_fix: '3d', antenna: { status: 'ok' } }],
+    ['ignore', 'CFG-MSGOUT-UBX_NAV_SAT_USB', { gps_fix: '3d', antenna: { status: 'ok' } }],
+  ] as const) {
+    const { station, seconds, field, simulated } = await start(t, { port: 'simulator', simulator: { boot: 'rover' } })
+    simulated[fault](key)
+    await seconds(12)
+    t.match(field('state'), shows)
+    t.ok(
+      station.lines.some(({ refused }) => Array.isArray(refused) && refused.join() === key),
+      `the log names ${key} alone`,
+    )
+    const trouble = () => station.device.errors().find(({ code }) => code === 'receiver-config')?.text
+    t.match(trouble(), `does not take ${key};`)
+    simulated[fault](undefined)
+    simulated.restart()
+    await seconds(12)
+    t.equal(trouble(), undefined, 'until it is taken')
+  }
 })
 
 t.test('silence: stalled, an error that says what to do, and back', async (t) => {

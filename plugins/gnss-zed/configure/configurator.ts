@@ -7,7 +7,7 @@ import { type Applied, apply, NotConfigured } from './apply.js'
 import { type RateLine, raiseRate } from './baud.js'
 import type { Firmware } from './firmware.js'
 import { bytesPerSecond, neededRate } from './load.js'
-import { type BaseSettings, planOf, type Step } from './plan.js'
+import { type BaseSettings, planOf, type Step, shownSteps } from './plan.js'
 import { targetOf, tmodeKeys } from './tmode.js'
 
 export interface ConfiguratorOptions extends BaseSettings {
@@ -52,12 +52,25 @@ export class Configurator {
       if (this.#options.raiseBaud) await this.#raise(steps, known.port)
       const applied = await apply(this.#dialog, this.#ctx.timers, steps)
       if (!stillThere()) throw new NotConfigured('the receiver restarted meanwhile')
-      this.#report(target, applied)
+      if (applied.written > 0)
+        this.#ctx.log.info({ mode: target.mode, written: applied.written }, 'the receiver is configured')
+      this.#report(applied)
       return { written: applied.written, refused: applied.refused }
     } catch (error) {
       if (!(error instanceof NotConfigured)) throw error
       this.#ctx.errors.raise(errorCode, `${error.message}; nothing goes out until it is configured`)
       throw unavailable(error.message)
+    }
+  }
+
+  /** Switches on what is needed to show anything of it. @returns false when it does not answer */
+  async show(port: PortName): Promise<boolean> {
+    try {
+      this.#report(await apply(this.#dialog, this.#ctx.timers, shownSteps(port)))
+      return true
+    } catch (error) {
+      if (!(error instanceof NotConfigured)) throw error
+      return false
     }
   }
 
@@ -67,9 +80,8 @@ export class Configurator {
     return values === undefined || values === 'refused' ? undefined : targetOf(values)
   }
 
-  #report(target: ReceiverTarget, { written, refused, unexpected }: Applied): void {
+  #report({ refused, unexpected }: Applied): void {
     const { log, errors } = this.#ctx
-    if (written > 0) log.info({ mode: target.mode, written }, 'the receiver is configured')
     if (refused.length > 0) log.warn({ refused }, 'the receiver does not take these keys; it goes on without them')
     if (unexpected.length === 0) errors.clear(errorCode)
     else errors.raise(errorCode, `the receiver does not take ${unexpected.join(', ')}; it goes on without`)

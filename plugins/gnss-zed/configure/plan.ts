@@ -71,6 +71,19 @@ const notNeeded: readonly OutputMessage[] = [
   'TIM-TP',
 ]
 
+/** Without these nothing can be shown; every F9P firmware knows them. */
+const shown = ['NAV-PVT', 'NAV-HPPOSECEF', 'NAV-STATUS', 'NAV-SAT'] as const
+
+/** What is switched on at each new link, whatever mode the receiver is in. */
+export function shownSteps(port: PortName): Step[] {
+  const step = (name: string, messages: readonly OutputMessage[]): Step => ({
+    name,
+    pairs: messages.map((message) => [messageOutKey(message, port), 1]),
+    required: false,
+  })
+  return [step('navigation', shown), step('MON-RF', ['MON-RF']), step('NAV-EOE', ['NAV-EOE'])]
+}
+
 /** The MSM of a constellation, by MSM type. */
 const msmOf = {
   GPS: { 4: 1074, 7: 1077 },
@@ -104,7 +117,7 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
         [keyId('CFG-RATE-NAV'), 1],
         [keyId('CFG-RATE-TIMEREF'), 1],
         [keyId('CFG-NAVSPG-DYNMODEL'), 2],
-        ...(['NAV-PVT', 'NAV-HPPOSECEF', 'NAV-STATUS', 'NAV-SAT'] as const).map((message) => out(message, 1)),
+        ...shown.map((message) => out(message, 1)),
         out(1005, rtcm.referenceInterval_s),
         ...msm('GPS'),
       ],

@@ -96,11 +96,6 @@ export class ReceiverLink {
     return this.#port.hasBaud ? (this.#bauds[0] ?? 0) : 0
   }
 
-  /** Whether the line can go over to another rate while it is open. */
-  get canSetBaud(): boolean {
-    return this.#port.hasBaud && this.#port.setBaud !== undefined
-  }
-
   /** Tries this rate first, then the others in their order. */
   prefer(baud: number): void {
     this.#bauds = [baud, ...this.#bauds.filter((other) => other !== baud)]

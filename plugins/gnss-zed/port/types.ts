@@ -27,7 +27,7 @@ export interface ReceiverPort {
   /** False: not taken. */
   write(bytes: Uint8Array): boolean
   close(): Promise<void>
-  /** Goes on at another rate while it is open; absent where that can't be done. */
+  /** Goes on at another rate while it is open; there where the line has one. */
   setBaud?(baud: number): Promise<void>
   /** Cheap look whether an open can work, while it is closed; whether the device is still the one opened, while open. */
   present?(): boolean

@@ -1,0 +1,173 @@
+/**
+ * What the receiver was told, and whether it still holds that. Asks who is there at each new link, configures on request,
+ * and notices when the receiver forgot. One question or configuration at a time.
+ */
+import type { PluginContext } from 'rtk-base/plugin'
+import type { Receiver, ReceiverFix, ReceiverMode, ReceiverTarget } from 'rtk-base/services'
+import type { Dialog } from '../link/dialog.js'
+import type { Configurator, Known } from './configurator.js'
+import { isBootText, RestartWatch } from './restart-watch.js'
+import { whoIsThere } from './who.js'
+
+export interface UpkeepDeps {
+  log: PluginContext['log']
+  dialog: Dialog
+  configurator: Configurator
+  now_ms(): number
+  /** Nothing is ever written. */
+  listening: boolean
+  /** Whether something answers right now. */
+  isUp(): boolean
+  /** @throws RTK_ERR_UNAVAILABLE where nothing may or can be written */
+  mayWrite(): void
+  /** Mode or `configured` changed. */
+  changed(): void
+}
+
+export class Upkeep {
+  readonly #deps: UpkeepDeps
+  readonly #watch = new RestartWatch()
+  #mode: ReceiverMode
+  #asking: boolean = false
+  /** Undefined until it has answered on this link. */
+  #known: Known | undefined
+  /** Counts what makes a receiver forget: a link that went, a restart. */
+  #lives = 0
+  #tasks: Promise<unknown> = Promise.resolve()
+
+  constructor(deps: UpkeepDeps) {
+    this.#deps = deps
+    this.#mode = deps.listening ? 'listening' : 'unknown'
+  }
+
+  get mode(): ReceiverMode {
+    return this.#mode
+  }
+
+  /** It holds what it was configured to. */
+  get configured(): boolean {
+    return this.#watch.holds !== undefined
+  }
+
+  get sinceReset_ms(): number | undefined {
+    return this.#watch.sinceReset_ms(this.#deps.now_ms())
+  }
+
+  // ── on request ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async configure(target: ReceiverTarget): ReturnType<Receiver['configure']> {
+    this.#deps.mayWrite()
+    return this.#exclusively(async () => {
+      this.#deps.mayWrite()
+      if (!this.#known) await this.#ask()
+      const life = this.#lives
+      try {
+        const result = await this.#deps.configurator.configure(target, this.#known, () => life === this.#lives)
+        this.#told(target)
+        return result
+      } catch (error) {
+        this.#told(undefined)
+        throw error
+      }
+    })
+  }
+
+  read(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined> {
+    return this.#exclusively(() => this.#deps.configurator.read())
+  }
+
+  // ── what is seen of it ────────────────────────────────────────────────────────────────────────────────────────────
+
+  linkUp(): void {
+    this.#watch.expect(this.#deps.now_ms())
+  }
+
+  /** The port is closed: whoever answers at it next may be another one. */
+  linkLost(): void {
+    this.#known = undefined
+    this.#lives++
+    this.#watch.told(undefined, this.#deps.now_ms())
+    if (!this.#deps.listening) this.#setMode('unknown')
+  }
+
+  /** @param msss_ms its own clock */
+  clock(msss_ms: number, now_ms: number): void {
+    this.#forgot(this.#watch.status(msss_ms, now_ms))
+  }
+
+  epoch({ fix, arrival_ms }: ReceiverFix): void {
+    if (this.#deps.listening || fix === 'none') return
+    const mode = fix === 'time' ? 'fixed' : 'rover'
+    const wrong = this.#watch.mode(mode, arrival_ms)
+    this.#forgot(wrong)
+    if (wrong !== '') this.#setMode(mode)
+  }
+
+  said(text: string): void {
+    if (isBootText(text)) this.#forgot('it says that it starts')
+  }
+
+  /** Called a few times a second. @param epochAt_ms when the newest epoch came */
+  tick(epochAt_ms: number): void {
+    if (this.#deps.listening || !this.#deps.isUp()) return
+    if (this.#known) this.#forgot(this.#watch.missing(epochAt_ms, this.#deps.now_ms()))
+    else this.ask()
+  }
+
+  /** Asks who is there and switches on what is needed, as far as it may write. */
+  ask(): void {
+    if (this.#deps.listening || this.#asking) return
+    this.#asking = true
+    this.#exclusively(() => this.#ask())
+      .catch((error: unknown) => this.#deps.log.error({ err: error }, 'asking the receiver failed; it is asked again'))
+      .finally(() => {
+        this.#asking = false
+      })
+  }
+
+  // ── how ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#tasks.then(work)
+    this.#tasks = done.catch(() => {})
+    return done
+  }
+
+  async #ask(): Promise<void> {
+    const life = this.#lives
+    const there = await whoIsThere(this.#deps.dialog)
+    if (!there || life !== this.#lives) return
+    if (!there.port) this.#deps.log.warn('the receiver does not tell which of its ports this is; asked again')
+    else if (await this.#deps.configurator.show(there.port)) {
+      if (life !== this.#lives) return
+      this.#known = { ...there, port: there.port }
+      this.#watch.expect(this.#deps.now_ms())
+    }
+  }
+
+  #told(target: ReceiverTarget | undefined): void {
+    const changed = this.configured || target !== undefined
+    this.#watch.told(target, this.#deps.now_ms())
+    if (target) this.#mode = target.mode
+    if (changed) this.#deps.changed()
+  }
+
+  /** Its RAM is as its flash made it, or as someone else did. @param reason nothing happened without one */
+  #forgot(reason: string | undefined): void {
+    const { log, listening, changed, now_ms } = this.#deps
+    if (!reason || listening) return
+    const held = this.configured
+    this.#lives++
+    this.#watch.told(undefined, now_ms())
+    // One that was told nothing has lost nothing.
+    log[held ? 'warn' : 'debug'](`the receiver restarted or was changed: ${reason}; it is set up again`)
+    if (held) changed()
+    this.ask()
+  }
+
+  #setMode(mode: ReceiverMode): void {
+    if (mode === this.#mode) return
+    this.#mode = mode
+    this.#deps.changed()
+  }
+}

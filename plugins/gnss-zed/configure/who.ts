@@ -1,0 +1,37 @@
+/** Who is there, and which of its ports we are on. */
+import type { Dialog } from '../link/dialog.js'
+import * as ubx from '../ubx/index.js'
+import { type Firmware, firmwareOf } from './firmware.js'
+
+export interface Answerer {
+  firmware: Firmware
+  /** Which port of the receiver we speak through; undefined while it can't be told. */
+  port: ubx.PortName | undefined
+}
+
+/** Undefined when the receiver does not answer. Whoever reads all messages hears version and unique id as well. */
+export async function whoIsThere(dialog: Dialog): Promise<Answerer | undefined> {
+  const version = await dialog.poll(ubx.monVer)
+  if (!version) return undefined
+  await dialog.poll(ubx.secUniqId)
+  return { firmware: firmwareOf(ubx.decodeIdentity(version)), port: await ownPort(dialog) }
+}
+
+/** Header and checksum of a poll, which is all that we send between two looks. */
+const poll_bytes = 8
+
+/** The port whose receive counter goes up while we ask; a radio on another one makes that count up as well, but otherwise. */
+async function ownPort(dialog: Dialog): Promise<ubx.PortName | undefined> {
+  const counters = async () => {
+    const payload = await dialog.poll(ubx.monComms)
+    const comms = payload && ubx.decode(ubx.monComms, payload)
+    return new Map(comms?.blocks.map(({ portId, rxBytes }) => [portId, rxBytes]))
+  }
+  const before = await counters()
+  const after = await counters()
+  const [own] = [...after]
+    .map(([portId, bytes]) => ({ portId, by: bytes - (before.get(portId) ?? bytes) }))
+    .filter(({ by }) => by > 0)
+    .sort((p, q) => Math.abs(p.by - poll_bytes) - Math.abs(q.by - poll_bytes))
+  return own && ubx.portNames[own.portId]
+}

@@ -1,0 +1,43 @@
+import type { Receiver } from 'rtk-base/services'
+import type { ZedReceiver } from './zed.js'
+
+/** What other plugins see of the receiver. */
+export function receiverService(zed: ZedReceiver): Receiver {
+  const { facts, audience, upkeep } = zed
+  return {
+    get link() {
+      return zed.link
+    },
+    get mode() {
+      return upkeep.mode
+    },
+    get identity() {
+      return facts.identity
+    },
+    get fix() {
+      return facts.fix
+    },
+    get corruptRtcm() {
+      return zed.corruptRtcm
+    },
+    get configured() {
+      return upkeep.configured
+    },
+    get sinceReset_ms() {
+      return zed.link === 'offline' ? undefined : upkeep.sinceReset_ms
+    },
+    // One that is only listened to has whatever station ID someone gave it.
+    get stationId() {
+      return (zed.listening ? facts.arp?.stationId : undefined) ?? zed.stationId
+    },
+    configure: (target) => upkeep.configure(target),
+    readTarget: async () => (zed.listening || zed.link === 'offline' ? undefined : upkeep.read()),
+    sendCorrections: (frames) => zed.link === 'up' && zed.write(frames),
+    onRtcm: (fn) => audience.rtcm.add(fn),
+    onFix: (fn) => audience.fix.add(fn),
+    onState: (fn) => audience.state.add(fn),
+    onResiduals: (fn) => audience.residuals.add(fn),
+    onSecondFix: (fn) => audience.secondFix.add(fn),
+    onWarning: (fn) => audience.warning.add(fn),
+  }
+}
