@@ -340,8 +340,13 @@ export interface SimulatedReceiver {
   /** The device vanishes, and comes back as after a power cut. */
   unplug(): void
   replug(): void
-  /** It restarts by itself: the RAM configuration is lost. */
-  restart(): void
+  /** It restarts by itself: the RAM configuration is lost, in a cold start position and orbits as well. */
+  restart(cold?: boolean): void
+  /**
+   * Another simulated base so many metres to the north sends corrections, through the service `correction-input`; undefined
+   * ends it.
+   */
+  corrections(away_m: number | undefined): void
   /** It refuses a configuration key by name, or takes all again (undefined). */
   nak(key: string | undefined): void
   /** It acknowledges a configuration key by name but keeps its value, or takes all again (undefined). */

@@ -3,6 +3,7 @@ import { decodeGga, decodeRtcm, gpsToUnix, type RtcmMessageOf } from 'rtk-base/g
 import type { Ecef, Receiver, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
 import { AntennaWatch } from './antenna.js'
 import { EpochAssembler, fixOfPvt } from './epoch.js'
+import { ReceivedCorrections } from './received-corrections.js'
 import * as ubx from './ubx/index.js'
 
 export type Identity = Receiver['identity']
@@ -45,6 +46,7 @@ const fixIsFresh_ms = 5000
 
 export class ReceiverFacts {
   readonly antenna = new AntennaWatch()
+  readonly corrections = new ReceivedCorrections()
   identity: Identity = { module: '', firmware: '', hardware: '', software: '', serial: '' }
   /** The newest epoch with a position. */
   place: ReceiverFix | undefined
@@ -148,6 +150,8 @@ export class ReceiverFacts {
     })
     raw(ubx.monRf, (payload, now_ms) => this.antenna.monRf(payload, now_ms, utc()))
     raw(ubx.monHw, (payload, now_ms) => this.antenna.monHw(payload, now_ms, utc()))
+    raw(ubx.rxmRtcm, (payload, now_ms) => this.corrections.rxmRtcm(payload, now_ms))
+    raw(ubx.rxmCor, (payload, now_ms) => this.corrections.rxmCor(payload, now_ms))
     raw(ubx.monVer, (payload) => {
       const version = ubx.decodeIdentity(payload)
       if (!version) return

@@ -50,13 +50,14 @@ export default definePlugin({
     })
     ctx.info.block('gnss.pos', () => posBlock(zed))
     ctx.hooks.onInfoBuild.tap(({ gnss }, { runtime, basic }) => {
-      if (runtime && basic) fillGnss(gnss as Record<string, unknown>, zed, procedure()?.wantsCorrections ?? false)
+      const wantsCorrections = procedure()?.wantsCorrections ?? false
+      if (runtime && basic) fillGnss(gnss as Record<string, unknown>, zed, { wantsCorrections, maxAge_s: maxAge.get() })
     })
 
     ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed))
     ctx.commands.add('reset-zed', 'deletes what the receiver has stored and restarts it', () => resetZed(zed))
 
-    const control = simulatorControl(simulator)
+    const control = simulatorControl(ctx, simulator)
     ctx.services.provide(simulatedReceiver, control)
     if (simulator) ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg))
 

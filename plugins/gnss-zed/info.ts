@@ -60,8 +60,12 @@ export function posBlock(zed: ZedReceiver) {
 }
 
 /** What stands where no other plugin tells it: those fields have one owner, and which plugins run is up to the variant. */
-export function fillGnss(gnss: Record<string, unknown>, zed: ZedReceiver, wantsCorrections: boolean): void {
-  const recvrtcm = { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 }
+export function fillGnss(
+  gnss: Record<string, unknown>,
+  zed: ZedReceiver,
+  { wantsCorrections, maxAge_s }: { wantsCorrections: boolean; maxAge_s: number },
+): void {
+  const recvrtcm = zed.facts.corrections.block(zed.now_ms(), maxAge_s)
   const gaps: [part: string, fields: Record<string, unknown>][] = [
     ['state', { want_corr: wantsCorrections ? 1 : 0, recvrtcm }],
     ['pos', { delta: 0 }],

@@ -1,4 +1,5 @@
 /** The plugin as a whole, on its simulated receiver and on captures. */
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
@@ -265,6 +266,72 @@ t.test('the faults of the simulator are a command', async (t) => {
   t.throws(() => real.simulated.move(1, 0, 0), { code: 'RTK_ERR_UNAVAILABLE' })
 })
 
+t.test('every fault of the simulator is a command with help, and a function with the same effect', async (t) => {
+  const { command, simulated } = await start(t)
+  const help = (await command('sim=help')).text.split('\n')
+  const names = help.map((line) => /^sim ([\w-]+)/.exec(line)?.[1] ?? '')
+  for (const line of help) t.match(line, /^sim [\w-]+.* {2,}\S/, 'usage and what it does')
+  const functions: Record<string, keyof SimulatedReceiver> = {
+    'drop-acks': 'dropAcks',
+    'deaf-above': 'deafAbove',
+    'wrong-1005': 'wrongReference',
+  }
+  for (const name of names) t.type(simulated[functions[name] ?? (name as keyof SimulatedReceiver)], 'function', name)
+  const readme = readFileSync('plugins/gnss-zed/README.md', 'utf8')
+  const rows = readme.slice(readme.indexOf('| `sim=` |')).matchAll(/^\| `([a-z0-9-]+).*\| `\w+` \|/gm)
+  t.same(new Set([...rows].map(([, name]) => name)), new Set(names), 'the README has the same ones')
+
+  const effects: [text: string, by: () => void][] = [
+    ['move 1 2 3', () => simulated.move(1, 2, 3)],
+    ['jam 5', () => simulated.jam(5)],
+    ['antenna open', () => simulated.antenna('open')],
+    ['nak CFG-RATE-MEAS', () => simulated.nak('CFG-RATE-MEAS')],
+    ['ignore CFG-RATE-NAV', () => simulated.ignore('CFG-RATE-NAV')],
+    ['drop-acks 3', () => simulated.dropAcks(3)],
+    ['deaf-above 57600', () => simulated.deafAbove(57_600)],
+    ['wrong-1005 2', () => simulated.wrongReference(2)],
+    ['silence on', () => simulated.silence(true)],
+    ['corrections 12000', () => simulated.corrections(12_000)],
+    ['unplug', () => simulated.unplug()],
+    ['replug', () => simulated.replug()],
+  ]
+  const other = await start(t)
+  for (const [text, by] of effects) {
+    const before = simulated.describe()
+    by()
+    t.not(simulated.describe(), before, text)
+    t.match(await other.command(`sim=${text}`), { status: 200, text: simulated.describe() })
+  }
+  for (const [text] of effects) await command(`sim=${text.split(' ')[0]} off`)
+  t.notMatch(simulated.describe(), /refuses|ignores|loses|deaf|wrong|silent|corrections|jam [1-9]/)
+})
+
+t.test('a cold start takes longer to its first fix, which converges again', async (t) => {
+  const { seconds, field, command } = await start(t, {
+    port: 'simulator',
+    simulator: { boot: 'rover', wiring: 'UART1' },
+  })
+  const settled = async () => {
+    await seconds(60)
+    return field('pos.acc') as number
+  }
+  const best = await settled()
+  const firstFix: number[] = []
+  for (const how of ['', ' cold']) {
+    t.match(await command(`sim=restart${how}`), { status: 200 })
+    let worst = 0
+    for (let i = 0; i < 30; i++) {
+      await seconds(1)
+      worst = Math.max(worst, field('pos.acc') as number)
+    }
+    t.ok(worst > 2 * best, `${worst} m at first, ${best} m later`)
+    firstFix.push(field('state.time_first_fix') as number)
+    t.ok((await settled()) < 1.2 * best)
+  }
+  t.ok(firstFix[1] > firstFix[0] + 3, `${firstFix[1]} s cold, ${firstFix[0]} s else`)
+  t.match(await command('sim=restart lukewarm'), { status: 400 })
+})
+
 t.test('corrupt RTCM is counted, over reloads too', async (t) => {
   const context = await start(t)
   await context.seconds(5)
@@ -467,6 +534,34 @@ t.test('a capture replayed: the receiver of then, not the time of now', { skip: 
     const { field } = await replay(t, 'gpsd_ublox-zed-f9p-nmea.log')
     t.match(field('pos'), { 'geoidal-seperation': 1.8, acc: 0 })
     t.match(field('state'), { gps_fix: '3d' })
+  })
+  t.test('a rover under corrections, which it reports itself', async (t) => {
+    const { field, seconds } = await replay(t, 'hazer_simplertk2b_rover.dat')
+    const oracle = captures().find(({ name }) => name === 'hazer_simplertk2b_rover.dat')?.oracle.values
+    const { count, last } = oracle?.['RXM-RTCM'] ?? {}
+    t.match(field('state'), { gps_fix: 'rtk-float', corrected: true })
+    t.match(field('state.recvrtcm'), { count, packets: count, age: 0, remote: `station ${last?.refStation}`, dist: 0 })
+    const gga = oracle?.['NMEA-GGA'].last
+    t.ok(Math.abs((field('pos.lat') as number) - (gga?.lat_deg as number)) < 1e-8)
+    t.ok(Math.abs((field('pos.lon') as number) - (gga?.lon_deg as number)) < 1e-8)
+    t.match(field('pos'), { 'geoidal-seperation': gga?.geoidSep_m })
+    await seconds(31)
+    t.match(field('state.recvrtcm'), { count, age: 31, remote: '' }, 'older than the maximum age')
+  })
+  t.test('a session of u-center with a rover: who it is, where it is, its antenna, no survey-in', async (t) => {
+    const name = 'pyubx2_ucenter-ZEDF9P-configdebug.log'
+    const { field } = await replay(t, name)
+    const oracle = captures().find((capture) => capture.name === name)?.oracle.values
+    const pvt = oracle?.['NAV-PVT'].last
+    t.match(field('zed'), { module: 'ZED-F9P', vfirmware: 'HPG 1.32', vsoftware: 'EXT CORE 1.00 (0fa0ae)' })
+    t.match(field('pos'), { lat: pvt?.lat_deg, lon: pvt?.lon_deg, alt: pvt?.height_m })
+    t.match(field('state'), { gps_fix: '3d', corrected: false, satuse: pvt?.numSV, satvis: 11 })
+    t.match(field('state.antenna'), { status: 'unknown', power: oracle?.['MON-HW'].last.aPower })
+    t.match(
+      field('ref.survey'),
+      { type: '', state: 'none', count: 0, acc: 0 },
+      'its accuracy before any survey-in is none',
+    )
   })
   t.test('an identity', async (t) => {
     const { field } = await replay(t, 'gpsd_ublox8-uniqid-monhw.log')

@@ -220,7 +220,8 @@ export class SimulatedZed implements CommandTarget {
     }
   }
 
-  get #utc_ms(): number {
+  /** What it takes for UTC. */
+  get utc_ms(): number {
     return this.#edges.clock.monotonic() + this.#utcOffset_ms
   }
 
@@ -232,7 +233,7 @@ export class SimulatedZed implements CommandTarget {
   #schedule(): void {
     void this.#timer()
     const period_ms = this.#period_ms
-    const now = this.#utc_ms
+    const now = this.utc_ms
     // 1 ms of play, or rounding would make the same epoch come twice.
     const next = (Math.floor((now - latency_ms + 1) / period_ms) + 1) * period_ms
     this.#timer = this.#edges.timers.after(next + latency_ms - now, () => {
