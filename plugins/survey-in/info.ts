@@ -3,6 +3,7 @@ import { formatTm } from 'rtk-base/gnss'
 import type { Conductor } from './conductor.js'
 import type { Parameters } from './parameters.js'
 import { hasTenthMm, type Reference } from './reference.js'
+import { never_s } from './survey-run.js'
 
 const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false }
 const rounded = (value: number, per: number) => Math.round(value * per) / per
@@ -32,7 +33,7 @@ function surveyBlock({ surveyor }: Conductor) {
     elapsed: Math.floor(elapsed_s),
     count,
     rtcm: {
-      age: Number.isFinite(rtcm.age_s) ? Math.floor(rtcm.age_s) : 0,
+      age: rtcm.count > 0 && rtcm.age_s < never_s ? Math.floor(rtcm.age_s) : 0,
       count: rtcm.count,
       remote: rtcm.remote,
       dist: rounded(rtcm.dist_m, 10),

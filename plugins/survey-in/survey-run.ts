@@ -37,7 +37,8 @@ const oldest_s = 10
 const step_m = 0.05
 const stepEpochs = 3
 const abort_s = 600
-const never_s = 1e9
+/** The age of corrections that never came: infinite is no number for the store. */
+export const never_s = 1e9
 /** Weight of an epoch in the level that a step is seen against: a drift is followed, a jump is not. */
 const levelWeight = 0.1
 
@@ -168,7 +169,6 @@ export class SurveyRun {
     this.#countAtStart ??= corrections.count - this.#rtcm.count
     const { age_s, remote, distance_m } = corrections
     this.#rtcm = {
-      // Infinite is no number for the store.
       age_s: Math.min(age_s, never_s),
       count: Math.max(0, corrections.count - this.#countAtStart),
       remote: remote || this.#rtcm.remote,
