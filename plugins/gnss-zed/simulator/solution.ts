@@ -86,6 +86,9 @@ const quality = {
 const minSatellites = 5
 const floatAfter_s = 3
 const fixedAfter_s = 20
+/** Seconds of tracking that a first fix needs. */
+const hotFix_s = 2
+const coldFix_s = 8
 const time = { none: 0, threeD: 3, timeOnly: 5 } as const
 
 export class Navigation {
@@ -93,8 +96,8 @@ export class Navigation {
   readonly #config: ConfigStore
   readonly #noise: Record<CarrierSolution, readonly [GaussMarkov, GaussMarkov, GaussMarkov]>
   survey: SurveyIn = { ...neverSurveyed }
-  /** Seconds of tracking that a first fix still needs. */
-  #untilFix_s = 2
+  /** Seconds of tracking that the first fix still needs. */
+  #untilFix_s: number = hotFix_s
   #since_s = 0
   #hadFix = false
   #sum: Ecef = { x: 0, y: 0, z: 0 }
@@ -135,7 +138,8 @@ export class Navigation {
 
   /** The GNSS part starts anew. @param cold nothing is known any more, so it takes longer */
   restart(cold: boolean): void {
-    this.#untilFix_s = cold ? 8 : 2
+    // A hot start in the middle of a cold one still has to find the satellites.
+    this.#untilFix_s = cold ? coldFix_s : Math.max(hotFix_s, this.#untilFix_s)
     this.#since_s = 0
     this.#hadFix = false
     this.survey = { ...neverSurveyed }
@@ -193,7 +197,7 @@ export class Navigation {
   #count(tracking: boolean, dt_s: number): void {
     if (!tracking) {
       this.#since_s = 0
-      this.#untilFix_s = Math.max(this.#untilFix_s, 2)
+      this.#untilFix_s = Math.max(this.#untilFix_s, hotFix_s)
       return
     }
     if (this.#untilFix_s > 0) this.#untilFix_s -= dt_s
