@@ -1,0 +1,101 @@
+/** The whole GNSS path on the simulated receiver: what `npm start -- survey` shows. */
+import type { Test } from 'tap'
+import { Value } from 'typebox/value'
+import gnssZed from '../../plugins/gnss-zed/index.js'
+import rtcm from '../../plugins/rtcm/index.js'
+import rtcmIn from '../../plugins/rtcm-in/index.js'
+import surveyIn from '../../plugins/survey-in/index.js'
+import { decodeRtcm } from '../../runtime/gnss/index.js'
+import { definePlugin } from '../../runtime/plugin.js'
+import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { GnssInfo } from '../../schemas/info/gnss.js'
+import {
+  type Ecef,
+  type RtcmFrame,
+  type RtcmStream,
+  rtcmStream,
+  type SimulatedReceiver,
+  simulatedReceiver,
+} from '../../schemas/services.js'
+import { createTestStation, ManualClock } from '../harness/index.js'
+import { type Definition, quick } from './survey-in-rig.js'
+
+export type SimulatorRig = Awaited<ReturnType<typeof setUp>>
+
+/** @param options of the simulated receiver, and change parameters beside those of a quick survey-in */
+export async function setUp(t: Test, options: { simulator?: object; changes?: object; rtcm?: object } = {}) {
+  const clock = new ManualClock()
+  const store = new MemoryStore()
+  const sent: RtcmFrame[] = []
+  let simulated: SimulatedReceiver | undefined
+  let stream: RtcmStream | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    version: '1.0.0',
+    api: '^1.0.0',
+    needs: [rtcmStream, simulatedReceiver],
+    setup: () => undefined,
+    start(ctx) {
+      simulated = ctx.services.use(simulatedReceiver)
+      const take = (frame: RtcmFrame) => sent.push(frame) > 0
+      stream = ctx.services.use(rtcmStream)
+      stream.subscribe({ via: 'test', name: 'probe', ip: '', take })
+    },
+  })
+  const station = await createTestStation({
+    clock,
+    store,
+    variant: { changes: { ...quick, ...options.changes } },
+    plugins: {
+      'gnss-zed': [
+        gnssZed as unknown as Definition,
+        { port: 'simulator', simulator: { boot: 'rover', ...options.simulator }, rtcm: options.rtcm ?? {} },
+      ],
+      rtcm: rtcm as unknown as Definition,
+      'survey-in': [surveyIn as unknown as Definition, { initial_s: 10 }],
+      'rtcm-in': rtcmIn as unknown as Definition,
+      probe: probe as unknown as Definition,
+    },
+  })
+  t.teardown(() => station.stop())
+  const field = (path: string) => station.field(`gnss.${path}`)
+  const check = () => {
+    const { gnss } = station.station.document()
+    return [...Value.Errors(GnssInfo, gnss)].map(({ instancePath, message }) => `${instancePath} ${message}`)
+  }
+  return {
+    station,
+    clock,
+    store,
+    sent,
+    field,
+    /** Where the block is not as documented. */
+    check,
+    get simulated() {
+      if (!simulated) throw new Error('the probe does not run')
+      return simulated
+    },
+    get stream() {
+      if (!stream) throw new Error('the probe does not run')
+      return stream
+    },
+    /** The positions in the 1005 that left. */
+    arps: () =>
+      sent.flatMap(({ bytes }): Ecef[] => {
+        const message = decodeRtcm(bytes)
+        return message?.type === 1005 ? [{ x: message.x, y: message.y, z: message.z }] : []
+      }),
+    change: (values: Record<string, unknown>) => station.station.change(values, { source: 'http' }),
+    command: (text: string) => station.station.command(text, { source: 'console' }),
+    async seconds(count: number) {
+      for (let i = 0; i < count; i++) await clock.advance(1000)
+    },
+    async until(condition: () => unknown, limit_s: number): Promise<number> {
+      for (let i = 0; i <= limit_s; i++) {
+        if (condition()) return i
+        await clock.advance(1000)
+      }
+      throw new Error(`not within ${limit_s} s: ${String(condition)}; ${JSON.stringify(field(''))}`)
+    },
+  }
+}
