@@ -2,12 +2,16 @@
 import { createServer, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
+import { apply } from '../../plugins/gnss-zed/configure/apply.js'
 import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
 import { bytesPerSecond, lineLoad, neededRate } from '../../plugins/gnss-zed/configure/load.js'
 import { type BaseSettings, planOf } from '../../plugins/gnss-zed/configure/plan.js'
 import { isBootText, RestartWatch } from '../../plugins/gnss-zed/configure/restart-watch.js'
 import { targetOf, tmodePairs } from '../../plugins/gnss-zed/configure/tmode.js'
 import gnssZed from '../../plugins/gnss-zed/index.js'
+import { Dialog } from '../../plugins/gnss-zed/link/dialog.js'
+import { runCommand } from '../../plugins/gnss-zed/simulator/commands.js'
+import { ConfigStore } from '../../plugins/gnss-zed/simulator/config-store.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import {
   decodeRtcm,
@@ -36,7 +40,7 @@ import {
   simulatedReceiver,
 } from '../../schemas/services.js'
 import { capture, noCaptures } from '../harness/captures.js'
-import { createTestStation, until } from '../harness/index.js'
+import { createTestStation, ManualClock, until } from '../harness/index.js'
 
 const installed = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
 const arp = roundEcef(installed)
@@ -764,6 +768,33 @@ t.test('a plan writes every key once, in messages that the receiver takes', asyn
       )
     }
   }
+})
+
+t.test('a value that the receiver does not take costs its key alone, although it can be read', async (t) => {
+  const clock = new ManualClock()
+  const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn), every: () => () => {} }
+  const store = new ConfigStore()
+  const reply = (frame: Uint8Array) => dialog.take(frame[2], frame[3], ubx.payloadOf(frame))
+  const target = { config: store, reply, loseAck: () => false, configChanged() {}, reset() {}, poll: () => undefined }
+  const dialog = new Dialog({ clock, timers }, (bytes) => {
+    clock.timer(1, () => runCommand(target, bytes[2], bytes[3], ubx.payloadOf(bytes)))
+    return true
+  })
+  const [stationKey, rateKey] = [ubx.keyId('CFG-RTCM-DF003_OUT'), ubx.keyId('CFG-RATE-NAV')]
+  const pairs: ubx.ConfigPair[] = [
+    [stationKey, 5000],
+    [rateKey, 2],
+  ]
+  const outcome = async (required: boolean) => {
+    const applied = apply(dialog, timers, [{ name: 'both', pairs, required }]).catch((error: Error) => error.message)
+    // The answers go through more promises than one turn of the clock waits for.
+    for (let ms = 0; ms < 100; ms++) await clock.advance(1)
+    return applied
+  }
+  t.match(await outcome(true), /refuses CFG-RTCM-DF003_OUT$/)
+  t.match(await outcome(false), { refused: ['CFG-RTCM-DF003_OUT'], unexpected: ['CFG-RTCM-DF003_OUT'] })
+  t.equal(store.get(rateKey), 2)
+  t.equal(store.get(stationKey), 0)
 })
 
 t.test('firmware is told by its protocol', async (t) => {
