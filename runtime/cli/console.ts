@@ -7,7 +7,8 @@ import { messageOf } from '../errors.js'
 
 export const consoleHelp = `rtk-base console [--data DIR]
 
-A line console of the running station. A line is a command of the station (help lists them), or
+A line console of the running station. A line is a command of the station (help lists them) with its value
+behind a blank or =, or
   info [PART]          the document, or one part of it (info gnss.state)
   set KEY=VALUE ...    a change, e.g. set udp-port=2200 wap-ssid="Roof 3"
   quit                 ends the console, not the station
@@ -59,7 +60,7 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
       const commands = await client.call<Commands>('commands')
       const width = Math.max(...commands.map(({ name }) => name.length), 4)
       show(commands.map(({ name, help, plugin }) => `${name.padEnd(width)}  ${help} (${plugin})`).join('\n'))
-      show(consoleHelp.split('\n').slice(3, 6).join('\n'))
+      show(consoleHelp.split('\n').slice(4, 7).join('\n'))
       return true
     }
     if (word === 'info') {
@@ -79,13 +80,18 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
       )
       return result === 'ok'
     }
-    const { status, text } = await client.call<CommandResult>('command', { text: line })
+    const { status, text } = await client.call<CommandResult>('command', { text: commandOf(line) })
     show(text)
     return status === 200
   } catch (error) {
     show(messageOf(error))
     return false
   }
+}
+
+/** `sim move 30 0 0` is `sim=move 30 0 0`. */
+function commandOf(line: string): string {
+  return line.replace(/^([\w-]+)\s+/, '$1=')
 }
 
 function partOf(document: unknown, path: string | undefined): unknown {

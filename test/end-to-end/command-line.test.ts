@@ -119,11 +119,18 @@ t.test('plugins and console talk to the running station over a socket that only 
 
   const console = await rtkBase(
     ['console', '--data', data],
-    'help\nhello=roof\ninfo udp.enabled\nset udp-en=0 other=1\ninfo udp.enabled\nnonsense\nquit\n',
+    'help\nhello=roof\nhello  old roof\ninfo udp.enabled\nset udp-en=0 other=1\ninfo udp.enabled\nnonsense\nquit\n',
   )
   t.match(console.stdout, /hello +greets \(hello\)/)
-  t.match(console.stdout, /hello roof\ntrue\nok\nunknown: other\nfalse\nunknown command "nonsense"/)
+  t.match(console.stdout, /hello roof\nhello old roof\ntrue\nok\nunknown: other\nfalse\nunknown command "nonsense"/)
   t.equal(console.code, 1, 'a script sees that a line went wrong')
+  const faults = await rtkBase(
+    ['console', '--data', data],
+    'sim help\nsim move 30 0 -1\nsim nak CFG-RATE-MEAS\nsim=antenna open\n',
+  )
+  t.match(faults.stdout, /^sim move E N U +\S.*\nsim corrections M\|off +\S/)
+  t.match(faults.stdout, /moved E 30 N 0 U -1 m, antenna open.*refuses 1 keys\n$/)
+  t.equal(faults.code, 0)
 
   t.match(await rtkBase(['plugins', 'reload', 'hello', '--data', data]), { code: 0 })
   const gone = await rtkBase(['plugins', 'unload', 'hello', '--data', data])
