@@ -2,6 +2,7 @@
 import { createServer, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
+import { AntennaWatch } from '../../plugins/gnss-zed/antenna.js'
 import { apply } from '../../plugins/gnss-zed/configure/apply.js'
 import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
 import { bytesPerSecond, lineLoad, neededRate } from '../../plugins/gnss-zed/configure/load.js'
@@ -407,16 +408,18 @@ t.test('a restart is noticed in a moment, by its own clock or by what it says', 
     ['by its clock, when it starts in silence', 'CFG-UART1OUTPROT-NMEA'],
     ['by its words, when its clock is not told', 'CFG-MSGOUT-UBX_NAV_STATUS_UART1'],
   ]) {
-    const { receiver, simulated, seconds, configure } = await start(t, {
+    const { receiver, simulated, seconds, configure, seen } = await start(t, {
       simulator: { wiring: 'UART1', boot: 'fixed' },
     })
     simulated.set(key, 0, 'flash')
     await seconds(5)
     await configure(fixed)
     await seconds(30)
+    seen.configured.length = 0
     simulated.restart()
     await seconds(2)
     t.equal(receiver.configured, false, what)
+    t.same(seen.configured, [false], 'told at once, and once')
   }
 })
 
@@ -632,6 +635,43 @@ t.test('the antenna: an error while it fails', async (t) => {
   context.types()
   await seconds(2)
   t.ok(context.types().includes(1005), 'and it goes on')
+})
+
+t.test('the antenna is as its worst band says, by MON-RF where there is one', async (t) => {
+  const utc_s = 1_800_000_000
+  const codes = { init: 0, unknown: 1, ok: 2, short: 3, open: 4 } as const
+  type Status = keyof typeof codes
+  const rf = (...bands: Status[]) =>
+    ubx.payloadOf(
+      ubx.encodeFrame(ubx.monRf, { blocks: bands.map((status) => ({ antStatus: codes[status], antPower: 1 })) }),
+    )
+  const hw = (status: Status) => ubx.payloadOf(ubx.encodeFrame(ubx.monHw, { antStatus: codes[status], antPower: 1 }))
+  for (const [bands, worst] of [
+    [['ok', 'short'], 'short'],
+    [['open', 'ok'], 'open'],
+    [['open', 'short'], 'short'],
+    [['unknown', 'ok'], 'ok'],
+    [['init', 'unknown'], 'unknown'],
+  ] as const) {
+    const watch = new AntennaWatch()
+    watch.monRf(rf(...bands), 0, utc_s)
+    t.equal(watch.report.status, worst, bands.join(' and '))
+    t.equal(watch.fails, worst === 'short' || worst === 'open')
+  }
+  const watch = new AntennaWatch()
+  watch.monHw(hw('ok'), 0, utc_s)
+  t.match(watch.report, { status: 'ok', oktime: utc_s })
+  watch.monRf(rf('open', 'open'), 1000, utc_s + 1)
+  watch.monHw(hw('ok'), 10_000, utc_s + 10)
+  t.match(watch.report, { status: 'open', failcnt: 1, oktime: utc_s }, 'MON-RF came a moment ago')
+  watch.monHw(hw('ok'), 11_000, utc_s + 11)
+  t.match(
+    watch.report,
+    { status: 'ok', failcnt: 1, failtime: utc_s + 1, oktime: utc_s + 11 },
+    'there is only MON-HW now',
+  )
+  watch.monRf(rf(), 12_000, utc_s + 12)
+  t.match(watch.report, { status: 'ok' }, 'without a band it says nothing')
 })
 
 t.test('a failing antenna holds RTCM back by option, whatever the receiver still sends', async (t) => {
