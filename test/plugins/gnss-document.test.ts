@@ -240,6 +240,8 @@ t.test('the first moment, a survey-in, a base, its antenna, a restart', async (t
         state: 'running',
         elapsed: between(5, 15),
         count: between(6, 15),
+        accuracy_corr_dyn: 0,
+        rtcm: { age: 0, count: 0, remote: '', dist: 0 },
       },
     },
     // The receiver sends observations already, which the gate holds back.

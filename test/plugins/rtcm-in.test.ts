@@ -231,6 +231,18 @@ t.test('a plain survey-in that runs takes no corrections', async (t) => {
   t.match(rig.field('ref.survey'), { corr: false, accuracy_corr_dyn: 0 })
 })
 
+t.test('what a broker kept is of any age, and is not taken', async (t) => {
+  const rig = await corrected(t, { changes: { 'gnss-survey-mintime': 100 } })
+  rig.remote.flows = false
+  await rig.until(() => rig.state() === 'initial', 30)
+  const payload = packet(arpFrame(remoteArp, 9), msmFrame(1074, 0, false, 9))
+  const taken = () => rig.field('state.recvrtcm.packets')
+  rig.bus().deliver({ topic: 'base/OTHER/drtk', payload, retain: true })
+  t.equal(taken(), 0)
+  rig.bus().deliver({ topic: 'base/OTHER/drtk', payload, retain: false })
+  t.equal(taken(), 1)
+})
+
 t.test('over UDP', async (t) => {
   const port = await freeUdpPort()
   const rig = await setUp(t, {
