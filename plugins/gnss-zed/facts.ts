@@ -1,4 +1,4 @@
-/** What the messages of the receiver tell: identity, fixes, satellites, antenna, time, its own survey-in and reference. */
+/** What the messages of the receiver tell: identity, fixes, satellites, antenna, corrections, time, its own reference. */
 import { decodeGga, decodeRtcm, gpsToUnix, type RtcmMessageOf } from 'rtk-base/gnss'
 import type { Ecef, Receiver, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
 import { AntennaWatch } from './antenna.js'
