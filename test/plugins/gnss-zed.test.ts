@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import gnssZed from '../../plugins/gnss-zed/index.js'
+import { ReceivedCorrections } from '../../plugins/gnss-zed/received-corrections.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import { Framer } from '../../runtime/gnss/index.js'
 import { definePlugin } from '../../runtime/plugin.js'
@@ -330,6 +331,27 @@ t.test('a cold start takes longer to its first fix, which converges again', asyn
   }
   t.ok(firstFix[1] > firstFix[0] + 3, `${firstFix[1]} s cold, ${firstFix[0]} s else`)
   t.match(await command('sim=restart lukewarm'), { status: 400 })
+})
+
+t.test('corrections as the receiver reports them: only what arrived whole, of the newest station', async (t) => {
+  const corrections = new ReceivedCorrections()
+  const rtcm = (refStation: number, crcFailed: boolean, now_ms: number) =>
+    corrections.rxmRtcm(ubx.payloadOf(ubx.encodeFrame(ubx.rxmRtcm, { refStation, crcFailed, msgType: 1074 })), now_ms)
+  const cor = (protocol: number, errStatus: number, now_ms: number) => {
+    const values = { protocol, errStatus, correctionId: 7, msgTypeValid: true, msgType: 1074 }
+    corrections.rxmCor(ubx.payloadOf(ubx.encodeFrame(ubx.rxmCor, values)), now_ms)
+  }
+  const none = { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 }
+  rtcm(5, true, 0)
+  cor(1, 2, 0)
+  cor(2, 1, 0)
+  t.same(corrections.block(1000, 30), none, 'damaged, or no RTCM')
+  rtcm(5, false, 1000)
+  rtcm(5, false, 3000)
+  t.same(corrections.block(33_000, 30), { ...none, elapsed: 32, age: 30, count: 2, packets: 2, remote: 'station 5' })
+  t.match(corrections.block(33_001, 30), { age: 30, count: 2, remote: '' })
+  cor(1, 1, 40_000)
+  t.same(corrections.block(41_000, 30), { ...none, elapsed: 1, age: 1, count: 1, packets: 1, remote: 'station 7' })
 })
 
 t.test('corrupt RTCM is counted, over reloads too', async (t) => {
