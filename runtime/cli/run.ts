@@ -119,7 +119,10 @@ async function runOnce(options: RunOptions, untilSignal: Promise<'stop'>, first:
   const changes = first ? options.changes : {}
   const { variant, base } = file
   const runtime = await createRuntime({ variant, base, data, log, machine, sets, changes, watch, ownProcess: true })
-  const closeControl = await serveControl(data, runtime, log)
+  const closeControl = await serveControl(data, runtime, log).catch(async (error) => {
+    await runtime.stop()
+    throw error
+  })
   process.stdout.write(banner(runtime, options))
   const sweep = setTimeout(sweepStartUp, settled_ms).unref()
   const outcome = await Promise.race([untilSignal, untilRestart])

@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { RtkError, type RtkErrorCode } from '../errors.js'
-import { LineReader, socketPath } from './protocol.js'
+import { LineReader } from './protocol.js'
+import { reachSocket } from './socket-path.js'
 
 interface Answer {
   id: number
@@ -25,19 +27,15 @@ export class ControlClient {
 
   /** @throws RTK_ERR_NOT_RUNNING */
   static async open(data: string): Promise<ControlClient> {
-    const socket = connect(socketPath(data))
-    await new Promise<void>((resolve, reject) => {
-      socket.once('connect', resolve)
-      socket.once('error', () => {
-        reject(
-          new RtkError(
-            'RTK_ERR_NOT_RUNNING',
-            `no rtk-base answers in ${data}: start it, or name its folder with --data`,
-          ),
-        )
-      })
-    })
-    return new ControlClient(socket)
+    try {
+      return new ControlClient(await connectTo(data))
+    } catch (error) {
+      throw new RtkError(
+        'RTK_ERR_NOT_RUNNING',
+        `no rtk-base answers in ${data}: start it, or name its folder with --data`,
+        { cause: error },
+      )
+    }
   }
 
   async call<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
@@ -63,5 +61,16 @@ export class ControlClient {
       reject(new RtkError('RTK_ERR_NOT_RUNNING', 'the service went away before it answered'))
     }
     this.#waiting.clear()
+  }
+}
+
+async function connectTo(data: string): Promise<Socket> {
+  const { path, release } = reachSocket(data)
+  try {
+    const socket = connect(path)
+    await once(socket, 'connect')
+    return socket
+  } finally {
+    release()
   }
 }

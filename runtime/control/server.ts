@@ -1,9 +1,11 @@
+import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { messageOf, RtkError } from '../errors.js'
 import type { Runtime } from '../index.js'
 import type { Logger } from '../log.js'
-import { LineReader, socketPath } from './protocol.js'
+import { LineReader } from './protocol.js'
+import { reachSocket, socketFile } from './socket-path.js'
 
 type Params = Record<string, unknown>
 type Method = (params: Params, signal: AbortSignal) => Promise<unknown>
@@ -32,9 +34,12 @@ function methods(runtime: Runtime): Record<string, Method> {
   }
 }
 
-/** Serves the control socket until the returned function is called. */
+/**
+ * Serves the control socket until the returned function is called.
+ * @throws RTK_ERR_DATA_FOLDER
+ */
 export async function serveControl(data: string, runtime: Runtime, log: Logger): Promise<() => Promise<void>> {
-  const path = socketPath(data)
+  const file = socketFile(data)
   const table = methods(runtime)
   const sockets = new Set<Socket>()
 
@@ -70,23 +75,31 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
   }
 
   // The store's lock says that no other service uses this folder: a socket that is there is a dead one's.
-  rmSync(path, { force: true })
+  let reach: ReturnType<typeof reachSocket> | undefined
   const umask = process.umask(0o177)
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(path, resolve)
+    rmSync(file, { force: true })
+    reach = reachSocket(data)
+    server.listen(reach.path)
+    await once(server, 'listening')
+    chmodSync(file, 0o600)
+  } catch (error) {
+    server.close()
+    reach?.release()
+    throw new RtkError('RTK_ERR_DATA_FOLDER', `the control socket ${file} cannot be made: ${messageOf(error)}`, {
+      cause: error,
     })
   } finally {
     process.umask(umask)
   }
-  chmodSync(path, 0o600)
   server.on('error', (error) => log.error({ err: error }, `control socket: ${error.message}`))
 
   return async () => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     for (const socket of sockets) socket.destroy()
     await closed
-    rmSync(path, { force: true })
+    // Node takes the socket away by the path that it was made with: its folder had to stay reachable until here.
+    reach.release()
+    rmSync(file, { force: true })
   }
 }

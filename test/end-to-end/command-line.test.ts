@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -137,6 +137,30 @@ t.test('plugins and console talk to the running station over a socket that only 
   t.equal(gone.code, 0)
   t.notMatch(gone.stdout, /hello/)
   t.match(await rtkBase(['plugins', 'unload', 'hello', '--data', data]), { code: 1, stderr: /RTK_ERR_NOT_LOADED/ })
+})
+
+t.test('a data folder whose path is longer than a unix socket takes serves plugins and console too', async (t) => {
+  const data = join(folder(t), 'x'.repeat(100), 'data')
+  mkdirSync(data, { recursive: true })
+  const { args } = await ownPorts()
+  const station = await startStation(args, { data })
+  t.teardown(() => station.end())
+  t.equal(statSync(join(data, 'control.sock')).mode & 0o777, 0o600)
+  t.match(await rtkBase(['plugins', '--data', data]), { code: 0, stdout: /gnss-zed +running/ })
+  t.match(await rtkBase(['console', '--data', data], 'info esp.serial\nquit\n'), { code: 0, stdout: /SIM00001/ })
+  t.match(await station.end(), { code: 0 })
+  t.notOk(existsSync(join(data, 'control.sock')))
+  t.match(await rtkBase(['plugins', '--data', data]), { code: 1, stderr: /no rtk-base answers/ })
+})
+
+t.test('a control socket that cannot be made ends the whole service with 1 and says so', async (t) => {
+  const data = folder(t)
+  mkdirSync(join(data, 'control.sock'))
+  const { args } = await ownPorts()
+  t.match(await rtkBase(['run', '--data', data, '--set', 'http.port=0', ...args]), {
+    code: 1,
+    stderr: /control socket .*control\.sock cannot be made.*\n +RTK_ERR_DATA_FOLDER/,
+  })
 })
 
 t.test(
