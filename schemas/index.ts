@@ -2,6 +2,7 @@
 export * from './async-api.js'
 export * from './commands.js'
 export * from './document.js'
+export * from './info/base.js'
 export * from './info/gnss.js'
 export * from './info/mqtt.js'
 export * from './mask.js'

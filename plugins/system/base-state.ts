@@ -1,13 +1,57 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import { type Device, receiver, rtcmStream } from 'rtk-base/services'
+import type { BaseStateName } from 'rtk-base/schemas'
+import { device, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
 
-/** A station has this long after its start before missing RTCM means `degraded`. */
+/** A station has this long after its start, and after a survey-in, before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
+const look_ms = 1_000
+
+export interface BaseFacts {
+  /** A restart was asked for. */
+  stopping: boolean
+  /** Of the procedure; undefined where nobody runs one. */
+  status: string | undefined
+  /** RTCM goes out of a receiver that is up. */
+  sending: boolean
+  /** Since the start, or since the survey-in. */
+  elapsed_ms: number
+}
+
+export function baseState({ stopping, status, sending, elapsed_ms }: BaseFacts): BaseStateName {
+  if (stopping) return 'stopping'
+  if (status === 'survey') return 'surveying'
+  if (sending) return 'ready'
+  // These two wait for a person or for something to change, not for time to pass.
+  const stuck = status === 'moved' || status === 'fault'
+  return elapsed_ms < startTime_ms && !stuck ? 'starting' : 'degraded'
+}
 
 /** `base.state.base`, from what the station does and not from what it was told. */
-export function baseState(ctx: PluginContext, device: Device): 'starting' | 'ready' | 'degraded' {
-  const stream = ctx.services.find(rtcmStream)
-  const link = ctx.services.find(receiver)?.link
-  if (stream?.open && link === 'up') return 'ready'
-  return device.uptime_ms() < startTime_ms ? 'starting' : 'degraded'
+export class BaseState {
+  stopping = false
+  readonly #ctx: PluginContext
+  /** Uptime when what is waited for began. */
+  #begun_ms = 0
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  /** Sees survey-ins that nobody asks about: what follows one is a start. */
+  watch(): void {
+    this.#ctx.timers.every(look_ms, () => void this.now())
+  }
+
+  now(): BaseStateName {
+    const { services } = this.#ctx
+    const uptime_ms = services.use(device).uptime_ms()
+    const status = services.find(procedureStatus)?.status
+    if (status === 'survey') this.#begun_ms = uptime_ms
+    return baseState({
+      stopping: this.stopping,
+      status,
+      sending: services.find(rtcmStream)?.open === true && services.find(receiver)?.link === 'up',
+      elapsed_ms: uptime_ms - this.#begun_ms,
+    })
+  }
 }

@@ -1,6 +1,6 @@
 import { badValue, definePlugin, type PluginContext } from 'rtk-base/plugin'
 import { type Device, device as deviceToken } from 'rtk-base/services'
-import { baseState } from './base-state.js'
+import { BaseState } from './base-state.js'
 import { BootRecord } from './boot-record.js'
 import { keepSystemClock } from './clock.js'
 import { machineMemory, processMemory } from './memory.js'
@@ -15,6 +15,7 @@ export default definePlugin({
   setup(ctx) {
     const device = (): Device => ctx.services.use(deviceToken)
     const record = new BootRecord(ctx)
+    const base = new BaseState(ctx)
 
     const esp = ctx.info.block('esp', {
       static: () => {
@@ -33,10 +34,10 @@ export default definePlugin({
       detail: { runtime: () => ({ mem: { internal: processMemory(), spiram: machineMemory() } }) },
     })
     ctx.info.block('esp.state', () => ({ uptime: Math.floor(device().uptime_ms() / 1000) }))
-    ctx.info.block('base.state', () => ({ base: baseState(ctx, device()), errors: device().errors() }))
+    ctx.info.block('base.state', () => ({ base: base.now(), errors: device().errors() }))
 
     ctx.commands.add('reboot', 'restarts the device', async () => {
-      restartSoon(ctx, device())
+      restartSoon(ctx, device(), base)
       return 'restarting'
     })
     ctx.commands.add('factory', 'clears settings, references and logs, then restarts', async () => {
@@ -49,11 +50,12 @@ export default definePlugin({
       esp.changed()
       return `prodflag=${record.fields.productionflag}`
     })
-    return record
+    return { record, base }
   },
 
-  async start(ctx, handoff, record) {
+  async start(ctx, handoff, { record, base }) {
     await record.load(handoff.has('counted'))
+    base.watch()
     keepSystemClock(ctx, ctx.services.use(deviceToken))
   },
 
@@ -61,11 +63,13 @@ export default definePlugin({
 })
 
 /** The answer goes out first. */
-function restartSoon(ctx: PluginContext, device: Device): void {
+function restartSoon(ctx: PluginContext, device: Device, base: BaseState): void {
+  base.stopping = true
   ctx.timers.after(200, async () => {
     try {
       await device.reboot()
     } catch (error) {
+      base.stopping = false
       ctx.errors.raise('reboot', `the machine refused to restart: ${(error as Error).message}`)
     }
   })

@@ -1,0 +1,78 @@
+import t from 'tap'
+import { type BaseFacts, baseState } from '../../plugins/system/base-state.js'
+import system from '../../plugins/system/index.js'
+import { SimulatedMachine } from '../../runtime/ports/machine.js'
+import { gnssStatuses } from '../../schemas/index.js'
+import { createTestStation } from '../harness/index.js'
+import { type Definition, setUp } from './survey-in-rig.js'
+
+const plugins = { system: system as unknown as Definition }
+
+t.test('base.state.base', async (t) => {
+  const silent: BaseFacts = { stopping: false, status: undefined, sending: false, elapsed_ms: 0 }
+  const late = { ...silent, elapsed_ms: 120_000 }
+  /** What a status means: at first, later, and while RTCM goes out. */
+  const byStatus: Record<string, [string, string, string]> = {
+    offline: ['starting', 'degraded', 'ready'],
+    stalled: ['starting', 'degraded', 'ready'],
+    identify: ['starting', 'degraded', 'ready'],
+    configure: ['starting', 'degraded', 'ready'],
+    acquire: ['starting', 'degraded', 'ready'],
+    initial: ['starting', 'degraded', 'ready'],
+    survey: ['surveying', 'surveying', 'surveying'],
+    fixed: ['starting', 'degraded', 'ready'],
+    moved: ['degraded', 'degraded', 'ready'],
+    fault: ['degraded', 'degraded', 'ready'],
+    '(no procedure)': ['starting', 'degraded', 'ready'],
+  }
+  for (const [status, expected] of Object.entries(byStatus)) {
+    const facts = { status: status.startsWith('(') ? undefined : status }
+    const found = [silent, late, { ...late, sending: true }].map((rest) => baseState({ ...rest, ...facts }))
+    t.strictSame(found, expected, status)
+  }
+  t.strictSame(
+    gnssStatuses.filter((status) => !(status in byStatus)),
+    [],
+    'every status has its row',
+  )
+  t.equal(baseState({ ...late, status: 'survey', sending: true, stopping: true }), 'stopping')
+
+  await t.test('is surveying during a survey-in, starting until its reference goes out, then ready', async (t) => {
+    const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 150 }, plugins })
+    const base = () => rig.station.field('base.state.base')
+    t.equal(base(), 'starting')
+    await rig.until(() => rig.state() === 'survey', 60)
+    t.equal(base(), 'surveying')
+    const seen = new Set<unknown>()
+    await rig.until(() => {
+      seen.add(base())
+      return base() === 'ready'
+    }, 1_200)
+    t.strictSame([...seen], ['surveying', 'starting', 'ready'])
+    await rig.command('start-survey-in')
+    await rig.until(() => base() === 'surveying', 60)
+  })
+
+  await t.test('is degraded at once when the receiver of a running base goes away', async (t) => {
+    const rig = await setUp(t, { plugins })
+    const base = () => rig.station.field('base.state.base')
+    await rig.until(() => base() === 'ready', 300)
+    await rig.clock.advance(120_000)
+    rig.base.receiver.become({ link: 'offline' })
+    await rig.clock.advance(100)
+    t.equal(base(), 'degraded')
+  })
+
+  await t.test('is stopping once a restart was asked for, unless the machine refuses', async (t) => {
+    const refusing = new SimulatedMachine(() => {
+      throw new Error('not permitted')
+    })
+    const station = await createTestStation({ plugins, machine: refusing })
+    t.teardown(() => station.stop())
+    await station.station.command('reboot', { source: 'console' })
+    await station.clock.advance(100)
+    t.equal(station.field('base.state.base'), 'stopping')
+    await station.clock.advance(200)
+    t.match(station.field('base.state'), { base: 'starting', errors: [{ code: 'reboot', text: /not permitted/ }] })
+  })
+})
