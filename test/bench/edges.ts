@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Constellation, encodeMsm, encodeRtcm, msmType } from '../../runtime/gnss/index.js'
+import { arpFrame } from '../harness/fake-receiver.js'
 
 export const hasProgram = (name: string) => spawnSync('which', [name]).status === 0
 
@@ -34,24 +35,10 @@ export function epochFrames(n: number): Buffer[] {
       ).flat(),
     }),
   )
-  const arp = encodeRtcm({
-    type: 1005,
-    stationId: 1,
-    itrfYear: 0,
-    gps: true,
-    glonass: true,
-    galileo: true,
-    virtual: false,
-    x: 3_925_405.8088,
-    singleOscillator: false,
-    y: 274_491.1138,
-    quarterCycle: 0,
-    z: 5_002_842.746,
-  })
   return [
     ...msm,
     encodeRtcm({ type: 1230, stationId: 1, biasesAligned: false, biases_m: { l1ca: 0, l2ca: 0 } }),
-    arp,
+    arpFrame({ x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }, 1),
   ].map((frame) => Buffer.from(frame))
 }
 

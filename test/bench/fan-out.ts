@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { ownPorts, startStation } from '../harness/process.js'
+import { listeningTo, ownPorts, startStation } from '../harness/process.js'
 import { openPty } from '../harness/pty.js'
 import { epochFrames, processUse, startClients } from './edges.js'
 import { atLeast, atMost, type Measurement } from './measurement.js'
@@ -11,15 +11,7 @@ const epochs = 15
 export async function benchFanOut(): Promise<Measurement[]> {
   const pty = await openPty()
   const { args, udp } = await ownPorts()
-  const station = await startStation([
-    ...args,
-    '--set',
-    `gnss-zed.port=${pty.near}`,
-    '--set',
-    'gnss-zed.configure=false',
-    '--set',
-    'udp-rtcm.maxSubscribers=2500',
-  ])
+  const station = await startStation([...args, ...listeningTo(pty.near), '--set', 'udp-rtcm.maxSubscribers=2500'])
   const clients = await startClients('udp', udp, subscribers)
   await station.subscribers(64)
   // Every client has asked at least twice by then.

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { relative } from 'node:path'
-import { freeTcpPort, ownPorts, startStation } from '../harness/process.js'
+import { freeTcpPort, listeningTo, ownPorts, startStation } from '../harness/process.js'
 import { openPty } from '../harness/pty.js'
 import { epochFrames, hasProgram, startClients, unixNow_ms } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
@@ -44,31 +44,36 @@ function latencies(written: readonly number[], arrivals: readonly number[]): num
   return samples
 }
 
-async function rtkBase(): Promise<number[]> {
-  const pty = await openPty()
-  const { args, udp } = await ownPorts()
-  const station = await startStation([
-    ...args,
-    '--set',
-    `gnss-zed.port=${pty.near}`,
-    '--set',
-    'gnss-zed.configure=false',
-  ])
+/** Latencies to 32 clients of the server at `port`, whose receiver is at the near end of a pty. */
+async function measure(
+  kind: 'udp' | 'tcp',
+  port: number,
+  far: string,
+  served: () => Promise<void> = async () => {},
+): Promise<number[]> {
   // Those in front of and behind the timed ones are only served: reading them too would measure this machine's clients.
-  const front = await startClients('udp', udp, (subscribers - timed) / 2)
-  const clients = await startClients('udp', udp, timed)
-  const behind = await startClients('udp', udp, (subscribers - timed) / 2)
-  await station.subscribers(subscribers)
+  const front = await startClients(kind, port, (subscribers - timed) / 2)
+  const clients = await startClients(kind, port, timed)
+  const behind = await startClients(kind, port, (subscribers - timed) / 2)
+  await served()
   front.freeze()
   behind.freeze()
   clients.reset()
-  const written = await feedEpochs(pty.far)
+  const written = await feedEpochs(far)
   const { arrivals } = await clients.stop()
   front.kill()
   behind.kill()
+  return latencies(written, arrivals)
+}
+
+async function rtkBase(): Promise<number[]> {
+  const pty = await openPty()
+  const { args, udp } = await ownPorts()
+  const station = await startStation([...args, ...listeningTo(pty.near)])
+  const samples = await measure('udp', udp, pty.far, () => station.subscribers(subscribers))
   await station.end()
   await pty.close()
-  return latencies(written, arrivals)
+  return samples
 }
 
 async function str2str(): Promise<number[]> {
@@ -78,20 +83,11 @@ async function str2str(): Promise<number[]> {
   const device = relative('/dev', realpathSync(pty.near))
   const child = spawn('str2str', ['-in', `serial://${device}:115200`, '-out', `tcpsvr://:${port}`], { stdio: 'ignore' })
   await new Promise((resolve) => setTimeout(resolve, 1_000))
-  const front = await startClients('tcp', port, (subscribers - timed) / 2)
-  const clients = await startClients('tcp', port, timed)
-  const behind = await startClients('tcp', port, (subscribers - timed) / 2)
-  front.freeze()
-  behind.freeze()
-  clients.reset()
-  const written = await feedEpochs(pty.far)
-  const { arrivals } = await clients.stop()
-  front.kill()
-  behind.kill()
+  const samples = await measure('tcp', port, pty.far)
   child.kill('SIGKILL')
   await once(child, 'close')
   await pty.close()
-  return latencies(written, arrivals)
+  return samples
 }
 
 export async function benchLatency(): Promise<Measurement[]> {

@@ -3,24 +3,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { type Frame, Framer } from '../../runtime/gnss/framer.js'
 import { encodeNmea } from '../../runtime/gnss/nmea.js'
-import { encodeFrame, encodeRtcm } from '../../runtime/gnss/rtcm.js'
+import { encodeFrame } from '../../runtime/gnss/rtcm.js'
 import { encodeUbx } from '../../runtime/gnss/ubx.js'
+import { arpFrame } from '../harness/fake-receiver.js'
 
 const join = (parts: Uint8Array[]) => Uint8Array.from(Buffer.concat(parts))
-const arp = encodeRtcm({
-  type: 1005,
-  stationId: 7,
-  itrfYear: 0,
-  gps: true,
-  glonass: true,
-  galileo: true,
-  virtual: false,
-  singleOscillator: true,
-  quarterCycle: 0,
-  x: 3925405.8088,
-  y: 274491.1138,
-  z: 5002842.746,
-})
+const arp = arpFrame({ x: 3925405.8088, y: 274491.1138, z: 5002842.746 }, 7)
 
 /** The scanning rule once more, as slowly and plainly as it can be said. */
 function reference(bytes: Uint8Array) {

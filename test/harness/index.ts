@@ -2,6 +2,7 @@
 export * from './conformance.js'
 export * from './fake-receiver.js'
 export * from './manual-clock.js'
+export * from './probe.js'
 export * from './process.js'
 export * from './pty.js'
 export * from './station.js'

@@ -135,3 +135,8 @@ export async function ownPorts(): Promise<{ args: string[]; udp: number; mqtt: n
   const args = ['--change', `udp-port=${udp}`, '--change', `mqtt-port=${mqtt}`, '--set', `mqtt-broker.port=${mqtt}`]
   return { args, udp, mqtt }
 }
+
+/** Options of a station that only listens to the receiver at this port. */
+export function listeningTo(port: string): string[] {
+  return ['--set', `gnss-zed.port=${port}`, '--set', 'gnss-zed.configure=false']
+}

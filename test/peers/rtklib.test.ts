@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import gnssZed from '../../plugins/gnss-zed/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
-import { definePlugin } from '../../runtime/plugin.js'
 import { rtcmStream } from '../../schemas/services.js'
-import { createTestStation, ManualClock } from '../harness/index.js'
+import { createTestStation, ManualClock, probe } from '../harness/index.js'
 import { noPeer } from '../harness/peers.js'
 
 const epochs = 60
@@ -20,22 +19,15 @@ t.test(
     const folder = mkdtempSync(join(tmpdir(), 'rtk-base-rtklib-'))
     t.teardown(() => rmSync(folder, { recursive: true, force: true }))
     const frames: Uint8Array[] = []
-    const recorder = definePlugin({
-      name: 'recorder',
-      version: '1.0.0',
-      api: '^1.0.0',
-      needs: [rtcmStream],
-      setup: () => {},
-      start: (ctx) => {
-        const take = (frame: { bytes: Uint8Array }) => frames.push(frame.bytes) > 0
-        const subscription = ctx.services.use(rtcmStream).subscribe({ via: 'test', name: 'recorder', ip: '', take })
-        ctx.defer(() => subscription.close())
-      },
+    const recorder = probe([rtcmStream], (ctx) => {
+      const take = (frame: { bytes: Uint8Array }) => frames.push(frame.bytes) > 0
+      const subscription = ctx.services.use(rtcmStream).subscribe({ via: 'test', name: 'recorder', ip: '', take })
+      ctx.defer(() => subscription.close())
     })
     const clock = new ManualClock(start_ms)
     const station = await createTestStation({
       clock,
-      plugins: { 'gnss-zed': [gnssZed, { port: 'simulator' }], rtcm, recorder },
+      plugins: { 'gnss-zed': [gnssZed, { port: 'simulator' }], rtcm, probe: recorder },
     })
     t.teardown(() => station.stop())
     for (let second = 0; second < epochs + 10; second++) await clock.advance(1_000)

@@ -19,8 +19,10 @@ import {
   conformance,
   createTestStation,
   fakeReceiver,
+  freeUdpPort,
   ManualClock,
   msmFrame,
+  probe,
   until,
 } from '../harness/index.js'
 
@@ -46,19 +48,15 @@ async function setUp(t: Test, options: Record<string, unknown> = {}) {
   const clock = new ManualClock()
   const receiver = fakeReceiver(() => clock.monotonic())
   let services: { stream: RtcmStream; gate: RtcmGate } | undefined
-  const probe = definePlugin({
-    name: 'probe',
-    version: '1.0.0',
-    api: '^1.0.0',
-    needs: [rtcmStream, rtcmGate],
-    setup: () => {},
-    start: (ctx) => {
-      services = { stream: ctx.services.use(rtcmStream), gate: ctx.services.use(rtcmGate) }
-    },
-  })
   const station = await createTestStation({
     clock,
-    plugins: { 'fake-receiver': receiver.definition, rtcm: [rtcm, options], probe },
+    plugins: {
+      'fake-receiver': receiver.definition,
+      rtcm: [rtcm, options],
+      probe: probe([rtcmStream, rtcmGate], ({ services: live }) => {
+        services = { stream: live.use(rtcmStream), gate: live.use(rtcmGate) }
+      }),
+    },
   })
   t.teardown(() => station.stop())
   const epoch = (time: number) => {
@@ -115,19 +113,12 @@ t.test('the gate', async (t) => {
         const clock = new ManualClock()
         const receiver = fakeReceiver(() => clock.monotonic())
         let stream: RtcmStream | undefined
-        const probe = definePlugin({
-          name: 'probe',
-          version: '1.0.0',
-          api: '^1.0.0',
-          needs: [rtcmStream],
-          setup: () => {},
-          start: (ctx) => {
-            stream = ctx.services.use(rtcmStream)
-          },
+        const looking = probe([rtcmStream], ({ services }) => {
+          stream = services.use(rtcmStream)
         })
         const starting = createTestStation({
           clock,
-          plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm, probe, procedure },
+          plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm, probe: looking, procedure },
         })
         await until(() => stream, 'the stream')
         receiver.become({ mode: 'fixed' })
@@ -375,19 +366,10 @@ async function client(t: Test): Promise<{
   return { socket, got, bytes, port: socket.address().port, say: (text, port) => socket.send(text, port, '127.0.0.1') }
 }
 
-async function freePort(): Promise<number> {
-  const probe = createSocket('udp4')
-  probe.bind(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address()
-  await new Promise<void>((resolve) => probe.close(() => resolve()))
-  return port
-}
-
-async function udpStation(t: Test, options: Record<string, unknown> = {}) {
+async function udpStation(t: Test, options: Record<string, unknown> = {}, taken?: number) {
   const clock = new ManualClock()
   const receiver = fakeReceiver(() => clock.monotonic())
-  const port = await freePort()
+  const port = taken ?? (await freeUdpPort())
   const station = await createTestStation({
     clock,
     variant: { changes: { 'udp-port': port } },
@@ -451,7 +433,7 @@ t.test('udp-rtcm', async (t) => {
     t.strictSame(station.field('udp'), { enabled: true, port })
     receiver.emit(arpFrame(here))
     await until(() => rover.got.length === 1, 'still served from the old port')
-    const next = await freePort()
+    const next = await freeUdpPort()
     t.match(await station.station.change({ 'udp-port': next }, { source: 'plugin' }), { result: 'ok' })
     receiver.emit(arpFrame(here))
     await until(() => rover.got.length === 2, 'served from the new port')
@@ -476,22 +458,10 @@ t.test('udp-rtcm', async (t) => {
   })
 
   t.test('a port that is taken at the start is told and tried again', async (t) => {
-    const clock = new ManualClock()
-    const receiver = fakeReceiver(() => clock.monotonic())
     const squatter = createSocket('udp4')
     squatter.bind(0, '127.0.0.1')
     await once(squatter, 'listening')
-    const { port } = squatter.address()
-    const station = await createTestStation({
-      clock,
-      variant: { changes: { 'udp-port': port } },
-      plugins: {
-        'fake-receiver': receiver.definition,
-        rtcm: rtcm,
-        'udp-rtcm': [udpRtcm, { host: '127.0.0.1' }],
-      },
-    })
-    t.teardown(() => station.stop())
+    const { clock, station } = await udpStation(t, {}, squatter.address().port)
     t.match(station.device.errors(), [{ code: 'udp', text: /EADDRINUSE.*tried again/ }])
     await new Promise<void>((resolve) => squatter.close(() => resolve()))
     await until(async () => {
@@ -510,7 +480,7 @@ t.test('both stand start, stop, start and leave nothing behind', async (t) => {
     { host: '127.0.0.1' },
     {
       clock: new ManualClock(),
-      variant: { changes: { 'udp-port': await freePort() } },
+      variant: { changes: { 'udp-port': await freeUdpPort() } },
       plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm },
     },
   )
