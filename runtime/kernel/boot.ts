@@ -1,0 +1,97 @@
+import { RtkError } from '../errors.js'
+import type { Generation } from '../http/generation.js'
+import { adopt, newEntry, type Step, type Wanted } from './entry.js'
+import type { Failures } from './failures.js'
+import type { Instance } from './instance.js'
+import type { Reconcile, ReconcileDeps } from './reconcile.js'
+import type { Roster } from './roster.js'
+import type { Sources } from './sources.js'
+import { compileTables } from './tables.js'
+
+interface Kernel {
+  readonly roster: Roster
+  readonly sources: Sources
+  readonly failures: Failures
+  readonly reconcile: Reconcile
+}
+
+/**
+ * The first reconcile: many plugins at once, of which none must keep the others from running.
+ * @throws RTK_ERR_PLUGIN_OPTIONS: options are the operator's to correct, before anything runs.
+ */
+export async function boot(
+  deps: ReconcileDeps,
+  kernel: Kernel,
+  wanted: readonly Wanted[],
+  ready: () => Promise<void>,
+): Promise<void> {
+  const { roster, failures, reconcile } = kernel
+  const steps: Step[] = []
+  for (const want of wanted) {
+    const step = await prepare(kernel, want)
+    if (step) steps.push(step)
+  }
+  const { order, waiting, cycles } = roster.sort(steps)
+  for (const [entry, circle] of cycles) failures.failed(entry, circle, 'load')
+  for (const [entry, needs] of waiting) roster.wait(entry, needs)
+  const generation = await setUpEach(deps, kernel, order)
+  const published = roster.instances
+  deps.publish(compileTables(published), generation)
+  await ready()
+  for (const { entry } of order) if (entry.instance) await reconcile.startOrFail(entry, entry.instance, new Map())
+  if (roster.instances.length !== published.length) await reconcile.publishAnew()
+}
+
+async function prepare({ roster, sources, failures }: Kernel, want: Wanted): Promise<Step | undefined> {
+  let entry = newEntry(want.source, want)
+  try {
+    const loaded = await sources.fetch(want)
+    entry = newEntry(loaded.definition.name, want)
+    if (roster.find(entry.name)) {
+      throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', `two plugins of this variant are called ${entry.name}`)
+    }
+    const step = sources.step(entry, loaded)
+    adopt(step)
+    roster.add(entry)
+    sources.own(entry, loaded)
+    return step
+  } catch (error) {
+    if (error instanceof RtkError && error.code === 'RTK_ERR_PLUGIN_OPTIONS') throw error
+    roster.add(entry)
+    failures.failed(entry, error, 'load')
+  }
+}
+
+/** Sets plugins up one after the other; one that conflicts with those before it fails alone. */
+async function setUpEach(
+  { lifecycle, stage }: ReconcileDeps,
+  { roster, failures }: Kernel,
+  steps: readonly Step[],
+): Promise<Generation> {
+  for (const { entry, definition, options } of steps) {
+    try {
+      entry.instance = lifecycle.setUp(definition, options)
+      compileTables(roster.instances)
+    } catch (error) {
+      if (entry.instance) await lifecycle.discard(entry.instance)
+      failures.failed(entry, error, 'setup')
+    }
+  }
+  try {
+    return await stage(roster.instances)
+  } catch {
+    // Somebody's routes do not fit: found out one by one, as this is rare and costs a generation each.
+    let generation: Generation | undefined
+    const accepted: Instance[] = []
+    for (const instance of roster.instances) {
+      try {
+        generation = await stage([...accepted, instance])
+        accepted.push(instance)
+      } catch (error) {
+        await lifecycle.discard(instance)
+        failures.failed(roster.entry(instance.name), error, 'routes')
+      }
+    }
+    return generation ?? (await stage([]))
+  }
+}

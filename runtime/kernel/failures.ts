@@ -1,0 +1,53 @@
+import type { Logger } from 'pino'
+import { messageOf } from '../errors.js'
+import type { Clock } from '../ports/clock.js'
+import type { Entry } from './entry.js'
+import type { Roster } from './roster.js'
+
+/** A failed start is tried again after these, then the plugin is quarantined and tried every `quarantine_ms`. */
+const retries_ms = [1_000, 5_000] as const
+const quarantine_ms = 300_000
+/** A plugin that ran this long without a crash starts its count of failures anew. */
+const healthy_ms = 300_000
+
+export interface FailuresDeps {
+  log: Logger
+  clock: Clock
+  tryAgain(entry: Entry): void
+}
+
+/** What becomes of plugins that fail: told, and tried again ever less often. */
+export class Failures {
+  readonly #deps: FailuresDeps
+  readonly #roster: Roster
+
+  constructor(deps: FailuresDeps, roster: Roster) {
+    this.#deps = deps
+    this.#roster = roster
+  }
+
+  failed(entry: Entry, error: unknown, phase: string): void {
+    const { clock, log, tryAgain } = this.#deps
+    entry.instance = undefined
+    if (entry.startedAt_ms > 0 && clock.monotonic() - entry.startedAt_ms > healthy_ms) entry.failures = 0
+    entry.failures += 1
+    const quarantined = entry.failures > retries_ms.length
+    const delay_ms = quarantined ? quarantine_ms : retries_ms[entry.failures - 1]
+    const text = messageOf(error)
+    this.#roster.setState(entry, quarantined ? 'quarantined' : 'failed', text)
+    log.error(
+      { plugin: entry.name, err: error, phase },
+      `${phase} failed: ${text}; tried again in ${delay_ms / 1000} s`,
+    )
+    this.stopTrying(entry)
+    entry.retry = clock.timer(delay_ms, () => {
+      entry.retry = undefined
+      tryAgain(entry)
+    })
+  }
+
+  stopTrying(entry: Entry): void {
+    void entry.retry?.()
+    entry.retry = undefined
+  }
+}

@@ -1,0 +1,210 @@
+import type { Logger } from 'pino'
+import { messageOf, RtkError } from '../errors.js'
+import type { Generation } from '../http/generation.js'
+import type { StopReason } from '../plugin.js'
+import type { Clock } from '../ports/clock.js'
+import { adopt, type Entry, type Staged, type Step, stepOf } from './entry.js'
+import type { Failures } from './failures.js'
+import type { Instance } from './instance.js'
+import type { HandoffValues, Lifecycle } from './lifecycle.js'
+import type { Roster } from './roster.js'
+import { compileTables, type Tables } from './tables.js'
+
+export interface ReconcileDeps {
+  log: Logger
+  clock: Clock
+  lifecycle: Lifecycle
+  /** Builds the next HTTP generation; rejects when the routes do not fit together. */
+  stage(instances: readonly Instance[]): Promise<Generation>
+  /** Puts a plugin set in force, in one step. */
+  publish(tables: Tables, generation: Generation): void
+}
+
+/**
+ * How a change of the plugin set is carried out: stage everything off-line, stop what is affected, start it anew in the
+ * order of needs, publish in one step; roll back when the new version cannot start. One at a time: the manager sees to it.
+ */
+export class Reconcile {
+  readonly #deps: ReconcileDeps
+  readonly #roster: Roster
+  readonly #failures: Failures
+
+  constructor(deps: ReconcileDeps, roster: Roster, failures: Failures) {
+    this.#deps = deps
+    this.#roster = roster
+    this.#failures = failures
+  }
+
+  /**
+   * Puts a definition in force: staged, then swapped together with every plugin that depends on it. Until everything that
+   * can be checked off-line was checked, nothing live is touched; a start that fails brings the old version back.
+   */
+  async replace(step: Step): Promise<void> {
+    const { entry } = step
+    const affected = this.#roster.dependentsOf(entry, step.definition)
+    const { order, waiting, cycles } = this.#roster.sort([step, ...affected.map(stepOf)])
+    const circle = cycles.get(entry)
+    if (circle) throw circle
+    const missing = waiting.get(entry)
+    if (missing && !entry.instance) {
+      adopt(step)
+      this.#roster.wait(entry, missing)
+      return
+    }
+    const old = entry.instance && stepOf(entry)
+    const staged = await this.#stage(order, [entry, ...affected])
+
+    const handoffs = new Map<Entry, HandoffValues>()
+    for (const running of this.#roster.running([entry, ...affected]).reverse()) {
+      handoffs.set(running, await this.stop(running, 'reload'))
+    }
+    adopt(step)
+    for (const [waits, needs] of waiting) this.#roster.wait(waits, needs)
+    const problem = await this.#enter(staged.instances, handoffs, entry)
+    if (!problem) {
+      await this.#publish(staged)
+      await this.#wakeWaiting()
+      return
+    }
+    for (const instance of staged.instances) await this.#deps.lifecycle.discard(instance)
+    if (!old) {
+      await this.publishAnew()
+      throw problem
+    }
+    await this.#rollBack(old, affected, handoffs, problem)
+    throw new RtkError(
+      'RTK_ERR_RELOAD_FAILED',
+      `${entry.name} ${step.definition.version} could not start (${messageOf(problem)}); ${old.definition.version} runs again`,
+      { cause: problem },
+    )
+  }
+
+  /** Stops a plugin and everything that needs it; those wait from now on. */
+  async take(entry: Entry, reason: StopReason): Promise<void> {
+    const others = this.#roster.dependentsOf(entry)
+    for (const running of this.#roster.running([entry, ...others]).reverse()) {
+      await this.stop(running, running === entry ? reason : 'reload')
+    }
+    for (const other of others) this.#roster.wait(other, this.#roster.missing(other))
+  }
+
+  async stop(entry: Entry, reason: StopReason): Promise<HandoffValues> {
+    const { instance } = entry
+    if (!instance) return new Map()
+    this.#roster.setState(entry, 'stopping', reason)
+    const handoff = await this.#deps.lifecycle.stop(instance, reason)
+    entry.instance = undefined
+    this.#roster.setState(entry, 'stopped', reason)
+    return handoff
+  }
+
+  async startOrFail(entry: Entry, instance: Instance, handoff: HandoffValues): Promise<void> {
+    const missing = this.#roster.missing(entry)
+    try {
+      await this.#start(entry, instance, handoff)
+    } catch (error) {
+      if (missing.length > 0) this.#roster.wait(entry, missing)
+      else this.#failures.failed(entry, error, 'start')
+    }
+  }
+
+  async publishAnew(): Promise<void> {
+    const { instances } = this.#roster
+    this.#deps.publish(compileTables(instances), await this.#deps.stage(instances))
+  }
+
+  /** The version that ran before `problem` starts again, with what it handed over. */
+  async #rollBack(
+    old: Step,
+    affected: readonly Entry[],
+    handoffs: ReadonlyMap<Entry, HandoffValues>,
+    problem: unknown,
+  ): Promise<void> {
+    const { entry } = old
+    this.#deps.log.error(
+      { plugin: entry.name, err: problem },
+      'the new version could not start: the old one starts again',
+    )
+    adopt(old)
+    const { order } = this.#roster.sort([old, ...affected.map(stepOf)])
+    const back = await this.#stage(order, [entry, ...affected])
+    await this.#enter(back.instances, handoffs)
+    await this.#publish(back)
+  }
+
+  /** Sets steps up off-line and checks them against everything live but `replaced`. Throws with nothing touched. */
+  async #stage(steps: readonly Step[], replaced: readonly Entry[]): Promise<Staged> {
+    const instances: Instance[] = []
+    try {
+      for (const { definition, options } of steps) instances.push(this.#deps.lifecycle.setUp(definition, options))
+      const fresh = new Map(instances.map((instance) => [instance.name, instance]))
+      const next = this.#roster.entries.flatMap((entry) => {
+        const instance = fresh.get(entry.name) ?? (replaced.includes(entry) ? undefined : entry.instance)
+        return instance ? [instance] : []
+      })
+      compileTables(next)
+      return { instances, set: next.length, generation: await this.#deps.stage(next) }
+    } catch (error) {
+      for (const instance of instances) await this.#deps.lifecycle.discard(instance)
+      throw error
+    }
+  }
+
+  /** Starts staged instances in order. Gives up at a failure of `decisive`; another one's failure is its own. */
+  async #enter(
+    instances: readonly Instance[],
+    handoffs: ReadonlyMap<Entry, HandoffValues>,
+    decisive?: Entry,
+  ): Promise<unknown> {
+    for (const instance of instances) {
+      const entry = this.#roster.entry(instance.name)
+      const handoff = handoffs.get(entry) ?? new Map()
+      if (entry !== decisive) {
+        await this.startOrFail(entry, instance, handoff)
+        continue
+      }
+      try {
+        await this.#start(entry, instance, handoff)
+      } catch (error) {
+        return error
+      }
+    }
+  }
+
+  async #start(entry: Entry, instance: Instance, handoff: HandoffValues): Promise<void> {
+    entry.instance = instance
+    this.#roster.setState(entry, 'starting', '')
+    try {
+      await this.#deps.lifecycle.start(instance, handoff)
+    } catch (error) {
+      entry.instance = undefined
+      throw error
+    }
+    entry.startedAt_ms = this.#deps.clock.monotonic()
+    this.#roster.setState(entry, 'running', '')
+  }
+
+  /** Starts what waited for a service that is there now. */
+  async #wakeWaiting(): Promise<void> {
+    for (;;) {
+      const entry = this.#roster.entries.find(
+        (waits) => waits.state === 'waiting' && this.#roster.missing(waits).length === 0,
+      )
+      if (!entry) return
+      try {
+        const staged = await this.#stage([stepOf(entry)], [entry])
+        await this.#enter(staged.instances, new Map())
+        await this.#publish(staged)
+      } catch (error) {
+        this.#failures.failed(entry, error, 'setup')
+      }
+    }
+  }
+
+  /** Publishes what was staged; anew when one of the staged instances is gone already. */
+  async #publish({ set, generation }: Staged): Promise<void> {
+    const { instances } = this.#roster
+    if (instances.length === set) this.#deps.publish(compileTables(instances), generation)
+    else await this.publishAnew()
+  }
+}

@@ -1,0 +1,127 @@
+import type { PluginStateName } from '../../schemas/services.js'
+import { RtkError } from '../errors.js'
+import type { PluginDefinition } from '../plugin.js'
+import { type Entry, edgesOf, type Step, stepOf } from './entry.js'
+import { dependents, startOrder } from './graph.js'
+import type { Instance } from './instance.js'
+import { idsOf } from './lifecycle.js'
+
+/** Steps in the order in which they can be taken, and those that cannot. */
+export interface Sorted {
+  readonly order: readonly Step[]
+  /** What is missing. */
+  readonly waiting: ReadonlyMap<Entry, readonly string[]>
+  readonly cycles: ReadonlyMap<Entry, RtkError>
+}
+
+/** The plugins that are wanted, their states, and who needs whom. Changes nothing but states. */
+export class Roster {
+  readonly #entries = new Map<string, Entry>()
+  readonly #services: ReadonlyMap<string, unknown>
+  readonly #stateChanged: () => void
+
+  /** @param services those of the runtime itself */
+  constructor(services: ReadonlyMap<string, unknown>, stateChanged: () => void) {
+    this.#services = services
+    this.#stateChanged = stateChanged
+  }
+
+  // ── who is there ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get entries(): Entry[] {
+    return [...this.#entries.values()]
+  }
+
+  /** Instances that run or are about to, in load order. */
+  get instances(): Instance[] {
+    return this.entries.flatMap(({ instance }) => (instance ? [instance] : []))
+  }
+
+  find(name: string): Entry | undefined {
+    return this.#entries.get(name)
+  }
+
+  /** @throws RTK_ERR_NOT_LOADED */
+  entry(name: string): Entry {
+    const entry = this.#entries.get(name)
+    if (!entry) throw new RtkError('RTK_ERR_NOT_LOADED', `no plugin ${name} is loaded`)
+    return entry
+  }
+
+  add(entry: Entry): void {
+    this.#entries.set(entry.name, entry)
+  }
+
+  delete(entry: Entry): void {
+    this.#entries.delete(entry.name)
+  }
+
+  /** Code that could not be loaded before is known by its source until its own name is read. */
+  rename(entry: Entry, { name }: PluginDefinition): void {
+    if (entry.name === name) return
+    if (entry.definition) {
+      throw new RtkError('RTK_ERR_PLUGIN_INVALID', `${entry.name} now calls itself ${name}: unload it and load it anew`)
+    }
+    this.delete(entry)
+    entry.name = name
+    this.add(entry)
+  }
+
+  setState(entry: Entry, state: PluginStateName, reason: string): void {
+    entry.state = state
+    entry.reason = reason
+    this.#stateChanged()
+  }
+
+  wait(entry: Entry, needs: readonly string[]): void {
+    this.setState(entry, 'waiting', `needs ${needs.join(', ')}`)
+  }
+
+  // ── who needs whom ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The value of a live service: the runtime's own or a plugin's. */
+  findService(id: string): unknown {
+    const own = this.#services.get(id)
+    if (own !== undefined) return own
+    for (const { instance } of this.#entries.values()) {
+      if (instance?.live && instance.services.has(id)) return instance.services.get(id)
+    }
+  }
+
+  missing(entry: Entry): string[] {
+    return idsOf(entry.definition?.needs).filter((id) => this.findService(id) === undefined)
+  }
+
+  /** Running plugins that need what `entry` provides or will provide, directly or through others. */
+  dependentsOf(entry: Entry, next?: PluginDefinition): Entry[] {
+    const nodes = this.entries
+      .filter((other) => other !== entry && other.instance)
+      .map((other) => ({ name: other.name, ...edgesOf(other.definition), entry: other }))
+    const services = [...edgesOf(entry.definition).provides, ...edgesOf(next).provides]
+    return [...dependents(nodes, services)].map((node) => node.entry)
+  }
+
+  /** Those of `entries` that run, providers first. */
+  running(entries: readonly Entry[]): Entry[] {
+    return this.sort(entries.filter(({ instance }) => instance).map(stepOf)).order.map(({ entry }) => entry)
+  }
+
+  /** Orders steps by their needs, given what is live besides them. */
+  sort(steps: readonly Step[]): Sorted {
+    const mine = new Set(steps.map(({ entry }) => entry))
+    const given = new Set(this.#services.keys())
+    for (const entry of this.#entries.values()) {
+      if (entry.instance && !mine.has(entry)) for (const id of idsOf(entry.definition?.provides)) given.add(id)
+    }
+    const nodes = steps.map((step) => ({ name: step.entry.name, ...edgesOf(step.definition), step }))
+    const sorted = startOrder(nodes, given)
+    const entryOf = (name: string) => nodes.find((node) => node.name === name)?.step.entry as Entry
+    const circle = (text: string) =>
+      new RtkError('RTK_ERR_PLUGIN_CYCLE', `plugins need each other in a circle: ${text}`)
+    return {
+      order: sorted.order.map(({ step }) => step),
+      waiting: new Map([...sorted.waiting].map(([name, needs]) => [entryOf(name), needs])),
+      cycles: new Map([...sorted.cycles].map(([name, text]) => [entryOf(name), circle(text)])),
+    }
+  }
+}

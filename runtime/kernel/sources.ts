@@ -1,0 +1,46 @@
+import type { Loaded } from '../loader/load.js'
+import type { Entry, Step, Wanted } from './entry.js'
+import { resolveOptions, type SetOption } from './options.js'
+
+export interface SourcesDeps {
+  load(source: string): Promise<Loaded>
+  digest(source: string): Promise<string>
+  /** Command-line options of a plugin. */
+  sets(plugin: string): readonly SetOption[]
+  /** The sources of a plugin, for a watcher; empty when it was unloaded. */
+  loaded(plugin: string, inputs: readonly string[]): void
+}
+
+/** Where the definitions and the options of plugins come from. */
+export class Sources {
+  readonly #deps: SourcesDeps
+
+  constructor(deps: SourcesDeps) {
+    this.#deps = deps
+  }
+
+  async fetch({ definition, source }: Wanted): Promise<Loaded> {
+    return definition ? { definition: definition(), digest: '', inputs: [], file: '' } : this.#deps.load(source)
+  }
+
+  /** @throws RTK_ERR_PLUGIN_OPTIONS */
+  step(entry: Entry, { definition, digest }: Loaded): Step {
+    const sets = this.#deps.sets(entry.name)
+    const options = resolveOptions(entry.name, definition.options, entry.wanted.options, sets)
+    return { entry, definition, digest, options }
+  }
+
+  /** From now on errors in these files are those of `entry`, and changes of them too. */
+  own(entry: Entry, { inputs, file }: Loaded): void {
+    entry.files = new Set([...inputs, file])
+    this.#deps.loaded(entry.name, inputs)
+  }
+
+  disown(entry: Entry): void {
+    this.#deps.loaded(entry.name, [])
+  }
+
+  async isChanged({ wanted, digest }: Entry): Promise<boolean> {
+    return !wanted.definition && (await this.#deps.digest(wanted.source)) !== digest
+  }
+}
