@@ -85,7 +85,7 @@ export class Reconcile {
     for (const running of this.#roster.running([entry, ...others]).reverse()) {
       await this.stop(running, running === entry ? reason : 'reload')
     }
-    for (const other of others) this.#roster.wait(other, this.#roster.missing(other))
+    this.#leaveWaiting(others)
   }
 
   async stop(entry: Entry, reason: StopReason): Promise<HandoffValues> {
@@ -127,9 +127,21 @@ export class Reconcile {
     )
     adopt(old)
     const { order } = this.#roster.sort([old, ...affected.map(stepOf)])
-    const back = await this.#stage(order, [entry, ...affected])
+    let back: Staged
+    try {
+      back = await this.#stage(order, [entry, ...affected])
+    } catch (error) {
+      this.#leaveWaiting(affected)
+      await this.publishAnew()
+      throw error
+    }
     await this.#enter(back.instances, handoffs)
     await this.#publish(back)
+  }
+
+  /** Those that were stopped because what they need is gone. */
+  #leaveWaiting(entries: readonly Entry[]): void {
+    for (const entry of entries) this.#roster.wait(entry, this.#roster.missing(entry))
   }
 
   /** Sets steps up off-line and checks them against everything live but `replaced`. Throws with nothing touched. */

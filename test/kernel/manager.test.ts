@@ -197,6 +197,33 @@ t.test('staged replace', async (t) => {
     t.match(station.station.plugins(), [{ state: 'running' }])
   })
 
+  t.test('when neither version can run, those that need it wait, and run again once it does', async (t) => {
+    let isBroken = false
+    const old = plugin('provider', {
+      provides: [number],
+      setup: (ctx) => {
+        if (isBroken) throw new Error('no way back')
+        ctx.services.provide(number, { value: 1 })
+      },
+    })
+    const consumer = plugin('consumer', { needs: [number] })
+    const station = await createTestStation({ plugins: { provider: old, consumer } })
+    t.teardown(() => station.stop())
+    const states = () => station.station.plugins().map(({ name, state, reason }) => `${name} ${state} ${reason}`.trim())
+    const fails = () => {
+      isBroken = true
+      throw new Error('no')
+    }
+    station.define('provider', plugin('provider', { ...old, start: fails, setup: () => {} }))
+    await t.rejects(station.reload('provider'))
+    t.strictSame(states(), ['provider failed provider: setup threw: no way back', 'consumer waiting needs number'])
+    isBroken = false
+    station.define('provider', old)
+    await station.clock.advance(1_000)
+    await until(() => states()[1] === 'consumer running', 'the next try')
+    t.strictSame(states(), ['provider running', 'consumer running'])
+  })
+
   t.test('a stop that hangs or throws does not hold the reload up for longer than its limit', async (t) => {
     const clock = new ManualClock()
     const hanging = plugin('hanging', { stop: () => new Promise<void>(() => {}) })
