@@ -6,9 +6,10 @@ const key = Symbol('connection')
 
 /** What the gateway knows of a connection. Kept on the socket: a map would be asked, at its price, for every request. */
 export class Connection {
-  /** The newest answer: a malformed request behind it must not be answered into its middle. */
-  answer: ServerResponse | undefined
   readonly #socket: Socket
+  /** Answers go out in the order of their requests: when the one before the newest is out, all before it are. */
+  #newest: ServerResponse | undefined
+  #before: ServerResponse | undefined
   #moved = 0
   #still_ms = 0
 
@@ -21,6 +22,19 @@ export class Connection {
     return (socket as { [key]?: Connection })[key]
   }
 
+  /** A request came; a client may send the next one before its answer (pipelining). */
+  begin(answer: ServerResponse): void {
+    this.#before = this.#newest
+    this.#newest = answer
+  }
+
+  /** An answer may be half out: a malformed request behind it must not be answered into its middle. */
+  get isAnswering(): boolean {
+    const [before, newest] = [this.#before, this.#newest]
+    if (before !== undefined && !before.writableFinished) return true
+    return newest?.headersSent === true && !newest.writableFinished
+  }
+
   /** Ends a connection in the middle of a request or an answer that moved no byte for `limit_ms`; a quiet stream is fine. */
   look(now_ms: number, limit_ms: number): void {
     const socket = this.#socket
@@ -29,9 +43,9 @@ export class Connection {
       this.#moved = moved
       this.#still_ms = now_ms
     } else if (now_ms - this.#still_ms >= limit_ms) {
-      const { answer } = this
-      const receiving = answer === undefined || !answer.req.complete
-      if (receiving || socket.writableLength > 0 || answer.closed) socket.destroy()
+      const newest = this.#newest
+      const receiving = newest === undefined || !newest.req.complete
+      if (receiving || socket.writableLength > 0 || newest.closed) socket.destroy()
     }
   }
 }

@@ -195,8 +195,7 @@ export class Gateway {
   // ── requests ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
-    const connection = Connection.of(request.socket)
-    if (connection) connection.answer = response
+    Connection.of(request.socket)?.begin(response)
     const { headers } = request
     if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
       response.once('finish', () => this.#dumpRest(request))
@@ -250,9 +249,7 @@ export class Gateway {
 
   /** Malformed, oversized or late input. An error here must end the connection, never the process. */
   #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-    const answer = Connection.of(socket)?.answer
-    const answering = answer?.headersSent === true && !answer.writableFinished
-    if (!socket.writable || error.code === 'ECONNRESET' || answering) {
+    if (!socket.writable || error.code === 'ECONNRESET' || Connection.of(socket)?.isAnswering) {
       socket.destroy()
       return
     }

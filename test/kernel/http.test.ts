@@ -17,6 +17,7 @@ import {
   normalAddress,
   ownPrefixes,
 } from '../../runtime/http/access.js'
+import { Connection } from '../../runtime/http/connection.js'
 import {
   Gateway,
   type HttpLimits,
@@ -712,6 +713,36 @@ t.test('hostile and slow input', async (t) => {
     t.same((await ask('/any', { method: 'POST', body: '[1]' })).json, { body: [1] }, 'the service goes on')
   })
 
+  t.test('malformed behind answers under way: nothing is written into their middle', async (t) => {
+    const entered = deferred()
+    const half = get('/half', (_request, reply) => {
+      const out = new PassThrough()
+      out.write('begin ')
+      return reply.type('text/plain').send(out)
+    })
+    const never = get('/never', async (request) => {
+      entered.resolve(undefined)
+      await once(request.socket, 'close')
+    })
+    const { port } = await serve(t, [owner('a', { routes: [half, never] })])
+    for (const isPipelined of [false, true]) {
+      const socket = connect(port, '127.0.0.1')
+      let answer = ''
+      socket.on('data', (chunk) => {
+        answer += chunk
+      })
+      socket.write('GET /half HTTP/1.1\r\nhost: localhost\r\n\r\n')
+      while (!answer.includes('begin')) await once(socket, 'data')
+      if (isPipelined) {
+        socket.write('GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n')
+        await entered.promise
+      }
+      socket.write('\0 no HTTP\r\n\r\n')
+      await once(socket, 'close')
+      t.equal(answer.split('HTTP/1.1').length - 1, 1, `one answer: ${JSON.stringify(answer)}`)
+    }
+  })
+
   t.test('a body that is cut off by a reset harms nobody', async (t) => {
     const socket = connect(port, '127.0.0.1')
     socket.write(`${head}content-length: 100\r\n\r\n{"a":`)
@@ -729,6 +760,46 @@ t.test('hostile and slow input', async (t) => {
     for (const socket of open) socket.destroy()
   })
 })
+
+t.test('what a connection is ended for: standing still in the middle of something', async (t) => {
+  const open = { req: { complete: true }, closed: false }
+  const receiving = { req: { complete: false }, closed: false }
+  const done = { req: { complete: true }, closed: true }
+  for (const [what, answers, unsent, isEnded] of [
+    ['nothing was ever asked', [], 0, true],
+    ['a request that is not all there', [receiving], 0, true],
+    ['the next request that is not all there', [done, receiving], 0, true],
+    ['a handler that thinks, or a quiet stream', [open], 0, false],
+    ['a peer that does not read its answer', [open], 10, true],
+    ['an answer that is out, and no further request', [done], 0, true],
+    ['a request that waits for the answer before it', [open, open], 0, false],
+    ['a peer that does not read the answer before it', [open, open], 10, true],
+  ] as [string, unknown[], number, boolean][]) {
+    const socket = fakeSocket(unsent)
+    const connection = new Connection(socket as never)
+    for (const answer of answers) connection.begin(answer as never)
+    for (const now_ms of [1_000, 30_000, 60_999]) connection.look(now_ms, 60_000)
+    t.equal(socket.isEnded, false, `${what}: not before its time`)
+    connection.look(61_000, 60_000)
+    t.equal(socket.isEnded, isEnded, what)
+  }
+  const socket = fakeSocket(900)
+  const slow = new Connection(socket as never)
+  slow.begin(open as never)
+  for (let times = 1; times < 10; times++) {
+    socket.writableLength -= 1
+    slow.look(times * 59_000, 60_000)
+  }
+  t.equal(socket.isEnded, false, 'a peer that reads slowly goes on')
+})
+
+function fakeSocket(writableLength: number) {
+  const socket = { bytesRead: 100, bytesWritten: 1_000, writableLength, isEnded: false, destroy }
+  function destroy() {
+    socket.isEnded = true
+  }
+  return socket
+}
 
 function upgradeRequest(path: string, headers: Record<string, string>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
