@@ -7,9 +7,8 @@ const key = Symbol('connection')
 /** What the gateway knows of a connection. Kept on the socket: a map would be asked, at its price, for every request. */
 export class Connection {
   readonly #socket: Socket
-  /** Answers go out in the order of their requests: when the one before the newest is out, all before it are. */
-  #newest: ServerResponse | undefined
-  #before: ServerResponse | undefined
+  /** Answers under way, in the order of their requests; the newest stays when it is out. */
+  #answers: ServerResponse[] = []
   #moved = 0
   #still_ms = 0
 
@@ -24,15 +23,21 @@ export class Connection {
 
   /** A request came; a client may send the next one before its answer (pipelining). */
   begin(answer: ServerResponse): void {
-    this.#before = this.#newest
-    this.#newest = answer
+    if (this.#answers.at(-1)?.closed === false)
+      this.#answers = [...this.#answers.filter(({ closed }) => !closed), answer]
+    else this.#answers = [answer]
   }
 
   /** An answer may be half out: a malformed request behind it must not be answered into its middle. */
   get isAnswering(): boolean {
-    const [before, newest] = [this.#before, this.#newest]
-    if (before !== undefined && !before.writableFinished) return true
-    return newest?.headersSent === true && !newest.writableFinished
+    return this.#answers.some(
+      (answer, index) => !answer.writableFinished && (answer.headersSent || index < this.#answers.length - 1),
+    )
+  }
+
+  /** The connection is gone. Node tells only the answer at the front: those behind it would never be counted as over. */
+  end(): void {
+    for (const answer of this.#answers) if (answer.socket === null && !answer.closed) answer.emit('close')
   }
 
   /** Ends a connection in the middle of a request or an answer that moved no byte for `limit_ms`; a quiet stream is fine. */
@@ -43,7 +48,7 @@ export class Connection {
       this.#moved = moved
       this.#still_ms = now_ms
     } else if (now_ms - this.#still_ms >= limit_ms) {
-      const newest = this.#newest
+      const newest = this.#answers.at(-1)
       const receiving = newest === undefined || !newest.req.complete
       if (receiving || socket.writableLength > 0 || newest.closed) socket.destroy()
     }

@@ -239,7 +239,10 @@ export class Gateway {
   #onConnection(socket: Socket): void {
     const connection = new Connection(socket)
     this.#connections.add(connection)
-    socket.once('close', () => this.#connections.delete(connection))
+    socket.once('close', () => {
+      this.#connections.delete(connection)
+      connection.end()
+    })
   }
 
   #look(): void {

@@ -26,6 +26,7 @@ import {
   type UpgradeHandler,
 } from '../../runtime/http/gateway.js'
 import { systemClock } from '../../runtime/ports/clock.js'
+import { until } from '../harness/manual-clock.js'
 
 interface OwnerParts {
   routes?: RouteOptions[]
@@ -724,7 +725,9 @@ t.test('hostile and slow input', async (t) => {
       entered.resolve(undefined)
       await once(request.socket, 'close')
     })
-    const { port } = await serve(t, [owner('a', { routes: [half, never] })])
+    const { port, gateway } = await serve(t, [])
+    const live = await gateway.stage([owner('a', { routes: [half, never] })])
+    gateway.commit(live)
     for (const isPipelined of [false, true]) {
       const socket = connect(port, '127.0.0.1')
       let answer = ''
@@ -739,6 +742,7 @@ t.test('hostile and slow input', async (t) => {
       }
       socket.write('\0 no HTTP\r\n\r\n')
       await once(socket, 'close')
+      await until(() => live.inFlight === 0, 'no answer is under way any more')
       t.equal(answer.split('HTTP/1.1').length - 1, 1, `one answer: ${JSON.stringify(answer)}`)
     }
   })
