@@ -13,7 +13,7 @@ export class MemoryStore implements Store {
   /** @param initial namespace → key → value */
   constructor(initial: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {}) {
     for (const [namespace, entries] of Object.entries(initial))
-      for (const [key, value] of Object.entries(entries)) this.#set({ namespace, key, value })
+      for (const [key, value] of Object.entries(entries)) this.#set(namespace, key, JSON.stringify(value))
   }
 
   async get(namespace: string, key: string): Promise<unknown> {
@@ -33,8 +33,8 @@ export class MemoryStore implements Store {
     if (this.failure !== undefined)
       throw new RtkError('RTK_ERR_STORE_WRITE', `the store could not be written: ${this.failure}`)
     // Encoded before the first one is written: one value that is no JSON refuses the whole batch.
-    const copies = ops.map((op) => ({ ...op, value: structuredClone(op.value) }))
-    for (const op of copies) this.#set(op)
+    const texts = ops.map(({ value }) => JSON.stringify(value))
+    for (const [index, { namespace, key }] of ops.entries()) this.#set(namespace, key, texts[index])
     this.writes++
   }
 
@@ -47,10 +47,10 @@ export class MemoryStore implements Store {
 
   async close(): Promise<void> {}
 
-  #set({ namespace, key, value }: StoreOps): void {
+  #set(namespace: string, key: string, json: string | undefined): void {
     const entries = this.#contents.get(namespace) ?? new Map<string, string>()
-    if (value === undefined) entries.delete(key)
-    else entries.set(key, JSON.stringify(value))
+    if (json === undefined) entries.delete(key)
+    else entries.set(key, json)
     if (entries.size > 0) this.#contents.set(namespace, entries)
     else this.#contents.delete(namespace)
   }
