@@ -120,6 +120,23 @@ t.test('states and order', async (t) => {
   })
 })
 
+t.test('one operation at a time: the next begins when the one before is through', async (t) => {
+  const order: string[] = []
+  const step = async (what: string) => {
+    order.push(`${what} …`)
+    await new Promise((resolve) => setImmediate(resolve))
+    order.push(what)
+  }
+  const slow = (name: string) =>
+    plugin(name, { start: () => step(`${name} starts`), stop: () => step(`${name} stops`) })
+  const station = await createTestStation({ plugins: { a: slow('a'), b: slow('b') } })
+  t.teardown(() => station.stop())
+  order.length = 0
+  await Promise.all([station.reload('a'), station.reload('b'), station.unload('a')])
+  const whole = ['a stops', 'a starts', 'b stops', 'b starts', 'a stops'].flatMap((what) => [`${what} …`, what])
+  t.strictSame(order, whole)
+})
+
 t.test('staged replace', async (t) => {
   const good = {
     version: '1.0.0',

@@ -107,6 +107,23 @@ t.test('a change', async (t) => {
     t.equal(await station.store.get('config', 'min'), undefined)
   })
 
+  t.test('begins when the one before is through', async (t) => {
+    const order: string[] = []
+    const slow = plugin('slow', (ctx) =>
+      ctx.config.define('key', Type.Integer(), { default: 0 }).onChange(async (now, before) => {
+        order.push(`${before} → ${now} …`)
+        await new Promise((resolve) => setImmediate(resolve))
+        order.push(`${before} → ${now}`)
+      }),
+    )
+    const { station } = await stationWith(t, { slow })
+    await Promise.all([1, 2, 3].map((key) => station.change({ key }, { source: 'plugin' })))
+    t.strictSame(
+      order,
+      ['0 → 1', '1 → 2', '2 → 3'].flatMap((what) => [`${what} …`, what]),
+    )
+  })
+
   t.test('that cannot be stored is failed and applied by nobody', async (t) => {
     const { station, change, applied } = await settings(t)
     station.store.failure = 'disk full'
