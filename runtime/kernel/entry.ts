@@ -27,7 +27,8 @@ export interface Entry {
   reason: string
   instance: Instance | undefined
   failures: number
-  startedAt_ms: number
+  /** Of the run that has not failed yet. */
+  startedAt_ms: number | undefined
   retry: Dispose | undefined
 }
 
@@ -59,7 +60,7 @@ export function newEntry(name: string, wanted: Wanted): Entry {
     reason: '',
     instance: undefined,
     failures: 0,
-    startedAt_ms: 0,
+    startedAt_ms: undefined,
     retry: undefined,
   }
 }

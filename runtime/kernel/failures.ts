@@ -29,8 +29,10 @@ export class Failures {
   failed(entry: Entry, error: unknown, phase: string): void {
     const { clock, log, tryAgain } = this.#deps
     entry.instance = undefined
-    if (entry.startedAt_ms > 0 && clock.monotonic() - entry.startedAt_ms > healthy_ms) entry.failures = 0
-    entry.failures += 1
+    const ranWell = entry.startedAt_ms !== undefined && clock.monotonic() - entry.startedAt_ms > healthy_ms
+    entry.failures = ranWell ? 1 : entry.failures + 1
+    // Its tries to come are no part of that run.
+    entry.startedAt_ms = undefined
     const quarantined = entry.failures > retries_ms.length
     const delay_ms = quarantined ? quarantine_ms : retries_ms[entry.failures - 1]
     const text = messageOf(error)

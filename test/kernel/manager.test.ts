@@ -71,15 +71,25 @@ t.test('states and order', async (t) => {
     },
   )
 
-  t.test('a provider that goes leaves its dependents waiting; when it is back they run', async (t) => {
+  t.test('those that need a plugin stop before it, also when the station stops', async (t) => {
+    const order: string[] = []
     const provider = plugin('provider', {
       provides: [number],
       setup: (ctx) => ctx.services.provide(number, { value: 1 }),
+      stop: (reason) => void order.push(`provider: ${reason}`),
     })
-    const consumer = plugin('consumer', { needs: [number] })
+    const consumer = plugin('consumer', {
+      needs: [number],
+      stop: (reason) => void order.push(`consumer: ${reason}`),
+    })
+    const stopping = await createTestStation({ plugins: { provider, consumer } })
+    await stopping.stop()
+    t.strictSame(order.splice(0), ['consumer: shutdown', 'provider: shutdown'])
+
     const station = await createTestStation({ plugins: { provider, consumer } })
     t.teardown(() => station.stop())
     await station.unload('provider')
+    t.strictSame(order, ['consumer: reload', 'provider: remove'])
     t.match(station.station.plugins(), [{ name: 'consumer', state: 'waiting', reason: 'needs number' }])
   })
 
@@ -191,6 +201,50 @@ t.test('staged replace', async (t) => {
     })
   }
 
+  t.test('what a refused version did in its setup is undone', async (t) => {
+    const undone: string[] = []
+    let fired = 0
+    const theirs = plugin('theirs', { setup: (ctx) => ctx.commands.add('theirs', '', () => '') })
+    const station = await createTestStation({ plugins: { theirs, mine: plugin('mine') } })
+    t.teardown(() => station.stop())
+    const setup = (ctx: PluginContext) => {
+      ctx.defer(() => void undone.push('undone'))
+      ctx.timers.every(1_000, () => {
+        fired += 1
+      })
+      ctx.commands.add('theirs', '', () => '')
+    }
+    station.define('mine', plugin('mine', { setup }))
+    await t.rejects(station.reload('mine'), { code: 'RTK_ERR_COMMAND_TAKEN' })
+    await station.clock.advance(5_000)
+    t.strictSame([undone, fired], [['undone'], 0])
+  })
+
+  t.test('what was set up around a version that cannot start is undone', async (t) => {
+    const alive = new Set<number>()
+    let count = 0
+    const consumer = plugin('consumer', {
+      needs: [number],
+      setup: (ctx) => {
+        const life = ++count
+        alive.add(life)
+        ctx.defer(() => void alive.delete(life))
+      },
+    })
+    const provider = plugin('provider', {
+      provides: [number],
+      setup: (ctx) => ctx.services.provide(number, { value: 1 }),
+    })
+    const station = await createTestStation({ plugins: { consumer, provider } })
+    t.teardown(() => station.stop())
+    const start = () => {
+      throw new Error('no')
+    }
+    station.define('provider', plugin('provider', { ...provider, start }))
+    await t.rejects(station.reload('provider'), { code: 'RTK_ERR_RELOAD_FAILED' })
+    t.strictSame([...alive], [count], 'one life is left: the newest')
+  })
+
   t.test('what stop hands over reaches the next start, and the old start again when the new one fails', async (t) => {
     const handed: unknown[] = []
     let fail = false
@@ -292,6 +346,39 @@ t.test('staged replace', async (t) => {
       await until(() => station.station.plugins()[0].state === 'running', 'tried again after five minutes')
     },
   )
+})
+
+t.test('after five minutes without a failure the count begins anew, and ends in quarantine again', async (t) => {
+  let isBroken = false
+  let starts = 0
+  const shaky = plugin('shaky', {
+    start: () => {
+      starts += 1
+      if (isBroken) throw new Error('no')
+    },
+  })
+  const station = await createTestStation({ plugins: { shaky } })
+  t.teardown(() => station.stop())
+  const state = () => station.station.plugins()[0].state
+  const tryAgain = async (after_ms: number) => {
+    const before = starts
+    await station.clock.advance(after_ms)
+    await until(() => starts > before && state() !== 'starting', `a try after ${after_ms} ms`)
+    return state()
+  }
+  const breaks = async () => {
+    isBroken = true
+    await t.rejects(station.reload('shaky'))
+    return state()
+  }
+  t.equal(await breaks(), 'failed')
+  t.equal(await tryAgain(1_000), 'failed')
+  isBroken = false
+  t.equal(await tryAgain(5_000), 'running')
+  await station.clock.advance(300_001)
+  t.equal(await breaks(), 'failed')
+  t.equal(await tryAgain(1_000), 'failed')
+  t.equal(await tryAgain(5_000), 'quarantined')
 })
 
 t.test('effects', async (t) => {
