@@ -234,6 +234,44 @@ t.test(
   },
 )
 
+/** A plugin of one file. */
+const oneFile = (start: string) => ({
+  'index.ts': `import { definePlugin } from 'rtk-base/plugin'
+    export default definePlugin({ name: 'third-party', version: '1.0.0', api: '^1.0.0', setup() {}, start() { ${start} } })`,
+})
+
+t.test('nothing is left of a plugin that was to be added and cannot start', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, oneFile(`throw new Error('no')`))
+  const running = await station(t)
+  await t.rejects(running.load(folder), { code: 'RTK_ERR_PLUGIN_START' })
+  t.notOk(running.station.plugins().some(({ name }) => name === 'third-party'))
+  write(folder, oneFile(''))
+  t.match(await running.load(folder), { state: 'running' })
+})
+
+t.test('code that changed leaves quarantine at once: its count of failures begins anew', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, oneFile(`throw new Error('first')`))
+  const running = await createTestStation({ sources: { [folder]: {} } })
+  t.teardown(() => running.stop())
+  const [state, reason] = [() => running.station.plugins()[0].state, () => running.station.plugins()[0].reason]
+  const tries = () => running.lines.filter(({ msg }) => msg.includes('tried again in')).length
+  for (const [index, after_ms] of [1_000, 5_000].entries()) {
+    await until(() => tries() === index + 1, `failure ${index + 1}`)
+    await running.clock.advance(after_ms)
+  }
+  await until(() => state() === 'quarantined', 'quarantine')
+  await t.rejects(running.reload('third-party'))
+  t.equal(state(), 'quarantined', 'the same code stays there')
+  write(folder, oneFile(`throw new Error('second')`))
+  await t.rejects(running.reload('third-party'))
+  t.equal(state(), 'failed')
+  t.match(reason(), /second/)
+  write(folder, oneFile(''))
+  t.match(await running.reload('third-party'), { state: 'running' })
+})
+
 t.test('--watch reloads what was edited, once it settles, and only when the code differs', async (t) => {
   const folder = elsewhere(t)
   write(folder, files())
