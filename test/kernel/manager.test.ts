@@ -418,6 +418,21 @@ t.test('effects', async (t) => {
     t.ok(station.lines.some(({ msg }) => msg.includes('registered after the plugin was stopped')))
   })
 
+  t.test('the signal aborts before stop is called', async (t) => {
+    const seen: boolean[] = []
+    const plain = definePlugin({
+      name: 'plain',
+      version: '1.0.0',
+      api: '^1.0.0',
+      setup: (ctx) => ctx,
+      start: (ctx) => void seen.push(ctx.signal.aborted),
+      stop: (_reason, ctx) => void seen.push(ctx.signal.aborted),
+    })
+    const station = await createTestStation({ plugins: { plain } })
+    await station.stop()
+    t.strictSame(seen, [false, true])
+  })
+
   t.test('registrations after setup are refused', async (t) => {
     let error: unknown
     const late = plugin('late', {
