@@ -14,6 +14,7 @@ import {
   ManualClock,
   msmFrame,
   ownPorts,
+  readyBase,
   rtkBase,
   startStation,
   until,
@@ -50,7 +51,7 @@ function program(t: Test, args: readonly string[]) {
 /** The simulator in a process of its own, everything on free ports of the loopback. */
 async function simulator(t: Test) {
   const ports = await ownPorts()
-  const station = await startStation([...ports.args, '--set', 'udp-rtcm.host=127.0.0.1'])
+  const station = await startStation([...ports.args, ...readyBase, '--set', 'udp-rtcm.host=127.0.0.1'])
   t.teardown(() => station.end())
   const field = async (name: string) => (await station.info())[name] as Record<string, number> | undefined
   const post = async (path: string, body = '') => {

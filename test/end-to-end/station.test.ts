@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { decodeMsm, decodeRtcm, Framer, isMsm, messageNumber } from '../../runtime/gnss/index.js'
+import { decodeMsm, decodeRtcm, distance, Framer, isMsm, messageNumber } from '../../runtime/gnss/index.js'
 import { capture, noCaptures } from '../harness/captures.js'
-import { openPty, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+import { openPty, ownPorts, readyBase, rtkBase, startStation, until } from '../harness/index.js'
 import { noPeer } from '../harness/peers.js'
 
 /** The parts of the document that these tests look at. */
@@ -76,13 +76,20 @@ t.test('the simulator station: document, RTCM and status from an empty folder', 
   t.ok(station.startedIn_ms < 10_000)
   t.match(Object.keys(await station.info()), ['esp', 'gnss', 'base', 'udp', 'mqtt'])
   const { frames, types } = await rover(t, udp)
+  type Shown = { gnss: { state: { status: string }; ref: { survey: { state: string; count: number } } } }
+  const survey = async () => (await station.info<Shown>()).gnss.ref.survey
+  await until(async () => (await survey()).count > 0, 'the survey-in', 40_000)
+  t.match(await survey(), { state: 'running' })
+  t.same(types(), [], 'nothing leaves before the reference is known')
   await until(
     () => [1005, 1074, 1084, 1094, 1124].every((type) => types().includes(type)),
     '1005 and MSM frames',
-    20_000,
+    60_000,
   )
   const arp = decodeRtcm(frames[types().indexOf(1005)])
-  t.match(arp, { x: 3925405.8088, y: 274491.1138, z: 5002842.746 })
+  t.ok(arp?.type === 1005 && distance(arp, { x: 3925405.8088, y: 274491.1138, z: 5002842.746 }) < 5, 'near the truth')
+  const { gnss } = await station.info<{ gnss: { ref: { survey: object } } }>()
+  t.match(gnss.ref.survey, arp?.type === 1005 && { state: 'complete', x: arp.x, y: arp.y, z: arp.z })
   for (const frame of frames.filter((candidate) => isMsm(messageNumber(candidate)))) {
     const ranges = decodeMsm(frame)?.observations.map(({ pseudorange_m = 0 }) => pseudorange_m) ?? []
     t.ok(
@@ -93,6 +100,15 @@ t.test('the simulator station: document, RTCM and status from an empty folder', 
   t.match(await station.info(), {
     gnss: { state: { status: 'fixed', satuse: Number }, rtcm: { subscribers: [{ via: 'udp', name: 'rover' }] } },
   })
+})
+
+t.test('the variant for a real receiver waits for one that is not there yet', async (t) => {
+  const { args } = await ownPorts()
+  const nowhere = ['--set', `gnss-zed.port=${join(t.testdir(), 'zed')}`]
+  const loopback = ['--set', 'http.host=127.0.0.1', '--set', 'udp-rtcm.host=127.0.0.1']
+  const station = await startStation(['zed-f9p', ...args.slice(0, 2), ...nowhere, ...loopback])
+  t.teardown(() => station.end())
+  t.match(await station.info(), { gnss: { state: { status: 'offline' } }, esp: { hardware: 'zed-f9p' } })
 })
 
 t.test(
@@ -260,7 +276,7 @@ t.test(
       setup (ctx) { ctx.info.block('side', () => ({ version: ${version} })); ${extra} } })`
     writeFileSync(join(folder, 'index.ts'), source(1))
     const { args, udp } = await ownPorts()
-    const station = await startStation(args)
+    const station = await startStation([...args, ...readyBase])
     t.teardown(() => station.end())
     const { frames, types } = await rover(t, udp)
     await until(() => types().includes(1074), 'the stream', 20_000)

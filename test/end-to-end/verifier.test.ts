@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { connect } from 'mqtt'
-import { freeUdpPort, ownPorts, startStation, until } from 'rtk-base/testing'
+import { freeUdpPort, ownPorts, readyBase, startStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { signedBytes } from '../../plugins/mqtt-rtcm/signature.js'
 import { packageRoot } from '../../runtime/build/release.js'
@@ -157,6 +157,7 @@ for (const version of ['4', '5']) {
     const { args } = await ownPorts()
     const station = await startStation([
       ...args,
+      ...readyBase,
       ...['--set', 'udp-rtcm.host=127.0.0.1', '--set', 'mqtt-broker.port=0', '--set', `mqtt-link.protocol=${version}`],
       ...[
         '--set',

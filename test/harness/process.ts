@@ -129,6 +129,9 @@ export async function freeTcpPort(): Promise<number> {
   return port
 }
 
+/** Arguments for a test that wants RTCM at once, not the procedure: a receiver that somebody set up as a base already. */
+export const readyBase = ['--set', 'gnss-zed.configure=false', '--set', 'gnss-zed.simulator.boot=fixed']
+
 /** Options that give a simulator station ports of its own, so that tests can run beside each other. */
 export async function ownPorts(): Promise<{ args: string[]; udp: number; mqtt: number }> {
   const [udp, mqtt] = [await freeUdpPort(), await freeTcpPort()]
