@@ -1,34 +1,21 @@
-/** The edge of the procedure: turns what the receiver does into events, and carries the actions out. */
+/** Runs the procedure: turns what the receiver and people do into events, and has the actions carried out. */
 import { sameEcef } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import type {
-  Ecef,
-  ProcedureStatus,
-  Receiver,
-  ReceiverFix,
-  ReceiverTarget,
-  RtcmFrame,
-  RtcmGate,
-  RtcmJudge,
-} from 'rtk-base/services'
-import { BaseWatch } from './base-watch.js'
-import { Ledger } from './ledger.js'
-import { Memory } from './memory.js'
+import type { Ecef, ProcedureStatus, Receiver, ReceiverFix, RtcmFrame, RtcmGate } from 'rtk-base/services'
+import { Actions } from './actions.js'
+import type { Ledger } from './ledger.js'
 import type { Baselines } from './movement.js'
 import type { SurveyInOptions } from './options.js'
 import type { Parameters } from './parameters.js'
+import { Parts } from './parts.js'
 import { Procedure } from './procedure.js'
 import { ReceiverEvents } from './receiver-events.js'
-import { type HeldTarget, ReceiverSetup } from './receiver-setup.js'
 import type { Reference } from './reference.js'
-import { References, signature } from './references.js'
-import { heldAdvice, holdReason, lateText, movedText, type Report, Reports, surveyText } from './reports.js'
-import { StartCheck } from './start-check.js'
-import { Surroundings } from './surroundings.js'
+import type { References } from './references.js'
+import { lateText, type Report, surveyText } from './reports.js'
 import type { SurveySnapshot } from './survey-run.js'
-import { Surveyor } from './surveyor.js'
-import type { Action, Event, State } from './table.js'
-import { TrustKeeper } from './trust-keeper.js'
+import type { Surveyor } from './surveyor.js'
+import type { Event, State } from './table.js'
 
 /** What goes over to the next instance on a reload. */
 export interface Snapshot {
@@ -47,58 +34,44 @@ const late_ms = 900_000
 const again_ms = 60_000
 
 export class Conductor implements ProcedureStatus {
-  readonly surveyor: Surveyor
-  readonly references: References
-  readonly ledger: Ledger
   readonly #ctx: PluginContext
-  readonly #memory: Memory
+  readonly #parts: Parts
+  readonly #actions: Actions
   readonly #procedure = new Procedure()
-  readonly #surroundings: Surroundings
-  readonly #check: StartCheck
-  readonly #base = new BaseWatch()
   readonly #events = new ReceiverEvents()
-  readonly #trusted: TrustKeeper
-  readonly #reports: Reports
-  #setup: ReceiverSetup | undefined
   #receiver: Receiver | undefined
-  #judge: RtcmJudge | undefined
   #listening: boolean = false
   #entered_ms = 0
-  #evidence = ''
-  /** A survey-in was asked for, and by whom. */
-  #asked: string | undefined
-  #signature = ''
 
   constructor(ctx: PluginContext, options: SurveyInOptions, parameters: Parameters) {
     this.#ctx = ctx
-    this.#memory = new Memory(ctx)
-    this.#reports = new Reports(ctx.errors)
-    this.#surroundings = new Surroundings(ctx)
-    this.#trusted = new TrustKeeper(this.#memory, this.#surroundings)
-    this.ledger = new Ledger(options.history)
-    this.surveyor = new Surveyor({
-      models: { plain: options.plain, corrected: options.corrected },
-      limits: () => parameters.limits(),
-      corrections: () => this.#surroundings.corrections(),
-      now_ms: () => this.#surroundings.now_ms(),
-      utc_s: () => this.#surroundings.utc_s(),
-      save: (record) => void this.#memory.set('survey', record),
-    })
-    this.references = new References(parameters, this.surveyor, this.#memory)
-    this.#check = new StartCheck(this.references, this.#memory, this.#surroundings, options.initial_s)
+    this.#parts = new Parts(ctx, options, parameters)
+    this.#actions = new Actions(
+      this.#parts,
+      () => this.#procedure.state,
+      (event) => this.#dispatch(event),
+    )
   }
 
   // ── the service, and what the document shows ──────────────────────────────────────────────────────────────────────
+
+  get surveyor(): Surveyor {
+    return this.#parts.surveyor
+  }
+
+  get references(): References {
+    return this.#parts.references
+  }
+
+  get ledger(): Ledger {
+    return this.#parts.ledger
+  }
 
   get status(): string {
     if (!this.#listening) return this.#procedure.status
     const link = this.#receiver?.link ?? 'offline'
     if (link !== 'up') return link
-    return this.#base.flows(this.#now_ms()) ? 'fixed' : 'acquire'
-  }
-
-  get state(): State {
-    return this.#procedure.state
+    return this.#parts.base.flows(this.#now_ms()) ? 'fixed' : 'acquire'
   }
 
   /** Someone else set the receiver up: nothing here applies. */
@@ -118,8 +91,9 @@ export class Conductor implements ProcedureStatus {
 
   /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
   get delta_m(): number | undefined {
-    if (this.#procedure.state === 'fixed') return this.#base.movement?.delta_m(this.#now_ms())
-    return this.#events.hasPosition(this.#now_ms()) ? this.#check.delta_m() : undefined
+    const { base, check } = this.#parts
+    if (this.#procedure.state === 'fixed') return base.movement?.delta_m(this.#now_ms())
+    return this.#events.hasPosition(this.#now_ms()) ? check.delta_m() : undefined
   }
 
   // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -127,76 +101,84 @@ export class Conductor implements ProcedureStatus {
   async start(receiver: Receiver, gate: RtcmGate, before: Snapshot | undefined): Promise<void> {
     const { defer, timers } = this.#ctx
     this.#receiver = receiver
-    this.#setup = new ReceiverSetup(this.#ctx, receiver)
     this.#listening = receiver.mode === 'listening'
     defer(receiver.onRtcm((frame) => this.#heardRtcm(frame)))
     if (this.#listening) return
-    this.#judge = gate.judge()
-    await this.#memory.load()
-    const survey = this.#memory.get('survey')
-    if (survey)
-      this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)
-    this.ledger.restore(this.#memory.get('ledger'))
-    const moved = this.#memory.get('moved')
-    if (moved) this.#reports.raise('gnss-reference-moved', moved)
-    await this.references.noteManual('plugin', this.#surroundings.utc_s())
-    this.#signature = signature(this.references.chosen)
-    this.#asked = before?.asked
+    this.#parts.meet(receiver, gate.judge())
+    await this.#recall(before)
     if (before) this.#resume(before)
+    const { base } = this.#parts
     defer(receiver.onFix((fix) => this.#heardFix(fix)))
     defer(receiver.onState(() => this.#look()))
-    defer(receiver.onResiduals((residuals) => this.#suspect(this.#base.movement?.residuals(residuals, this.#now_ms()))))
-    defer(receiver.onSecondFix((fix) => this.#suspect(this.#base.movement?.secondFix(fix, this.#now_ms()))))
-    defer(receiver.onWarning((text) => this.#suspect(this.#base.movement?.warning(text))))
+    defer(receiver.onResiduals((residuals) => this.#suspect(base.movement?.residuals(residuals, this.#now_ms()))))
+    defer(receiver.onSecondFix((fix) => this.#suspect(base.movement?.secondFix(fix, this.#now_ms()))))
+    defer(receiver.onWarning((text) => this.#suspect(base.movement?.warning(text))))
     timers.every(tick_ms, () => this.#tick())
     this.#look()
     this.#tell()
   }
 
   async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot | undefined> {
-    if (this.#listening || !this.#judge) return undefined
-    if (this.#procedure.state === 'fixed') await this.#remember(true)
+    const { asked, base, check, hardware, memory, reports } = this.#parts
+    if (!hardware) return undefined
+    if (this.#procedure.state === 'fixed') await this.#parts.remember(true)
     this.surveyor.pause()
-    this.#setup?.cancel()
-    this.#judge.leave(reason)
-    await this.#memory.flush()
+    hardware.setup.cancel()
+    hardware.judge.leave(reason)
+    await memory.flush()
     const progress = this.surveyor.run?.snapshot()
-    const live = this.#check.live?.position
+    const live = check.live?.position
     return {
       state: this.#procedure.state,
-      uid: this.#uid,
-      baselines: this.#base.movement?.baselines ?? {},
-      ...(this.#base.target && { target: this.#base.target }),
+      uid: this.#parts.uid,
+      baselines: base.movement?.baselines ?? {},
+      ...(base.target && { target: base.target }),
       ...(live && { live }),
       ...(progress && { progress }),
-      ...(this.#asked !== undefined && { asked: this.#asked }),
-      reports: this.#reports.snapshot(),
+      ...(asked !== undefined && { asked }),
+      reports: reports.snapshot(),
     }
+  }
+
+  /** What outlived the service, and what the instance before this one knew. */
+  async #recall(before: Snapshot | undefined): Promise<void> {
+    const { memory, reports, surroundings } = this.#parts
+    await memory.load()
+    const survey = memory.get('survey')
+    if (survey)
+      this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)
+    this.ledger.restore(memory.get('ledger'))
+    const moved = memory.get('moved')
+    if (moved) reports.raise('gnss-reference-moved', moved)
+    await this.references.noteManual('plugin', surroundings.utc_s())
+    this.#parts.noteReference()
+    this.#parts.asked = before?.asked
   }
 
   /** Goes on where the instance before this one was, when the receiver did not notice anything. */
   #resume({ state, uid, target, live, baselines, reports }: Snapshot): void {
     const receiver = this.#receiver
-    if (receiver?.link !== 'up' || !receiver.configured || uid !== this.#uid) return
+    if (receiver?.link !== 'up' || !receiver.configured || uid !== this.#parts.uid) return
+    const { base } = this.#parts
     const { chosen } = this.references
     if (state === 'fixed' && target && chosen && sameEcef(target.arp, chosen.arp)) {
-      this.#base.target = target
-      this.#place(live)
+      base.target = target
+      this.#actions.place(live)
       this.#procedure.resume('fixed')
-      this.#trust(baselines)
+      this.#actions.trust(baselines)
     } else if (state === 'survey' || state === 'moved') this.#procedure.resume(state)
     else return
     this.#events.begin(true)
     this.#entered_ms = this.#now_ms()
-    this.#base.begin(this.#now_ms())
-    this.#reports.restore(reports)
+    base.begin(this.#now_ms())
+    this.#parts.reports.restore(reports)
   }
 
   // ── what people ask for ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** @param by who asks @returns what will happen */
   askForSurvey(by: string): string {
-    this.#asked = by
+    this.#parts.asked = by
     const { state } = this.#procedure
     this.#dispatch('survey asked for')
     if (state === 'offline' || state === 'stalled') return 'a survey-in starts as soon as the receiver is there'
@@ -207,20 +189,20 @@ export class Conductor implements ProcedureStatus {
   useIncomplete(): string {
     const problem = this.surveyor.allow()
     if (problem) return problem
-    this.#reports.clear('gnss-survey')
+    this.#parts.reports.clear('gnss-survey')
     if (this.references.chosenMethod !== 'survey') return ''
-    this.#signature = signature(this.references.chosen)
-    if (this.#procedure.state === 'survey') this.#dispatch('survey usable')
-    else this.#dispatch('reference changed')
+    this.#parts.noteReference()
+    this.#dispatch(this.#procedure.state === 'survey' ? 'survey usable' : 'reference changed')
     return ''
   }
 
   /** A change was applied, whatever it was. */
   async changed(by: string): Promise<void> {
     if (this.#listening) return
-    await this.references.noteManual(by, this.#surroundings.utc_s())
-    this.#reports.clear('gnss-reference-moved')
-    await this.#memory.set('moved', undefined)
+    const { memory, reports, surroundings } = this.#parts
+    await this.references.noteManual(by, surroundings.utc_s())
+    reports.clear('gnss-reference-moved')
+    await memory.set('moved', undefined)
     this.#referenceMayHaveChanged()
   }
 
@@ -231,10 +213,8 @@ export class Conductor implements ProcedureStatus {
   }
 
   #referenceMayHaveChanged(): void {
-    const now = signature(this.references.chosen)
-    if (now === this.#signature) return
-    this.#signature = now
-    void this.#settle()
+    if (!this.#parts.noteReference()) return
+    void this.#parts.settle()
     if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
     this.#dispatch('reference changed')
   }
@@ -250,7 +230,7 @@ export class Conductor implements ProcedureStatus {
   #heardRtcm(frame: RtcmFrame): void {
     const { state } = this.#procedure
     const step = state === 'accept' || state === 'fixed' ? state : undefined
-    const event = this.#base.heard(frame, step, this.#receiver?.stationId)
+    const event = this.#parts.base.heard(frame, step, this.#receiver?.stationId)
     if (event) this.#dispatch(event)
   }
 
@@ -263,11 +243,41 @@ export class Conductor implements ProcedureStatus {
     }
     if (!hasPosition) return
     if (state === 'acquire') this.#dispatch('3D fix')
-    this.#check.add(fix)
+    this.#parts.check.add(fix)
     if (state === 'initial') this.#judgeInitial()
   }
 
+  /** Asks what the receiver holds, once it is known and its clock was heard on this link. */
+  #question(): void {
+    if (this.#procedure.state !== 'identify' || !this.#receiver) return
+    const { isThere } = this.#parts.trusted
+    if (this.#events.isIdentified(this.#receiver, this.#entered_ms, this.#now_ms(), isThere))
+      this.#dispatch('identified')
+  }
+
+  #judgeInitial(): void {
+    const { asked, check, memory, reports, surroundings } = this.#parts
+    const event = check.initial(asked !== undefined)
+    if (event) {
+      this.#parts.evidence = memory.get('suspicion') ?? ''
+      this.#dispatch(event)
+    } else if (this.#now_ms() - this.#entered_ms >= late_ms) {
+      const what = `no position as good as ${surroundings.limits().accuracy_m} m`
+      reports.raise('gnss-initial', lateText(what, check.newest()?.acc_m))
+    }
+  }
+
+  #suspect(evidence: string | undefined): void {
+    if (evidence === undefined || this.#procedure.state !== 'fixed') return
+    this.#parts.evidence = evidence
+    void this.#parts.memory.set('suspicion', evidence)
+    this.#dispatch('move suspected')
+  }
+
+  // ── what a second brings ──────────────────────────────────────────────────────────────────────────────────────────
+
   #tick(): void {
+    const { base, check, reports } = this.#parts
     const now_ms = this.#now_ms()
     const inState_ms = now_ms - this.#entered_ms
     switch (this.#procedure.state) {
@@ -275,7 +285,7 @@ export class Conductor implements ProcedureStatus {
         this.#question()
         break
       case 'acquire':
-        if (inState_ms >= late_ms) this.#reports.raise('gnss-initial', lateText('no 3D fix', undefined))
+        if (inState_ms >= late_ms) reports.raise('gnss-initial', lateText('no 3D fix', undefined))
         break
       case 'initial':
         if (!this.#events.hasPosition(now_ms)) this.#dispatch('fix lost')
@@ -288,12 +298,12 @@ export class Conductor implements ProcedureStatus {
         this.#tickAccept(now_ms)
         break
       case 'fixed':
-        if (this.#base.hasStopped(now_ms)) this.#dispatch('RTCM stopped')
-        else void this.#remember(false)
+        if (base.hasStopped(now_ms)) this.#dispatch('RTCM stopped')
+        else void this.#parts.remember(false)
         break
       case 'moved':
-        if (this.#check.agreed()) {
-          void this.#settle()
+        if (check.agreed()) {
+          void this.#parts.settle()
           this.#dispatch('agreed for 10 min')
         }
         break
@@ -306,244 +316,63 @@ export class Conductor implements ProcedureStatus {
   }
 
   #tickAccept(now_ms: number): void {
-    const event = this.#base.waits(this.#entered_ms, now_ms)
+    const event = this.#parts.base.waits(this.#entered_ms, now_ms)
     if (event) this.#dispatch(event)
   }
 
   #tickSurvey(): void {
+    const { check, reports } = this.#parts
     const { run } = this.surveyor
-    if (run?.mean && this.#check.isElsewhere({ arp: run.mean, corr: run.corrected })) {
+    if (run?.mean && check.isElsewhere({ arp: run.mean, corr: run.corrected })) {
       this.#ctx.log.warn('the antenna is not where the survey-in found it so far: the survey-in begins anew')
       this.surveyor.begin(run.corrected, run.by)
       return
     }
     const end = this.surveyor.tick()
     if (!end) return
-    this.#check.live = this.#check.newest()
+    check.live = check.newest()
     this.#ctx.log.info({ ...end }, `the survey-in ended: ${end.state}`)
-    if (end.state === 'complete') {
-      this.#reports.clear('gnss-survey')
-      this.#surveyDone()
-      return
-    }
-    this.#reports.raise('gnss-survey', surveyText(end))
+    if (end.state === 'complete') this.#surveyDone()
+    else reports.raise('gnss-survey', surveyText(end))
   }
 
   #surveyDone(): void {
+    const { check, reports } = this.#parts
     const { reference } = this.surveyor
-    const { manual } = this.references
-    this.#signature = signature(this.references.chosen)
-    const usable = this.references.chosenMethod === 'survey' || !manual || !reference
-    this.#dispatch(usable ? 'survey usable' : this.#check.surveyed(reference, manual))
+    const { manual, chosenMethod } = this.references
+    reports.clear('gnss-survey')
+    this.#parts.noteReference()
+    const usable = chosenMethod === 'survey' || !manual || !reference
+    this.#dispatch(usable ? 'survey usable' : check.surveyed(reference, manual))
   }
 
-  /** Asks what the receiver holds, once it is known and its clock was heard on this link. */
-  #question(): void {
-    if (this.#procedure.state !== 'identify' || !this.#receiver) return
-    const { isThere } = this.#trusted
-    if (this.#events.isIdentified(this.#receiver, this.#entered_ms, this.#now_ms(), isThere))
-      this.#dispatch('identified')
-  }
-
-  #judgeInitial(): void {
-    const event = this.#check.initial(this.#asked !== undefined)
-    if (event) {
-      this.#evidence = this.#memory.get('suspicion') ?? ''
-      this.#dispatch(event)
-    } else if (this.#now_ms() - this.#entered_ms >= late_ms) {
-      const { accuracy_m } = this.#surroundings.limits()
-      const what = `no position as good as ${accuracy_m} m`
-      this.#reports.raise('gnss-initial', lateText(what, this.#check.newest()?.acc_m))
-    }
-  }
-
-  #suspect(evidence: string | undefined): void {
-    if (evidence === undefined || this.#procedure.state !== 'fixed') return
-    this.#evidence = evidence
-    void this.#memory.set('suspicion', evidence)
-    this.#dispatch('move suspected')
-  }
-
-  // ── steps and actions ─────────────────────────────────────────────────────────────────────────────────────────────
+  // ── steps ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #dispatch(event: Event): void {
     const step = this.#procedure.take(event)
     if (!step) return
     const { from, to, actions } = step
     if (from === to && actions.length === 0) return
-    this.#setup?.cancel()
+    this.#parts.hardware?.setup.cancel()
     if (from !== to) {
       this.#ctx.log.info({ from, to, event }, `${from}: ${event} → ${to}`)
       this.#entered_ms = this.#now_ms()
       this.#enter(from, to)
     }
-    for (const action of actions) this.#act(action, event)
+    for (const action of actions) this.#actions.act(action, event)
     this.#tell()
   }
 
   #enter(from: State, to: State): void {
-    this.#base.begin()
+    const { base, reports } = this.#parts
+    base.begin()
     this.#events.begin()
     if (from === 'survey') this.surveyor.pause()
-    if (from === 'fixed') this.#base.movement = undefined
-    if (from === 'moved') this.#reports.clear('gnss-moved')
-    if (from === 'initial' || from === 'acquire') this.#reports.clear('gnss-initial')
-    if (to === 'acquire' || to === 'fixed') this.#reports.clear('gnss-fault')
-    if (to === 'base') this.#reports.clear('gnss-survey')
-  }
-
-  #act(action: Action, event: Event): void {
-    switch (action) {
-      case 'hold':
-        this.#judge?.hold(holdReason(event, this.#evidence))
-        return
-      case 'trust':
-        void this.#settle()
-        this.#trust({})
-        return
-      case 'read mode':
-        this.#readMode()
-        return
-      case 'set rover':
-        this.#check.clear()
-        this.#configure({ mode: 'rover' })
-        return
-      case 'set base':
-        this.#setBase()
-        return
-      case 'confirm base':
-        this.#confirmBase()
-        return
-      case 'gather positions':
-        this.#check.clear()
-        return
-      case 'survey':
-        this.#beginSurvey()
-        return
-      case 'report move':
-        this.#reportMove(event)
-        return
-      case 'report fault':
-        this.#reports.raise('gnss-fault', `${this.#base.trouble}; everything is tried again every minute`)
-        return
-    }
-  }
-
-  #setBase(): void {
-    this.#base.target = this.references.chosen
-    if (!this.#base.target) {
-      this.#dispatch('reference changed')
-      return
-    }
-    const { arp, acc_m } = this.#base.target
-    this.#configure({ mode: 'fixed', arp, acc_m })
-  }
-
-  #configure(target: ReceiverTarget): void {
-    void this.#setup?.configure(target, (held) => {
-      if (!held) this.#base.trouble = this.#setup?.trouble ?? ''
-      this.#dispatch(held ? 'configured' : 'not taken')
-    })
-  }
-
-  /** Everything but the position is verified while RTCM flows: a refusal counts as long as this base is in use. */
-  #confirmBase(): void {
-    const target = this.#base.target
-    if (!target) return
-    void this.#setup?.confirm({ mode: 'fixed', arp: target.arp, acc_m: target.acc_m }, () => {
-      const { state } = this.#procedure
-      if (target !== this.#base.target || (state !== 'accept' && state !== 'fixed')) return
-      this.#base.trouble = this.#setup?.trouble ?? ''
-      this.#dispatch('not taken')
-    })
-  }
-
-  /** Reads what the receiver holds, where that can make a difference. */
-  #readMode(): void {
-    const against = this.#trusted.againstAsking(this.#asked !== undefined)
-    if (against) this.#startCold(against)
-    else void this.#setup?.read((held) => this.#judgeMode(held))
-  }
-
-  #judgeMode(held: HeldTarget): void {
-    const { chosen } = this.references
-    const against = this.#receiver ? this.#trusted.against(this.#receiver, chosen, held) : 'it is gone'
-    if (against) {
-      this.#startCold(against)
-      return
-    }
-    this.#base.target = chosen
-    this.#place(this.#trusted.live)
-    this.#dispatch('still our base')
-  }
-
-  #startCold(why: string): void {
-    this.#ctx.log.info(`the start-up check comes first: ${why}`)
-    this.#dispatch('not our base')
-  }
-
-  /** Where the antenna was when that was last known otherwise. */
-  #place(position: Ecef | undefined): void {
-    this.#check.live = position && { position, acc_m: 0, corrected: false }
-  }
-
-  /** @param baselines of the watch before this one, on a reload */
-  #trust(baselines: Baselines): void {
-    const { target } = this.#base
-    const receiver = this.#receiver
-    if (!target || !receiver) return
-    const live = this.#check.live?.position
-    this.#base.trust(live, { ...this.#trusted.baselines(receiver, target, live), ...baselines })
-    this.#judge?.trust({ arp: target.arp, stationId: receiver.stationId })
-    if (this.ledger.used(target, this.#surroundings.utc_s())) void this.#memory.set('ledger', this.ledger.entries)
-    void this.#remember(true)
-  }
-
-  #beginSurvey(): void {
-    const { run } = this.surveyor
-    const goesOn = this.#asked === undefined && run?.mean && this.#check.isNear({ arp: run.mean, corr: run.corrected })
-    if (goesOn) this.#ctx.log.info('the survey-in goes on where it was interrupted')
-    else {
-      // One that was aborted for want of corrections does not become a plain one by being started again.
-      const { state, corrected } = this.surveyor.record
-      const wasCorrected = this.#asked === undefined && state === 'aborted' && corrected
-      this.surveyor.begin(wasCorrected || this.#surroundings.isCorrected(this.#receiver), this.#asked ?? 'survey')
-    }
-    this.#asked = undefined
-    this.#signature = signature(this.references.chosen)
-    this.#reports.clear('gnss-survey')
-  }
-
-  #reportMove(event: Event): void {
-    const { chosen } = this.references
-    const suspected = event === 'move suspected'
-    const offset = suspected ? undefined : this.#check.comparison?.offset
-    const what = movedText(offset, this.#evidence)
-    if (chosen) this.ledger.moved(chosen, this.#surroundings.utc_s(), suspected ? this.#evidence : event, offset)
-    void this.#memory.set('ledger', this.ledger.entries)
-    if (event === 'survey elsewhere') {
-      const text = `${what}: a new survey-in was started`
-      this.#reports.raise('gnss-reference-moved', text)
-      void this.#memory.set('moved', text)
-      return
-    }
-    this.#reports.raise('gnss-moved', `${what}: ${heldAdvice}`)
-  }
-
-  // ── small things ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** The last trusted moment, for a warm start. @param atOnce else once a minute */
-  async #remember(atOnce: boolean): Promise<void> {
-    const { target, movement } = this.#base
-    if (!target || !this.#receiver) return
-    const now = [this.#receiver, target, this.#check.live?.position, movement?.baselines ?? {}] as const
-    if (atOnce) await this.#trusted.remember(...now)
-    else this.#trusted.tick(...now)
-  }
-
-  /** A suspicion is over. */
-  #settle(): Promise<void> {
-    return this.#memory.set('suspicion', undefined)
+    if (from === 'fixed') base.movement = undefined
+    if (from === 'moved') reports.clear('gnss-moved')
+    if (from === 'initial' || from === 'acquire') reports.clear('gnss-initial')
+    if (to === 'acquire' || to === 'fixed') reports.clear('gnss-fault')
+    if (to === 'base') reports.clear('gnss-survey')
   }
 
   #tell(): void {
@@ -553,11 +382,7 @@ export class Conductor implements ProcedureStatus {
     this.#ctx.status(state === 'survey' ? progress : state === 'fixed' ? '' : this.status)
   }
 
-  get #uid(): string {
-    return this.#receiver?.identity.serial ?? ''
-  }
-
   #now_ms(): number {
-    return this.#surroundings.now_ms()
+    return this.#parts.surroundings.now_ms()
   }
 }
