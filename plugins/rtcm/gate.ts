@@ -92,7 +92,13 @@ export class Gate implements RtcmGate {
   #leave(reason: 'reload' | 'remove' | 'shutdown'): void {
     this.#judge = undefined
     const gone: Verdict = { kind: 'held', reason: 'nobody verifies the reference' }
-    if (reason !== 'reload') {
+    if (reason === 'shutdown') {
+      // Nothing goes out any more, and that the station stops is no news.
+      this.#verdict = gone
+      this.#wasOpen = false
+      return
+    }
+    if (reason === 'remove') {
       this.#decide(gone)
       return
     }

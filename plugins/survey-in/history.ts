@@ -1,15 +1,9 @@
 /** The ledger over HTTP: what was used, and the way back to it. */
-import type { PluginContext } from 'rtk-base/plugin'
+import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import { station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { Conductor } from './conductor.js'
 import type { LedgerEntry } from './ledger.js'
-
-interface Answer {
-  result: 'ok' | 'failed'
-  message?: string
-  errors?: { name: string; message: string }[]
-}
 
 export function historyRoutes(ctx: PluginContext, conductor: Conductor): void {
   ctx.http.route({
@@ -21,21 +15,18 @@ export function historyRoutes(ctx: PluginContext, conductor: Conductor): void {
     method: 'POST',
     url: '/reference/history/:id',
     schema: { params: Type.Object({ id: Type.String({ pattern: '^\\d{1,9}$' }) }) },
-    handler: async (request, reply) => {
+    handler: async (request) => {
       const id = Number((request.params as { id: string }).id)
       const entry = conductor.ledger.find(id)
-      if (!entry) return reply.code(404).send({ result: 'failed', message: `there is no entry ${id}` } satisfies Answer)
-      if (conductor.listening) {
-        const message = 'the receiver is only listened to: its reference is not set from here'
-        return reply.code(503).send({ result: 'failed', message } satisfies Answer)
-      }
-      return await goBack(ctx, conductor, entry)
+      if (!entry) throw new RtkError('RTK_ERR_NOT_FOUND', `the history has no entry ${id}`)
+      if (conductor.listening) throw unavailable('the receiver is only listened to: its reference is not set from here')
+      return goBack(ctx, conductor, entry)
     },
   })
 }
 
 /** Chooses the reference of an entry again. The start-up check comes before it is used. */
-async function goBack(ctx: PluginContext, conductor: Conductor, entry: LedgerEntry): Promise<Answer> {
+async function goBack(ctx: PluginContext, conductor: Conductor, entry: LedgerEntry) {
   const { method, x, y, z, acc, corr } = entry
   const manual = {
     'gnss-ref-manual-x': x,
@@ -53,6 +44,5 @@ async function goBack(ctx: PluginContext, conductor: Conductor, entry: LedgerEnt
     const { samples, elapsed: elapsed_s, determined: t, by } = entry
     conductor.reuse({ method, arp: { x, y, z }, acc_m: acc, corr, t, by, samples, elapsed_s })
   }
-  const { result, errors } = await ctx.services.use(station).change(values, { source: 'http' })
-  return { result, ...(errors && { errors }) }
+  return ctx.services.use(station).change(values, { source: 'http' })
 }

@@ -69,7 +69,8 @@ export class Ledger {
 
 function plain({ method, arp, acc_m, samples, elapsed_s, corr, t, by }: Reference) {
   const { x, y, z }: Ecef = arp
-  return { method, x, y, z, acc: acc_m, samples, elapsed: Math.floor(elapsed_s), corr, determined: t, by }
+  const acc = Math.round(acc_m * 1e4) / 1e4
+  return { method, x, y, z, acc, samples, elapsed: Math.floor(elapsed_s), corr, determined: t, by }
 }
 
 function rounded({ east, north, up }: Enu): Enu {
