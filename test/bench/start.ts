@@ -1,17 +1,30 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ownPorts, rtkBase, startStation } from '../harness/process.js'
-import { processUse } from './edges.js'
+import { startMosquitto } from '../harness/mosquitto.js'
+import { freeTcpPort, freeUdpPort, readyBase, rtkBase, startStation } from '../harness/process.js'
+import { hasProgram, processUse } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
 
 const rounds = 7
-const steady_ms = 20_000
+const steady_ms = 30_000
 
-async function startTimes(entry?: string): Promise<number[]> {
+/** The device's variant on the loopback, its receiver simulated. */
+async function deviceArguments(mqttPort: number): Promise<string[]> {
+  const set = ['http.host=127.0.0.1', 'udp-rtcm.host=127.0.0.1', 'gnss-zed.port=simulator', 'mqtt-link.insecure=true']
+  const change = ['mqtt-host=127.0.0.1', `mqtt-port=${mqttPort}`, `udp-port=${await freeUdpPort()}`]
+  return [
+    'zed-f9p',
+    ...set.flatMap((one) => ['--set', one]),
+    ...readyBase,
+    ...change.flatMap((one) => ['--change', one]),
+  ]
+}
+
+async function startTimes(mqttPort: number, entry?: string): Promise<number[]> {
   const times: number[] = []
   for (let i = 0; i < rounds; i++) {
-    const { args } = await ownPorts()
+    const args = await deviceArguments(mqttPort)
     const started = performance.now()
     const station = await startStation(args, { entry })
     await station.info()
@@ -21,23 +34,25 @@ async function startTimes(entry?: string): Promise<number[]> {
   return times
 }
 
-/** Start-up to the first HTTP answer, and resident memory: the device bundle of the full simulator set, and from source. */
+/** Of a device's plugin set: start-up to the first HTTP answer, as bundle and from source, and resident memory on a link. */
 export async function benchStart(): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
   const out = join(folder, 'device')
-  await rtkBase(['build', 'simulator', '--out', out])
+  await rtkBase(['build', 'zed-f9p', '--out', out])
   const entry = join(out, 'rtk-base.mjs')
-  const device = await startTimes(entry)
-  const source = await startTimes()
-  const { args } = await ownPorts()
-  const station = await startStation(args, { entry })
+  const port = await freeTcpPort()
+  const broker = hasProgram('mosquitto') ? await startMosquitto(port, ['allow_anonymous true']) : undefined
+  const device = await startTimes(port, entry)
+  const source = await startTimes(port)
+  const station = await startStation(await deviceArguments(port), { entry })
   await new Promise((resolve) => setTimeout(resolve, steady_ms))
   const { rss_bytes } = processUse(station.child.pid as number)
   await station.end()
+  await broker?.stop()
   rmSync(folder, { recursive: true, force: true })
   return [
     atMost('device bundle: start to the first HTTP answer, median', quantile(device, 0.5), 500, 'ms'),
     { name: 'from source: start to the first HTTP answer, median', value: quantile(source, 0.5), unit: 'ms' },
-    atMost('device bundle: resident memory, full set, steady', rss_bytes / 2 ** 20, 90, 'MiB'),
+    atMost('device bundle: resident memory, all its plugins, steady', rss_bytes / 2 ** 20, 90, 'MiB'),
   ]
 }
