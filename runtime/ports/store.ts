@@ -10,7 +10,6 @@ import { dirname, join, resolve } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../errors.js'
-import { crc32c } from './leveldb-log.js'
 import {
   copyAside,
   copyStore,
@@ -23,6 +22,25 @@ import {
   syncPath,
   tightenModes,
 } from './store-files.js'
+import {
+  type Contents,
+  DamageError,
+  differences,
+  diskKey,
+  isProtected,
+  kindOf,
+  type Level,
+  locked,
+  openLevel,
+  protectedRange,
+  put,
+  readAll,
+  reasonOf,
+  setText,
+  throwIfLocked,
+} from './store-level.js'
+
+export { isProtected } from './store-level.js'
 
 export interface StoreOps {
   namespace: string
@@ -53,38 +71,13 @@ export interface Store {
   readonly troubles: readonly StoreTrouble[]
 }
 
-const protectedPrefix = 'protected.'
-
-/** Where secrets are: nothing outside shows them, and a factory reset keeps them. */
-export const isProtected = (namespace: string): boolean => namespace.startsWith(protectedPrefix)
-
-/** Namespace → key → JSON text. */
-type Contents = Map<string, Map<string, string>>
-type Level = ClassicLevel<string, string>
-type LevelOps = ({ type: 'put'; key: string; value: string } | { type: 'del'; key: string })[]
+const nothingWrong: Inspection = { present: false, needsRepair: undefined, salvaged: [], logDamage: '', tornBytes: 0 }
 
 /** LevelDB's lock is per process: this one keeps a process from opening a store twice. */
 const openFolders = new Set<string>()
 
 /** A trouble that ends when the first write works again. */
 const unwritable = 'store-unwritable'
-
-// JSON keeps the two parts apart whatever characters they have, lone surrogates included.
-const diskKey = (namespace: string, key: string) => JSON.stringify([namespace, key])
-
-/** The keys on disk of everything that is protected; `/` follows `.`. */
-const protectedRange = [`["${protectedPrefix}`, `["${protectedPrefix.slice(0, -1)}/`] as const
-
-/** LevelDB does not verify table blocks when it reads them, and a silently wrong reference position is dangerous. */
-const sealed = (key: string, json: string) =>
-  crc32c(Buffer.from(`${key}\n${json}`))
-    .toString(16)
-    .padStart(8, '0') + json
-
-function unsealed(key: string, stored: string): string | undefined {
-  const json = stored.slice(8)
-  return sealed(key, json) === stored ? json : undefined
-}
 
 function encode(op: StoreOps): string | undefined {
   if (op.value === undefined) return undefined
@@ -122,8 +115,6 @@ export async function openStore(folder: string, log: Logger): Promise<Store> {
     throw error
   }
 }
-
-const locked = (location: string) => new RtkError('RTK_ERR_DATA_LOCKED', `${location} is in use by another process`)
 
 class LevelStore implements Store {
   readonly troubles: StoreTrouble[] = []
@@ -415,90 +406,4 @@ class LevelStore implements Store {
     const index = this.troubles.findIndex((trouble) => trouble.code === code)
     if (index >= 0) this.troubles.splice(index, 1)
   }
-}
-
-// ── LevelDB ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-class DamageError extends Error {}
-
-const nothingWrong: Inspection = { present: false, needsRepair: undefined, salvaged: [], logDamage: '', tornBytes: 0 }
-
-async function openLevel(location: string, create: boolean): Promise<Level> {
-  const level: Level = new ClassicLevel(location, { keyEncoding: 'utf8', valueEncoding: 'utf8' })
-  // Without `createIfMissing: false` a lost CURRENT would start an empty store over the old files.
-  await level.open({ createIfMissing: create, maxOpenFiles: 64, cacheSize: 64 << 10 })
-  return level
-}
-
-/**
- * Opening with a condition that can never hold ends right behind LevelDB's lock, before anything is touched: so a store
- * that a living process writes to is never taken for a damaged one.
- */
-async function throwIfLocked(location: string): Promise<void> {
-  const level: Level = new ClassicLevel(location)
-  try {
-    await level.open({ createIfMissing: false, errorIfExists: true })
-    await level.close()
-  } catch (error) {
-    if (kindOf(error) === 'locked') throw locked(location)
-  }
-}
-
-async function readAll(level: Level): Promise<{ contents: Contents; broken: string[] }> {
-  const contents: Contents = new Map()
-  const broken: string[] = []
-  for await (const [key, stored] of level.iterator()) {
-    const json = unsealed(key, stored)
-    const parts = json === undefined ? undefined : (JSON.parse(key) as [string, string])
-    if (json === undefined || parts === undefined) broken.push(key)
-    else setText(contents, parts[0], parts[1], json)
-  }
-  return { contents, broken }
-}
-
-function put(key: string, json: string | undefined): LevelOps[number] {
-  return json === undefined ? { type: 'del', key } : { type: 'put', key, value: sealed(key, json) }
-}
-
-function setText(contents: Contents, namespace: string, key: string, json: string | undefined): void {
-  const entries = contents.get(namespace) ?? new Map<string, string>()
-  if (json === undefined) entries.delete(key)
-  else entries.set(key, json)
-  if (entries.size > 0) contents.set(namespace, entries)
-  else contents.delete(namespace)
-}
-
-/** What turns `from` into `to`. */
-function differences(from: Contents, to: Contents): LevelOps {
-  const ops: LevelOps = []
-  for (const [namespace, entries] of from)
-    for (const key of entries.keys())
-      if (!to.get(namespace)?.has(key)) ops.push(put(diskKey(namespace, key), undefined))
-  for (const [namespace, entries] of to)
-    for (const [key, json] of entries)
-      if (from.get(namespace)?.get(key) !== json) ops.push(put(diskKey(namespace, key), json))
-  return ops
-}
-
-/** LevelDB's own message; the binding wraps it in "Database failed to open". */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error ? reasonOf(cause) : messageOf(error)
-}
-
-type Kind = 'locked' | 'denied' | 'unwritable' | 'damage'
-
-/** Only what certainly is damage counts as damage: anything else could be a healthy store. */
-function kindOf(error: unknown): Kind {
-  if (error instanceof DamageError) return 'damage'
-  const root = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  const code = (root as { code?: string }).code ?? ''
-  const text = reasonOf(error)
-  if (code === 'LEVEL_LOCKED' || code === 'RTK_ERR_DATA_LOCKED') return 'locked'
-  if (code === 'LEVEL_CORRUPTION') return 'damage'
-  if (/permission denied|operation not permitted|too many open files/i.test(text)) return 'denied'
-  if (/^(ENOSPC|EDQUOT|EROFS|EIO)$/.test(code)) return 'unwritable'
-  if (/no space left|quota exceeded|read-only file system|input\/output error/i.test(text)) return 'unwritable'
-  if (code === 'LEVEL_IO_ERROR' || error instanceof SyntaxError || error instanceof TypeError) return 'damage'
-  return /invalid argument|not an sstable|is a directory|no such file/i.test(text) ? 'damage' : 'denied'
 }
