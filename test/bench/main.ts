@@ -3,6 +3,7 @@
  * Prints a table; exits with 1 when a budget is missed.
  */
 
+import { benchDay } from './day.js'
 import { benchFanOut } from './fan-out.js'
 import { benchFleet } from './fleet.js'
 import { benchFraming } from './framing.js'
@@ -21,6 +22,7 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   start: benchStart,
   reloads: benchReloads,
   survey: benchSurvey,
+  day: benchDay,
   fleet: benchFleet,
 }
 /** Minutes on both cores, and it needs mosquitto: only by its name. */

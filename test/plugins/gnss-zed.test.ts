@@ -233,12 +233,15 @@ t.test('reset-zed deletes what was stored and restarts; reboot-zed only restarts
   t.match(await reboot, { status: 200, text: 'the receiver restarts' })
   await seconds(10)
   t.equal(receiver.mode, 'fixed', 'its flash is as it was')
+  const hot_s = field('state.time_first_fix') as number
   const reset = command('reset-zed')
   await seconds(1)
   t.match(await reset, { status: 200 })
   await seconds(20)
   t.equal(receiver.mode, 'rover', 'nothing is left of the base')
   t.match(field('state'), { gps_fix: '3d', status: 'acquire' })
+  const cold_s = field('state.time_first_fix') as number
+  t.ok(hot_s > 0 && cold_s > hot_s + 3, `first fix after ${hot_s} s, and ${cold_s} s cold`)
 })
 
 t.test('the faults of the simulator are a command', async (t) => {
