@@ -21,7 +21,7 @@ const hours = Number(process.argv[2])
 const hour_s = 3_600
 
 const [udpPort, mqttPort] = [await freeUdpPort(), await freeTcpPort()]
-const { variant, base } = readVariant('survey')
+const { variant, base } = readVariant('simulator')
 const data = mkdtempSync(join(tmpdir(), 'rtk-base-day-'))
 const clock = new ManualClock()
 const runtime = await createRuntime({

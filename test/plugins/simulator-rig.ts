@@ -1,4 +1,4 @@
-/** The whole GNSS path on the simulated receiver: what `npm start -- survey` shows. */
+/** The whole GNSS path on the simulated receiver: what `npm start` shows. */
 import type { Test } from 'tap'
 import { Value } from 'typebox/value'
 import gnssZed from '../../plugins/gnss-zed/index.js'
