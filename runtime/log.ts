@@ -16,6 +16,9 @@ const secretNames = [
   'mob-pswd',
   'rtr-pswd',
 ]
+/** Lines that are written as soon as the standard output takes something again. */
+const keptWhileFull_bytes = 65_536
+
 const redact = secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
 
 /** The root logger: pretty on a terminal, JSON lines otherwise. Every plugin gets a child with its name. */
@@ -25,11 +28,11 @@ export function createLogger(
   const { level = 'info', pretty = process.stdout.isTTY === true } = options
   const settings: pino.LoggerOptions = { level, base: null, redact: { paths: redact, censor: '…' } }
   if (options.destination) return pino(settings, options.destination)
-  if (!pretty) return pino(settings, pino.destination({ fd: 1, sync: true }))
+  if (!pretty) return pino(settings, standardOutput())
   // In this thread, not as a transport: the last lines before an exit must be seen. Loaded only on a terminal; a device
   // has none, and does not carry it.
   const prettyStream = loadPretty()
-  if (!prettyStream) return pino(settings, pino.destination({ fd: 1, sync: true }))
+  if (!prettyStream) return pino(settings, standardOutput())
   const stream = prettyStream({
     colorize: true,
     ignore: 'plugin',
@@ -38,6 +41,13 @@ export function createLogger(
     sync: true,
   })
   return pino(settings, stream)
+}
+
+/** Its disk may be full: that costs lines beyond what is kept for later, never the station. */
+function standardOutput(): pino.DestinationStream {
+  const stream = pino.destination({ fd: 1, sync: true, maxLength: keptWhileFull_bytes })
+  stream.on('error', () => {})
+  return stream
 }
 
 function loadPretty(): typeof import('pino-pretty') | undefined {

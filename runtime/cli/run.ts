@@ -85,6 +85,8 @@ export async function runCommand(args: string[]): Promise<number> {
   const options = readOptions(args)
   process.setSourceMapsEnabled(true)
   makeDataFolder(options.data)
+  // Nobody may be there to read the banner, or the disk it goes to be full: the station runs all the same.
+  process.stdout.on('error', () => {})
   let ended = false
   const untilSignal = new Promise<'stop'>((resolveSignal) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,4 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -193,6 +195,24 @@ t.test(
     t.ok(performance.now() - began < 3_000)
   },
 )
+
+t.test('a standard output that takes nothing, as on a full disk, costs the log and not the station', async (t) => {
+  const data = folder(t)
+  const { args } = await ownPorts()
+  const full = openSync('/dev/full', 'w')
+  const entry = join('runtime', 'build', 'bootstrap.mjs')
+  const child = spawn(process.execPath, [entry, 'run', '--data', data, '--set', 'http.port=0', ...args], {
+    stdio: ['ignore', full, 'inherit'],
+  })
+  closeSync(full)
+  t.teardown(() => child.kill('SIGKILL'))
+  const ended = once(child, 'close')
+  await until(() => child.exitCode !== null || existsSync(join(data, 'control.sock')), 'the control socket')
+  const { stdout } = await rtkBase(['console', '--data', data], 'sim\nsim\ninfo esp.serial\n')
+  t.match(stdout, /plugged.*\nplugged.*\n"SIM00001"/)
+  child.kill('SIGTERM')
+  t.same(await ended, [0, null])
+})
 
 t.test('new-plugin makes a plugin that loads, and overwrites nothing', async (t) => {
   const { args } = await ownPorts()
