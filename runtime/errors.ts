@@ -4,7 +4,7 @@
  * never used again.
  */
 export const errorTable = {
-  RTK_ERR_VARIANT: { status: 400, help: 'Correct the variant file at the line and field that the message names.' },
+  RTK_ERR_VARIANT: { status: 400, help: 'Correct the field that the message names, in the variant file or in --set.' },
   RTK_ERR_USAGE: { status: 400, help: 'See `rtk-base --help`.' },
   RTK_ERR_DATA_LOCKED: {
     status: 409,
@@ -91,10 +91,13 @@ export type RtkErrorCode = keyof typeof errorTable
 /** A coded error. `message` says what happened and quotes the offending value; `help` says what to do. */
 export class RtkError extends Error {
   readonly code: RtkErrorCode
-  constructor(code: RtkErrorCode, message: string, options?: { cause?: unknown }) {
+  /** Of an error in a variant: the names that lead to the place. */
+  readonly place?: readonly string[]
+  constructor(code: RtkErrorCode, message: string, options: { cause?: unknown; place?: readonly string[] } = {}) {
     super(message, options)
     this.name = 'RtkError'
     this.code = code
+    this.place = options.place
   }
   get statusCode(): number {
     return errorTable[this.code].status

@@ -84,8 +84,15 @@ interface Trouble {
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { variant, log, data, clock = systemClock, release = readRelease() } = options
   const setsOf = (owner: string) => options.sets?.get(owner) ?? []
-  const http = resolveOptions('http', HttpSection, variant.http ?? {}, setsOf('http'), 'RTK_ERR_VARIANT') as HttpSection
-  const info = resolveOptions('info', InfoSection, variant.info ?? {}, setsOf('info'), 'RTK_ERR_VARIANT')
+  const http = resolveOptions(
+    'http',
+    HttpSection,
+    variant.http ?? {},
+    setsOf('http'),
+    ['http'],
+    'RTK_ERR_VARIANT',
+  ) as HttpSection
+  const info = resolveOptions('info', InfoSection, variant.info ?? {}, setsOf('info'), ['info'], 'RTK_ERR_VARIANT')
 
   const store = options.store ?? (await openStore(join(data, 'store'), log))
   const undo: (() => void | Promise<void>)[] = [() => store.close()]

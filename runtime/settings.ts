@@ -41,7 +41,7 @@ export async function presetChanges(
   }
   for (const { name, message } of config.setInitial(variant.changes ?? {})) {
     if (tolerated(name)) continue
-    throw new RtkError('RTK_ERR_VARIANT', `variant ${variant.name}: changes.${name} ${message}`)
+    throw new RtkError('RTK_ERR_VARIANT', `changes.${name} ${message}`, { place: ['changes', name] })
   }
   const values: Record<string, unknown> = {}
   for (const [name, text] of Object.entries(changes)) {

@@ -9,7 +9,7 @@ import { createRuntime, type Runtime } from '../index.js'
 import type { SetOption } from '../kernel/options.js'
 import { createLogger, type Logger } from '../log.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
-import { readVariant, type VariantFile } from './variant-file.js'
+import { located, readVariant, type VariantFile } from './variant-file.js'
 
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
 
@@ -120,7 +120,12 @@ async function runOnce(options: RunOptions, untilSignal: Promise<'stop'>, first:
   const machine = file.variant.simulator ? new SimulatedMachine(restart) : new LinuxMachine(restart)
   const changes = first ? options.changes : {}
   const { variant, base } = file
-  const runtime = await createRuntime({ variant, base, data, log, machine, sets, changes, watch, ownProcess: true })
+  const runtime = await createRuntime({
+    ...{ variant, base, data, log, machine, sets, changes, watch },
+    ownProcess: true,
+  }).catch((error) => {
+    throw located(error, file)
+  })
   const closeControl = await serveControl(data, runtime, log).catch(async (error) => {
     await runtime.stop()
     throw error

@@ -4,12 +4,14 @@ import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseEr
 import { Variant } from '../../schemas/variant.js'
 import { packageRoot } from '../build/release.js'
 import { RtkError } from '../errors.js'
-import { problemOf } from '../registry/validate.js'
+import { pointerNames, problemOf } from '../registry/validate.js'
 
 export interface VariantFile {
   variant: Variant
   /** Absolute path of the file. */
   file: string
+  /** What it says, letter by letter. */
+  text: string
   /** Its folder: relative plugin paths are resolved from here. */
   base: string
 }
@@ -28,13 +30,13 @@ function lineOf(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length
 }
 
-/** The deepest node on the way to `path` that is there. */
-function nearestNode(root: Node | undefined, path: (string | number)[]): Node | undefined {
+/** The line of the deepest field on the way to `path` that is there. */
+function lineOfField(root: Node | undefined, text: string, path: readonly string[]): number {
   for (let length = path.length; root && length >= 0; length--) {
     const node = findNodeAtLocation(root, path.slice(0, length))
-    if (node) return node
+    if (node) return lineOf(text, node.offset)
   }
-  return root
+  return 1
 }
 
 /**
@@ -51,7 +53,13 @@ export function readVariant(source = defaultVariant()): VariantFile {
     const names = readdirSync(variantFolder()).map((name) => name.replace(/\.json$/, ''))
     throw new RtkError('RTK_ERR_VARIANT', `${source}: cannot be read; shipped variants: ${names.join(', ')}`)
   }
-  return { variant: parseVariant(text, file), file, base: dirname(file) }
+  return { variant: parseVariant(text, file), file, text, base: dirname(file) }
+}
+
+/** An error that names its place in the variant, with file and line before it; every other one as it is. */
+export function located(error: unknown, { file, text }: VariantFile): unknown {
+  if (!(error instanceof RtkError) || !error.place) return error
+  return new RtkError(error.code, `${file}:${lineOfField(parseTree(text), text, error.place)}: ${error.message}`)
 }
 
 /** @throws RTK_ERR_VARIANT with file, line and field. */
@@ -65,11 +73,7 @@ export function parseVariant(text: string, file: string): Variant {
   const value: unknown = JSON.parse(text)
   const problem = problemOf(Variant, value)
   if (!problem) return value as Variant
-  const path = problem.field
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const node = nearestNode(root, path)
-  const line = node ? lineOf(text, node.offset) : 1
+  const path = pointerNames(problem.field)
+  const line = lineOfField(root, text, path)
   throw new RtkError('RTK_ERR_VARIANT', `${file}:${line}: ${path.join('.') || 'variant'}: ${problem.message}`)
 }

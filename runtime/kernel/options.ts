@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { RtkError, type RtkErrorCode } from '../errors.js'
-import { parseBySchema, problemOf, quote } from '../registry/validate.js'
+import { parseBySchema, pointerNames, problemOf, quote } from '../registry/validate.js'
 
 /** One `--set` of the command line, below a plugin or a section: dotted path and text. */
 export interface SetOption {
@@ -15,6 +15,7 @@ function childSchema(schema: TSchema | undefined, name: string): TSchema | undef
 
 /**
  * Puts the variant's options, the defaults and the command line's `--set` together and checks them.
+ * @param place where the options stand in the variant
  * @throws `code`, naming plugin and field.
  */
 export function resolveOptions(
@@ -22,6 +23,7 @@ export function resolveOptions(
   schema: TSchema | undefined,
   given: Readonly<Record<string, unknown>>,
   sets: readonly SetOption[],
+  place: readonly string[],
   code: RtkErrorCode = 'RTK_ERR_PLUGIN_OPTIONS',
 ): Record<string, unknown> {
   const options = structuredClone(given) as Record<string, unknown>
@@ -43,19 +45,25 @@ export function resolveOptions(
   }
   if (!schema) {
     const unknown = Object.keys(options)[0]
-    if (unknown !== undefined) throw new RtkError(code, `${owner} has no option ${unknown}; it takes none`)
+    if (unknown !== undefined) {
+      throw new RtkError(code, `${owner} has no option ${unknown}; it takes none`, { place: [...place, unknown] })
+    }
     return options
   }
   const known = (schema as TObject).properties
   const unknown = known && Object.keys(options).find((name) => !(name in known))
   if (unknown !== undefined) {
-    throw new RtkError(code, `${owner} has no option ${unknown}; it takes ${Object.keys(known).join(', ')}`)
+    const takes = Object.keys(known).join(', ')
+    throw new RtkError(code, `${owner} has no option ${unknown}; it takes ${takes}`, { place: [...place, unknown] })
   }
   const complete = Value.Default(schema, options) as Record<string, unknown>
   const problem = problemOf(schema, complete)
   if (problem) {
-    const field = problem.field.replaceAll('/', '.')
-    throw new RtkError(code, `${owner}${field}: ${problem.message}`)
+    const names = pointerNames(problem.field)
+    const field = names.join('.')
+    const isSet = sets.some(({ path }) => field === path || field.startsWith(`${path}.`))
+    const message = `${[owner, ...names].join('.')}: ${problem.message}`
+    throw new RtkError(code, message, isSet ? {} : { place: [...place, ...names] })
   }
   return complete
 }

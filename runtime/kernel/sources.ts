@@ -26,7 +26,8 @@ export class Sources {
   /** @throws RTK_ERR_PLUGIN_OPTIONS */
   step(entry: Entry, { definition, digest }: Loaded): Step {
     const sets = this.#deps.sets(entry.name)
-    const options = resolveOptions(entry.name, definition.options, entry.wanted.options, sets)
+    const { source, options: given } = entry.wanted
+    const options = resolveOptions(entry.name, definition.options, given, sets, ['plugins', source])
     return { entry, definition, digest, options }
   }
 

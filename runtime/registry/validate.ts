@@ -1,9 +1,16 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 
+interface Problem {
+  keyword: string
+  instancePath: string
+  message: string
+  params: { allowedValue?: unknown }
+}
+
 interface Validator {
   Check(value: unknown): boolean
-  Errors(value: unknown): { instancePath: string; message: string }[]
+  Errors(value: unknown): Problem[]
 }
 
 const compiled = new WeakMap<object, Validator>()
@@ -18,17 +25,35 @@ export function validatorOf(schema: TSchema): Validator {
   return validator
 }
 
-/** What is wrong with `value`: field (JSON pointer) and reason, or undefined. Unions report several; the last sums up. */
+/** What is wrong with `value`: field (JSON pointer) and reason, or undefined. */
 export function problemOf(schema: TSchema, value: unknown): { field: string; message: string } | undefined {
   const validator = validatorOf(schema)
   if (validator.Check(value)) return undefined
   const errors = validator.Errors(value)
   const first = errors[0]
   if (!first) return { field: '', message: 'is not allowed' }
-  const last = errors.filter((error) => error.instancePath === first.instancePath).at(-1) ?? first
+  const here = errors.filter((error) => error.instancePath === first.instancePath)
+  const last = here.at(-1) ?? first
+  if (last.keyword === 'anyOf') return { field: last.instancePath, message: `must be ${alternatives(here)}` }
   // How the validator says that `additionalProperties` is false.
   const message = last.message === 'schema is false' ? 'is no known field' : last.message
   return { field: last.instancePath, message }
+}
+
+/** A union reports what each of its schemas wants: `"manual" or "survey"`, `<= 90 or null`. */
+function alternatives(problems: readonly Problem[]): string {
+  const wanted = problems
+    .filter(({ keyword }) => keyword !== 'anyOf')
+    .map(({ keyword, params, message }) =>
+      keyword === 'const' ? JSON.stringify(params.allowedValue) : message.replace(/^must be /, ''),
+    )
+  return [...new Set(wanted)].join(' or ')
+}
+
+/** The names that a JSON pointer goes through. */
+export function pointerNames(pointer: string): string[] {
+  const [, ...names] = pointer.split('/')
+  return names.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 interface Shape {

@@ -56,8 +56,17 @@ t.test('a variant error names file, line and field', async (t) => {
       /variant\.json:5: http\.port: must be/,
     ],
     [JSON.stringify({ ...good, plguins: {} }, null, 1), /variant\.json:7: plguins: is no known field/],
-    [JSON.stringify({ ...good, plugins: { system: { a: 1 } } }), /system has no option a/],
-    [JSON.stringify({ ...good, changes: { nothing: 1 } }), /changes\.nothing is no parameter/],
+    [JSON.stringify({ ...good, plugins: { system: { a: 1 } } }, null, 1), /variant\.json:6: system has no option a/],
+    [
+      JSON.stringify({ ...good, changes: { nothing: 1 } }, null, 1),
+      /variant\.json:8: changes\.nothing is no parameter/,
+    ],
+    [JSON.stringify({ ...good, http: { prot: 1 } }, null, 1), /variant\.json:8: http has no option prot/],
+    [JSON.stringify({ ...good, info: { mask: 3 } }, null, 1), /variant\.json:8: info\.mask: must be 1 or 2\n/],
+    [
+      JSON.stringify({ ...good, plugins: { 'mqtt-link': { protocol: '6' } } }, null, 1),
+      /variant\.json:6: mqtt-link\.protocol: must be "auto" or "4" or "5"\n/,
+    ],
     ['', /variant\.json:1: /],
     ['[]', /variant\.json:1: variant: must be object/],
   ] as [string, RegExp][]) {

@@ -88,7 +88,7 @@ t.test('README.md', async (t) => {
     for (const [name, options] of Object.entries(plugins)) {
       if (name.startsWith('/')) continue
       const { options: schema } = await definitionOf(name)
-      t.doesNotThrow(() => resolveOptions(name, schema, options, []), name)
+      t.doesNotThrow(() => resolveOptions(name, schema, options, [], ['plugins', name]), name)
     }
   })
 

@@ -127,7 +127,7 @@ t.test('messages quote what was wrong', async (t) => {
     [
       'RTK_ERR_PLUGIN_OPTIONS',
       /counter has no option speed/,
-      () => resolveOptions('counter', undefined, { speed: 1 }, []),
+      () => resolveOptions('counter', undefined, { speed: 1 }, [], ['plugins', 'counter']),
     ],
     ['RTK_ERR_PLUGIN_INVALID', /"Two Words"/, () => checkDefinition(plugin({ name: 'Two Words' }), './counter')],
     ['RTK_ERR_PLUGIN_INVALID', /"latest"/, () => checkDefinition(plugin({ api: 'latest' }), './counter')],
