@@ -25,7 +25,7 @@ export const errorTable = {
   },
   RTK_ERR_PLUGIN_API_RANGE: { status: 422, help: 'Install a version of the plugin made for this version of rtk-base.' },
   RTK_ERR_PLUGIN_OPTIONS: { status: 422, help: 'Correct the options of the plugin in the variant or in --set.' },
-  RTK_ERR_PLUGIN_SETUP: { status: 422, help: 'The plugin threw in `setup`: see the cause in the log.' },
+  RTK_ERR_PLUGIN_SETUP: { status: 422, help: 'The plugin threw in `setup`, or made it asynchronous: see the message.' },
   RTK_ERR_PLUGIN_START: {
     status: 500,
     help: 'The plugin could not start: see the cause in the log. It is tried again by itself.',

@@ -135,11 +135,19 @@ export class Instance implements TapOwner {
   failed(error: unknown, what: string): void {
     const text = `${what}: ${messageOf(error)}`
     this.statusText = text
+    this.#tell(error, text, 'the plugin goes on without it')
+  }
+
+  leftBehind(error: unknown): void {
+    this.#tell(error, `uncaught error after it was stopped: ${messageOf(error)}`, 'what it left behind goes on')
+  }
+
+  #tell(error: unknown, text: string, outcome: string): void {
     const now = this.#clock.monotonic()
     const last = this.#lastFault.get(text)
     if (last !== undefined && now - last < sameFault_ms) return
     if (this.#lastFault.size >= 64) this.#lastFault.clear()
     this.#lastFault.set(text, now)
-    this.log.error({ err: error }, `${text}; the plugin goes on without it`)
+    this.log.error({ err: error }, `${text}; ${outcome}`)
   }
 }

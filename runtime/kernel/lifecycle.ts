@@ -39,6 +39,11 @@ export class Lifecycle {
     instance.context = ctx
     try {
       instance.state = instance.run(() => definition.setup(ctx, options))
+      if (instance.state instanceof Promise) {
+        instance.state.catch(() => {})
+        const text = `${definition.name}: setup is asynchronous; what has to wait belongs in start`
+        throw new RtkError('RTK_ERR_PLUGIN_SETUP', text)
+      }
     } catch (error) {
       void instance.scope.close()
       if (error instanceof RtkError) throw error
@@ -65,7 +70,7 @@ export class Lifecycle {
       if (scope.closed) throw new Error('was stopped while it started')
       instance.live = true
     } catch (error) {
-      scope.abort()
+      instance.run(() => scope.abort())
       await this.discard(instance)
       if (error instanceof RtkError) throw error
       throw new RtkError('RTK_ERR_PLUGIN_START', `${name}: start failed: ${messageOf(error)}`, { cause: error })
@@ -76,7 +81,7 @@ export class Lifecycle {
   async stop(instance: Instance, reason: StopReason): Promise<HandoffValues> {
     const handoff: HandoffValues = new Map()
     instance.live = false
-    instance.scope.abort()
+    instance.run(() => instance.scope.abort())
     try {
       const stopped = instance.run(async () => instance.definition.stop?.(reason, instance.state))
       const values = await withLimit(this.#deps.clock, stopLimit_ms, instance.name, 'stop', stopped)

@@ -136,11 +136,14 @@ export class Manager {
     }
   }
 
-  /** An uncaught error of a plugin: it is stopped and started again with back-off. False when no such plugin runs. */
-  crashed(name: string, error: unknown): boolean {
+  /**
+   * An uncaught error of a plugin: it is stopped and started again with back-off. False when no such plugin runs, or
+   * another instance of it: what an old version left behind must not take the new one down.
+   */
+  crashed(name: string, error: unknown, by: unknown): boolean {
     const entry = this.#roster.find(name)
     const instance = entry?.instance
-    if (!entry || !instance) return false
+    if (!entry || !instance || (by && by !== instance)) return false
     instance.live = false
     void this.#mutex.run(async () => {
       if (entry.instance !== instance || this.#closed) return

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { startStation, until } from '../harness/index.js'
+import { rtkBase, startStation, until } from '../harness/index.js'
 
 /** A station with one plugin `crasher` in a folder of another name, and one that must not notice. */
 async function station(t: Test, setup: string) {
@@ -76,6 +76,24 @@ for (const [what, setup] of [
     t.match(running.output(), /bomb\.ts|index\.ts/, 'the stack names the source')
   })
 }
+
+t.test(
+  'an uncaught error of what a stopped instance left behind takes neither the next one nor the station down',
+  async (t) => {
+    const { running, state } = await station(
+      t,
+      "ctx.signal.addEventListener('abort', () => { setTimeout(() => onNextTick(explode), 1) })",
+    )
+    const told = () => running.output().split('uncaught error after it was stopped: boom').length - 1
+    const plugins = (...args: string[]) => rtkBase(['plugins', ...args, '--data', running.data])
+    t.match(await plugins('reload', 'crasher'), { code: 0 })
+    await until(() => told() === 1, 'the error of the first instance')
+    t.match(await state(), { state: 'running' })
+    t.match(await plugins('unload', 'crasher'), { code: 0 })
+    await until(() => told() === 2, 'the error of the second instance')
+    t.match(await plugins('list'), { code: 0 })
+  },
+)
 
 t.test('an uncaught error that no plugin owns ends the process with 1 and a clear last line', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-crash-'))

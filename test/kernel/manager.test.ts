@@ -169,6 +169,7 @@ t.test('staged replace', async (t) => {
         },
       },
     ],
+    ['an asynchronous setup', { setup: async () => Promise.reject(new Error('no')) }],
     [
       'a rejecting start',
       {
