@@ -16,6 +16,9 @@ import type { Clock } from '../ports/clock.js'
 import type { Store } from '../ports/store.js'
 import type { HookName, InfoPart, Instance, ParameterRecord } from './instance.js'
 
+const nameRule = /^[A-Za-z0-9][\w-]*$/
+const pathRule = /^[A-Za-z0-9][\w-]*(\.[A-Za-z0-9][\w-]*)*$/
+
 /** What a plugin's context reaches in the runtime. */
 export interface ContextHost {
   readonly serial: string
@@ -104,6 +107,11 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     if (instance.inSetup) return
     throw new RtkError('RTK_ERR_LATE_REGISTRATION', `${name}: ${what} after setup`)
   }
+  /** A name that nobody could ask for is a slip of its author. */
+  const named = (what: string, value: string, rule: RegExp): void => {
+    registering(`${what} ${value}`)
+    if (!rule.test(value)) throw new Error(`${what} "${value}": a name has letters, digits and dashes`)
+  }
   const tap = (hook: HookName) => ({
     tap(fn: (...args: never[]) => unknown, options: { stage?: number } = {}) {
       registering(`tap on ${hook}`)
@@ -120,7 +128,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     timers: timers(instance, host.clock),
     config: {
       define<S extends TSchema>(key: string, schema: S, options: { default: unknown }): ConfigKey<never> {
-        registering(`parameter ${key}`)
+        named('parameter', key, nameRule)
         const record: ParameterRecord = { owner: instance, name: key, schema, options, listeners: [] }
         registered.parameters.push(record)
         return {
@@ -132,7 +140,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
         }
       },
       action(key, schema, run) {
-        registering(`action ${key}`)
+        named('action', key, nameRule)
         registered.actions.push({ owner: instance, name: key, schema, run: run as (value: unknown) => void })
       },
       rule(names, check) {
@@ -142,7 +150,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     },
     info: {
       block(path, build) {
-        registering(`block ${path}`)
+        named('block', path, pathRule)
         const record = { owner: instance, path, parts: infoParts(build), cache: new Map() }
         registered.blocks.push(record)
         return {
@@ -155,7 +163,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     },
     commands: {
       add(command, help, run) {
-        registering(`command ${command}`)
+        named('command', command, nameRule)
         registered.commands.push({ owner: instance, name: command, help, run })
       },
     },

@@ -10,11 +10,19 @@ export interface Clock {
   timer(delay_ms: number, fn: () => void): Dispose
 }
 
+/** The longest delay that setTimeout takes; with a longer one it fires at once. */
+const longest_ms = 2 ** 31 - 1
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   timer(delay_ms, fn) {
-    const handle = setTimeout(fn, delay_ms)
+    let handle: NodeJS.Timeout
+    const arm = (left_ms: number) => {
+      if (left_ms <= longest_ms) handle = setTimeout(fn, left_ms)
+      else handle = setTimeout(() => arm(left_ms - longest_ms), longest_ms)
+    }
+    arm(delay_ms)
     return () => clearTimeout(handle)
   },
 }

@@ -21,11 +21,27 @@ export interface InfoDeps {
   order: readonly string[]
 }
 
+/**
+ * What a block gave, as JSON through and through: one that cannot be serialised costs itself, not the document, and
+ * whoever edits the document does not reach into its owner's objects.
+ */
+function plain(value: unknown): unknown {
+  if (value instanceof Promise) {
+    value.catch(() => {})
+    throw new Error('it is asynchronous; a block is built at once')
+  }
+  const text = JSON.stringify(value)
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** A field of its own: `constructor` may be one, but is none of every object. */
+const fieldOf = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
+
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * The information document: one builder for every surface. A part that throws is missing from the answer and reported
- * as its owner's fault; the rest is always built.
+ * The information document: one builder for every surface. A part that throws, or is no JSON, is missing from the answer
+ * and reported as its owner's fault; the rest is always built.
  */
 export class InfoRegistry {
   readonly #deps: InfoDeps
@@ -43,6 +59,12 @@ export class InfoRegistry {
 
   document(mask = everything): Json {
     const selection = selectionOf(mask, this.#deps.assignment)
+    const document = this.#build(selection)
+    this.#deps.onInfoBuild.call(document, selection)
+    return document
+  }
+
+  #build(selection: InfoSelection): Json {
     const document: Json = {}
     for (const name of this.#deps.order) document[name] = undefined
     for (const block of this.#deps.tables().blocks) {
@@ -53,7 +75,6 @@ export class InfoRegistry {
       }
     }
     for (const name of this.#deps.order) if (document[name] === undefined) delete document[name]
-    this.#deps.onInfoBuild.call(document, selection)
     return document
   }
 
@@ -62,17 +83,27 @@ export class InfoRegistry {
     const now_ms = this.#deps.clock.monotonic()
     const kept = this.#texts.get(mask)
     if (kept && now_ms < kept.until_ms) return kept.text
-    const text = JSON.stringify(this.document(mask))
+    const text = this.#serialise(mask)
     if (this.#texts.size >= keptTexts) this.#texts.clear()
     this.#texts.set(mask, { text, until_ms: now_ms + textLife_ms })
     return text
+  }
+
+  #serialise(mask: number): string {
+    try {
+      return JSON.stringify(this.document(mask))
+    } catch (error) {
+      // Blocks are plain: it was a tap. Which one, and what it did before, can no longer be told.
+      this.#deps.log.error({ err: error }, 'a tap on onInfoBuild left what is no JSON: the document goes without taps')
+      return JSON.stringify(this.#build(selectionOf(mask, this.#deps.assignment)))
+    }
   }
 
   #add(document: Json, block: BlockRecord, part: InfoPart): void {
     try {
       let value = block.cache.get(part)
       if (value === undefined) {
-        value = block.owner.run(part.build)
+        value = plain(block.owner.run(part.build))
         if (part.class === 'static') block.cache.set(part, value)
       }
       if (value === undefined) return
@@ -87,33 +118,39 @@ export class InfoRegistry {
     const last = path.pop() as string
     let parent = document
     for (const name of path) {
-      const next = parent[name]
-      if (isObject(next)) parent = next
-      else {
-        const made: Json = {}
-        parent[name] = made
-        parent = made
+      const next = fieldOf(parent, name) ?? {}
+      if (!isObject(next)) {
+        this.#conflict(name, block)
+        return
       }
+      parent[name] = next
+      parent = next
     }
     this.#merge(parent, last, value, block)
   }
 
   /** Objects are merged field by field; a field that is there already stays and its second owner is named, once. */
   #merge(parent: Json, name: string, value: unknown, block: BlockRecord): void {
-    const there = parent[name]
+    // Inherited by every object, and no field of the document.
+    if (name === '__proto__') return
+    const there = fieldOf(parent, name)
     if (there === undefined) {
-      // A copy: what a block returned (or the cache keeps) is never changed by those who nest under it.
+      // A copy: what the cache keeps is never changed by those who nest under it.
       parent[name] = isObject(value) ? {} : value
       if (!isObject(value)) return
     } else if (!isObject(there) || !isObject(value)) {
-      if (this.#conflicts.has(block)) return
-      this.#conflicts.add(block)
-      block.owner.failed(new Error(`field ${name} has another owner already`), `block ${block.path}`)
+      this.#conflict(name, block)
       return
     }
     const target = parent[name] as Json
     for (const [field, fieldValue] of Object.entries(value as Json)) {
       if (fieldValue !== undefined) this.#merge(target, field, fieldValue, block)
     }
+  }
+
+  #conflict(name: string, block: BlockRecord): void {
+    if (this.#conflicts.has(block)) return
+    this.#conflicts.add(block)
+    block.owner.failed(new Error(`field ${name} has another owner already`), `block ${block.path}`)
   }
 }

@@ -169,6 +169,8 @@ t.test('staged replace', async (t) => {
         },
       },
     ],
+    ['a block path that is none', { setup: (ctx: PluginContext) => void ctx.info.block('__proto__.x', () => 1) }],
+    ['a command that nobody can call', { setup: (ctx: PluginContext) => ctx.commands.add('a=b', '', () => '') }],
     ['an asynchronous setup', { setup: async () => Promise.reject(new Error('no')) }],
     [
       'a rejecting start',

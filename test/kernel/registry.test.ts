@@ -280,6 +280,38 @@ t.test('the document', async (t) => {
     )
   })
 
+  t.test('what is no JSON costs its block, or the taps, and never the rest of the document', async (t) => {
+    const circle: Record<string, unknown> = {}
+    circle.circle = { circle }
+    let tapped = false
+    const strange = plugin('strange', (ctx) => {
+      ctx.info.block('bigint', () => ({ x: 1n }))
+      ctx.info.block('circle', () => circle)
+      ctx.info.block('later', (async () => Promise.reject(new Error('late'))) as never)
+      ctx.info.block('inherited', () => JSON.parse('{"__proto__": {"polluted": 1}, "constructor": {"x": 1}}'))
+      ctx.info.block('constructor.prototype', () => ({ polluted: 2 }))
+      ctx.info.block('a.r.beneath', () => 3)
+      ctx.hooks.onInfoBuild.tap((document) => {
+        if (tapped) document.tap = 1n
+      })
+    })
+    const station = await stationWith(t, { parts, strange })
+    const get = async () => (await station.request('/get-info?2')).text
+    const whole = {
+      a: { r: 2, b: { c: 7 } },
+      inherited: { constructor: { x: 1 } },
+      constructor: { prototype: { polluted: 2 } },
+    }
+    t.equal(await get(), JSON.stringify(whole))
+    t.equal(({} as { polluted?: number }).polluted, undefined)
+    for (const path of ['bigint', 'circle', 'later', 'a.r.beneath']) {
+      t.equal(station.lines.filter(({ msg }) => msg.startsWith(`block ${path}: `)).length, 1, path)
+    }
+    tapped = true
+    await station.clock.advance(100)
+    t.equal(await get(), JSON.stringify(whole))
+  })
+
   t.test(
     'static parts are built once until changed(); the text is reused for 100 ms and dropped by any change',
     async (t) => {
