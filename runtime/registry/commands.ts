@@ -83,18 +83,21 @@ export class CommandRegistry {
     const call: CommandCall = { name, arg, source, signal: AbortSignal.any(signals) }
     this.#deps.log.info({ command: name, source }, 'command')
     const intercepted = await this.#deps.onSystemCommand.call(call)
-    if (intercepted !== undefined) return intercepted
-    return owner.run(() =>
+    if (typeof intercepted === 'string') return intercepted
+    const answer: unknown = await owner.run(() =>
       withLimit(this.#deps.clock, runLimit_ms, owner.name, `command ${name}`, (async () => record.run(call))()),
     )
+    // Plugins are not type-checked when they are loaded.
+    if (typeof answer !== 'string') throw new Error(`${owner.name}: command ${name} returned no text`)
+    return answer
   }
 
   #unknown(name: string): RtkError {
-    const home = this.#deps.homes[name]
-    if (home) {
+    const { homes } = this.#deps
+    if (Object.hasOwn(homes, name)) {
       return new RtkError(
         'RTK_ERR_COMMAND_UNKNOWN',
-        `${name} belongs to plugin ${home}, which this station does not run`,
+        `${name} belongs to plugin ${homes[name]}, which this station does not run`,
       )
     }
     const names = nearest(name, this.#deps.tables().commands.keys())

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { ChangeResult } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { SeriesHookPoint } from '../kernel/hook-point.js'
-import type { Instance, ParameterRecord } from '../kernel/instance.js'
+import type { Instance, ParameterRecord, RuleRecord } from '../kernel/instance.js'
 import { Mutex, withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
 import type { ChangeSet, Source } from '../plugin.js'
@@ -191,11 +191,20 @@ export class ConfigRegistry {
       for (const rule of rules) {
         const concerned = rule.names.find((name) => values.has(name))
         if (concerned === undefined) continue
-        const message = rule.check(get)
+        const message = this.#check(rule, get)
         if (message) problems.push({ name: concerned, message })
       }
     }
     return { values, actions: wanted, leftover: Object.fromEntries(leftover), problems }
+  }
+
+  /** A rule that throws refuses: what it would have said is not known. */
+  #check({ owner, check }: RuleRecord, get: (name: string) => unknown): string | undefined {
+    try {
+      return owner.run(() => check(get))
+    } catch (error) {
+      return `refused by ${owner.name}: its rule failed: ${messageOf(error)}`
+    }
   }
 
   #effective(name: string): unknown {

@@ -107,6 +107,20 @@ t.test('a change', async (t) => {
     t.equal(await station.store.get('config', 'min'), undefined)
   })
 
+  t.test('that a rule fails on is failed, not answered with an error', async (t) => {
+    const rude = plugin('rude', (ctx) => {
+      ctx.config.define('key', Type.Integer(), { default: 0 })
+      ctx.config.rule(['key'], () => {
+        throw new Error('what now?')
+      })
+    })
+    const { station } = await stationWith(t, { rude })
+    t.match(await station.change({ key: 1 }, { source: 'mqtt' }), {
+      result: 'failed',
+      errors: [{ name: 'key', message: 'refused by rude: its rule failed: what now?' }],
+    })
+  })
+
   t.test('begins when the one before is through', async (t) => {
     const order: string[] = []
     const slow = plugin('slow', (ctx) =>
@@ -364,6 +378,7 @@ t.test('commands', async (t) => {
     ctx.commands.add('broken', 'fails', () => {
       throw new Error('secret detail')
     })
+    ctx.commands.add('wordless', 'forgets its answer', (() => {}) as never)
     ctx.commands.add('reboot', 'restarts', () => 'never reached')
     ctx.hooks.onSystemCommand.tap(({ name }) => (name === 'reboot' ? 'refused during an update' : undefined))
   })
@@ -389,7 +404,10 @@ t.test('commands', async (t) => {
     t.match(await post('broken'), { status: 500 })
     t.match(await post(''), { status: 400 })
     t.match(await post('%E0%A4'), { status: 400 })
-    t.match(await post('__proto__'), { status: 404 })
+    for (const name of ['__proto__', 'constructor']) {
+      t.match(await post(name), { status: 404, text: /^unknown command/ }, name)
+    }
+    t.match(await post('wordless'), { status: 500, text: 'commander: command wordless returned no text\n' })
     t.match(await post('x'.repeat(5_000)), { status: 400 })
   })
 
