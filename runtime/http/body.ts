@@ -6,6 +6,7 @@ import { Compile } from 'typebox/compile'
 import { RtkError } from '../errors.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
+import { deepest, isTooDeep } from '../registry/validate.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -108,10 +109,13 @@ export function bodyParser(timeout_ms: number, clock: Clock) {
     const bytes = await readBody(stream, bodyLimit, timeout_ms, clock)
     if (config.rawBody === 'buffer') return bytes
     if (bytes.length === 0) return undefined
+    let body: unknown
     try {
-      return JSON.parse(bytes.toString('utf8'))
+      body = JSON.parse(bytes.toString('utf8'))
     } catch (error) {
       throw new RequestError(400, `the body is not JSON: ${(error as Error).message}`)
     }
+    if (isTooDeep(body)) throw new RequestError(400, `the body is nested deeper than ${deepest} levels`)
+    return body
   }
 }

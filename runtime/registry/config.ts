@@ -8,7 +8,7 @@ import type { Tables } from '../kernel/tables.js'
 import type { ChangeSet, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import type { Store } from '../ports/store.js'
-import { problemOf, quote, relaxSwitch } from './validate.js'
+import { deepest, isTooDeep, problemOf, quote, relaxSwitch } from './validate.js'
 
 /** The store's namespace of change parameters. */
 export const configNamespace = 'config'
@@ -108,6 +108,9 @@ export class ConfigRegistry {
   async change(submitted: unknown, source: Source, answered?: Promise<void>): Promise<ChangeResult> {
     if (typeof submitted !== 'object' || submitted === null || Array.isArray(submitted)) {
       throw new RtkError('RTK_ERR_CHANGE_BODY', `a change is a JSON object, not ${quote(submitted)}`)
+    }
+    if (isTooDeep(submitted)) {
+      throw new RtkError('RTK_ERR_CHANGE_BODY', `the change is nested deeper than ${deepest} levels`)
     }
     return this.#transactions.run(() => this.#change(submitted as Record<string, unknown>, source, answered))
   }

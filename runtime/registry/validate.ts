@@ -71,6 +71,15 @@ export function relaxSwitch(schema: TSchema, value: unknown): unknown {
   return value
 }
 
+/** No JSON that anyone sends on purpose is deeper; what recurses over one thousands of levels deep overflows its stack. */
+export const deepest = 64
+
+/** Whether JSON goes deeper than `deepest` levels. */
+export function isTooDeep(value: unknown, levels = deepest): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1))
+}
+
 /** A value as an error message quotes it. */
 export function quote(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)

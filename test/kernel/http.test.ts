@@ -615,6 +615,10 @@ t.test('answers to errors are JSON', async (t) => {
     t.same((await send('/any', '{"a":1}', { 'content-type': type })).json, { body: { a: 1 } }, `content type '${type}'`)
   t.same((await send('/any', '{"a":1}')).json, { body: { a: 1 } }, 'none')
   t.same((await send('/any', '', { 'content-type': 'application/json' })).json, { body: null })
+  t.match(await send('/any', `${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`), {
+    status: 400,
+    json: { error: 'RTK_ERR_REQUEST', message: /deeper than 64/ },
+  })
   t.match(await send('/any', '{"a":'), { status: 400, json: { error: 'RTK_ERR_REQUEST', message: /not JSON/ } })
   const large = JSON.stringify('x'.repeat(70_000))
   t.match(await send('/any', large), { status: 413, json: { error: 'RTK_ERR_BODY_TOO_LARGE', message: /65536/ } })

@@ -107,6 +107,16 @@ t.test('a change', async (t) => {
     t.equal(await station.store.get('config', 'min'), undefined)
   })
 
+  t.test('that is nested so deep that no answer could repeat it is refused, whoever sends it', async (t) => {
+    const { station } = await settings(t)
+    const deep = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`)
+    await t.rejects(station.station.change({ 'udp-port': 2300, deep }, { source: 'mqtt' }), {
+      code: 'RTK_ERR_CHANGE_BODY',
+      message: /deeper than 64/,
+    })
+    t.equal(station.field('udp.port'), 2102)
+  })
+
   t.test('that a rule fails on is failed, not answered with an error', async (t) => {
     const rude = plugin('rude', (ctx) => {
       ctx.config.define('key', Type.Integer(), { default: 0 })
