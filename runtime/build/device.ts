@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
@@ -9,6 +9,9 @@ import { hostPackages } from '../loader/host-packages.js'
 import { Loader, type ManifestEntry } from '../loader/load.js'
 import { isPath } from '../loader/source.js'
 import { packageRoot, readRelease } from './release.js'
+
+/** By this name a folder is known as one that build made. */
+const packageName = 'rtk-base-device'
 
 /** Packages with native code: not bundled, their folders are shipped beside the bundle. */
 const native = ['classic-level', '@serialport/bindings-cpp']
@@ -30,11 +33,16 @@ export async function buildDevice(
 ): Promise<DeviceBuild> {
   const root = packageRoot()
   const target = resolve(out)
-  if (existsSync(join(target, 'package.json')) && !existsSync(join(target, 'manifest.json'))) {
-    throw new RtkError('RTK_ERR_USAGE', `${target} holds something else: name an empty folder, or one that build made`)
-  }
-  rmSync(target, { recursive: true, force: true })
+  clearTarget(target)
   mkdirSync(join(target, 'plugins'), { recursive: true })
+  const { version } = readRelease(root)
+  // First of all: it marks the folder as made here, also when this build does not get to its end.
+  writeJson(join(target, 'package.json'), {
+    name: packageName,
+    version,
+    type: 'module',
+    rtkBase: { variant: variant.name },
+  })
 
   const { entries, keys } = await buildPlugins(Object.keys(variant.plugins), base, root, target, tell)
   tell('runtime')
@@ -47,18 +55,30 @@ export async function buildDevice(
   )
   mkdirSync(join(target, 'runtime', 'variants'), { recursive: true })
   writeJson(join(target, 'runtime', 'variants', `${variant.name}.json`), { ...variant, plugins })
-  const { version } = readRelease(root)
-  writeJson(join(target, 'package.json'), {
-    name: 'rtk-base-device',
-    version,
-    type: 'module',
-    rtkBase: { variant: variant.name },
-  })
   const hash = createHash('sha256').update(readFileSync(join(target, 'rtk-base.mjs')))
   for (const { sha256 } of entries) hash.update(sha256)
   const sha256 = hash.digest('hex')
   writeJson(join(target, 'manifest.json'), { version, sha256, built: new Date().toISOString() })
   return { out: target, plugins: entries, sha256 }
+}
+
+/** Empties the folder, when nothing but an earlier build is in it. @throws RTK_ERR_USAGE */
+function clearTarget(target: string): void {
+  if (!existsSync(target)) return
+  const isFolder = statSync(target).isDirectory()
+  if (!isFolder || (readdirSync(target).length > 0 && !isBuild(target))) {
+    throw new RtkError('RTK_ERR_USAGE', `${target} holds something else: name an empty folder, or one that build made`)
+  }
+  rmSync(target, { recursive: true, force: true })
+}
+
+function isBuild(folder: string): boolean {
+  const file = join(folder, 'package.json')
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { name?: unknown }).name === packageName
+  } catch {
+    return false
+  }
 }
 
 function writeJson(file: string, value: unknown): void {
@@ -115,6 +135,8 @@ async function buildRuntime(root: string, target: string): Promise<void> {
       loader: 'js',
     },
     outfile: join(target, 'rtk-base.mjs'),
+    // An alias is looked for from here, wherever the command was called.
+    absWorkingDir: root,
     bundle: true,
     format: 'esm',
     platform: 'node',

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -33,7 +34,11 @@ writeFileSync(
 
 t.test('build makes a folder that runs anywhere, without sources, npm or a compiler', async (t) => {
   const out = join(folder, 'out')
-  const built = await rtkBase(['build', variant, '--out', out])
+  const here = process.cwd()
+  process.chdir(folder)
+  t.teardown(() => process.chdir(here))
+  const built = await rtkBase(['build', variant, '--out', 'out'])
+  process.chdir(here)
   t.match(built, { code: 0, stdout: /plugin extra-plugin 2\.1\.0 from \.\/extra/ })
   t.notOk(existsSync(join(out, 'node_modules', 'esbuild')))
   const elsewhere = join(folder, 'device')
@@ -63,9 +68,20 @@ t.test('build makes a folder that runs anywhere, without sources, npm or a compi
 t.test('build says what it needs, and does not overwrite what it did not make', async (t) => {
   t.match(await rtkBase(['build']), { code: 2, stderr: /build takes one variant/ })
   t.match(await rtkBase(['build', variant]), { code: 2, stderr: /--out DIR/ })
-  const project = join(folder, 'project')
-  mkdirSync(project)
-  writeFileSync(join(project, 'package.json'), '{}')
-  t.match(await rtkBase(['build', variant, '--out', project]), { code: 2, stderr: /holds something else/ })
-  t.equal(readFileSync(join(project, 'package.json'), 'utf8'), '{}')
+  for (const files of [['package.json'], ['package.json', 'manifest.json'], ['letter.txt']]) {
+    const theirs = mkdtempSync(join(folder, 'theirs-'))
+    for (const file of files) writeFileSync(join(theirs, file), '{}')
+    t.match(await rtkBase(['build', variant, '--out', theirs]), { code: 2, stderr: /holds something else/ })
+    t.strictSame(readdirSync(theirs).sort(), [...files].sort())
+  }
+  t.match(await rtkBase(['build', variant, '--out', variant]), { code: 2, stderr: /holds something else/ })
+
+  t.test('but begins anew where a build of its own did not get to its end', async (t) => {
+    const broken = join(folder, 'broken.json')
+    writeFileSync(broken, JSON.stringify({ ...simulator, plugins: { system: {}, './not-there': {} } }))
+    const out = join(folder, 'unfinished')
+    t.match(await rtkBase(['build', broken, '--out', out]), { code: 1, stderr: /RTK_ERR_PLUGIN_NOT_FOUND/ })
+    t.match(await rtkBase(['build', variant, '--out', out]), { code: 0 })
+    t.ok(existsSync(join(out, 'rtk-base.mjs')))
+  })
 })

@@ -240,4 +240,8 @@ t.test('new-plugin makes a plugin that loads, and overwrites nothing', async (t)
   })
   const answer = await fetch(`${station.url}/system?tide-gauge-count=7`, { method: 'POST' })
   t.equal(await answer.text(), 'count 7\n')
+  for (const value of ['-1', '', 'x', '11']) {
+    const refused = await fetch(`${station.url}/system?cmd=tide-gauge-count=${value}`, { method: 'POST' })
+    t.equal(refused.status, 400, value)
+  }
 })
