@@ -36,12 +36,13 @@ export async function buildDevice(
   clearTarget(target)
   mkdirSync(join(target, 'plugins'), { recursive: true })
   const { version } = readRelease(root)
+  const variantName = variant.name.replace(/[\\/]/g, '-')
   // First of all: it marks the folder as made here, also when this build does not get to its end.
   writeJson(join(target, 'package.json'), {
     name: packageName,
     version,
     type: 'module',
-    rtkBase: { variant: variant.name },
+    rtkBase: { variant: variantName },
   })
 
   const { entries, keys } = await buildPlugins(Object.keys(variant.plugins), base, root, target, tell)
@@ -54,7 +55,7 @@ export async function buildDevice(
     Object.entries(variant.plugins).map(([key, options]) => [keys.get(key) ?? key, options]),
   )
   mkdirSync(join(target, 'runtime', 'variants'), { recursive: true })
-  writeJson(join(target, 'runtime', 'variants', `${variant.name}.json`), { ...variant, plugins })
+  writeJson(join(target, 'runtime', 'variants', `${variantName}.json`), { ...variant, plugins })
   const hash = createHash('sha256').update(readFileSync(join(target, 'rtk-base.mjs')))
   for (const { sha256 } of entries) hash.update(sha256)
   const sha256 = hash.digest('hex')

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { Variant } from '../../schemas/variant.js'
@@ -39,13 +39,20 @@ function lineOfField(root: Node | undefined, text: string, path: readonly string
   return 1
 }
 
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+}
+
 /**
  * Reads a variant: a path, or the name of one that is shipped.
  * @throws RTK_ERR_VARIANT with file, line and field.
  */
-export function readVariant(source = defaultVariant()): VariantFile {
+export function readVariant(named?: string): VariantFile {
+  const source = named ?? defaultVariant()
   const shipped = join(variantFolder(), `${source}.json`)
-  const file = resolve(existsSync(source) || !/^[a-z0-9-]+$/.test(source) ? source : shipped)
+  // A folder of that name may lie anywhere: a service is started in `/`, and a variant may be called `opt`.
+  const isOwn = named !== undefined && (!/^[a-z0-9-]+$/.test(named) || isFile(named))
+  const file = isOwn ? resolve(source) : shipped
   let text: string
   try {
     text = readFileSync(file, 'utf8')

@@ -27,9 +27,10 @@ writeFileSync(
 )
 const simulator = JSON.parse(readFileSync(join(process.cwd(), 'runtime', 'variants', 'simulator.json'), 'utf8'))
 const variant = join(folder, 'roof.json')
+// Named like a folder that lies where the device's service is started.
 writeFileSync(
   variant,
-  JSON.stringify({ ...simulator, name: 'roof', serial: 'ROOF1', plugins: { ...simulator.plugins, './extra': {} } }),
+  JSON.stringify({ ...simulator, name: 'test', serial: 'ROOF1', plugins: { ...simulator.plugins, './extra': {} } }),
 )
 
 t.test('build makes a folder that runs anywhere, without sources, npm or a compiler', async (t) => {
