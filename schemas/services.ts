@@ -251,6 +251,8 @@ export interface Receiver {
   readonly sinceReset_ms: number | undefined
   /** The station ID that it was told to send. */
   readonly stationId: number
+  /** The seconds between two MSM of a constellation and between two 1005 that it was told; 1 each where it is not said. */
+  readonly intervals_s?: { readonly observations: number; readonly reference: number }
   /** Once an epoch, for the movement check: what the ranges say beside the position that it holds. */
   onResiduals(fn: (residuals: readonly SatelliteResidual[]) => void): Undo
   /** A second position solution that goes on in fixed mode, where the firmware has one. */

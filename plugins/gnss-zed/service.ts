@@ -30,6 +30,7 @@ export function receiverService(zed: ZedReceiver): Receiver {
     get stationId() {
       return (zed.listening ? facts.arp?.stationId : undefined) ?? zed.stationId
     },
+    intervals_s: zed.intervals_s,
     configure: (target) => upkeep.configure(target),
     readTarget: async () => (zed.listening || zed.link === 'offline' ? undefined : upkeep.read()),
     sendCorrections: (frames) => zed.link === 'up' && zed.write(frames),

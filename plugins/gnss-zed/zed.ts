@@ -40,6 +40,8 @@ export class ZedReceiver {
   readonly listening: boolean
   /** The station ID that it is told to send. */
   readonly stationId: number
+  /** Between two MSM of a constellation, and between two 1005, as it is told. */
+  readonly intervals_s: { observations: number; reference: number }
   readonly audience: Audience
   readonly upkeep: Upkeep
   readonly #ctx: PluginContext
@@ -60,6 +62,7 @@ export class ZedReceiver {
     this.#port = port
     this.#antennaHold = options.antennaHold
     this.stationId = options.stationId
+    this.intervals_s = { observations: options.rtcm.msmInterval_s, reference: options.rtcm.referenceInterval_s }
     this.listening = !options.configure || !port.live
     this.audience = new Audience(ctx.log)
     this.#rates = new RateMemory(ctx)

@@ -1,6 +1,6 @@
 /** Whether the base does what it was told: its 1005, the flow of its RTCM, and whether its antenna stays where it was. Pure. */
-import { decodeRtcm, sameEcef } from 'rtk-base/gnss'
-import type { Ecef, RtcmFrame } from 'rtk-base/services'
+import { decodeRtcm, isMsm, sameEcef, stationId } from 'rtk-base/gnss'
+import type { Ecef, Receiver, RtcmFrame } from 'rtk-base/services'
 import { type Baselines, MovementWatch } from './movement.js'
 import type { Reference } from './reference.js'
 import type { Event } from './table.js'
@@ -9,11 +9,15 @@ import type { Event } from './table.js'
 const wrongFrames = 3
 /** So often it is told anew before that is called a fault. */
 const acceptRounds = 3
+/** Messages that are rare by order have so many of their intervals, the others at least so long. */
+const missed = 3
 const accept_ms = 15_000
 const flows_ms = 5000
 const stopped_ms = 10_000
 /** Without RTCM for so long the antenna may have been carried away: the start-up check comes first. */
 const silent_ms = 600_000
+
+export type Intervals = NonNullable<Receiver['intervals_s']>
 
 export class BaseWatch {
   /** The reference that the receiver was told, or is about to be. */
@@ -21,6 +25,11 @@ export class BaseWatch {
   /** What was wrong last, for people. */
   trouble = ''
   movement: MovementWatch | undefined
+  /** What the receiver is told to send, and how often. */
+  expected: { stationId: number; intervals_s: Intervals } = {
+    stationId: 0,
+    intervals_s: { observations: 1, reference: 1 },
+  }
   #rtcmAt_ms = Number.NEGATIVE_INFINITY
   /** Since when RTCM flows without a gap. */
   #since_ms = Number.NEGATIVE_INFINITY
@@ -28,11 +37,11 @@ export class BaseWatch {
   #rounds = 0
 
   flows(now_ms: number): boolean {
-    return now_ms - this.#rtcmAt_ms < flows_ms
+    return now_ms - this.#rtcmAt_ms < this.#patience_ms(flows_ms, 'observations')
   }
 
   hasStopped(now_ms: number): boolean {
-    return now_ms - this.#rtcmAt_ms > stopped_ms
+    return now_ms - this.#rtcmAt_ms > this.#patience_ms(stopped_ms, 'observations')
   }
 
   /** A new step of the procedure begins. @param now_ms given when RTCM is known to flow */
@@ -42,25 +51,45 @@ export class BaseWatch {
   }
 
   /** @param step what is waited for: acceptance, or that it stays as it is @returns what the frame means then */
-  heard(frame: RtcmFrame, step: 'accept' | 'fixed' | undefined, stationId: number | undefined): Event | undefined {
-    if (frame.arrival_ms - this.#rtcmAt_ms > flows_ms) this.#since_ms = frame.arrival_ms
-    this.#rtcmAt_ms = frame.arrival_ms
-    if ((frame.type !== 1005 && frame.type !== 1006) || !step || !this.target) return undefined
-    const message = decodeRtcm(frame.bytes)
-    if (message?.type !== 1005 && message?.type !== 1006) return undefined
-    if (sameEcef(message, this.target.arp) && message.stationId === stationId) {
-      return step === 'accept' ? 'right 1005' : undefined
+  heard(frame: RtcmFrame, step: 'accept' | 'fixed' | undefined): Event | undefined {
+    const { type, arrival_ms } = frame
+    // A base without satellites goes on sending its 1005: only observations show that it works.
+    if (isMsm(type) || !this.target) {
+      if (!this.flows(arrival_ms)) this.#since_ms = arrival_ms
+      this.#rtcmAt_ms = arrival_ms
     }
-    const said = [message.x, message.y, message.z].map((metres) => metres.toFixed(4)).join(' ')
-    this.trouble = `the receiver sends ${said} as its position (station ID ${message.stationId}), not the reference`
+    if (!step || !this.target) return undefined
+    const difference = this.#differenceOf(frame, this.target.arp)
+    if (difference === undefined) {
+      const isReference = type === 1005 || type === 1006
+      return step === 'accept' && isReference && this.flows(arrival_ms) ? 'right 1005' : undefined
+    }
+    this.trouble = difference
     if (step === 'fixed') return 'wrong 1005'
     return ++this.#wrong < wrongFrames ? undefined : this.#round('wrong 1005')
+  }
+
+  /** Whatever closes the gate: what a frame says that the reference does not; undefined when there is nothing. */
+  #differenceOf({ type, bytes }: RtcmFrame, arp: Ecef): string | undefined {
+    const id = stationId(bytes)
+    const wanted = this.expected.stationId
+    if (id !== undefined && id !== wanted) return `the receiver sends station ID ${id} in ${type}, not ${wanted}`
+    if (type !== 1005 && type !== 1006) return undefined
+    const message = decodeRtcm(bytes)
+    if (message?.type !== 1005 && message?.type !== 1006) return `the receiver sends a ${type} that cannot be read`
+    if (sameEcef(message, arp)) return undefined
+    const said = [message.x, message.y, message.z].map((metres) => metres.toFixed(4)).join(' ')
+    return `the receiver sends ${said} as its position, not the reference`
+  }
+
+  #patience_ms(least_ms: number, of: keyof Intervals): number {
+    return Math.max(least_ms, missed * this.expected.intervals_s[of] * 1000)
   }
 
   /** Called every second of waiting for the right 1005. @param since_ms when that began */
   waits(since_ms: number, now_ms: number): Event | undefined {
     if (!this.flows(now_ms)) return now_ms - since_ms > silent_ms ? 'no RTCM for 10 min' : undefined
-    if (now_ms - Math.max(since_ms, this.#since_ms) < accept_ms) return undefined
+    if (now_ms - Math.max(since_ms, this.#since_ms) < this.#patience_ms(accept_ms, 'reference')) return undefined
     this.trouble = 'the receiver sends RTCM without a 1005'
     return this.#round('no 1005')
   }

@@ -12,7 +12,7 @@ import { Procedure } from './procedure.js'
 import { ReceiverEvents } from './receiver-events.js'
 import type { Reference } from './reference.js'
 import type { References } from './references.js'
-import { lateText, type Report, surveyText } from './reports.js'
+import { lateText, noPositionText, type Report, surveyText } from './reports.js'
 import type { SurveySnapshot } from './survey-run.js'
 import type { Surveyor } from './surveyor.js'
 import type { Event, State } from './table.js'
@@ -30,7 +30,11 @@ export interface Snapshot {
 }
 
 const tick_ms = 1000
-const late_ms = 900_000
+/** What takes longer than this is told. */
+const late_s = 900
+/** States that people are told of otherwise; in all others the station is on its way. */
+const settled: readonly State[] = ['survey', 'fixed', 'moved']
+const absent: readonly State[] = ['offline', 'stalled', 'fault']
 const again_ms = 60_000
 
 export class Conductor implements ProcedureStatus {
@@ -42,6 +46,8 @@ export class Conductor implements ProcedureStatus {
   #receiver: Receiver | undefined
   #listening: boolean = false
   #entered_ms = 0
+  /** On the way since it was settled last, whatever states it went through; the time without a receiver is not counted. */
+  #onTheWay_s = 0
 
   constructor(ctx: PluginContext, options: SurveyInOptions, parameters: Parameters) {
     this.#ctx = ctx
@@ -189,10 +195,11 @@ export class Conductor implements ProcedureStatus {
   useIncomplete(): string {
     const problem = this.surveyor.allow()
     if (problem) return problem
-    this.#parts.reports.clear('gnss-survey')
-    if (this.references.chosenMethod !== 'survey') return ''
-    this.#parts.noteReference()
-    this.#dispatch(this.#procedure.state === 'survey' ? 'survey usable' : 'reference changed')
+    if (this.#procedure.state === 'survey') this.#surveyDone()
+    else {
+      this.#parts.reports.clear('gnss-survey')
+      if (this.#parts.noteReference()) this.#dispatch('reference changed')
+    }
     return ''
   }
 
@@ -230,7 +237,7 @@ export class Conductor implements ProcedureStatus {
   #heardRtcm(frame: RtcmFrame): void {
     const { state } = this.#procedure
     const step = state === 'accept' || state === 'fixed' ? state : undefined
-    const event = this.#parts.base.heard(frame, step, this.#receiver?.stationId)
+    const event = this.#parts.base.heard(frame, step)
     if (event) this.#dispatch(event)
   }
 
@@ -256,14 +263,11 @@ export class Conductor implements ProcedureStatus {
   }
 
   #judgeInitial(): void {
-    const { asked, check, memory, reports, surroundings } = this.#parts
-    const event = check.initial(asked !== undefined)
+    const { asked, check, memory } = this.#parts
+    const event = check.initial(asked !== undefined || this.surveyor.run !== undefined)
     if (event) {
       this.#parts.evidence = memory.get('suspicion') ?? ''
       this.#dispatch(event)
-    } else if (this.#now_ms() - this.#entered_ms >= late_ms) {
-      const what = `no position as good as ${surroundings.limits().accuracy_m} m`
-      reports.raise('gnss-initial', lateText(what, check.newest()?.acc_m))
     }
   }
 
@@ -277,15 +281,11 @@ export class Conductor implements ProcedureStatus {
   // ── what a second brings ──────────────────────────────────────────────────────────────────────────────────────────
 
   #tick(): void {
-    const { base, check, reports } = this.#parts
+    const { base, check } = this.#parts
     const now_ms = this.#now_ms()
-    const inState_ms = now_ms - this.#entered_ms
     switch (this.#procedure.state) {
       case 'identify':
         this.#question()
-        break
-      case 'acquire':
-        if (inState_ms >= late_ms) reports.raise('gnss-initial', lateText('no 3D fix', undefined))
         break
       case 'initial':
         if (!this.#events.hasPosition(now_ms)) this.#dispatch('fix lost')
@@ -308,11 +308,22 @@ export class Conductor implements ProcedureStatus {
         }
         break
       case 'fault':
-        if (inState_ms >= again_ms) this.#dispatch('try again')
+        if (now_ms - this.#entered_ms >= again_ms) this.#dispatch('try again')
         break
       default:
     }
+    this.#tickLate()
     this.#tell()
+  }
+
+  #tickLate(): void {
+    const { check, reports, surroundings } = this.#parts
+    const { state } = this.#procedure
+    if (settled.includes(state)) this.#onTheWay_s = 0
+    if (settled.includes(state) || absent.includes(state)) return
+    this.#onTheWay_s += tick_ms / 1000
+    if (this.#onTheWay_s < late_s) return
+    reports.raise('gnss-initial', lateText(state, surroundings.limits().accuracy_m, check.newest()?.acc_m))
   }
 
   #tickAccept(now_ms: number): void {
@@ -329,6 +340,10 @@ export class Conductor implements ProcedureStatus {
       return
     }
     const end = this.surveyor.tick()
+    if (run && !end) {
+      if (run.unusable_s >= late_s) reports.raise('gnss-survey', noPositionText)
+      else reports.clear('gnss-survey')
+    }
     if (!end) return
     check.live = check.newest()
     this.#ctx.log.info({ ...end }, `the survey-in ended: ${end.state}`)
@@ -370,7 +385,7 @@ export class Conductor implements ProcedureStatus {
     if (from === 'survey') this.surveyor.pause()
     if (from === 'fixed') base.movement = undefined
     if (from === 'moved') reports.clear('gnss-moved')
-    if (from === 'initial' || from === 'acquire') reports.clear('gnss-initial')
+    if (settled.includes(to) || absent.includes(to)) reports.clear('gnss-initial')
     if (to === 'acquire' || to === 'fixed') reports.clear('gnss-fault')
     if (to === 'base') reports.clear('gnss-survey')
   }

@@ -60,6 +60,8 @@ export class Parts {
 
   meet(receiver: Receiver, judge: RtcmJudge): void {
     this.hardware = { receiver, judge, setup: new ReceiverSetup(this.ctx, receiver) }
+    const { stationId, intervals_s = this.base.expected.intervals_s } = receiver
+    this.base.expected = { stationId, intervals_s }
   }
 
   get uid(): string {

@@ -3,7 +3,7 @@ import type { Enu } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import { offsetText } from './reference.js'
 import type { SurveyEnd } from './survey-run.js'
-import type { Event } from './table.js'
+import { type Event, type State, states } from './table.js'
 
 export type Report = 'gnss-initial' | 'gnss-survey' | 'gnss-moved' | 'gnss-reference-moved' | 'gnss-fault'
 
@@ -37,10 +37,25 @@ export class Reports {
   }
 }
 
-export function lateText(what: string, best_m: number | undefined): string {
+/** Why it takes so long. @param best_m the accuracy that there is, metres; undefined without a fix */
+export function lateText(state: State, accuracy_m: number, best_m: number | undefined): string {
+  const late = 'nothing has gone out for 15 min'
+  const sky = 'check the antenna and its view of the sky'
   const best = best_m === undefined ? 'no steady fix' : `${best_m.toFixed(1)} m`
-  return `${what} for 15 min (${best}): check the antenna and its view of the sky, or raise gnss-initial-accuracy`
+  switch (state) {
+    case 'acquire':
+      return `${late}: no 3D fix; ${sky}`
+    case 'initial':
+      return `${late}: no steady position as good as ${accuracy_m} m (${best}); ${sky}, or raise gnss-initial-accuracy`
+    case 'accept':
+      return `${late}: the receiver sends no observations; ${sky}, and what else may configure the receiver`
+    default:
+      return `${late}: the station waits ${states[state].waits}; check that its line works both ways, and its power`
+  }
 }
+
+export const noPositionText =
+  'the survey-in got no position for 15 min: check the antenna and its view of the sky; it goes on as soon as one comes'
 
 export function surveyText({ state, reason }: SurveyEnd): string {
   const use = state === 'incomplete' ? 'use-incomplete-survey-in lets it be used, ' : ''

@@ -43,14 +43,14 @@ export class StartCheck {
     return this.#window.newest()
   }
 
-  /** @param surveyAsked a survey-in was asked for, so nothing is compared @returns undefined while there is no good position */
-  initial(surveyAsked: boolean): Event | undefined {
+  /** @param surveys a survey-in was asked for or interrupted, so nothing is compared @returns undefined while there is no good position */
+  initial(surveys: boolean): Event | undefined {
     const limits = this.#surroundings.limits()
     const live = this.#window.result(this.#surroundings.now_ms())
     if (!live || live.acc_m > limits.accuracy_m) return undefined
     this.live = live
     const { chosen } = this.#references
-    if (surveyAsked || !chosen) return 'nothing to compare'
+    if (surveys || !chosen) return 'nothing to compare'
     this.comparison = compare(live, chosen, limits)
     if (this.#memory.get('suspicion') !== undefined) return 'move suspected'
     if (this.comparison.agrees) return 'agrees'

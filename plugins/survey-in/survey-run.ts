@@ -96,6 +96,11 @@ export class SurveyRun {
     return this.#rtcm
   }
 
+  /** Since the last epoch that counted. */
+  get unusable_s(): number {
+    return this.#unusable_s
+  }
+
   /** The accuracy that it needs: 1 ppm of the distance more when it is corrected. */
   needed_m({ accuracy_m, accuracyCorr_m }: SurveyLimits): number {
     return this.corrected ? accuracyCorr_m + this.#rtcm.dist_m * 1e-6 : accuracy_m

@@ -44,6 +44,8 @@ export class FakeBase {
   /** Whether anything is received. */
   hears: boolean = true
   second: boolean = false
+  /** Whether it sends observations; a base without satellites sends its 1005 all the same. */
+  observes: boolean = true
   bootedAt_ms: number
   readonly #random = new Random(7)
   readonly #noise = [1, 2, 3].map(() => new GaussMarkov(this.#random, 300))
@@ -79,7 +81,7 @@ export class FakeBase {
       receiver.fix({ t, fix: 'none', ok: false, position: { x: 0, y: 0, z: 0 } })
       return
     }
-    receiver.emit(msmFrame(1074, (t % 604_800) * 1000, false))
+    if (this.observes) receiver.emit(msmFrame(1074, (t % 604_800) * 1000, false))
     if (target.mode === 'fixed') {
       receiver.fix({ t, fix: 'time', position: target.arp, acc_m: target.acc_m })
       receiver.emit(arpFrame({ ...target.arp, x: target.arp.x + this.wrong_m }))

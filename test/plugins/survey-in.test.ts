@@ -8,8 +8,15 @@ import { Ledger } from '../../plugins/survey-in/ledger.js'
 import { rowOf } from '../../plugins/survey-in/procedure.js'
 import { type Event, printed, type State, states, table } from '../../plugins/survey-in/table.js'
 import { packageRoot } from '../../runtime/build/release.js'
-import { distance, ecefToGeodetic, geodeticToEcef, offsetEnu, roundEcef } from '../../runtime/gnss/index.js'
-import { arpFrame, conformance } from '../harness/index.js'
+import {
+  distance,
+  ecefToGeodetic,
+  encodeFrame,
+  geodeticToEcef,
+  offsetEnu,
+  roundEcef,
+} from '../../runtime/gnss/index.js'
+import { arpFrame, conformance, ManualClock, msmFrame } from '../harness/index.js'
 import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))
@@ -104,10 +111,57 @@ t.test('a first start', async (t) => {
     rig.base.acc_m = 20
     await rig.seconds(920)
     t.equal(rig.state(), 'initial')
-    t.match(rig.errors(), [/no position as good as 5 m for 15 min \(20\.\d m\)/])
+    t.match(rig.errors(), [/for 15 min: no steady position as good as 5 m \(20\.\d m\)/])
     rig.base.acc_m = 1
     await rig.until(isFixed(rig), 60)
     t.strictSame(rig.errors(), [])
+  })
+
+  t.test('says so too when the fix comes and goes all the time', async (t) => {
+    const rig = await setUp(t, { options: { initial_s: 60 } })
+    for (let i = 0; i < 30; i++) {
+      rig.base.hears = !rig.base.hears
+      await rig.seconds(rig.base.hears ? 20 : 14)
+    }
+    t.strictSame(rig.errors(), [], 'not before 15 min')
+    for (let i = 0; i < 30; i++) {
+      rig.base.hears = !rig.base.hears
+      await rig.seconds(rig.base.hears ? 20 : 14)
+      if (i > 25) t.match(rig.errors(), [/for 15 min: no (3D fix|steady position)/])
+    }
+    await rig.until(isFixed(rig), 120)
+    t.strictSame(rig.errors(), [])
+  })
+
+  t.test('says so when the receiver never tells who it is, and when it never sends observations', async (t) => {
+    const base = new FakeBase(new ManualClock())
+    base.receiver.become({ identity: { module: '', firmware: '', hardware: '', software: '', serial: '' } })
+    base.observes = false
+    const rig = await setUp(t, { receiver: base })
+    await rig.seconds(905)
+    t.equal(rig.state(), 'identify')
+    t.match(rig.errors(), [/the station waits for the receiver to say who it is/])
+    base.receiver.become({ identity: { module: 'FAKE', firmware: '1', hardware: '1', software: '1', serial: '01' } })
+    await rig.seconds(960)
+    t.match(rig.errors(), [/no observations/])
+    t.equal(rig.sent.length, 0)
+    base.observes = true
+    await rig.until(isFixed(rig), 60)
+    t.strictSame(rig.errors(), [])
+  })
+
+  t.test('says so when a survey-in gets no position for 15 min, and goes on when one comes', async (t) => {
+    const rig = await setUp(t, { changes: { ...quick, 'gnss-survey-mintime': 950 } })
+    await rig.until(() => rig.field('ref.survey.count') === 3, 60)
+    rig.base.hears = false
+    await rig.seconds(890)
+    t.strictSame(rig.errors(), [])
+    await rig.seconds(20)
+    t.match(rig.errors(), [/the survey-in got no position for 15 min/])
+    rig.base.hears = true
+    await rig.seconds(2)
+    t.strictSame(rig.errors(), [])
+    await rig.until(isFixed(rig), 60)
   })
 
   t.test('goes back to acquire when the fix is lost, and tells that it wants corrections', async (t) => {
@@ -154,6 +208,21 @@ t.test('a first start', async (t) => {
     await rig.until(isFixed(rig), 10)
     t.match(rig.field('ref.survey'), { state: 'incomplete', allow_use: 1 })
   })
+
+  for (const [what, east, end] of [
+    ['beside', 0, 'fixed'],
+    ['far from', 40, 'moved'],
+  ] as const) {
+    t.test(`an incomplete one ${what} the manual reference that is chosen: ${end}`, async (t) => {
+      const rig = await fixedStation(t, { changes: { ...quick, ...manual(), 'gnss-survey-mintime': 3600 } })
+      rig.base.move(east)
+      await rig.command('start-survey-in')
+      await rig.until(() => (rig.field('ref.survey.count') as number) > 3, 60)
+      t.match(await rig.command('use-incomplete-survey-in'), { status: 200 })
+      await rig.until(() => rig.state() === end, 10)
+      t.strictSame(rig.arps().at(-1), near, 'what is chosen stays chosen')
+    })
+  }
 })
 
 t.test('a restart of the service', async (t) => {
@@ -246,6 +315,27 @@ t.test('a restart of the service', async (t) => {
     await after.until(isFixed(after), 120)
   })
 
+  t.test(
+    'and of the receiver in the middle of a survey-in that was asked for: it goes on, whatever is chosen',
+    async (t) => {
+      const changes = { ...quick, ...manual(), 'gnss-survey-mintime': 300 }
+      const first = await fixedStation(t, { changes })
+      await first.command('start-survey-in')
+      await first.until(() => (first.field('ref.survey.count') as number) > 60, 120)
+      first.base.restart()
+      await first.seconds(30)
+      t.match(first.field('ref.survey'), { state: 'running' })
+      t.ok((first.field('ref.survey.count') as number) > 60)
+      const second = await restarted(t, first, 2, { changes })
+      await second.seconds(30)
+      t.equal(second.state(), 'survey')
+      t.ok((second.field('ref.survey.count') as number) > 80)
+      await second.until(() => second.arps().length > 0, 300)
+      t.strictSame(second.arps()[0], near)
+      t.equal(second.field('ref.survey.state'), 'complete')
+    },
+  )
+
   t.test('in the middle of a survey-in with the antenna moved begins anew', async (t) => {
     const changes = { 'gnss-survey-mintime': 300, 'gnss-survey-accuracy': 5 }
     const before = await setUp(t, { changes })
@@ -320,11 +410,37 @@ t.test('a receiver that does something else', async (t) => {
     for (const each of rig.arps()) t.strictSame(each, arp)
   })
 
+  for (const [what, frame] of [
+    ['an MSM of another station', msmFrame(1074, 1000, false, 9)],
+    ['a 1005 that cannot be read', encodeFrame(arpFrame(home).subarray(3, 15))],
+  ] as const) {
+    t.test(`sends ${what} between two 1005: held at once, told again, then trusted again`, async (t) => {
+      const rig = await fixedStation(t)
+      rig.base.receiver.emit(frame)
+      const sent = rig.sent.length
+      await rig.seconds(4)
+      t.equal(rig.state(), 'fixed')
+      t.ok(rig.sent.length > sent)
+      t.notOk(rig.sent.some(({ bytes }) => Buffer.compare(bytes, frame) === 0))
+    })
+  }
+
+  t.test('sends its 1005 without observations: that is no base, and checked after 10 min', async (t) => {
+    const rig = await fixedStation(t)
+    rig.base.observes = false
+    await rig.until(() => rig.state() === 'acquire', 15)
+    await rig.seconds(500)
+    t.equal(rig.state(), 'acquire')
+    await rig.until(() => rig.state() === 'initial', 120)
+    rig.base.observes = true
+    await rig.until(isFixed(rig), 30)
+  })
+
   t.test('never sends the right 1005: fault, and tried again every minute', async (t) => {
     const rig = await setUp(t)
     rig.base.wrong_m = 0.0001
     await rig.until(() => rig.state() === 'fault', 90)
-    t.match(rig.errors(), [/the receiver sends .* as its position .* not the reference; everything is tried again/])
+    t.match(rig.errors(), [/the receiver sends .* as its position, not the reference; everything is tried again/])
     t.equal(rig.sent.length, 0)
     rig.base.wrong_m = 0
     await rig.until(isFixed(rig), 120)
