@@ -19,6 +19,8 @@ export interface Trusted {
 const oldest_s = 600
 /** How much its own clock and UTC may disagree about the time between: more means that it was off. */
 const play_s = 5
+/** A receiver may count its milliseconds in 32 bits: they begin anew after 49.7 days. */
+const round_s = 2 ** 32 / 1000
 
 /**
  * Whether the receiver went on as the trusted base without a break, so that RTCM may flow before the start-up check: the
@@ -36,9 +38,10 @@ export function warmStart(
   if (now.uid !== trusted.uid) return 'it is another receiver'
   if (now.msss_ms === undefined) return 'the receiver does not tell how long it has been on'
   if (now.t === 0 || trusted.t === 0) return 'the time is not known'
-  const byReceiver_s = (now.msss_ms - trusted.msss_ms) / 1000
+  const went_s = (now.msss_ms - trusted.msss_ms) / 1000
+  const byReceiver_s = went_s < -play_s ? went_s + round_s : went_s
   const byUtc_s = now.t - trusted.t
-  if (byReceiver_s < -play_s || Math.abs(byReceiver_s - byUtc_s) > play_s) return 'the receiver was restarted'
+  if (Math.abs(byReceiver_s - byUtc_s) > play_s) return 'the receiver was restarted'
   if (byUtc_s > oldest_s) return `it was trusted ${Math.round(byUtc_s / 60)} min ago`
   if (target?.mode !== 'fixed') return 'the receiver holds no reference position'
   return sameEcef(target.arp, chosen.arp) ? '' : 'the receiver holds another reference position'

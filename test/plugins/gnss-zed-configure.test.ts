@@ -901,6 +901,11 @@ t.test('what the receiver holds, until it shows otherwise', async (t) => {
   t.equal(watch.status(4500, 1100), undefined, 'a little play')
   t.match(watch.status(300, 2100), /clock/)
   t.equal(watch.status(1300, 3100), undefined)
+  const old = new RestartWatch()
+  t.equal(old.status(2 ** 32 - 200, 3200), undefined)
+  t.equal(old.status(800, 4200), undefined, 'after 49.7 days its clock goes on at 0')
+  t.equal(old.status(2 ** 32 - 200, 4300), undefined)
+  t.match(old.status(800, 64_300), /clock/, 'that is no round of it')
 
   t.equal(watch.mode('fixed', 3100), undefined, 'nobody said what it should be')
   watch.told(fixed, 10_000)

@@ -47,6 +47,8 @@ export class FakeBase {
   /** Whether it sends observations; a base without satellites sends its 1005 all the same. */
   observes: boolean = true
   bootedAt_ms: number
+  /** Where its own clock begins anew. */
+  clockRound_ms = Number.POSITIVE_INFINITY
   readonly #random = new Random(7)
   readonly #noise = [1, 2, 3].map(() => new GaussMarkov(this.#random, 300))
 
@@ -71,7 +73,7 @@ export class FakeBase {
   /** One second of what a receiver sends. */
   epoch(): void {
     const { receiver, clock } = this
-    receiver.become({ sinceReset_ms: clock.monotonic() - this.bootedAt_ms })
+    receiver.become({ sinceReset_ms: (clock.monotonic() - this.bootedAt_ms) % this.clockRound_ms })
     const { target } = receiver
     const t = Math.floor(clock.now() / 1000)
     const scale = this.fixName === 'rtk-fixed' ? 0.01 : this.acc_m / 2

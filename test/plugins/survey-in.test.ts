@@ -236,6 +236,15 @@ t.test('a restart of the service', async (t) => {
     t.strictSame(after.field('ref.survey'), survey)
   })
 
+  t.test('while the clock of the receiver begins anew after 49.7 days is warm as well', async (t) => {
+    const base = new FakeBase(new ManualClock())
+    base.bootedAt_ms = base.clock.monotonic() - 2 ** 32 + 60_000
+    const before = await fixedStation(t, { receiver: base })
+    base.clockRound_ms = 2 ** 32
+    const after = await restarted(t, before, 60)
+    t.ok((await after.until(() => after.arps().length > 0, 30)) <= 5)
+  })
+
   const cold: [what: string, change: (rig: Rig) => void, away_s: number][] = [
     [
       'the receiver was restarted meanwhile',

@@ -6,6 +6,9 @@ import type { ReceiverTarget } from 'rtk-base/services'
 
 /** The receiver's clock may be read a little early or late. */
 const play_ms = 1000
+/** It is 32 bits wide: it begins anew after 49.7 days, a little off our own clock by then. */
+const round_ms = 2 ** 32
+const roundPlay_ms = 5000
 /** No navigation message for so long on a live link: it was restarted and forgot what it was told. */
 const missing_ms = 8000
 /** An epoch or two after a change may still be of the mode before; so long is something else. */
@@ -39,7 +42,9 @@ export class RestartWatch {
   status(msss_ms: number, now_ms: number): string | undefined {
     const before = this.#clock
     this.#clock = { msss_ms, at_ms: now_ms }
-    return before !== undefined && msss_ms + play_ms < before.msss_ms ? 'its clock started anew' : undefined
+    if (before === undefined || msss_ms + play_ms >= before.msss_ms) return undefined
+    const went_ms = msss_ms + round_ms - before.msss_ms
+    return Math.abs(went_ms - (now_ms - before.at_ms)) <= roundPlay_ms ? undefined : 'its clock started anew'
   }
 
   /** An epoch came. @returns what is wrong; '' while the mode is to be left as it is */
