@@ -12,7 +12,7 @@ import { Procedure } from './procedure.js'
 import { ReceiverEvents } from './receiver-events.js'
 import type { Reference } from './reference.js'
 import type { References } from './references.js'
-import { lateText, noPositionText, type Report, surveyText } from './reports.js'
+import { checkedFirst, lateText, noPositionText, type Report, surveyText } from './reports.js'
 import type { SurveySnapshot } from './survey-run.js'
 import type { Surveyor } from './surveyor.js'
 import type { Event, State } from './table.js'
@@ -110,9 +110,12 @@ export class Conductor implements ProcedureStatus {
     this.#listening = receiver.mode === 'listening'
     defer(receiver.onRtcm((frame) => this.#heardRtcm(frame)))
     if (this.#listening) return
-    this.#parts.meet(receiver, gate.judge())
+    const judge = gate.judge()
+    this.#parts.meet(receiver, judge)
     await this.#recall(before)
     if (before) this.#resume(before)
+    // The gate kept the verdict of the instance before, which is worth nothing when the receiver was lost meanwhile.
+    if (this.#procedure.state === 'offline') judge.hold(checkedFirst)
     const { base } = this.#parts
     defer(receiver.onFix((fix) => this.#heardFix(fix)))
     defer(receiver.onState(() => this.#look()))

@@ -70,6 +70,8 @@ export function movedText(seen: Enu | undefined, evidence: string): string {
 export const heldAdvice =
   'nothing goes out until it agrees for 10 min, another reference is set or chosen, or start-survey-in'
 
+export const checkedFirst = 'the reference is checked first'
+
 /** Why the gate was closed. */
 export function holdReason(event: Event, evidence: string): string {
   switch (event) {
@@ -82,7 +84,7 @@ export function holdReason(event: Event, evidence: string): string {
       return 'the receiver restarted: its reference is checked again'
     case 'not our base':
     case 'reference changed':
-      return 'the reference is checked first'
+      return checkedFirst
     case 'survey asked for':
       return 'a survey-in runs'
     case 'RTCM stopped':

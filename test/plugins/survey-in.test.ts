@@ -383,6 +383,23 @@ t.test('a reload', async (t) => {
     await rig.seconds(2)
     t.equal(rig.arps().length > 2, true)
   })
+  t.test('of survey-in while the receiver is pulled out checks first, however late it comes back', async (t) => {
+    const rig = await fixedStation(t)
+    const { store, base } = rig
+    const entries = store.entries.bind(store)
+    store.entries = async (namespace) => {
+      base.receiver.become({ link: 'offline', configured: false })
+      return entries(namespace)
+    }
+    await rig.station.reload('survey-in')
+    store.entries = entries
+    t.match(rig.station.station.plugins().find(({ name }) => name === 'rtcm')?.reason, /^closed/)
+    await rig.clock.advance(1_200_000)
+    base.receiver.become({ link: 'up' })
+    const sent = rig.sent.length
+    await rig.until(() => rig.state() === 'initial', 10)
+    t.equal(rig.sent.length, sent)
+  })
   t.test('with the antenna in another state checks first', async (t) => {
     const rig = await fixedStation(t)
     rig.base.restart(near)
