@@ -93,7 +93,7 @@ export class Actions {
     })
   }
 
-  /** Everything but the position is verified while RTCM flows: a refusal counts as long as this base is in use. */
+  /** Verified beside whatever else goes on, and written where someone else changed it: a refusal counts as long as this base is in use. */
   #confirmBase(): void {
     const { base, hardware } = this.#parts
     const { target } = base

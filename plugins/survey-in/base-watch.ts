@@ -31,6 +31,7 @@ export class BaseWatch {
     intervals_s: { observations: 1, reference: 1 },
   }
   #rtcmAt_ms = Number.NEGATIVE_INFINITY
+  #referenceAt_ms = Number.NEGATIVE_INFINITY
   /** Since when RTCM flows without a gap. */
   #since_ms = Number.NEGATIVE_INFINITY
   #wrong = 0
@@ -40,14 +41,18 @@ export class BaseWatch {
     return now_ms - this.#rtcmAt_ms < this.#patience_ms(flows_ms, 'observations')
   }
 
+  /** Observations or the 1005: a rover that comes now needs both. */
   hasStopped(now_ms: number): boolean {
-    return now_ms - this.#rtcmAt_ms > this.#patience_ms(stopped_ms, 'observations')
+    const lacks = (at_ms: number, of: keyof Intervals) => now_ms - at_ms > this.#patience_ms(stopped_ms, of)
+    return lacks(this.#rtcmAt_ms, 'observations') || lacks(this.#referenceAt_ms, 'reference')
   }
 
   /** A new step of the procedure begins. @param now_ms given when RTCM is known to flow */
   begin(now_ms?: number): void {
     this.#wrong = 0
-    if (now_ms !== undefined) this.#rtcmAt_ms = now_ms
+    if (now_ms === undefined) return
+    this.#rtcmAt_ms = now_ms
+    this.#referenceAt_ms = now_ms
   }
 
   /** @param step what is waited for: acceptance, or that it stays as it is @returns what the frame means then */
@@ -61,8 +66,9 @@ export class BaseWatch {
     if (!step || !this.target) return undefined
     const difference = this.#differenceOf(frame, this.target.arp)
     if (difference === undefined) {
-      const isReference = type === 1005 || type === 1006
-      return step === 'accept' && isReference && this.flows(arrival_ms) ? 'right 1005' : undefined
+      if (type !== 1005 && type !== 1006) return undefined
+      this.#referenceAt_ms = arrival_ms
+      return step === 'accept' && this.flows(arrival_ms) ? 'right 1005' : undefined
     }
     this.trouble = difference
     if (step === 'fixed') return 'wrong 1005'

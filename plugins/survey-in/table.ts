@@ -57,7 +57,7 @@ export type Action =
   | 'read mode'
   | 'set rover'
   | 'set base'
-  /** All but the position is verified while RTCM goes out already. */
+  /** What the base is configured to is verified while it is in use, or should be. */
   | 'confirm base'
   | 'gather positions'
   /** A new survey-in, or the one that was interrupted. */
@@ -102,7 +102,7 @@ export const table: readonly Row[] = [
   ['accept', 'no RTCM for 10 min', 'configure', ['hold', 'set rover']],
 
   ['fixed', 'wrong 1005', 'base', ['hold', 'set base']],
-  ['fixed', 'RTCM stopped', 'accept', ['hold']],
+  ['fixed', 'RTCM stopped', 'accept', ['hold', 'confirm base']],
   ['fixed', 'not taken', 'base', ['hold', 'set base']],
   ['fixed', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
 

@@ -109,6 +109,18 @@ t.test('what the receiver does by itself', async (t) => {
     await rig.until(() => rig.arps().length > 0, 120)
   })
 
+  for (const key of ['CFG-USBOUTPROT-RTCM3X', 'CFG-MSGOUT-RTCM_3X_TYPE1005_USB']) {
+    t.test(`someone else switches ${key} off: it is switched on again`, async (t) => {
+      const rig = await start(t)
+      await rig.seconds(5)
+      rig.simulated.set(key, 0)
+      const before = rig.arps().length
+      const seconds = await rig.until(() => rig.arps().length > before + 3, 60)
+      t.ok(seconds <= 20, `${seconds} s`)
+      t.equal(rig.field('state.status'), 'fixed')
+    })
+  }
+
   t.test('its plugin is reloaded: RTCM is back within 5 s', async (t) => {
     const rig = await start(t)
     const [arp] = rig.arps()
