@@ -351,7 +351,7 @@ export class Conductor implements ProcedureStatus {
     check.live = check.newest()
     this.#ctx.log.info({ ...end }, `the survey-in ended: ${end.state}`)
     if (end.state === 'complete') this.#surveyDone()
-    else reports.raise('gnss-survey', surveyText(end))
+    else reports.raise('gnss-survey', surveyText(end, this.surveyor.record.count))
   }
 
   #surveyDone(): void {

@@ -57,8 +57,9 @@ export function lateText(state: State, accuracy_m: number, best_m: number | unde
 export const noPositionText =
   'the survey-in got no position for 15 min: check the antenna and its view of the sky; it goes on as soon as one comes'
 
-export function surveyText({ state, reason }: SurveyEnd): string {
-  const use = state === 'incomplete' ? 'use-incomplete-survey-in lets it be used, ' : ''
+/** @param count epochs that went in */
+export function surveyText({ state, reason }: SurveyEnd, count: number): string {
+  const use = state === 'incomplete' && count > 0 ? 'use-incomplete-survey-in lets it be used, ' : ''
   return `the survey-in is ${state}: ${reason}; ${use}start-survey-in starts anew`
 }
 

@@ -193,6 +193,16 @@ t.test('a first start', async (t) => {
     t.equal(rig.field('ref.survey.allow_use'), 0, 'cleared by a new survey')
   })
 
+  t.test('that saw nothing until maxtime offers nothing to be used', async (t) => {
+    const rig = await setUp(t, { changes: { ...quick, 'gnss-survey-maxtime': 30 } })
+    await rig.until(() => rig.state() === 'survey', 60)
+    await rig.command('start-survey-in')
+    rig.base.hears = false
+    await rig.until(() => rig.field('ref.survey.state') === 'incomplete', 60)
+    t.match(rig.errors(), [/incomplete: no epoch after 30 s, .* are needed; start-survey-in starts anew/])
+    t.match(await rig.command('use-incomplete-survey-in'), { status: 503 })
+  })
+
   t.test('begins its survey-in anew when the antenna is moved meanwhile', async (t) => {
     const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 60, 'gnss-survey-accuracy': 5 } })
     await rig.until(() => (rig.field('ref.survey.elapsed') as number) > 45, 90)
