@@ -40,9 +40,10 @@ async function goBack(ctx: PluginContext, conductor: Conductor, entry: LedgerEnt
     'gnss-ref-manual-corr': corr,
   }
   const values = { ...(method === 'manual' && manual), 'gnss-ref-chosen': method }
-  if (method === 'survey') {
+  const answer = await ctx.services.use(station).change(values, { source: 'http' })
+  if (method === 'survey' && answer.result === 'ok') {
     const { samples, elapsed: elapsed_s, determined: t, by } = entry
     conductor.reuse({ method, arp: { x, y, z }, acc_m: acc, corr, t, by, samples, elapsed_s })
   }
-  return ctx.services.use(station).change(values, { source: 'http' })
+  return answer
 }

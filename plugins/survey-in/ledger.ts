@@ -30,6 +30,8 @@ export interface LedgerEntry {
 export class Ledger {
   readonly #most: number
   #entries: LedgerEntry[] = []
+  /** The newest entry is a move, and nothing was trusted since. */
+  #moveStands: boolean = false
 
   constructor(most: number) {
     this.#most = most
@@ -40,7 +42,9 @@ export class Ledger {
   }
 
   restore(entries: unknown): void {
-    if (Array.isArray(entries)) this.#entries = (entries as LedgerEntry[]).slice(-this.#most)
+    if (!Array.isArray(entries)) return
+    this.#entries = (entries as LedgerEntry[]).slice(-this.#most)
+    this.#moveStands = this.#entries.at(-1)?.what === 'moved'
   }
 
   find(id: number): LedgerEntry | undefined {
@@ -49,15 +53,18 @@ export class Ledger {
 
   /** @returns whether it was new: the reference that was used last is not entered again */
   used(reference: Reference, t: number): boolean {
+    this.#moveStands = false
     const last = this.#entries.findLast(({ what }) => what === 'used')
-    if (last && last.method === reference.method && sameEcef(last, reference.arp) && last.determined === reference.t) {
-      return false
-    }
+    if (last && isOf(last, reference)) return false
     this.#add({ what: 'used', ...plain(reference), t })
     return true
   }
 
+  /** A move that is only found again, after a restart or while the link comes and goes, is not entered again. */
   moved(reference: Reference, t: number, evidence: string, offset?: Enu): void {
+    const last = this.#entries.at(-1)
+    if (this.#moveStands && last?.evidence === evidence && isOf(last, reference)) return
+    this.#moveStands = true
     this.#add({ what: 'moved', ...plain(reference), t, evidence, ...(offset && { offset: rounded(offset) }) })
   }
 
@@ -65,6 +72,10 @@ export class Ledger {
     const id = (this.#entries.at(-1)?.id ?? 0) + 1
     this.#entries = [...this.#entries, { id, ...entry }].slice(-this.#most)
   }
+}
+
+function isOf(entry: LedgerEntry, { method, arp, t }: Reference): boolean {
+  return entry.method === method && sameEcef(entry, arp) && entry.determined === t
 }
 
 function plain({ method, arp, acc_m, samples, elapsed_s, corr, t, by }: Reference) {

@@ -686,6 +686,11 @@ t.test('the ledger of references', async (t) => {
     await rig.command('start-survey-in')
     await rig.until(isFixed(rig), 60)
     const back = (id: number) => rig.station.request(`/reference/history/${id}`, { method: 'POST' })
+    rig.store.failure = 'disk full'
+    t.match((await back(1)).json(), { result: 'failed' })
+    const { x, y, z } = rig.field('ref.survey') as typeof home
+    t.notSame({ x, y, z }, surveyed, 'a change that failed leaves everything as it was')
+    rig.store.failure = undefined
     t.match(await back(1), { status: 200 })
     t.equal(rig.field('ref.chosen'), 'survey')
     await rig.until(isFixed(rig), 60)
@@ -775,6 +780,14 @@ t.test('the ledger keeps its newest entries', async (t) => {
   restored.moved(reference(10), 11, 'it was carried away', { east: 30.001, north: 0, up: 0 })
   t.match(restored.entries.at(-1), { id: 11, what: 'moved', offset: { east: 30 }, evidence: 'it was carried away' })
   t.equal(restored.find(8), undefined)
+  for (let i = 0; i < 10; i++) {
+    restored.moved(reference(10), 12, 'it was carried away')
+    restored.restore(JSON.parse(JSON.stringify(restored.entries)))
+  }
+  t.equal(restored.entries.at(-1)?.id, 11, 'the same move is entered once')
+  t.equal(restored.used(reference(10), 13), false)
+  restored.moved(reference(10), 14, 'it was carried away')
+  t.equal(restored.entries.at(-1)?.id, 12, 'it was back in between: another move')
   restored.restore('nonsense')
   t.equal(restored.entries.length, 3)
 })
