@@ -7,12 +7,18 @@ const look_ms = 1000
 const patience_ms = 10_000
 
 export function watchTrouble(ctx: PluginContext, zed: ZedReceiver): void {
-  let upAt_ms = ctx.clock.monotonic()
+  let wellAt_ms = ctx.clock.monotonic()
   ctx.timers.every(look_ms, () => {
     const now_ms = ctx.clock.monotonic()
-    if (zed.link === 'up' || zed.ended) upAt_ms = now_ms
-    if (now_ms - upAt_ms < patience_ms) ctx.errors.clear('gnss-link')
-    else ctx.errors.raise('gnss-link', `no data from the receiver at ${zed.portName}: ${adviceOf(zed)}`)
+    const isUp = zed.link === 'up'
+    // One that sends but never answers: everything behind it would wait without a word.
+    if ((isUp && (zed.listening || zed.identified)) || zed.ended) wellAt_ms = now_ms
+    if (now_ms - wellAt_ms < patience_ms) ctx.errors.clear('gnss-link')
+    else
+      ctx.errors.raise(
+        'gnss-link',
+        `no ${isUp ? 'answer' : 'data'} from the receiver at ${zed.portName}: ${adviceOf(zed)}`,
+      )
 
     const { status } = zed.facts.antenna.report
     for (const fault of ['short', 'open'] as const) {
@@ -25,6 +31,8 @@ export function watchTrouble(ctx: PluginContext, zed: ZedReceiver): void {
 const holdOf = (zed: ZedReceiver) => (zed.held ? '; no RTCM goes out until then (option antennaHold)' : '')
 
 function adviceOf(zed: ZedReceiver): string {
+  if (zed.link === 'up')
+    return 'it sends, but does not answer; check the line to its input, and that its port takes UBX'
   return zed.link === 'offline'
     ? 'check the cable and the option gnss-zed.port; it is opened again as soon as it is there'
     : 'it is open but silent; check the rate (gnss-zed.baud) and what the receiver is configured to send'

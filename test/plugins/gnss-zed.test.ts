@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import gnssZed from '../../plugins/gnss-zed/index.js'
 import { ReceivedCorrections } from '../../plugins/gnss-zed/received-corrections.js'
+import { watchTrouble } from '../../plugins/gnss-zed/trouble.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import { Framer } from '../../runtime/gnss/index.js'
 import { definePlugin } from '../../runtime/plugin.js'
@@ -18,7 +19,7 @@ import {
   simulatedReceiver,
 } from '../../schemas/services.js'
 import { captures, noCaptures } from '../harness/captures.js'
-import { conformance, createTestStation, type TestStation, until } from '../harness/index.js'
+import { conformance, createTestStation, ManualClock, type TestStation, until } from '../harness/index.js'
 
 /** A station with the plugin and an onlooker that holds its services. */
 async function start(t: Test, options: Record<string, unknown> = { port: 'simulator' }) {
@@ -403,6 +404,36 @@ t.test('settings have their bounds and show in the document', async (t) => {
     t.match(await change(values), { result: 'failed' }, JSON.stringify(values))
   }
 })
+
+t.test(
+  'a receiver that sends but never answers is told, and one that is only listened to need not answer',
+  async (t) => {
+    for (const [listening, identified, told] of [
+      [false, false, true],
+      [false, true, false],
+      [true, false, false],
+    ]) {
+      const clock = new ManualClock()
+      const errors = new Map<string, string>()
+      const zed = { link: 'up', listening, identified, ended: false, held: false, portName: 'a port' }
+      const every = (ms: number, fn: () => void) => {
+        const again = () => {
+          fn()
+          clock.timer(ms, again)
+        }
+        clock.timer(ms, again)
+      }
+      const entries = {
+        raise: (code: string, text: string) => errors.set(code, text),
+        clear: (code: string) => errors.delete(code),
+      }
+      const facts = { antenna: { report: { status: 'ok' } } }
+      watchTrouble({ clock, timers: { every }, errors: entries } as never, { ...zed, facts } as never)
+      await clock.advance(20_000)
+      t.match(errors.get('gnss-link') ?? '', told ? /^no answer from the receiver at a port: it sends, but/ : /^$/)
+    }
+  },
+)
 
 t.test('a device that is not there leaves the plugin running, and says so', async (t) => {
   const { station, seconds, field, command } = await start(t, { port: '/dev/serial/by-id/not-there' })
