@@ -80,7 +80,8 @@ export class Renewal {
       const { serial, until } = await this.#reEnrolled(est)
       this.#notBefore_ms = this.#ctx.clock.monotonic() + retry_s * 1000
       this.#ctx.log.info({ serial }, 'a new certificate was issued; reconnecting with it')
-      this.#reconnect()
+      // In a later turn: who asked over MQTT is answered over the session that this ends.
+      setImmediate(() => this.#reconnect())
       return `certificate ${serial} is valid until ${day(until)}; reconnecting with it`
     } catch (error) {
       throw unavailable(this.#failed(error as Error))

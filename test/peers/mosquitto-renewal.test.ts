@@ -19,7 +19,7 @@ import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { openStore, type Store } from '../../runtime/ports/store.js'
 import { createAuthority, createPki, openssl } from '../harness/certificates.js'
 import { type EstMode, startEstServer } from '../harness/est-server.js'
-import { clientArguments, clientCertificates, mosquittoFor, subscribe } from '../harness/mosquitto.js'
+import { clientArguments, clientCertificates, mosquittoFor, request, subscribe } from '../harness/mosquitto.js'
 import { noPeer } from '../harness/peers.js'
 
 const sn = 'TEST0001'
@@ -65,7 +65,7 @@ async function surroundings(t: Test, options: Record<string, unknown> = {}, ownS
 }
 
 t.test('mqtt-renew', unless, async (t) => {
-  const { folder, pki, est, sub, station, startStation, serial, renew, stored, old } = await surroundings(t)
+  const { folder, pki, est, broker, sub, station, startStation, serial, renew, stored, old } = await surroundings(t)
   t.equal(serial(), old)
   const answer = await renew()
   t.match(answer, { status: 200, text: /certificate [0-9A-F]+ is valid until \d{4}-\d\d-\d\d; reconnecting/ })
@@ -102,6 +102,14 @@ t.test('mqtt-renew', unless, async (t) => {
     await until(async () => (await stored()).identity?.key !== between, 'the swap')
     t.same(Object.keys(await stored()), ['identity'])
     t.notMatch(JSON.stringify(await stored()), between.slice(40, 80))
+  })
+
+  t.test('who asks over MQTT gets the answer before the reconnect', async (t) => {
+    const before = serial()
+    const args = clientArguments(broker.port, pki)
+    const text = await request(args, `base/${sn}/cmd`, 'mqtt-renew', `base/${sn}/resp/a`)
+    await until(() => serial() !== before, 'the new certificate')
+    t.match(text, `certificate ${serial()} is valid until`)
   })
 
   t.test('a restart goes on with it, also without the files', async (t) => {
