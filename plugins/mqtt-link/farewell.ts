@@ -1,6 +1,7 @@
 import { onlineStatus } from './online-status.js'
-import type { Session } from './session.js'
+import { leaveLimit_ms, type Session } from './session.js'
 import { type Broker, sameBroker } from './settings.js'
+import { within } from './within.js'
 
 /**
  * How the station leaves its broker. `r` promises that it comes back. When it is stopped or switched off before it has, `q`
@@ -45,16 +46,17 @@ export class Farewell {
     })
   }
 
-  /** Leaves with `q`. Takes at most 1.5 s, and as long again to take an `r` back. */
+  /** Leaves with `q`, and takes an `r` back. Resolves after at most 1.5 s; what is under way then goes on while the process does. */
   quit(session: Session | undefined): Promise<void> {
     const left = session?.leave(onlineStatus.quitting)
-    return this.#then(async () => {
+    const quit = this.#then(async () => {
       const said = await left
       const promised = this.#promised
       this.#promised = undefined
       if (promised === undefined || (said && sameBroker(promised, session?.broker))) return
       await this.#open(promised)?.leave(onlineStatus.quitting, { patient: true })
     })
+    return within(leaveLimit_ms, quit, undefined)
   }
 
   /** One after another: two sessions at once would throw each other out. What cannot be said is lost. */

@@ -5,12 +5,14 @@ import { disconnectFailure, type Failure, failureOf, isHangUp, isUnacceptableVer
 import type { Identity } from './identity.js'
 import { lastWill, type OnlineStatus, onlineTopic } from './online-status.js'
 import type { Broker } from './settings.js'
+import { within } from './within.js'
 
 /** Bytes that may wait for the socket; one publication is admitted whatever its size when none waits. */
 export const outboxLimit = 65_536
 const keepalive_s = 120
 const connectTimeout_ms = 20_000
-const leaveLimit_ms = 1_500
+/** How long a farewell may take: the service has 3 s to stop. */
+export const leaveLimit_ms = 1_500
 /** Fixed header, topic length and properties of a PUBLISH, roughly. */
 const overhead = 8
 
@@ -182,13 +184,7 @@ export class Session {
   async leave(status: OnlineStatus, { patient = false } = {}): Promise<boolean> {
     const client = this.#client
     this.#live = false
-    // Real time: the process may be about to end, and a socket does not keep to a test's clock.
-    let limit: NodeJS.Timeout | undefined
-    const late = new Promise<false>((resolve) => {
-      limit = setTimeout(() => resolve(false), leaveLimit_ms)
-    })
-    const said = await Promise.race([this.#goodbye(status, patient), late])
-    clearTimeout(limit)
+    const said = await within(leaveLimit_ms, this.#goodbye(status, patient), false)
     client.end(true)
     // That does nothing while an end without force is under way.
     this.#stream.destroy?.()

@@ -92,6 +92,13 @@ t.test('an r that no y followed is taken back', async (t) => {
   })
 })
 
+t.test('a broker that never answers holds nobody up', async (t) => {
+  const { said, session, farewell } = rig()
+  await farewell.restart(session(here))
+  await farewell.quit(session(there, { up: false, until: new Promise(() => {}) }))
+  t.same(said, ['r here'])
+})
+
 t.test('y keeps the promise', async (t) => {
   const { said, session, farewell } = rig()
   await farewell.restart(session(here))
