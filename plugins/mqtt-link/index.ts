@@ -61,7 +61,7 @@ export default definePlugin({
         },
       },
     )
-    const publications = new Publications(ctx, (bytes) => link.hasRoom(bytes))
+    const publications = new Publications(ctx, link)
     const renewal = new Renewal(ctx, options, identities, () => link.reconnect())
     ctx.services.provide(mqttLink, linkService(link, settings))
 

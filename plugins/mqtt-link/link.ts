@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
-import type { MqttDriver } from 'rtk-base/services'
+import type { MqttDriver, MqttProperties } from 'rtk-base/services'
 import { type CertificateInfo, noCertificate } from './certificate.js'
 import { type Failure, noFailure } from './failure.js'
 import { Farewell } from './farewell.js'
@@ -37,6 +37,7 @@ export class Link implements MqttDriver {
   #identity: Identity | undefined
   #session: Session | undefined
   #filters: readonly string[] = []
+  #toldTooLarge: Broker | undefined
   /** Counts the attempts, so that what was awaited for an earlier one is dropped. */
   #turn = 0
   #accepted = 0
@@ -145,8 +146,27 @@ export class Link implements MqttDriver {
   // ── the bus's driver ──────────────────────────────────────────────────────────────────────────────────────────────
 
   publish(...[topic, payload, options]: Parameters<MqttDriver['publish']>): 'sent' | 'offline' | 'full' {
-    if (this.#state !== 'up') return 'offline'
-    return this.#session?.publish(topic, payload, options) ?? 'offline'
+    const session = this.#session
+    if (this.#state !== 'up' || session === undefined) return 'offline'
+    const result = session.publish(topic, payload, options)
+    if (result === 'full') this.#tellTooLarge(session, topic, Buffer.byteLength(payload), options.properties)
+    return result
+  }
+
+  /** Once per broker: what it does not take is dropped, because it would end the session. */
+  #tellTooLarge(session: Session, topic: string, bytes: number, properties?: MqttProperties): void {
+    const limit = session.largestPayload(topic, properties)
+    if (bytes <= limit || sameBroker(session.broker, this.#toldTooLarge)) return
+    this.#toldTooLarge = session.broker
+    this.#ctx.log.warn(
+      { topic, bytes, limit },
+      'the broker does not take packets of this size: they are dropped; raise its limit',
+    )
+  }
+
+  /** The largest payload on `topic` that the broker takes. */
+  largestPayload(topic: string): number {
+    return this.#session?.largestPayload(topic) ?? Number.POSITIVE_INFINITY
   }
 
   /** Whether the link is up and would admit a publication of so many bytes. */

@@ -1,5 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { device, receiver, station } from 'rtk-base/services'
+import type { Link } from './link.js'
 import { WorkQueue } from './work-queue.js'
 
 /** Events, publication 2: more uptime than this since the last successful publication. */
@@ -22,7 +23,8 @@ type Trigger = 'connect' | 'periodic' | 'identified' | 'demand'
  */
 export class Publications {
   readonly #ctx: PluginContext
-  readonly #hasRoom: (bytes: number) => boolean
+  readonly #link: Pick<Link, 'hasRoom' | 'largestPayload'>
+  readonly #topic: string
   readonly #queue = new WorkQueue(queueCapacity)
   readonly #pending = new Set<Trigger>()
   /** Uptime at the last successful publication. */
@@ -33,10 +35,10 @@ export class Publications {
   #missed = 0
   #cancelWake: () => unknown = () => {}
 
-  /** @param hasRoom whether the link is up and its outbox would take so many bytes */
-  constructor(ctx: PluginContext, hasRoom: (bytes: number) => boolean) {
+  constructor(ctx: PluginContext, link: Pick<Link, 'hasRoom' | 'largestPayload'>) {
     this.#ctx = ctx
-    this.#hasRoom = hasRoom
+    this.#link = link
+    this.#topic = `base/${ctx.serial}/info`
   }
 
   /** Publications that were due and did not go out, for whatever reason. */
@@ -82,7 +84,8 @@ export class Publications {
     const possible_ms = Math.max(this.#last_ms + period_ms, this.#notBefore_ms, now_ms)
     const wakeAt_ms = (Math.floor(possible_ms / wake_ms) + 1) * wake_ms
     this.#cancelWake = this.#ctx.timers.after(wakeAt_ms - now_ms, () => {
-      if (this.#uptime_ms() - this.#last_ms > period_ms && this.#hasRoom(this.#lastBytes)) this.#schedule('periodic')
+      if (this.#uptime_ms() - this.#last_ms > period_ms && this.#link.hasRoom(this.#lastBytes))
+        this.#schedule('periodic')
       this.#sleep()
     })
   }
@@ -112,18 +115,19 @@ export class Publications {
 
   #publish(trigger: Trigger): void {
     // Building takes the time of every plugin: not for a publication that cannot go out.
-    if (!this.#hasRoom(this.#lastBytes)) {
+    if (!this.#link.hasRoom(this.#lastBytes)) {
       this.#ctx.log.debug({ trigger }, 'no room for an information publication')
       this.#missed++
       return
     }
     const text = this.#ctx.services.use(station).documentText()
     const bytes = Buffer.byteLength(text)
-    if (bytes > payloadLimit) {
-      this.#tooLarge(bytes)
+    const limit = Math.min(payloadLimit, this.#link.largestPayload(this.#topic))
+    if (bytes > limit) {
+      this.#tooLarge(bytes, limit)
       return
     }
-    const result = this.#ctx.mqtt.publish('base/{SN}/info', text)
+    const result = this.#ctx.mqtt.publish(this.#topic, text)
     this.#ctx.log.debug({ trigger, result, bytes }, 'information publication')
     this.#lastBytes = bytes
     if (result !== 'sent') {
@@ -135,14 +139,16 @@ export class Publications {
     this.#sleep()
   }
 
-  #tooLarge(bytes: number): void {
+  #tooLarge(bytes: number, limit: number): void {
     this.#missed++
     this.#notBefore_ms = this.#uptime_ms() + tooLargePause_ms
     this.#ctx.errors.raise(
       'mqtt-info-size',
-      `the information document has more than ${payloadLimit} bytes and is not published over MQTT: it is there on HTTP`,
+      limit < payloadLimit
+        ? `the information document has more than ${limit} bytes, which is what the broker takes, and is not published over MQTT: raise the limit of the broker; the document is there on HTTP`
+        : `the information document has more than ${limit} bytes and is not published over MQTT: it is there on HTTP`,
     )
-    this.#ctx.log.debug({ bytes }, 'the information document is too large')
+    this.#ctx.log.debug({ bytes, limit }, 'the information document is too large')
     this.#sleep()
   }
 }

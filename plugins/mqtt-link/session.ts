@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { connect, type MqttClient } from 'mqtt'
-import type { MqttDriver, MqttInbound } from 'rtk-base/services'
+import type { MqttDriver, MqttInbound, MqttProperties } from 'rtk-base/services'
 import { disconnectFailure, type Failure, failureOf, isHangUp, isUnacceptableVersion } from './failure.js'
 import type { Identity } from './identity.js'
 import { lastWill, type OnlineStatus, onlineTopic } from './online-status.js'
@@ -13,8 +13,8 @@ const keepalive_s = 120
 const connectTimeout_ms = 20_000
 /** How long a farewell may take: the service has 3 s to stop. */
 export const leaveLimit_ms = 1_500
-/** Fixed header, topic length and properties of a PUBLISH, roughly. */
-const overhead = 8
+/** Fixed header, lengths of topic and properties, and packet identifier of a PUBLISH at most. */
+const overhead = 12
 
 export interface SessionOptions extends Broker {
   serial: string
@@ -47,6 +47,8 @@ export class Session {
   readonly #client: MqttClient
   #live = true
   #pingOpen = false
+  /** The largest packet that the broker takes, where it says so (MQTT 5, section 3.2.2.3.6). */
+  #largest = Number.POSITIVE_INFINITY
   /** Bytes of QoS 1 and 2 publications that the broker has not acknowledged. */
   #unacknowledged = 0
   #subscribed = new Set<string>()
@@ -80,8 +82,9 @@ export class Session {
     client.on('error', (reported) => {
       error ??= reported
     })
-    client.on('connect', () => {
+    client.on('connect', ({ properties }) => {
       accepted = true
+      this.#largest = properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY
       // Nagle's algorithm holds small packets back for up to 40 ms behind a delayed ACK.
       this.#stream.setNoDelay?.(true)
       if (this.#live) events.accepted()
@@ -137,16 +140,21 @@ export class Session {
     return this.waiting === 0 || this.waiting + bytes <= outboxLimit
   }
 
+  /** The largest payload on `topic` that the broker takes. */
+  largestPayload(topic: string, properties?: MqttProperties): number {
+    return this.#largest - sizeOf(topic, '', properties)
+  }
+
   publish(
     topic: string,
     payload: string | Uint8Array,
     { retain, qos, properties }: Parameters<MqttDriver['publish']>[2],
   ): 'sent' | 'offline' | 'full' {
     if (!this.up) return 'offline'
-    const size = Buffer.byteLength(payload) + Buffer.byteLength(topic) + overhead
-    if (!this.hasRoom(size)) return 'full'
-    if (qos > 0) this.#unacknowledged += size
     const v5 = this.version === 5 && properties !== undefined
+    const size = sizeOf(topic, payload, v5 ? properties : undefined)
+    if (size > this.#largest || !this.hasRoom(size)) return 'full'
+    if (qos > 0) this.#unacknowledged += size
     this.#client.publish(
       topic,
       typeof payload === 'string' ? payload : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength),
@@ -218,4 +226,12 @@ export class Session {
   get #stream(): Partial<Socket> & { writableLength: number } {
     return this.#client.stream as unknown as Socket
   }
+}
+
+/** Bytes of a PUBLISH, a few more rather than less. */
+function sizeOf(topic: string, payload: string | Uint8Array, properties: MqttProperties = {}): number {
+  const { userProperties = {}, correlationData } = properties
+  const pairs = Object.entries(userProperties).map(([name, value]) => 5 + Buffer.byteLength(name + value))
+  const more = pairs.reduce((sum, bytes) => sum + bytes, correlationData ? 3 + correlationData.length : 0)
+  return Buffer.byteLength(topic) + Buffer.byteLength(payload) + more + overhead
 }

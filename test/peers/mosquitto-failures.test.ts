@@ -9,7 +9,14 @@ import link from '../../plugins/mqtt-link/index.js'
 import mqttRtcm from '../../plugins/mqtt-rtcm/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import { createAuthority, createPki } from '../harness/certificates.js'
-import { clientArguments, clientCertificates, mosquittoFor, retained, subscribe } from '../harness/mosquitto.js'
+import {
+  clientArguments,
+  clientCertificates,
+  mosquittoFor,
+  publish,
+  retained,
+  subscribe,
+} from '../harness/mosquitto.js'
 import { noPeer } from '../harness/peers.js'
 import type { TestStation, TestStationOptions } from '../harness/station.js'
 import { startTcpProxy } from '../harness/tcp-proxy.js'
@@ -116,6 +123,25 @@ t.test('a broker that stops and goes on: r and y, not L', unless, async (t) => {
   await upAgain(station)
   await until(() => sub.online(sn) === 'yry', 'r and y')
 })
+
+t.test(
+  'a broker that takes small packets only: what is larger is told and left out, the session stays',
+  unless,
+  async (t) => {
+    const broker = await mosquittoFor(t, await freeTcpPort(), [...anonymous, 'max_packet_size 200'])
+    const sub = await subscribe(t, clientArguments(broker.port))
+    const station = await start(t, broker.port, { insecure: true })
+    await until(() => station.device.errors().some(({ code }) => code === 'mqtt-info-size'), 'the error')
+    t.match(station.device.errors()[0]?.text, /more than \d+ bytes, which is what the broker takes/)
+    const ask = (text: string) => publish(clientArguments(broker.port), `base/${sn}/change/post`, text)
+    await ask(JSON.stringify({ unknown: 'x'.repeat(140) }))
+    await until(() => station.lines.some(({ msg }) => /does not take packets of this size/.test(msg)), 'the warning')
+    await ask('{"unknown":1}')
+    await until(() => sub.of(`base/${sn}/change/resp`).length === 1, 'an answer that fits')
+    t.equal(sub.online(sn), 'y')
+    t.same([station.field('mqtt.stat.sessions'), sub.of(`base/${sn}/info`)], [1, []])
+  },
+)
 
 t.test('TLS', unless, async (t) => {
   const folder = t.testdir()

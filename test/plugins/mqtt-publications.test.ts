@@ -95,7 +95,7 @@ t.test('trigger 2', async (t) => {
         log: { debug: () => {} },
         defer: () => {},
       }
-      const publications = new Publications(ctx as never, () => room)
+      const publications = new Publications(ctx as never, { hasRoom: () => room, largestPayload: () => payloadLimit })
       await clock.advance(37)
       publications.start()
       await clock.advance(period_ms - 37)
