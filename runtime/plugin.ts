@@ -116,7 +116,7 @@ export interface MqttMessage {
   readonly correlationData?: Buffer
 }
 
-/** `sent`: handed to the socket. `offline`: the link is down. `full`: the outbox had no room. Nothing is queued otherwise. */
+/** `sent`: handed to the socket. `offline`: the link is down. `full`: the outbox had no room, or the broker takes no packet of this size. Nothing is queued otherwise. */
 export type PublishResult = 'sent' | 'offline' | 'full'
 
 export interface PublishOptions {

@@ -9,6 +9,10 @@ const changeLimit = 65_536
 const commandLimit = 4_096
 /** Commands of MQTT that run at the same time: some take half a minute, and nobody is told to wait. */
 const mostCommands = 8
+/** Memory of the changes that wait for the ones before: each is written durably, and messages arrive faster than that. */
+const waitingLimit = 8_388_608
+/** Of one change, beside its text. */
+const changeOverhead = 4_096
 
 /** What arrives on `cmd`, `change/post` and `info/get`. */
 export class Requests {
@@ -17,6 +21,8 @@ export class Requests {
   #retained = 0
   #malformed = 0
   #running = 0
+  #waiting = 0
+  #toldTooMany = false
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
@@ -96,11 +102,27 @@ export class Requests {
     } catch (error) {
       return this.#refused(`the change is not JSON: ${(error as Error).message}`)
     }
+    const bytes = payload.length + changeOverhead
+    if (this.#waiting + bytes > waitingLimit) return this.#tooMany(values)
+    this.#waiting += bytes
     try {
       return await this.#ctx.services.use(stationToken).change(values, { source: 'mqtt', answered })
     } catch (error) {
       return this.#refused((error as Error).message)
+    } finally {
+      this.#waiting -= bytes
+      if (this.#waiting === 0) this.#toldTooMany = false
     }
+  }
+
+  /** Told once until all that wait are carried out. */
+  #tooMany(values: unknown): ChangeResult {
+    const message = 'too many changes are waiting: try again later'
+    if (!this.#toldTooMany)
+      this.#ctx.log.warn('too many changes of MQTT are waiting: further ones are refused until these are done')
+    this.#toldTooMany = true
+    const leftover = { ...(values as Record<string, unknown> | null) }
+    return { result: 'failed', leftover, errors: [{ name: '', message }] }
   }
 
   #refused(message: string): ChangeResult {

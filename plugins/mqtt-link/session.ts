@@ -9,6 +9,8 @@ import { within } from './within.js'
 
 /** Bytes that may wait for the socket; one publication is admitted whatever its size when none waits. */
 export const outboxLimit = 65_536
+/** Told to brokers of MQTT 5: what is larger stays there. No request is, and one message could take the memory of a small device. */
+const largestInbound = 262_144
 const keepalive_s = 120
 const connectTimeout_ms = 20_000
 /** How long a farewell may take: the service has 3 s to stop. */
@@ -74,6 +76,7 @@ export class Session {
       queueQoSZero: false,
       resubscribe: false,
       will: lastWill(serial),
+      ...(version === 5 ? { properties: { maximumPacketSize: largestInbound } } : {}),
     })
     this.#client = client
     let error: unknown

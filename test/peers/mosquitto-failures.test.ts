@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { connectAsync } from 'mqtt'
 import { arpFrame, createTestStation, fakeReceiver, freeTcpPort, ManualClock, msmFrame, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import link from '../../plugins/mqtt-link/index.js'
@@ -142,6 +143,19 @@ t.test(
     t.same([station.field('mqtt.stat.sessions'), sub.of(`base/${sn}/info`)], [1, []])
   },
 )
+
+t.test('a message larger than any request stays with the broker', unless, async (t) => {
+  const broker = await mosquittoFor(t, await freeTcpPort(), anonymous)
+  const station = await start(t, broker.port, { insecure: true })
+  await until(() => linkOf(station) === 'up', 'up')
+  const client = await connectAsync({ host: '127.0.0.1', port: broker.port })
+  t.teardown(() => void client.end(true))
+  await client.publishAsync(`base/${sn}/cmd`, 'x'.repeat(300_000), { qos: 1 })
+  await client.publishAsync(`base/${sn}/cmd`, '', { qos: 1 })
+  await until(() => station.field('mqtt.stat.malformed') === 1, 'the one behind it')
+  t.equal(station.lines.find(({ msg }) => /neither a command/.test(msg))?.bytes, 0)
+  t.equal(station.field('mqtt.stat.sessions'), 1)
+})
 
 t.test('TLS', unless, async (t) => {
   const folder = t.testdir()

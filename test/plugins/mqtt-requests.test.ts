@@ -9,13 +9,15 @@ import { sn, startBroker, startLinkStation } from '../harness/brokers.js'
 t.test('requests', async (t) => {
   const broker = await startBroker(t)
   const slow: (() => void)[] = []
+  let applied: Promise<void> | undefined
   const calls: { name: string; arg: string | undefined }[] = []
   const target = definePlugin({
     name: 'target',
     version: '1.0.0',
     api: '^1.0.0',
     setup(ctx) {
-      ctx.config.define('udp-port', Type.Integer({ minimum: 1, maximum: 65_535 }), { default: 2_102 })
+      const port = ctx.config.define('udp-port', Type.Integer({ minimum: 1, maximum: 65_535 }), { default: 2_102 })
+      port.onChange(() => applied)
       ctx.commands.add(
         'slow',
         'slow',
@@ -64,6 +66,28 @@ t.test('requests', async (t) => {
     await until(() => answers().length === before + bad.length, 'an answer to each')
     for (const answer of answers().slice(before))
       t.match(answer, { result: 'failed', leftover: {}, errors: [{ message: String }] })
+  })
+
+  t.test('changes that wait for each other do not take all the memory', async (t) => {
+    let apply = () => {}
+    applied = new Promise<void>((resolve) => {
+      apply = resolve
+    })
+    await send('change/post', '{"udp-port":2201}')
+    const before = answers().length
+    const large = JSON.stringify({ unknown: 'x'.repeat(60_000) })
+    await Promise.all(Array.from({ length: 200 }, () => send('change/post', large)))
+    await until(() => station.lines.some(({ msg }) => /too many changes of MQTT/.test(msg)), 'a refusal')
+    applied = undefined
+    apply()
+    await until(
+      () =>
+        answers()
+          .slice(before)
+          .some(({ result }) => result === 'ok'),
+      'the first ones',
+    )
+    t.equal(station.lines.filter(({ msg }) => /too many changes of MQTT/.test(msg)).length, 1, 'told once')
   })
 
   t.test('commands: plain text, and updateBase', async (t) => {
