@@ -50,7 +50,9 @@ export function failureOf(error: unknown): Failure {
   }
   for (const [pattern, cause] of socketCauses) if (pattern.test(code ?? '')) return failure(cause)
   if (/timeout/i.test(text)) return failure('timeout')
-  return failure(/TLS|certificate/.test(text) ? 'tls' : 'closed')
+  if (/TLS|certificate/.test(text)) return failure('tls')
+  // Errors of sockets have a code, those of the client's parser have none.
+  return code === undefined ? { cause: 'protocol', text: `this is no MQTT: ${text}` } : failure('closed')
 }
 
 /** What a DISCONNECT of the broker means (MQTT 5, section 3.14.2.1), for those that a person can do something about. */

@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type CertificateInfo, certificateInfo, fingerprint, noCertificate } from './certificate.js'
@@ -117,11 +118,33 @@ export class Identities {
       delete read.cert
       delete read.key
     }
+    const fault = this.#faultOf(read)
+    if (fault === undefined) return identityOf(read.cert, read.key, read.ca)
+    if (!optional) throw new Error(fault.text)
+    return fault.part === 'ca' ? identityOf(undefined, undefined, undefined) : identityOf(undefined, undefined, read.ca)
+  }
+
+  /**
+   * What is wrong with files that could be read. TLS takes no notice of a `ca` that has no certificate, and of a `cert` with an
+   * empty `key`, and an empty `ca` would be none: then any authority of the system could vouch for the broker.
+   */
+  #faultOf({ ca, cert, key }: IdentityFiles): { part: keyof IdentityFiles; text: string } | undefined {
+    const why = (error: unknown) => (error as Error).message
+    for (const [part, pem] of [
+      ['ca', ca],
+      ['cert', cert],
+    ] as const)
+      try {
+        if (pem !== undefined) new X509Certificate(pem)
+      } catch (error) {
+        return { part, text: `${this.#files[part]} is no PEM certificate: ${why(error)}` }
+      }
+    if (cert === undefined || key === undefined) return undefined
     try {
-      return identityOf(read.cert, read.key, read.ca)
+      if (new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return undefined
+      return { part: 'key', text: `the key ${this.#files.key} does not belong to the certificate ${this.#files.cert}` }
     } catch (error) {
-      if (optional) return identityOf(undefined, undefined, read.ca)
-      throw new Error(`${this.#files.cert} is no PEM certificate: ${(error as Error).message}`)
+      return { part: 'key', text: `${this.#files.key} is no PEM private key without a passphrase: ${why(error)}` }
     }
   }
 

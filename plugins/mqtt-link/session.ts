@@ -84,6 +84,8 @@ export class Session {
     let accepted = false
     client.on('error', (reported) => {
       error ??= reported
+      // The client stays with a broker whose packets it cannot read.
+      this.#stream.destroy?.()
     })
     client.on('connect', ({ properties }) => {
       accepted = true

@@ -196,7 +196,14 @@ t.test('TLS', unless, async (t) => {
 
   t.test('a key that does not belong to the certificate', async (t) => {
     const mixed = { cert: pki.device.cert, key: pki.observer.key }
-    t.match(await refused(t, { ca: pki.ca, ...mixed }), { cause: 'identity', text: /cannot be used/ })
+    t.match(await refused(t, { ca: pki.ca, ...mixed }), { cause: 'identity', text: /does not belong/ })
+  })
+
+  t.test('a key file that has no key', async (t) => {
+    const key = join(folder, 'empty.key')
+    writeFileSync(key, '', { mode: 0o600 })
+    const error = await refused(t, { ca: pki.ca, cert: pki.device.cert, key })
+    t.match(error, { cause: 'identity', text: /empty\.key is no PEM private key/ })
   })
 
   t.test('a broker that nobody vouches for', async (t) => {

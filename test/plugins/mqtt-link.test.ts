@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect as connectTcp, createServer } from 'node:net'
+import { join } from 'node:path'
 import { Aedes } from 'aedes'
 import fc from 'fast-check'
 import { connect } from 'mqtt'
@@ -300,6 +301,28 @@ t.test('the link', async (t) => {
     const station = await startLinkStation(t, 1, { ca: '/nowhere/ca.pem' })
     await until(() => station.field('mqtt.state.error.cause') === 'identity', 'identity')
     t.match(station.field('mqtt.state.error.text'), /ca file.*\/nowhere\/ca\.pem/)
+  })
+
+  t.test('an authority without a certificate in it is none, and lets nobody else vouch for the broker', async (t) => {
+    for (const text of ['', 'nonsense']) {
+      const ca = join(t.testdir({ 'ca.pem': text }), 'ca.pem')
+      const broker = await startBroker(t)
+      const station = await startLinkStation(t, broker.port, { ca, insecure: true })
+      await until(() => station.field('mqtt.state.link') === 'down', 'down')
+      t.match(station.field('mqtt.state.error'), { cause: 'identity', text: /ca\.pem is no PEM certificate/ })
+      t.same(broker.connects, [])
+    }
+  })
+
+  t.test('somebody who does not speak MQTT is told at once', async (t) => {
+    const web = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    })
+    t.teardown(() => void web.close())
+    const station = await startLinkStation(t, await listen(web))
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    t.match(station.field('mqtt.state.error'), { cause: 'protocol', text: /no MQTT/ })
   })
 
   t.test('without insecure a plain broker gets no byte of MQTT', async (t) => {
@@ -629,6 +652,7 @@ t.test('the link', async (t) => {
       [coded(135), 'auth'],
       [coded(1), 'protocol'],
       [coded(3), 'refused'],
+      [new Error('Invalid header flag bits'), 'protocol'],
       [coded('ECONNRESET'), 'closed'],
     ]
     for (const [error, cause] of table) t.equal(failureOf(error).cause, cause)
