@@ -196,6 +196,8 @@ export class Link implements MqttDriver {
     const next = nextState(before, event)
     if (next === undefined || this.#ctx.signal.aborted) return
     this.#state = next
+    // Other settings or another identity: what kept the last ones down is no news of these.
+    if (event === 'reconnect') this.#failure = noFailure
     this.#retry.cancel()
     this.#ctx.log.debug({ event, before, next }, 'link')
     if (next === 'connecting') void this.#open()
@@ -204,14 +206,13 @@ export class Link implements MqttDriver {
       if (before === 'up') this.#retry.lost()
       this.#retry.failed(this.#failure, () => this.#dispatch('due'))
     }
-    if (next === 'renewing') this.#restart(event)
+    if (next === 'renewing') this.#restart()
     if (next === 'disabled') this.#disable()
   }
 
   /** Says `r` and goes; also when the broker seems dead, because it may only be slow. */
-  #restart(event: LinkEvent): void {
+  #restart(): void {
     this.#retry.reset()
-    if (event === 'reconnect') this.#failure = noFailure
     void this.#farewell.restart(this.#takeSession()).then(() => this.#dispatch('left'))
   }
 

@@ -314,6 +314,16 @@ t.test('the link', async (t) => {
     }
   })
 
+  t.test('what kept one broker away is not told of the next one', async (t) => {
+    const mute = createServer((socket) => void socket.on('error', () => {}).resume())
+    t.teardown(() => void mute.close())
+    const station = await startLinkStation(t, await unusedPort())
+    await until(() => station.field('mqtt.state.error.cause') === 'refused', 'refused')
+    await station.station.change({ 'mqtt-port': await listen(mute) }, { source: 'http' })
+    await until(() => station.field('mqtt.state.link') === 'connecting', 'the next one')
+    t.equal(station.field('mqtt.state.error.cause'), '')
+  })
+
   t.test('somebody who does not speak MQTT is told at once', async (t) => {
     const web = createServer((socket) => {
       socket.on('error', () => {})
