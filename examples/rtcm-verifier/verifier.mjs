@@ -75,7 +75,8 @@ const waiting = new Map()
 function judge(serial, topic, payload, signature) {
   const { ok, why, text, sequence, gap, silent_s } = verifier.publication(serial, topic, payload, signature)
   if (!ok) return say(`${serial} REFUSED ${why}: ${text}`)
-  say(`${serial} good ${sequence} ${payload.length} bytes${gap > 0 ? ` GAP ${text}, ${silent_s} s` : ''}`)
+  const silent = silent_s === undefined ? '' : `, ${silent_s} s`
+  say(`${serial} good ${sequence} ${payload.length} bytes${gap > 0 ? ` GAP ${text}${silent}` : ''}`)
   if (values.raw) process.stdout.write(payload)
 }
 

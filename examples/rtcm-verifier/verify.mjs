@@ -79,7 +79,8 @@ export class Verifier {
 
   /**
    * A publication on `base/{SN}/drtk` with its signature: an object with `sig-alg`, `sig`, `sig-cert`, `sig-seq`, `sig-time`.
-   * Only with `ok` may the payload be used. `gap`: so many numbers are missing before it, over `silent_s` seconds.
+   * Only with `ok` may the payload be used. `gap`: so many numbers are missing before it, over `silent_s` seconds (where the station
+   * knew the time of both).
    * @returns {{ ok: boolean, why: 'good'|'unsigned'|'no-certificate'|'forged'|'replayed'|'stale', text: string, sequence?: number, gap?: number, silent_s?: number }}
    */
   publication(serial, topic, payload, signature) {
@@ -111,7 +112,7 @@ export class Verifier {
       return refused('stale', `it is ${(age_ms / 1000).toFixed(1)} s old`)
     station.last = { sequence, time_ms }
     const gap = last === undefined ? 0 : sequence - last.sequence - 1
-    const silent_s = last === undefined ? 0 : (time_ms - last.time_ms) / 1000
+    const silent_s = last?.time_ms && time_ms ? (time_ms - last.time_ms) / 1000 : undefined
     return { ok: true, why: 'good', text: gap > 0 ? `${gap} numbers are missing` : '', sequence, gap, silent_s }
   }
 

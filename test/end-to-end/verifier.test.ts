@@ -64,6 +64,12 @@ t.test('verify.mjs', skip ? { skip } : {}, async (t) => {
     t.match(verifier.publication('A1', topic, payload, signed(11)), { ok: true, gap: 0 })
     now_ms += 4_000
     t.match(verifier.publication('A1', topic, payload, signed(15)), { ok: true, gap: 3, silent_s: 4 })
+    t.match(
+      verifier.publication('A1', topic, payload, signed(20, 0)),
+      { gap: 4, silent_s: undefined },
+      'without a time',
+    )
+    t.match(verifier.publication('A1', topic, payload, signed(30)), { gap: 9, silent_s: undefined })
     t.end()
   })
 
