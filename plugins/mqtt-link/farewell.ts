@@ -3,6 +3,9 @@ import { leaveLimit_ms, type Session } from './session.js'
 import { type Broker, sameBroker } from './settings.js'
 import { within } from './within.js'
 
+/** A session that is begun with less left would be cut off by the end of the process, which is `L`. */
+const leastTime_ms = 500
+
 /**
  * How the station leaves its broker. `r` promises that it comes back. When it is stopped or switched off before it has, `q`
  * takes the place of that `r`: over the session that is being made, or over one that is made for that alone.
@@ -46,15 +49,18 @@ export class Farewell {
     })
   }
 
-  /** Leaves with `q`, and takes an `r` back. Resolves after at most 1.5 s; what is under way then goes on while the process does. */
+  /** Leaves with `q`, and takes an `r` back. Resolves after at most 1.5 s. */
   quit(session: Session | undefined): Promise<void> {
+    const latest_ms = performance.now() + leaveLimit_ms - leastTime_ms
     const left = session?.leave(onlineStatus.quitting)
     const quit = this.#then(async () => {
-      const said = await left
       const promised = this.#promised
       this.#promised = undefined
-      if (promised === undefined || (said && sameBroker(promised, session?.broker))) return
-      await this.#open(promised)?.leave(onlineStatus.quitting, { patient: true })
+      // Over the session that is there, where it is with that broker; one with another broker is no reason to wait.
+      const same = promised === undefined || sameBroker(promised, session?.broker)
+      if ((same && (await left)) || promised === undefined) return
+      const last = performance.now() < latest_ms ? this.#open(promised) : undefined
+      await Promise.all([left, last?.leave(onlineStatus.quitting, { patient: true })])
     })
     return within(leaveLimit_ms, quit, undefined)
   }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Farewell } from '../../plugins/mqtt-link/farewell.js'
-import type { Session } from '../../plugins/mqtt-link/session.js'
+import { leaveLimit_ms, type Session } from '../../plugins/mqtt-link/session.js'
 import type { Broker } from '../../plugins/mqtt-link/settings.js'
 
 const [here, there] = [
@@ -93,10 +93,22 @@ t.test('an r that no y followed is taken back', async (t) => {
 })
 
 t.test('a broker that never answers holds nobody up', async (t) => {
-  const { said, session, farewell } = rig()
-  await farewell.restart(session(here))
-  await farewell.quit(session(there, { up: false, until: new Promise(() => {}) }))
-  t.same(said, ['r here'])
+  const never = new Promise<void>(() => {})
+  t.test('nor the q for another one', async (t) => {
+    const { said, session, farewell } = rig()
+    await farewell.restart(session(here))
+    await farewell.quit(session(there, { up: false, until: never }))
+    t.same(said, ['r here', 'q here'])
+  })
+
+  t.test('and when the time is over no session is begun', async (t) => {
+    const { said, session, farewell } = rig()
+    await farewell.restart(session(here))
+    const late = new Promise<void>((resolve) => setTimeout(resolve, leaveLimit_ms))
+    await farewell.quit(session(here, { up: false, can: false, until: late }))
+    await late
+    t.same(said, ['r here', 'q here not'])
+  })
 })
 
 t.test('y keeps the promise', async (t) => {
