@@ -98,11 +98,12 @@ export default definePlugin({
 
   async start(ctx, handoff, { link, publications, renewal, trial, identities, settings, adopt }) {
     if (adopt) await identities.adopt().catch((error: Error) => ctx.errors.raise('mqtt-adopt', notAdopted(error)))
+    // Before the link: the broker on trial may accept the station at once.
+    await trial.start(settings())
     ctx.defer(ctx.services.use(mqttBus).attach(link))
     publications.start(handoff.get('publications') as Publications['handoff'] | undefined)
     link.start(handoff.get('link') as Link['handoff'] | undefined)
     renewal.start()
-    await trial.start(settings())
   },
 
   async stop(reason, { link, publications }) {
