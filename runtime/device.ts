@@ -14,7 +14,7 @@ export interface DeviceDeps {
   partition: string
   clock: Clock
   machine: Machine
-  /** Trouble of the runtime and of every live plugin. */
+  /** Trouble of the runtime and of every plugin. */
   errors(): StationError[]
   /** Clears what a factory reset clears, durably, and refuses later writes. */
   clearStore(): Promise<void>
@@ -72,7 +72,10 @@ export class StationDevice implements Device {
   }
 
   errors(): StationError[] {
-    return this.#deps.errors().slice(-mostErrors)
+    return this.#deps
+      .errors()
+      .sort((one, other) => one.t - other.t)
+      .slice(-mostErrors)
   }
 
   reboot(): Promise<void> {

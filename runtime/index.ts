@@ -4,7 +4,7 @@ import { commandHomes, documentOrder, HttpSection, InfoSection, type Variant } f
 import type { CommandResult, PluginReport, Station } from '../schemas/services.js'
 import { device as deviceToken, localNetwork, mqttBus, station as stationToken } from '../schemas/services.js'
 import { packageRoot, type Release, readRelease } from './build/release.js'
-import { StationDevice } from './device.js'
+import { StationDevice, type StationError } from './device.js'
 import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
@@ -71,12 +71,6 @@ export interface Runtime {
   stop(): Promise<void>
 }
 
-interface Trouble {
-  code: string
-  text: string
-  t: number
-}
-
 /**
  * Starts the service: store, registries, plugins, HTTP. Resolves when every plugin was started or has said why not.
  * @throws RTK_ERR_DATA_LOCKED, RTK_ERR_VARIANT, RTK_ERR_PLUGIN_OPTIONS, RTK_ERR_USAGE, RTK_ERR_LISTEN
@@ -106,7 +100,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   async function run(): Promise<Runtime> {
     let tables: Tables = compileTables([])
     let sealed = false
-    const troubles = new Map<string, Trouble>()
+    const troubles = new Map<string, StationError>()
     const trouble = (code: string, text: string) => {
       troubles.set(code, { code, text, t: utc_s() })
       log.error({ code }, text)
@@ -162,7 +156,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       partition: process.env.RTK_BASE_SLOT ?? '',
       clock,
       machine: options.machine,
-      errors: () => [...troubles.values(), ...manager.instances.flatMap((instance) => [...instance.errors.values()])],
+      errors: () => [...troubles.values(), ...manager.troubles()],
       clearStore: async () => {
         await store.clear(isProtected)
         sealed = true
@@ -218,6 +212,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       clock,
       lifecycle,
       services,
+      utc_s,
       load: (source) => loader.load(source),
       digest: (source) => loader.digest(source),
       sets: setsOf,

@@ -27,6 +27,8 @@ export interface Entry {
   reason: string
   instance: Instance | undefined
   failures: number
+  /** UTC seconds of the first of these failures. */
+  failedAt_s: number
   /** Of the run that has not failed yet. */
   startedAt_ms: number | undefined
   retry: Dispose | undefined
@@ -60,6 +62,7 @@ export function newEntry(name: string, wanted: Wanted): Entry {
     reason: '',
     instance: undefined,
     failures: 0,
+    failedAt_s: 0,
     startedAt_ms: undefined,
     retry: undefined,
   }

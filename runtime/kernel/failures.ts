@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { StationError } from '../device.js'
 import { messageOf } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
 import type { Entry } from './entry.js'
@@ -13,6 +14,7 @@ const healthy_ms = 300_000
 export interface FailuresDeps {
   log: Logger
   clock: Clock
+  utc_s(): number
   tryAgain(entry: Entry): void
 }
 
@@ -27,10 +29,11 @@ export class Failures {
   }
 
   failed(entry: Entry, error: unknown, phase: string): void {
-    const { clock, log, tryAgain } = this.#deps
+    const { clock, log, tryAgain, utc_s } = this.#deps
     entry.instance = undefined
     const ranWell = entry.startedAt_ms !== undefined && clock.monotonic() - entry.startedAt_ms > healthy_ms
     entry.failures = ranWell ? 1 : entry.failures + 1
+    if (entry.failures === 1) entry.failedAt_s = utc_s()
     // Its tries to come are no part of that run.
     entry.startedAt_ms = undefined
     const quarantined = entry.failures > retries_ms.length
@@ -46,6 +49,16 @@ export class Failures {
       entry.retry = undefined
       tryAgain(entry)
     })
+  }
+
+  /** What a person should know of those that do not run. */
+  troubles(): StationError[] {
+    return this.#roster.entries
+      .filter(({ state }) => state === 'failed' || state === 'quarantined')
+      .map(({ name, reason, failedAt_s }) => {
+        const text = `plugin ${name} does not run: ${reason}; it is tried again by itself`
+        return { code: 'plugin-failed', text, t: failedAt_s }
+      })
   }
 
   stopTrying(entry: Entry): void {

@@ -1,4 +1,5 @@
 import type { PluginReport } from '../../schemas/services.js'
+import type { StationError } from '../device.js'
 import { RtkError } from '../errors.js'
 import { boot } from './boot.js'
 import { type Entry, newEntry, reportOf, type Wanted } from './entry.js'
@@ -12,6 +13,8 @@ import { Sources, type SourcesDeps } from './sources.js'
 export interface ManagerDeps extends ReconcileDeps, SourcesDeps {
   /** Services of the runtime itself. */
   services: ReadonlyMap<string, unknown>
+  /** The time, UTC; 0 while there is no credible clock. */
+  utc_s(): number
   /** Something of a plugin's state changed. */
   stateChanged(): void
 }
@@ -30,12 +33,12 @@ export class Manager {
   #closed = false
 
   constructor(deps: ManagerDeps) {
-    const { log, clock, services, stateChanged } = deps
+    const { log, clock, services, stateChanged, utc_s } = deps
     this.#deps = deps
     this.#roster = new Roster(services, stateChanged)
     this.#sources = new Sources(deps)
     const tryAgain = (entry: Entry) => void this.#mutex.run(() => this.#tryAgain(entry))
-    this.#failures = new Failures({ log, clock, tryAgain }, this.#roster)
+    this.#failures = new Failures({ log, clock, utc_s, tryAgain }, this.#roster)
     this.#reconcile = new Reconcile(deps, this.#roster, this.#failures)
   }
 
@@ -46,6 +49,12 @@ export class Manager {
   /** The value of a live service: the runtime's own or a plugin's. */
   findService(id: string): unknown {
     return this.#roster.findService(id)
+  }
+
+  /** What a person should see: of plugins that run, and that some do not. */
+  troubles(): StationError[] {
+    const raised = this.instances.flatMap(({ errors }) => [...errors.values()])
+    return [...raised, ...this.#failures.troubles()]
   }
 
   /** Instances that run or are about to, in load order. */

@@ -346,9 +346,12 @@ t.test('staged replace', async (t) => {
       await until(() => starts === 5, 'third try')
       await clock.advance(10_000)
       await until(() => station.station.plugins()[0].state === 'quarantined', 'quarantine')
+      const text = 'plugin slow does not run: slow: start took longer than 10 s; it is tried again by itself'
+      t.match(station.device.errors(), [{ code: 'plugin-failed', text }])
       hang = false
       await clock.advance(300_000)
       await until(() => station.station.plugins()[0].state === 'running', 'tried again after five minutes')
+      t.same(station.device.errors(), [])
     },
   )
 })
