@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { commandHomes, documentOrder, HttpSection, InfoSection, type Variant } from '../schemas/index.js'
 import type { CommandResult, PluginReport, Station } from '../schemas/services.js'
 import { device as deviceToken, localNetwork, mqttBus, station as stationToken } from '../schemas/services.js'
-import { packageRoot, type Release, readRelease } from './build/release.js'
+import { type Release, readRelease, shippedPlugins } from './build/release.js'
 import { StationDevice, type StationError } from './device.js'
 import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
@@ -187,7 +187,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
     const gateway = new Gateway(http, { log, clock, network })
     const loader = new Loader({
-      builtIn: options.builtIn ?? join(packageRoot(), 'plugins'),
+      builtIn: options.builtIn ?? shippedPlugins(),
       base: options.base,
       cache: join(data, 'plugins'),
     })

@@ -123,6 +123,15 @@ function buildTap() {
   writeFileSync(made, '')
 }
 
+/** `npm pack` calls it: what the published package has besides the transpiled code. */
+async function prepack() {
+  const declarations = ['--noEmit', 'false', '--emitDeclarationOnly', '--declaration', '--outDir', join(build, 'types')]
+  const status = run(bin('tsc'), ['-p', root, ...declarations])
+  if (status !== 0) process.exit(status)
+  const { pack } = await import(pathToFileURL(join(build, 'runtime', 'build', 'pack.js')).href)
+  await pack()
+}
+
 // `plugins` and `console` talk to a running service: they must not replace the build under it.
 const talksToService = args[0] === 'plugins' || args[0] === 'console'
 if (isCheckout && !(talksToService && existsSync(stamp))) {
@@ -130,6 +139,7 @@ if (isCheckout && !(talksToService && existsSync(stamp))) {
   ensureBuilt()
 }
 if (args[0] === '--test') test()
+else if (args[0] === '--prepack') await prepack()
 else if (args[0] === '--bench')
   process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', 'bench', 'main.js'), ...args.slice(1)]))
 else {

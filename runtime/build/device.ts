@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
 import { hostPackages } from '../loader/host-packages.js'
-import { Loader, type ManifestEntry } from '../loader/load.js'
-import { isPath } from '../loader/source.js'
+import type { ManifestEntry } from '../loader/load.js'
+import { prebuild, writeJson } from './prebuild.js'
 import { packageRoot, readRelease } from './release.js'
 
 /** By this name a folder is known as one that build made. */
@@ -34,7 +34,7 @@ export async function buildDevice(
   const root = packageRoot()
   const target = resolve(out)
   clearTarget(target)
-  mkdirSync(join(target, 'plugins'), { recursive: true })
+  mkdirSync(target, { recursive: true })
   const { version } = readRelease(root)
   const variantName = variant.name.replace(/[\\/]/g, '-')
   // First of all: it marks the folder as made here, also when this build does not get to its end.
@@ -45,7 +45,8 @@ export async function buildDevice(
     rtkBase: { variant: variantName },
   })
 
-  const { entries, keys } = await buildPlugins(Object.keys(variant.plugins), base, root, target, tell)
+  const sources = Object.keys(variant.plugins)
+  const { entries, keys } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
   tell('runtime')
   await buildRuntime(root, target)
   for (const name of native) copyPackage(name, root, target, new Set())
@@ -80,37 +81,6 @@ function isBuild(folder: string): boolean {
   } catch {
     return false
   }
-}
-
-function writeJson(file: string, value: unknown): void {
-  writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
-}
-
-/** Bundles each plugin and writes `plugins/manifest.json`. `keys`: key in the variant → the plugin's own name. */
-async function buildPlugins(
-  sources: readonly string[],
-  base: string,
-  root: string,
-  target: string,
-  tell: (line: string) => void,
-) {
-  const cache = join(target, '.cache')
-  const loader = new Loader({ builtIn: join(root, 'plugins'), base, cache })
-  const entries: ManifestEntry[] = []
-  const keys = new Map<string, string>()
-  for (const source of sources) {
-    const { definition, file } = await loader.load(source)
-    const { name, version, api } = definition
-    tell(`plugin ${name} ${version}${isPath(source) ? ` from ${source}` : ''}`)
-    const code = readFileSync(file, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n')
-    writeFileSync(join(target, 'plugins', `${name}.cjs`), code)
-    const sha256 = createHash('sha256').update(code).digest('hex')
-    entries.push({ name, version, api, file: `${name}.cjs`, sha256 })
-    keys.set(source, name)
-  }
-  rmSync(cache, { recursive: true, force: true })
-  writeJson(join(target, 'plugins', 'manifest.json'), { plugins: entries })
-  return { entries, keys }
 }
 
 /** One file with the command line, the kernel and every pure JavaScript package in it. */
@@ -180,7 +150,8 @@ function copyPackage(name: string, from: string, target: string, done: Set<strin
 function packageFolder(require: NodeJS.Require, name: string): string | undefined {
   for (const place of require.resolve.paths(name) ?? []) {
     const folder = join(place, name)
-    if (existsSync(join(folder, 'package.json'))) return folder
+    // Where packages are links (pnpm, a workspace), what they depend on lies beside what they point to.
+    if (existsSync(join(folder, 'package.json'))) return realpathSync(folder)
   }
   return undefined
 }

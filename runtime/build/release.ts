@@ -23,6 +23,19 @@ export function packageRoot(): string {
   return folder
 }
 
+/** Of an installed npm package: the prebuilt plugins and what release it is. */
+export const packedFolder = (root: string): string => join(root, 'build', 'prebuilt')
+export const releaseFile = 'release.json'
+
+/** A checkout has its compiler's settings; a package and a device have none. */
+const isCheckout = (root: string) => existsSync(join(root, 'tsconfig.json'))
+
+/** The plugins that come with this code: sources in a checkout, prebuilt in an npm package and on a device. */
+export function shippedPlugins(root = packageRoot()): string {
+  const packed = packedFolder(root)
+  return !isCheckout(root) && existsSync(packed) ? packed : join(root, 'plugins')
+}
+
 const sourceFolders = ['runtime', 'plugins', 'schemas']
 
 function* filesBelow(folder: string): Generator<string> {
@@ -33,10 +46,11 @@ function* filesBelow(folder: string): Generator<string> {
   }
 }
 
-/** The build manifest of a device folder, else what the source tree says. */
+/** What was written down when a device folder or a package was made, else what the source tree says. */
 export function readRelease(root = packageRoot()): Release {
-  const manifest = join(root, 'manifest.json')
-  if (existsSync(manifest)) {
+  const manifests = [join(root, 'manifest.json'), join(packedFolder(root), releaseFile)]
+  const manifest = isCheckout(root) ? undefined : manifests.find((file) => existsSync(file))
+  if (manifest) {
     const { version, sha256, built } = JSON.parse(readFileSync(manifest, 'utf8')) as Release
     return { version, sha256, built }
   }

@@ -5,10 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { packageRoot } from '../../runtime/build/release.js'
 import { until } from './manual-clock.js'
 
 /** The command line as a person calls it. */
-const entry = join(process.cwd(), 'runtime', 'build', 'bootstrap.mjs')
+const entry = join(packageRoot(), 'runtime', 'build', 'bootstrap.mjs')
 
 export interface Finished {
   code: number | null

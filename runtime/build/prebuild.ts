@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Loader, type ManifestEntry } from '../loader/load.js'
+import { isPath } from '../loader/source.js'
+import { shippedPlugins } from './release.js'
+
+export function writeJson(file: string, value: unknown): void {
+  writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
+}
+
+/**
+ * Bundles plugins into `folder`, with a `manifest.json` that has their digests. `keys`: source → the plugin's own name.
+ * @param sources as a variant names them; relative ones from `base`
+ */
+export async function prebuild(
+  sources: readonly string[],
+  { base, folder }: { base: string; folder: string },
+  tell: (line: string) => void,
+): Promise<{ entries: ManifestEntry[]; keys: Map<string, string> }> {
+  const cache = join(folder, '.cache')
+  mkdirSync(cache, { recursive: true })
+  const loader = new Loader({ builtIn: shippedPlugins(), base, cache })
+  const entries: ManifestEntry[] = []
+  const keys = new Map<string, string>()
+  for (const source of sources) {
+    const { definition, file } = await loader.load(source)
+    const { name, version, api } = definition
+    tell(`plugin ${name} ${version}${isPath(source) ? ` from ${source}` : ''}`)
+    const code = readFileSync(file, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n')
+    writeFileSync(join(folder, `${name}.cjs`), code)
+    const sha256 = createHash('sha256').update(code).digest('hex')
+    entries.push({ name, version, api, file: `${name}.cjs`, sha256 })
+    keys.set(source, name)
+  }
+  rmSync(cache, { recursive: true, force: true })
+  writeJson(join(folder, 'manifest.json'), { plugins: entries })
+  return { entries, keys }
+}
