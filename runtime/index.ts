@@ -225,14 +225,17 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         documents.invalidate()
       },
       stateChanged: () => documents.invalidate(),
-      loaded: (plugin, inputs) => watcher?.set(plugin, inputs),
+      unreadable: (plugin, source) => watcher?.add(plugin, loader.looked(source)),
+      loaded: (plugin, inputs) => (inputs.length > 0 ? watcher?.set(plugin, inputs) : watcher?.drop(plugin)),
     })
     const reloadChanged = async (plugin: string) => {
       try {
         const report = await manager.reloadIfChanged(plugin)
         if (report) log.info({ plugin, version: report.version }, 'reloaded')
       } catch (error) {
-        log.error({ plugin, err: error }, `not reloaded: ${(error as Error).message}; the old version goes on`)
+        const runs = manager.report().some(({ name, state }) => name === plugin && state === 'running')
+        const next = runs ? 'the old version goes on' : 'it does not run; save it again when it is corrected'
+        log.error({ plugin, err: error }, `not reloaded: ${(error as Error).message}; ${next}`)
       }
     }
 

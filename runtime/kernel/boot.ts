@@ -45,7 +45,7 @@ export async function boot(
 async function prepare({ roster, sources, failures }: Kernel, want: Wanted): Promise<Step | undefined> {
   let entry = newEntry(want.source, want)
   try {
-    const loaded = await sources.fetch(want)
+    const loaded = await sources.fetchFor(entry)
     entry = newEntry(loaded.definition.name, want)
     if (roster.find(entry.name)) {
       throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', `two plugins of this variant are called ${entry.name}`)

@@ -1,6 +1,7 @@
 import type { PluginReport } from '../../schemas/services.js'
 import type { StationError } from '../device.js'
 import { RtkError } from '../errors.js'
+import type { Loaded } from '../loader/load.js'
 import { boot } from './boot.js'
 import { type Entry, newEntry, reportOf, type Wanted } from './entry.js'
 import { Failures } from './failures.js'
@@ -115,9 +116,7 @@ export class Manager {
   async reload(name: string): Promise<PluginReport> {
     return this.#mutex.run(async () => {
       const entry = this.#roster.entry(name)
-      const loaded = await this.#sources.fetch(entry.wanted)
-      this.#roster.rename(entry, loaded.definition)
-      this.#sources.own(entry, loaded)
+      const loaded = await this.#fetchAnew(entry)
       if (loaded.digest !== entry.digest) entry.failures = 0
       this.#failures.stopTrying(entry)
       try {
@@ -172,12 +171,18 @@ export class Manager {
     })
   }
 
+  async #fetchAnew(entry: Entry): Promise<Loaded> {
+    const loaded = await this.#sources.fetchFor(entry)
+    const before = entry.name
+    this.#roster.rename(entry, loaded.definition)
+    this.#sources.own(entry, loaded, before)
+    return loaded
+  }
+
   async #tryAgain(entry: Entry): Promise<void> {
     if (this.#closed || this.#roster.find(entry.name) !== entry || entry.instance) return
     try {
-      const loaded = await this.#sources.fetch(entry.wanted)
-      this.#roster.rename(entry, loaded.definition)
-      this.#sources.own(entry, loaded)
+      const loaded = await this.#fetchAnew(entry)
       await this.#reconcile.replace(this.#sources.step(entry, loaded))
     } catch (error) {
       this.#failures.failed(entry, error, 'start')

@@ -62,6 +62,9 @@ export class Roster {
     if (entry.definition) {
       throw new RtkError('RTK_ERR_PLUGIN_INVALID', `${entry.name} now calls itself ${name}: unload it and load it anew`)
     }
+    if (this.find(name)) {
+      throw new RtkError('RTK_ERR_ALREADY_LOADED', `${entry.name} calls itself ${name}, and ${name} is loaded already`)
+    }
     this.delete(entry)
     entry.name = name
     this.add(entry)

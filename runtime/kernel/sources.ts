@@ -5,6 +5,8 @@ import { resolveOptions, type SetOption } from './options.js'
 export interface SourcesDeps {
   load(source: string): Promise<Loaded>
   digest(source: string): Promise<string>
+  /** Code that cannot be loaded now, of a plugin that stays. */
+  unreadable(plugin: string, source: string): void
   /** Command-line options of a plugin. */
   sets(plugin: string): readonly SetOption[]
   /** The sources of a plugin, for a watcher; empty when it was unloaded. */
@@ -23,6 +25,11 @@ export class Sources {
     return definition ? { definition: definition(), digest: '', inputs: [], file: '' } : this.#deps.load(source)
   }
 
+  /** As `fetch`, for a plugin that stays when its code is bad. */
+  async fetchFor(entry: Entry): Promise<Loaded> {
+    return this.#read(entry, () => this.fetch(entry.wanted))
+  }
+
   /** @throws RTK_ERR_PLUGIN_OPTIONS */
   step(entry: Entry, { definition, digest }: Loaded): Step {
     const sets = this.#deps.sets(entry.name)
@@ -31,8 +38,12 @@ export class Sources {
     return { entry, definition, digest, options }
   }
 
-  /** From now on errors in these files are those of `entry`, and changes of them too. */
-  own(entry: Entry, { inputs, file }: Loaded): void {
+  /**
+   * From now on errors in these files are those of `entry`, and changes of them too.
+   * @param before its name until now
+   */
+  own(entry: Entry, { inputs, file }: Loaded, before = entry.name): void {
+    if (before !== entry.name) this.#deps.loaded(before, [])
     entry.files = new Set([...inputs, file])
     this.#deps.loaded(entry.name, inputs)
   }
@@ -41,7 +52,17 @@ export class Sources {
     this.#deps.loaded(entry.name, [])
   }
 
-  async isChanged({ wanted, digest }: Entry): Promise<boolean> {
-    return !wanted.definition && (await this.#deps.digest(wanted.source)) !== digest
+  async isChanged(entry: Entry): Promise<boolean> {
+    const { wanted, digest } = entry
+    return !wanted.definition && (await this.#read(entry, () => this.#deps.digest(wanted.source))) !== digest
+  }
+
+  async #read<T>(entry: Entry, read: () => Promise<T>): Promise<T> {
+    try {
+      return await read()
+    } catch (error) {
+      this.#deps.unreadable(entry.name, entry.wanted.source)
+      throw error
+    }
   }
 }

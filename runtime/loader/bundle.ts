@@ -12,6 +12,19 @@ export interface Bundle {
   readonly inputs: readonly string[]
 }
 
+/** Notes which files the source asks for, before anybody knows whether they are there and can be read. */
+function lookedAt(noted: Set<string>): Plugin {
+  return {
+    name: 'rtk-base-looked-at',
+    setup(build) {
+      build.onResolve({ filter: /^\.{0,2}\// }, ({ path, resolveDir }) => {
+        noted.add(resolve(resolveDir, path))
+        return undefined
+      })
+    },
+  }
+}
+
 /** Host packages come from the runtime, native add-ons from the plugin's own folder at run time. */
 const hostPlugin: Plugin = {
   name: 'rtk-base-host',
@@ -33,9 +46,10 @@ const hostPlugin: Plugin = {
  * Bundles a plugin's source to CommonJS: the only form that a running process can drop again. Relative files and the
  * plugin's own npm packages go inside.
  * @param folder where the bundle will be written: its source map points to the sources from there
+ * @param looked gets the files that were looked for, also when there is no bundle in the end
  * @throws RTK_ERR_PLUGIN_BUILD with file, line and message.
  */
-export async function bundle(entry: string, folder = dirname(entry)): Promise<Bundle> {
+export async function bundle(entry: string, folder = dirname(entry), looked = new Set<string>()): Promise<Bundle> {
   let esbuild: typeof import('esbuild')
   try {
     esbuild = await import('esbuild')
@@ -61,7 +75,7 @@ export async function bundle(entry: string, folder = dirname(entry)): Promise<Bu
       logLevel: 'silent',
       define: { 'import.meta.url': '__bundleUrl' },
       banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-      plugins: [hostPlugin],
+      plugins: [lookedAt(looked), hostPlugin],
     })
     const code = result.outputFiles[0].text
     return {

@@ -46,6 +46,7 @@ const entryFiles = ['index.ts', 'index.mts', 'index.js', 'index.mjs', 'index.cjs
 /** Finds, builds and evaluates plugins: from TypeScript or JavaScript source, or prebuilt with a digest. */
 export class Loader {
   readonly #options: LoaderOptions
+  readonly #looked = new Map<string, ReadonlySet<string>>()
 
   constructor(options: LoaderOptions) {
     this.#options = options
@@ -56,13 +57,24 @@ export class Loader {
   async load(source: string): Promise<Loaded> {
     const manifest = await this.#prebuilt(source)
     if (manifest) return manifest
-    const built = await bundle(this.#entryOf(source), this.#options.cache)
-    return this.#fromBundle(source, built)
+    return this.#fromBundle(source, await this.#bundle(source))
   }
 
   /** The digest that loading would give now: unchanged code is no reason to reload. */
   async digest(source: string): Promise<string> {
-    return (await bundle(this.#entryOf(source), this.#options.cache)).digest
+    return (await this.#bundle(source)).digest
+  }
+
+  /** The files that the last build asked for, there or not: where code that cannot be loaded will be mended. */
+  looked(source: string): string[] {
+    return [...(this.#looked.get(source) ?? [])]
+  }
+
+  async #bundle(source: string): Promise<Bundle> {
+    const { base, cache } = this.#options
+    const looked = new Set<string>(isPath(source) ? [join(resolve(base, source), 'index.ts')] : [])
+    this.#looked.set(source, looked)
+    return bundle(this.#entryOf(source), cache, looked)
   }
 
   async #fromBundle(source: string, built: Bundle): Promise<Loaded> {

@@ -1,5 +1,5 @@
-import { type FSWatcher, watch } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, type FSWatcher, watch } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf } from '../errors.js'
 import type { Dispose } from '../plugin.js'
@@ -7,16 +7,21 @@ import type { Clock } from '../ports/clock.js'
 
 const settle_ms = 100
 
+interface Watched {
+  readonly folders: Set<string>
+  watchers: FSWatcher[]
+  settling?: Dispose
+}
+
 /**
  * Watches the folders of a plugin's sources (development only) and calls `changed` once things have settled. Folders, not
- * files: editors replace files.
+ * files: editors replace files. A folder that is missing is waited for.
  */
 export class SourceWatcher {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #changed: (plugin: string) => void
-  readonly #watchers = new Map<string, FSWatcher[]>()
-  readonly #settling = new Map<string, Dispose>()
+  readonly #plugins = new Map<string, Watched>()
 
   constructor(clock: Clock, log: Logger, changed: (plugin: string) => void) {
     this.#clock = clock
@@ -24,43 +29,62 @@ export class SourceWatcher {
     this.#changed = changed
   }
 
-  /** Replaces what is watched for one plugin. */
+  /** Replaces what is watched for one plugin. What was saved while it was being read is still told. */
   set(plugin: string, inputs: readonly string[]): void {
-    this.drop(plugin)
-    const own = inputs.filter((input) => !input.includes('/node_modules/'))
-    const folders = new Set(own.map((input) => dirname(input)))
-    const watchers: FSWatcher[] = []
-    for (const folder of folders) {
-      try {
-        const watcher = watch(folder, { persistent: false }, () => this.#settle(plugin))
-        watcher.on('error', (error) => this.#log.warn({ plugin, folder }, `no longer watched: ${messageOf(error)}`))
-        watchers.push(watcher)
-      } catch (error) {
-        this.#log.warn({ plugin, folder }, `cannot be watched: ${messageOf(error)}; reload by hand`)
-      }
-    }
-    this.#watchers.set(plugin, watchers)
+    this.#plugins.get(plugin)?.folders.clear()
+    this.add(plugin, inputs)
+  }
+
+  add(plugin: string, inputs: readonly string[]): void {
+    const watched = this.#plugins.get(plugin) ?? { folders: new Set(), watchers: [] }
+    this.#plugins.set(plugin, watched)
+    for (const input of inputs) if (!input.includes('/node_modules/')) watched.folders.add(dirname(input))
+    this.#arm(plugin, watched)
   }
 
   drop(plugin: string): void {
-    for (const watcher of this.#watchers.get(plugin) ?? []) watcher.close()
-    this.#watchers.delete(plugin)
-    void this.#settling.get(plugin)?.()
-    this.#settling.delete(plugin)
+    const watched = this.#plugins.get(plugin)
+    for (const watcher of watched?.watchers ?? []) watcher.close()
+    void watched?.settling?.()
+    this.#plugins.delete(plugin)
   }
 
   close(): void {
-    for (const plugin of [...this.#watchers.keys()]) this.drop(plugin)
+    for (const plugin of [...this.#plugins.keys()]) this.drop(plugin)
   }
 
-  #settle(plugin: string): void {
-    void this.#settling.get(plugin)?.()
-    this.#settling.set(
-      plugin,
-      this.#clock.timer(settle_ms, () => {
-        this.#settling.delete(plugin)
-        this.#changed(plugin)
-      }),
-    )
+  /** Anew each time: a watcher sticks to the folder that it was opened on, also when that was moved away or deleted. */
+  #arm(plugin: string, watched: Watched): void {
+    const before = watched.watchers
+    watched.watchers = [...watched.folders].flatMap((folder) => this.#open(plugin, watched, folder) ?? [])
+    // Closed last: what is on its way to an old one reaches the new one, as both are one to the system.
+    for (const watcher of before) watcher.close()
+  }
+
+  #open(plugin: string, watched: Watched, wanted: string): FSWatcher | undefined {
+    let folder = wanted
+    let next: string | undefined
+    while (!existsSync(folder) && folder !== dirname(folder)) {
+      next = basename(folder)
+      folder = dirname(folder)
+    }
+    try {
+      const watcher = watch(folder, { persistent: false }, (_event, name) => {
+        if (next === undefined || name === next) this.#settle(plugin, watched)
+      })
+      watcher.on('error', (error) => this.#log.warn({ plugin, folder }, `no longer watched: ${messageOf(error)}`))
+      return watcher
+    } catch (error) {
+      this.#log.warn({ plugin, folder }, `cannot be watched: ${messageOf(error)}; reload by hand`)
+    }
+  }
+
+  #settle(plugin: string, watched: Watched): void {
+    void watched.settling?.()
+    watched.settling = this.#clock.timer(settle_ms, () => {
+      watched.settling = undefined
+      this.#arm(plugin, watched)
+      this.#changed(plugin)
+    })
   }
 }

@@ -7,7 +7,9 @@ import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
 import { bundle } from '../../runtime/loader/bundle.js'
-import { createTestStation, type TestStationOptions, until } from '../harness/index.js'
+import { SourceWatcher } from '../../runtime/loader/watch.js'
+import { createLogger } from '../../runtime/log.js'
+import { createTestStation, ManualClock, type TestStationOptions, until } from '../harness/index.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -289,4 +291,79 @@ t.test('--watch reloads what was edited, once it settles, and only when the code
     return running.lines.some(({ msg }) => msg.includes('not reloaded'))
   }, 'the bad edit')
   t.match(running.field('third'), { says: 'version 5' })
+})
+
+t.test('--watch reloads a plugin that could not be built at the start, once it is corrected', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, { ...files(), 'lib/wrap.ts': `export { answer as wrapped } from './moved/answer.js'` })
+  const running = await createTestStation({ sources: { [folder]: {} }, watch: true })
+  t.teardown(() => running.stop())
+  const state = () => running.station.plugins()[0].state
+  for (const [index, after_ms] of [1_000, 5_000].entries()) {
+    await until(() => running.lines.filter(({ msg }) => msg.includes('tried again in')).length > index, 'a failure')
+    await running.clock.advance(after_ms)
+  }
+  await until(() => state() === 'quarantined', 'quarantine: the next try is 5 min away')
+  mkdirSync(join(folder, 'lib/moved'))
+  await until(async () => {
+    await running.clock.advance(100)
+    return running.lines.some(({ msg }) => msg.includes('it does not run'))
+  }, 'the folder alone is not enough')
+  write(folder, { 'lib/moved/answer.ts': helper(6) })
+  await until(async () => {
+    await running.clock.advance(100)
+    return state() === 'running'
+  }, 'the missing file')
+  t.match(running.field('third'), { says: 'version 6' })
+})
+
+t.test('--watch sees the edits of a folder that was replaced as a whole', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, files())
+  const running = await createTestStation({ sources: { [folder]: {} }, watch: true })
+  t.teardown(() => running.stop())
+  const says = async (version: number) => {
+    await running.clock.advance(100)
+    return String((running.field('third') as { says: string } | undefined)?.says) === `version ${version}`
+  }
+  rmSync(folder, { recursive: true })
+  await until(async () => {
+    await running.clock.advance(100)
+    return running.lines.some(({ msg }) => msg.includes('not reloaded'))
+  }, 'the folder is gone')
+  write(folder, files(7))
+  await until(() => says(7), 'the new folder')
+  write(folder, { 'lib/nested/answer.ts': helper(8) })
+  await until(() => says(8), 'an edit in the new folder')
+  t.match(running.station.plugins()[0], { state: 'running' })
+})
+
+t.test('--watch tells of what was saved while the reload before it was under way', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, files())
+  const source = join(folder, 'index.ts')
+  const clock = new ManualClock()
+  const changed: string[] = []
+  const watcher = new SourceWatcher(clock, createLogger({ level: 'silent' }), (plugin) => changed.push(plugin))
+  t.teardown(() => watcher.close())
+  watcher.set('third-party', [source])
+  write(folder, files(2))
+  await until(() => clock.pending > 0, 'the system tells of the edit')
+  watcher.set('third-party', [source])
+  await clock.advance(100)
+  t.same(changed, ['third-party'])
+})
+
+t.test('code that cannot be loaded at first and then has the name of another plugin displaces nobody', async (t) => {
+  const [folder, other] = [elsewhere(t), elsewhere(t)]
+  write(folder, files())
+  write(other, { 'index.ts': 'export default' })
+  const running = await createTestStation({ sources: { [folder]: {}, [other]: {} } })
+  t.teardown(() => running.stop())
+  write(other, oneFile(''))
+  await t.rejects(running.reload(other), { code: 'RTK_ERR_ALREADY_LOADED' })
+  t.match(running.station.plugins(), [
+    { name: 'third-party', state: 'running' },
+    { name: other, state: 'failed' },
+  ])
 })
