@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName } from 'rtk-base/schemas'
-import { device, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
+import { device, procedureStatus, type Receiver, receiver, rtcmStream } from 'rtk-base/services'
 
 /** A station has this long after its start, and after a survey-in, before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
@@ -50,8 +50,14 @@ export class BaseState {
     return baseState({
       stopping: this.stopping,
       status,
-      sending: services.find(rtcmStream)?.open === true && services.find(receiver)?.link === 'up',
+      sending: services.find(rtcmStream)?.open === true && isSending(services.find(receiver), status),
       elapsed_ms: uptime_ms - this.#begun_ms,
     })
   }
+}
+
+/** The gate of a receiver that is only listened to stands open all the time: its status tells whether RTCM comes. */
+function isSending(source: Receiver | undefined, status: string | undefined): boolean {
+  if (source?.link !== 'up') return false
+  return source.mode !== 'listening' || status === undefined || status === 'fixed'
 }

@@ -3,8 +3,8 @@ import { type BaseFacts, baseState } from '../../plugins/system/base-state.js'
 import system from '../../plugins/system/index.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { gnssStatuses } from '../../schemas/index.js'
-import { createTestStation } from '../harness/index.js'
-import { type Definition, setUp } from './survey-in-rig.js'
+import { arpFrame, createTestStation, ManualClock } from '../harness/index.js'
+import { type Definition, FakeBase, home, setUp } from './survey-in-rig.js'
 
 const plugins = { system: system as unknown as Definition }
 
@@ -61,6 +61,16 @@ t.test('base.state.base', async (t) => {
     rig.base.receiver.become({ link: 'offline' })
     await rig.clock.advance(100)
     t.equal(base(), 'degraded')
+  })
+
+  await t.test('is ready with a receiver that is only listened to while that sends RTCM, not before', async (t) => {
+    const base = new FakeBase(new ManualClock())
+    base.receiver.become({ mode: 'listening' })
+    const rig = await setUp(t, { receiver: base, plugins })
+    t.equal(rig.station.field('base.state.base'), 'starting', 'it may well send nothing but NMEA')
+    base.receiver.emit(arpFrame(home))
+    await rig.clock.advance(100)
+    t.equal(rig.station.field('base.state.base'), 'ready')
   })
 
   await t.test('is stopping once a restart was asked for, unless the machine refuses', async (t) => {
