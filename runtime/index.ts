@@ -195,7 +195,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const lifecycle = new Lifecycle({
       log,
       clock,
-      released: (plugin) => gateway.dropUpgrades(plugin),
+      released: (plugin) => gateway.release(plugin),
       host: {
         serial,
         clock,

@@ -3,6 +3,12 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 const key = Symbol('connection')
+const ownerKey = Symbol('owner')
+
+/** Notes whose route an answer is. On the answer itself, for the same reason as below. */
+export function noteOwner(answer: ServerResponse, owner: string): void {
+  ;(answer as { [ownerKey]?: string })[ownerKey] = owner
+}
 
 /** What the gateway knows of a connection. Kept on the socket: a map would be asked, at its price, for every request. */
 export class Connection {
@@ -33,6 +39,11 @@ export class Connection {
     return this.#answers.some(
       (answer, index) => !answer.writableFinished && (answer.headersSent || index < this.#answers.length - 1),
     )
+  }
+
+  /** Answers of this owner's routes that are under way. */
+  answersOf(owner: string): ServerResponse[] {
+    return this.#answers.filter((answer) => !answer.closed && (answer as { [ownerKey]?: string })[ownerKey] === owner)
   }
 
   /** The connection is gone. Node tells only the answer at the front: those behind it would never be counted as over. */

@@ -160,9 +160,16 @@ export class Gateway {
     await old.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
   }
 
-  /** Ends the upgraded connections of an owner that goes. */
-  dropUpgrades(owner: string): void {
+  /**
+   * An owner goes. Its upgraded connections end now; its answers may be finished as those of an old generation, then they
+   * are cut off: nobody is left to end a stream, and its reader would wait for ever.
+   */
+  release(owner: string): void {
     for (const [socket, name] of this.#upgraded) if (name === owner) socket.destroy()
+    for (const answer of [...this.#connections].flatMap((connection) => connection.answersOf(owner))) {
+      const spare = this.#clock.timer(drain_ms, () => void answer.destroy())
+      answer.once('close', () => void spare())
+    }
   }
 
   /** Stops accepting, gives answers under way 2 s, then ends every connection. */

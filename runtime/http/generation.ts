@@ -16,6 +16,7 @@ import type { Logger } from 'pino'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
 import { bodyParser, RequestError, ValidationError, validatorCompiler } from './body.js'
+import { noteOwner } from './connection.js'
 import type { HttpLimits } from './gateway.js'
 import { errorBody, headersOf, statusOf } from './replies.js'
 
@@ -136,6 +137,7 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
 
 async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: RouteTable, log: Logger): Promise<void> {
   const gate: onRequestHookHandler = (_request, reply, done) => {
+    noteOwner(reply.raw, owner.name)
     if (owner.live()) owner.run(done)
     else void answerNotRunning(reply, owner)
   }
@@ -185,6 +187,7 @@ function gated(route: RouteOptions, gate: onRequestHookHandler, owner: RouteOwne
   return {
     ...route,
     handler(request, reply) {
+      noteOwner(reply.raw, owner.name)
       if (!owner.live()) return answerNotRunning(reply, owner)
       return owner.run(() => handler.call(this, request, reply))
     },

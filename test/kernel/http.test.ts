@@ -25,8 +25,8 @@ import {
   type RouteOwner,
   type UpgradeHandler,
 } from '../../runtime/http/gateway.js'
-import { systemClock } from '../../runtime/ports/clock.js'
-import { until } from '../harness/manual-clock.js'
+import { type Clock, systemClock } from '../../runtime/ports/clock.js'
+import { ManualClock, until } from '../harness/manual-clock.js'
 
 interface OwnerParts {
   routes?: RouteOptions[]
@@ -62,13 +62,14 @@ async function serve(
   {
     limits = {},
     logLines = [],
+    clock = systemClock,
     ...options
-  }: Partial<HttpOptions> & { limits?: Partial<HttpLimits>; logLines?: string[] } = {},
+  }: Partial<HttpOptions> & { limits?: Partial<HttpLimits>; logLines?: string[]; clock?: Clock } = {},
 ) {
   const sink = new PassThrough().on('data', (line) => logLines.push(String(line)))
   const gateway = new Gateway(
     { host: '127.0.0.1', port: 0, ...options },
-    { log: pino(sink), clock: systemClock, hostname: 'station.example', limits },
+    { log: pino(sink), clock, hostname: 'station.example', limits },
   )
   const { port } = await gateway.listen()
   gateway.commit(await gateway.stage(owners))
@@ -147,6 +148,26 @@ t.test('generations', async (t) => {
     stream.end('second')
     t.equal((await answer).text, 'first second')
     await closed.promise
+  })
+
+  t.test('a stream that its plugin left behind is cut off 30 s after the plugin went, others go on', async (t) => {
+    const clock = new ManualClock()
+    const streams = { a: new PassThrough(), b: new PassThrough() }
+    const routes = (name: 'a' | 'b') => ({
+      routes: [get(`/${name}`, (_request, reply) => reply.type('text/plain').send(streams[name]))],
+    })
+    const { ask, swap, gateway } = await serve(t, [owner('a', routes('a')), owner('b', routes('b'))], { clock })
+    for (const stream of Object.values(streams)) stream.write('first ')
+    const [cut, kept] = [t.rejects(ask('/a')), ask('/b')]
+    await Promise.all(Object.values(streams).map((stream) => once(stream, 'resume')))
+    await swap([owner('b', routes('b'))])
+    gateway.release('a')
+    await clock.advance(29_999)
+    t.equal(streams.a.destroyed, false)
+    await clock.advance(1)
+    await cut
+    streams.b.end('second')
+    t.equal((await kept).text, 'first second')
   })
 
   t.test('a keep-alive connection goes to the new generation', async (t) => {
@@ -319,11 +340,11 @@ t.test('upgrades', async (t) => {
     const ws = new WebSocket(`ws://127.0.0.1:${port}/live?x=1`)
     await once(ws, 'open')
     await swap([a])
-    gateway.dropUpgrades('b')
+    gateway.release('b')
     ws.send('hello')
     t.equal(String((await once(ws, 'message'))[0]), 'echo hello')
     const closed = once(ws, 'close')
-    gateway.dropUpgrades('a')
+    gateway.release('a')
     await closed
   })
 
