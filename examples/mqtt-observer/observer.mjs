@@ -100,6 +100,9 @@ const show = {
   },
 }
 
+// Whoever reads this may end first, as `head` does.
+process.stdout.on('error', () => process.exit(0))
+
 const client = connect(url, {
   ca: readPem('ca', values.ca),
   cert: readPem('cert', values.cert),

@@ -60,6 +60,9 @@ if (positionals.length !== 1 || !/^mqtts?:\/\//.test(url)) usage('give the broke
 if (values.authority === undefined) usage('--authority is missing: whom should it trust?')
 if (!(Number(values['max-age']) > 0)) usage(`--max-age is seconds, not "${values['max-age']}"`)
 
+// Whoever reads this may end first, as `head` does.
+process.stdout.on('error', () => process.exit(0))
+
 const say = (line) => (values.raw ? process.stderr : process.stdout).write(`${line}\n`)
 
 let verifier

@@ -64,6 +64,9 @@ function readArguments() {
   }
 }
 
+// Whoever reads this may end first, as `head` does.
+process.stdout.on('error', () => process.exit(0))
+
 const { values, positionals } = readArguments()
 if (values.help) {
   process.stdout.write(help)

@@ -131,6 +131,19 @@ t.test('on a station that runs', async (t) => {
     t.match(await station.info(), { gnss: { rtcm: { subscribers: [{ via: 'udp', name: 'Bob', ip: '127.0.0.1' }] } } })
   })
 
+  t.test('those that print go on no longer than somebody reads, without a word', async (t) => {
+    for (const args of [
+      [client, `127.0.0.1:${station.udp}`],
+      [observer, `mqtt://127.0.0.1:${station.mqtt}`],
+    ]) {
+      const { child, output, ended } = program(t, args)
+      await once(child.stdout, 'data')
+      child.stdout.destroy()
+      t.equal(await ended, 0, args[0])
+      t.equal(output.stderr, '')
+    }
+  })
+
   t.test('mqtt-observer tells who is online, what it does and which frames come', async (t) => {
     const { output, child, ended } = program(t, [observer, `mqtt://127.0.0.1:${station.mqtt}`])
     await until(() => output.stdout.includes('drtk'), `RTCM over MQTT, not only ${output.stdout}${output.stderr}`)
