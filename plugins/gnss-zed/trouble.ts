@@ -12,7 +12,7 @@ export function watchTrouble(ctx: PluginContext, zed: ZedReceiver): void {
     const now_ms = ctx.clock.monotonic()
     const isUp = zed.link === 'up'
     // One that sends but never answers: everything behind it would wait without a word.
-    if ((isUp && (zed.listening || zed.identified)) || zed.ended) wellAt_ms = now_ms
+    if ((isUp && (zed.listening || zed.identified)) || (zed.ended && zed.heard)) wellAt_ms = now_ms
     if (now_ms - wellAt_ms < patience_ms) ctx.errors.clear('gnss-link')
     else
       ctx.errors.raise(
@@ -33,6 +33,7 @@ const holdOf = (zed: ZedReceiver) => (zed.held ? '; no RTCM goes out until then 
 function adviceOf(zed: ZedReceiver): string {
   if (zed.link === 'up')
     return 'it sends, but does not answer; check the line to its input, and that its port takes UBX'
+  if (zed.ended) return 'no valid frame was in it; check that the option gnss-zed.port names a recording of a receiver'
   return zed.link === 'offline'
     ? 'check the cable and the option gnss-zed.port; it is opened again as soon as it is there'
     : 'it is open but silent; check the rate (gnss-zed.baud) and what the receiver is configured to send'

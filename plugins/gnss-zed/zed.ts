@@ -167,6 +167,11 @@ export class ZedReceiver {
     return this.#link.ended
   }
 
+  /** Whether a valid frame ever came. */
+  get heard(): boolean {
+    return this.#link.heard
+  }
+
   get portName(): string {
     return this.#port.name
   }

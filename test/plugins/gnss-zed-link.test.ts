@@ -347,6 +347,8 @@ t.test('ports', async (t) => {
     await endless.close()
     t.equal(looped.got.bytes[40_000], 0, 'from the beginning again')
     await t.rejects(portFrom('replay:/no/such/file', { pace: 0, loop: false, delay: 0 }, edges).open(0, collect().sink))
+    const notOne = portFrom(`replay:${folder}`, { pace: 0, loop: false, delay: 0 }, edges)
+    await t.rejects(notOne.open(0, collect().sink), { message: /is a directory/ })
   })
 
   t.test('a TCP port passes bytes both ways and tells when the peer goes', async (t) => {

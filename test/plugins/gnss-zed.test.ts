@@ -1,5 +1,6 @@
 /** The plugin as a whole, on its simulated receiver and on captures. */
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
@@ -545,6 +546,22 @@ t.test('every message of the captures reads as the oracle read it', { skip: noCa
       }
     }
   }
+})
+
+t.test('a recording without a valid frame is no quiet end', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-replay-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  writeFileSync(
+    join(folder, 'holiday.jpg'),
+    Uint8Array.from({ length: 9_000 }, (_, i) => (i * i) % 251),
+  )
+  const { station } = await start(t, { port: `replay:${join(folder, 'holiday.jpg')}`, configure: false, delay: 0 })
+  await until(async () => {
+    await station.clock.advance(1)
+    return station.lines.some(({ msg }) => msg === 'end of the capture')
+  }, 'the end')
+  await station.clock.advance(11_000)
+  t.match(station.device.errors(), [{ code: 'gnss-link', text: /holiday.jpg: no valid frame was in it; check / }])
 })
 
 async function replay(t: Test, name: string) {

@@ -64,6 +64,7 @@ export class ReceiverLink {
   #retryAt_ms = 0
   #wasAbsent: boolean = false
   #frameAt_ms = 0
+  #heard: boolean = false
   #byteAt_ms = 0
   #silentAt_ms = 0
 
@@ -89,6 +90,11 @@ export class ReceiverLink {
   /** The input came to its end: a replay without `loop`. */
   get ended(): boolean {
     return this.#phase === 'ended'
+  }
+
+  /** Whether a valid frame ever came. */
+  get heard(): boolean {
+    return this.#heard
   }
 
   /** The rate in use; 0 where the line has none. */
@@ -208,6 +214,7 @@ export class ReceiverLink {
   }
 
   #frame(frame: Frame): void {
+    this.#heard = true
     this.#frameAt_ms = this.#now()
     this.#silentAt_ms = this.#frameAt_ms
     this.#ladder.reset()

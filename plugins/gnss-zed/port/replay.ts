@@ -34,6 +34,11 @@ export class ReplayPort implements ReceiverPort {
 
   async open(_baud: number, sink: PortSink): Promise<void> {
     const file = await open(this.#path, 'r')
+    // A directory can be opened, and says so only when it is read.
+    if ((await file.stat()).isDirectory()) {
+      await file.close()
+      throw new Error(`EISDIR: ${this.#path} is a directory`)
+    }
     this.#file = file
     void this.#play(file, sink)
   }
