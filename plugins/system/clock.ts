@@ -19,9 +19,12 @@ export function keepSystemClock(ctx: PluginContext, device: Device): void {
       await device.setSystemClock()
       ctx.log.info({ off_ms: Math.round(off_ms) }, 'system clock set from the receiver')
     } catch (error) {
+      // Of a program that failed: what it said last.
+      const cause = (error as Error).message.trim().split('\n').at(-1)
       ctx.errors.raise(
         'clock',
-        `the system clock is off by ${Math.round(off_ms / 1000)} s and may not be set: ${(error as Error).message}`,
+        `the system clock is off by ${Math.round(Math.abs(off_ms) / 1000)} s and could not be set (${cause}): ` +
+          'let NTP keep it, or run the service as a user that may set it',
       )
     }
   })

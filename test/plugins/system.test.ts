@@ -86,3 +86,18 @@ t.test('base.state.base', async (t) => {
     t.match(station.field('base.state'), { base: 'starting', errors: [{ code: 'reboot', text: /not permitted/ }] })
   })
 })
+
+t.test('a system clock that may not be set is told in one line, with what to do', async (t) => {
+  const machine = new SimulatedMachine(() => {})
+  machine.isClockSynchronised = async () => false
+  machine.setSystemTime = async () => {
+    throw new Error('Command failed: date --utc --set=@1.000\ndate: cannot set date: Operation not permitted\n')
+  }
+  const station = await createTestStation({ plugins, machine })
+  t.teardown(() => station.stop())
+  station.device.setUtc(station.clock.now() - 90_000)
+  await station.clock.advance(10_000)
+  const text =
+    /^the system clock is off by 90 s and could not be set \(date: [^\n]+ permitted\): let NTP keep it, [^\n]+$/
+  t.match(station.device.errors(), [{ code: 'clock', text }])
+})
