@@ -53,7 +53,7 @@ export class Identities {
     const stored = await this.#stored('identity')
     const files = await this.#readFiles(stored !== undefined)
     if (stored === undefined || (files.cert !== undefined && fingerprint(files.cert) !== stored.replaces)) return files
-    return identityOf(stored.cert, stored.key, files.ca ?? stored.ca)
+    return this.#renewed(stored, files)
   }
 
   /** The renewed one that has not connected yet. */
@@ -62,7 +62,14 @@ export class Identities {
     if (stored === undefined) return undefined
     const files = await this.#readFiles(true)
     if (files.cert !== undefined && fingerprint(files.cert) !== stored.replaces) return undefined
-    return identityOf(stored.cert, stored.key, files.ca ?? stored.ca)
+    return this.#renewed(stored, files)
+  }
+
+  /** Rejects where there should be a `ca` and none is left: without it any authority of the system could vouch for the broker. */
+  #renewed({ cert, key, ca: kept }: Stored, { ca = kept }: Identity): Identity {
+    const file = this.#files.ca
+    if (ca === undefined && file) throw new Error(`the ca file ${file} cannot be read, or is no PEM certificate`)
+    return identityOf(cert, key, ca)
   }
 
   /** Keeps a renewed identity beside the one in force. Durable when it resolves. @throws RTK_ERR_STORE_WRITE */
@@ -70,7 +77,12 @@ export class Identities {
     const files = await this.#readFiles(true)
     const before = await this.#stored('identity')
     const replaces = files.cert === undefined ? (before?.replaces ?? '') : fingerprint(files.cert)
-    await this.#ctx.store.protected.set('candidate', { cert, key, ca: before?.ca, replaces } satisfies Stored)
+    await this.#ctx.store.protected.set('candidate', {
+      cert,
+      key,
+      ca: files.ca ?? before?.ca,
+      replaces,
+    } satisfies Stored)
   }
 
   /** The candidate has connected: it takes the place of the old one, in one step. @throws RTK_ERR_STORE_WRITE */

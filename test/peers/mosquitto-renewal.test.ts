@@ -1,6 +1,6 @@
 /** The certificate is renewed by a real EST exchange over TLS, issued by openssl, and shown to a real broker. */
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -65,7 +65,8 @@ async function surroundings(t: Test, options: Record<string, unknown> = {}, ownS
 }
 
 t.test('mqtt-renew', unless, async (t) => {
-  const { folder, pki, est, broker, sub, station, startStation, serial, renew, stored, old } = await surroundings(t)
+  const { folder, pki, est, broker, sub, store, station, startStation, serial, renew, stored, old } =
+    await surroundings(t)
   t.equal(serial(), old)
   const answer = await renew()
   t.match(answer, { status: 200, text: /certificate [0-9A-F]+ is valid until \d{4}-\d\d-\d\d; reconnecting/ })
@@ -84,7 +85,6 @@ t.test('mqtt-renew', unless, async (t) => {
     t.not(serial(), old)
     t.equal(new X509Certificate(identity?.cert ?? '').serialNumber, serial())
     t.match(answer.text, serial())
-    const { writeFileSync } = await import('node:fs')
     const [cert, key] = [join(folder, 'new.pem'), join(folder, 'new.key')]
     writeFileSync(cert, identity?.cert ?? '')
     writeFileSync(key, identity?.key ?? '')
@@ -124,6 +124,20 @@ t.test('mqtt-renew', unless, async (t) => {
     t.equal(third.field('mqtt.state.cert.serial'), now)
     t.notMatch(JSON.stringify([third.lines, third.station.document()]), /PRIVATE KEY/)
     await t.rejects(third.station.nvs.read(namespace), { code: 'RTK_ERR_NVS_PROTECTED' })
+    // What became of the file of its authority must not leave the broker to any authority of the system.
+    const ca = readFileSync(pki.ca)
+    for (const damage of [() => rmSync(pki.ca), () => writeFileSync(pki.ca, '')]) {
+      damage()
+      await third.reload('mqtt-link')
+      await until(() => third.field('mqtt.state.link') === 'up', 'up with the authority that was kept')
+      t.equal(third.field('mqtt.state.cert.serial'), now)
+    }
+    const { identity } = await stored()
+    await store.batch([{ namespace, key: 'identity', value: { ...identity, ca: undefined } }])
+    await third.reload('mqtt-link')
+    await until(() => third.field('mqtt.state.error.cause') === 'identity', 'no link without it')
+    t.match(third.field('mqtt.state.error.text'), pki.ca)
+    writeFileSync(pki.ca, ca)
     // Somebody puts another certificate there by hand.
     const fresh = pki.issue('device', `/CN=${sn}`, 'extendedKeyUsage=clientAuth\n')
     await third.reload('mqtt-link')
