@@ -135,8 +135,8 @@ export class InfoRegistry {
     if (name === '__proto__') return
     const there = fieldOf(parent, name)
     if (there === undefined) {
-      // A copy: what the cache keeps is never changed by those who nest under it.
-      parent[name] = isObject(value) ? {} : value
+      // A copy: what the cache keeps is changed neither by those who nest under it nor by those who edit the document.
+      parent[name] = isObject(value) ? {} : Array.isArray(value) ? structuredClone(value) : value
       if (!isObject(value)) return
     } else if (!isObject(there) || !isObject(value)) {
       this.#conflict(name, block)

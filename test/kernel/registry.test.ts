@@ -346,7 +346,7 @@ t.test('the document', async (t) => {
         block = ctx.info.block('cached', {
           static: () => {
             built += 1
-            return { version }
+            return { version, list: [{ version }] }
           },
           runtime: () => ({ now: ctx.clock.monotonic() }),
         })
@@ -358,6 +358,9 @@ t.test('the document', async (t) => {
       await station.clock.advance(1)
       t.not(station.station.documentText(), text)
       t.equal(built, 1)
+      // Who edits a document edits that one.
+      ;(station.station.document().cached as { list: unknown[] }).list.push('more')
+      t.same(station.station.document().cached, { version: 1, list: [{ version: 1 }], now: station.clock.monotonic() })
       version = 2
       block?.changed()
       t.match(station.station.document(), { cached: { version: 2 } })
