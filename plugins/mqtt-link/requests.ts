@@ -121,8 +121,7 @@ export class Requests {
     if (!this.#toldTooMany)
       this.#ctx.log.warn('too many changes of MQTT are waiting: further ones are refused until these are done')
     this.#toldTooMany = true
-    const leftover = { ...(values as Record<string, unknown> | null) }
-    return { result: 'failed', leftover, errors: [{ name: '', message }] }
+    return { result: 'failed', leftover: repeatable(values), errors: [{ name: '', message }] }
   }
 
   #refused(message: string): ChangeResult {
@@ -147,6 +146,17 @@ export class Requests {
     }
     const properties = { ...(userProperties && { userProperties }), ...(correlationData && { correlationData }) }
     this.#ctx.mqtt.publish(responseTopic, text, { properties })
+  }
+}
+
+/** What was submitted, where it is an object that an answer can repeat: one that is nested too deep is none. */
+function repeatable(values: unknown): Record<string, unknown> {
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) return {}
+  try {
+    JSON.stringify(values)
+    return values as Record<string, unknown>
+  } catch {
+    return {}
   }
 }
 

@@ -106,11 +106,11 @@ export class ConfigRegistry {
    * @throws RTK_ERR_CHANGE_BODY when `submitted` is no JSON object.
    */
   async change(submitted: unknown, source: Source, answered?: Promise<void>): Promise<ChangeResult> {
-    if (typeof submitted !== 'object' || submitted === null || Array.isArray(submitted)) {
-      throw new RtkError('RTK_ERR_CHANGE_BODY', `a change is a JSON object, not ${quote(submitted)}`)
-    }
     if (isTooDeep(submitted)) {
       throw new RtkError('RTK_ERR_CHANGE_BODY', `the change is nested deeper than ${deepest} levels`)
+    }
+    if (typeof submitted !== 'object' || submitted === null || Array.isArray(submitted)) {
+      throw new RtkError('RTK_ERR_CHANGE_BODY', `a change is a JSON object, not ${quote(submitted)}`)
     }
     return this.#transactions.run(() => this.#change(submitted as Record<string, unknown>, source, answered))
   }

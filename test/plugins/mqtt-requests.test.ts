@@ -6,6 +6,9 @@ import { commandText } from '../../plugins/mqtt-link/requests.js'
 import { isOwnResponseTopic } from '../../plugins/mqtt-link/response-topic.js'
 import { sn, startBroker, startLinkStation } from '../harness/brokers.js'
 
+/** Of a valid size, and deeper than what recurses over it can go. */
+const deepArray = `${'['.repeat(30_000)}${']'.repeat(30_000)}`
+
 t.test('requests', async (t) => {
   const broker = await startBroker(t)
   const slow: (() => void)[] = []
@@ -60,12 +63,13 @@ t.test('requests', async (t) => {
   })
 
   t.test('every malformed change is answered with failed', async (t) => {
-    const bad = ['', '{', 'null', '[]', '"x"', '\xff', JSON.stringify({ a: 'x'.repeat(70_000) })]
+    const bad = ['', '{', 'null', '[]', '"x"', '\xff', JSON.stringify({ a: 'x'.repeat(70_000) }), deepArray]
     const before = answers().length
     for (const text of bad) await send('change/post', text)
     await until(() => answers().length === before + bad.length, 'an answer to each')
     for (const answer of answers().slice(before))
       t.match(answer, { result: 'failed', leftover: {}, errors: [{ message: String }] })
+    t.match(answers().at(-1)?.errors, [{ message: /nested deeper than/ }])
   })
 
   t.test('changes that wait for each other do not take all the memory', async (t) => {
@@ -75,9 +79,17 @@ t.test('requests', async (t) => {
     })
     await send('change/post', '{"udp-port":2201}')
     const before = answers().length
+    const empty = answers().filter(({ leftover }) => Object.keys(leftover).length === 0).length
     const large = JSON.stringify({ unknown: 'x'.repeat(60_000) })
     await Promise.all(Array.from({ length: 200 }, () => send('change/post', large)))
     await until(() => station.lines.some(({ msg }) => /too many changes of MQTT/.test(msg)), 'a refusal')
+    // Whatever comes meanwhile gets an answer that is no larger than what it answers. One may be dropped behind the others.
+    await until(async () => {
+      await send('change/post', JSON.stringify('x'.repeat(60_000)))
+      await send('change/post', `{"a":${deepArray}}`)
+      return answers().filter(({ leftover }) => Object.keys(leftover).length === 0).length > empty + 1
+    }, 'answers to both')
+    t.notOk(answers().some(({ leftover }) => '0' in leftover))
     applied = undefined
     apply()
     await until(
