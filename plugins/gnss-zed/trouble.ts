@@ -7,13 +7,15 @@ const look_ms = 1000
 const patience_ms = 10_000
 
 export function watchTrouble(ctx: PluginContext, zed: ZedReceiver): void {
-  let wellAt_ms = ctx.clock.monotonic()
+  let dataAt_ms = ctx.clock.monotonic()
+  let answerAt_ms = dataAt_ms
   ctx.timers.every(look_ms, () => {
     const now_ms = ctx.clock.monotonic()
     const isUp = zed.link === 'up'
-    // One that sends but never answers: everything behind it would wait without a word.
-    if ((isUp && (zed.listening || zed.identified)) || (zed.ended && zed.heard)) wellAt_ms = now_ms
-    if (now_ms - wellAt_ms < patience_ms) ctx.errors.clear('gnss-link')
+    if (isUp || (zed.ended && zed.heard)) dataAt_ms = now_ms
+    // One that sends but never answers: everything behind it would wait without a word. Its time begins with the link.
+    if (!isUp || zed.listening || zed.identified) answerAt_ms = now_ms
+    if (now_ms - Math.min(dataAt_ms, answerAt_ms) < patience_ms) ctx.errors.clear('gnss-link')
     else
       ctx.errors.raise(
         'gnss-link',

@@ -406,35 +406,52 @@ t.test('settings have their bounds and show in the document', async (t) => {
   }
 })
 
-t.test(
-  'a receiver that sends but never answers is told, and one that is only listened to need not answer',
-  async (t) => {
-    for (const [listening, identified, told] of [
-      [false, false, true],
-      [false, true, false],
-      [true, false, false],
-    ]) {
-      const clock = new ManualClock()
-      const errors = new Map<string, string>()
-      const zed = { link: 'up', listening, identified, ended: false, held: false, portName: 'a port' }
-      const every = (ms: number, fn: () => void) => {
-        const again = () => {
-          fn()
-          clock.timer(ms, again)
-        }
+t.test('a receiver that sends but never answers', async (t) => {
+  const watched = (state: { listening?: boolean; identified?: boolean }) => {
+    const clock = new ManualClock()
+    const errors = new Map<string, string>()
+    const zed = { link: 'up', listening: false, identified: false, ended: false, held: false, portName: 'a port' }
+    const every = (ms: number, fn: () => void) => {
+      const again = () => {
+        fn()
         clock.timer(ms, again)
       }
-      const entries = {
-        raise: (code: string, text: string) => errors.set(code, text),
-        clear: (code: string) => errors.delete(code),
-      }
-      const facts = { antenna: { report: { status: 'ok' } } }
-      watchTrouble({ clock, timers: { every }, errors: entries } as never, { ...zed, facts } as never)
-      await clock.advance(20_000)
-      t.match(errors.get('gnss-link') ?? '', told ? /^no answer from the receiver at a port: it sends, but/ : /^$/)
+      clock.timer(ms, again)
     }
-  },
-)
+    const entries = {
+      raise: (code: string, text: string) => errors.set(code, text),
+      clear: (code: string) => errors.delete(code),
+    }
+    const facts = { antenna: { report: { status: 'ok' } } }
+    Object.assign(zed, state, { facts })
+    watchTrouble({ clock, timers: { every }, errors: entries } as never, zed as never)
+    return { zed, seconds: (count: number) => clock.advance(count * 1000), told: () => errors.get('gnss-link') ?? '' }
+  }
+
+  t.test('is told, and one that is only listened to need not answer', async (t) => {
+    for (const [state, text] of [
+      [{}, /^no answer from the receiver at a port: it sends, but/],
+      [{ identified: true }, /^$/],
+      [{ listening: true }, /^$/],
+    ] as const) {
+      const { seconds, told } = watched(state)
+      await seconds(20)
+      t.match(told(), text)
+    }
+  })
+
+  t.test('one that came back a moment ago has its time to answer', async (t) => {
+    const { zed, seconds, told } = watched({})
+    zed.link = 'offline'
+    await seconds(20)
+    t.match(told(), /^no data/)
+    zed.link = 'up'
+    await seconds(3)
+    t.equal(told(), '')
+    await seconds(10)
+    t.match(told(), /^no answer/)
+  })
+})
 
 t.test('a device that is not there leaves the plugin running, and says so', async (t) => {
   const { station, seconds, field, command } = await start(t, { port: '/dev/serial/by-id/not-there' })
