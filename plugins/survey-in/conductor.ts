@@ -32,6 +32,8 @@ export interface Snapshot {
 const tick_ms = 1000
 /** What takes longer than this is told. */
 const late_s = 900
+/** What is said of it follows the cause so often: fix and accuracy may come and go every second. */
+const retold_s = 300
 /** States that people are told of otherwise; in all others the station is on its way. */
 const settled: readonly State[] = ['survey', 'fixed', 'moved']
 const absent: readonly State[] = ['offline', 'stalled', 'fault']
@@ -325,7 +327,7 @@ export class Conductor implements ProcedureStatus {
     if (settled.includes(state)) this.#onTheWay_s = 0
     if (settled.includes(state) || absent.includes(state)) return
     this.#onTheWay_s += tick_ms / 1000
-    if (this.#onTheWay_s < late_s) return
+    if (this.#onTheWay_s < late_s || (reports.stands('gnss-initial') && this.#onTheWay_s % retold_s !== 0)) return
     reports.raise('gnss-initial', lateText(state, surroundings.limits().accuracy_m, check.newest()?.acc_m))
   }
 

@@ -28,6 +28,10 @@ export class Reports {
     }
   }
 
+  stands(report: Report): boolean {
+    return this.#standing.has(report)
+  }
+
   snapshot(): [Report, string][] {
     return [...this.#standing]
   }

@@ -150,6 +150,17 @@ t.test('a first start', async (t) => {
     t.strictSame(rig.errors(), [])
   })
 
+  t.test('says it every 5 min at most, however its accuracy and its fix come and go', async (t) => {
+    const rig = await setUp(t)
+    for (let i = 0; i < 120; i++) {
+      rig.base.acc_m = 15 + (i % 12)
+      rig.base.hears = i % 5 > 0
+      await rig.seconds(20)
+    }
+    t.equal(rig.errors().length, 1)
+    t.ok(rig.station.lines.filter(({ code }) => code === 'gnss-initial').length <= 6)
+  })
+
   t.test('says so when a survey-in gets no position for 15 min, and goes on when one comes', async (t) => {
     const rig = await setUp(t, { changes: { ...quick, 'gnss-survey-mintime': 950 } })
     await rig.until(() => rig.field('ref.survey.count') === 3, 60)
