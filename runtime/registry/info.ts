@@ -8,6 +8,8 @@ import type { Clock } from '../ports/clock.js'
 
 const textLife_ms = 100
 const keptTexts = 16
+/** A fault that every build brings is told so often. */
+const sameFault_ms = 60_000
 
 type Json = Record<string, unknown>
 
@@ -47,6 +49,7 @@ export class InfoRegistry {
   readonly #deps: InfoDeps
   readonly #texts = new Map<number, { text: string; until_ms: number }>()
   readonly #conflicts = new WeakSet<BlockRecord>()
+  #toldAt_ms = Number.NEGATIVE_INFINITY
 
   constructor(deps: InfoDeps) {
     this.#deps = deps
@@ -94,7 +97,14 @@ export class InfoRegistry {
       return JSON.stringify(this.document(mask))
     } catch (error) {
       // Blocks are plain: it was a tap. Which one, and what it did before, can no longer be told.
-      this.#deps.log.error({ err: error }, 'a tap on onInfoBuild left what is no JSON: the document goes without taps')
+      const now_ms = this.#deps.clock.monotonic()
+      if (now_ms - this.#toldAt_ms >= sameFault_ms) {
+        this.#toldAt_ms = now_ms
+        this.#deps.log.error(
+          { err: error },
+          'a tap on onInfoBuild left what is no JSON: the document goes without taps',
+        )
+      }
       return JSON.stringify(this.#build(selectionOf(mask, this.#deps.assignment)))
     }
   }
