@@ -15,6 +15,18 @@ export function certificateInfo(pem: string): CertificateInfo {
   return { from: Date.parse(validFrom) / 1000, until: Date.parse(validTo) / 1000, serial: serialNumber }
 }
 
+/**
+ * TLS takes no notice of an authority's file without a certificate, and an empty one would be none: then any authority of the
+ * system could vouch for the other side. @throws with a text that names the file
+ */
+export function requireCertificate(pem: string, file: string): void {
+  try {
+    new X509Certificate(pem)
+  } catch (error) {
+    throw new Error(`${file} is no PEM certificate: ${(error as Error).message}`)
+  }
+}
+
 /** SHA-256 of the device's own certificate. */
 export const fingerprint = (pem: string): string => new X509Certificate(pem).fingerprint256
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import type { PluginContext } from 'rtk-base/plugin'
-import { type CertificateInfo, certificateInfo, fingerprint, noCertificate } from './certificate.js'
+import { type CertificateInfo, certificateInfo, fingerprint, noCertificate, requireCertificate } from './certificate.js'
 
 export interface IdentityFiles {
   /** PEM file of the authority that signed the broker's certificate; the system's authorities when left out. */
@@ -136,10 +136,7 @@ export class Identities {
     return fault.part === 'ca' ? identityOf(undefined, undefined, undefined) : identityOf(undefined, undefined, read.ca)
   }
 
-  /**
-   * What is wrong with files that could be read. TLS takes no notice of a `ca` that has no certificate, and of a `cert` with an
-   * empty `key`, and an empty `ca` would be none: then any authority of the system could vouch for the broker.
-   */
+  /** What is wrong with files that could be read. TLS would take no notice of a `cert` with an empty `key`. */
   #faultOf({ ca, cert, key }: IdentityFiles): { part: keyof IdentityFiles; text: string } | undefined {
     const why = (error: unknown) => (error as Error).message
     for (const [part, pem] of [
@@ -147,9 +144,9 @@ export class Identities {
       ['cert', cert],
     ] as const)
       try {
-        if (pem !== undefined) new X509Certificate(pem)
+        if (pem !== undefined) requireCertificate(pem, this.#files[part] ?? '')
       } catch (error) {
-        return { part, text: `${this.#files[part]} is no PEM certificate: ${why(error)}` }
+        return { part, text: why(error) }
       }
     if (cert === undefined || key === undefined) return undefined
     try {

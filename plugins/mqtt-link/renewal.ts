@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
-import { certificateInfo, day } from './certificate.js'
+import { certificateInfo, day, requireCertificate } from './certificate.js'
 import type { CertificateRequest } from './certificate-request.js'
 import { NotYet, reEnrol } from './est.js'
 import { failureOf } from './failure.js'
@@ -109,7 +109,9 @@ export class Renewal {
   async #authority(identity: Identity): Promise<string | undefined> {
     const { estCa } = this.#options
     if (estCa === undefined) return identity.ca
-    return readFile(estCa, 'utf8')
+    const pem = await readFile(estCa, 'utf8')
+    requireCertificate(pem, estCa)
+    return pem
   }
 
   #failed(error: Error): string {

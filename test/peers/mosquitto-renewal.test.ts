@@ -222,10 +222,13 @@ t.test(
     const other = createAuthority(join(folder, 'stranger'), 'a stranger')
     const impostor = await startEstServer(folder, pki, wrong, other)
     t.teardown(() => impostor.close())
+    const empty = join(folder, 'empty.pem')
+    writeFileSync(empty, '')
     const table: [Record<string, unknown>, RegExp][] = [
       [{ est: impostor.url }, /altnames/],
       [{ estCa: other.ca }, /certificate/],
       [{ estCa: join(folder, 'none.pem') }, /none\.pem/],
+      [{ estCa: empty }, /empty\.pem is no PEM certificate/],
     ]
     for (const [options, text] of table) {
       const again = await startStation(options)
