@@ -295,11 +295,15 @@ export class Gateway {
     if (connection) this.#connections.delete(connection)
     this.#upgraded.set(socket, owner.name)
     socket.once('close', () => this.#upgraded.delete(socket))
-    try {
-      owner.run(() => handler(request, socket, head))
-    } catch (error) {
+    const failed = (error: unknown) => {
       socket.destroy()
       owner.failed(error, `upgrade ${path}`)
+    }
+    try {
+      const handled: unknown = owner.run(() => handler(request, socket, head))
+      if (handled instanceof Promise) handled.catch(failed)
+    } catch (error) {
+      failed(error)
     }
   }
 }

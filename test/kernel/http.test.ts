@@ -353,6 +353,9 @@ t.test('upgrades', async (t) => {
       '/throws': () => {
         throw new Error('bad handler')
       },
+      '/rejects': async () => {
+        throw new Error('bad handler')
+      },
     }
     const { port, ask } = await serve(t, [
       owner('bad', { upgrades }),
@@ -367,6 +370,8 @@ t.test('upgrades', async (t) => {
     t.match(await status('/gated'), /503/)
     t.match(await status('/throws'), /hang up|reset/)
     t.match(failures.at(-1), { owner: 'bad', what: /upgrade \/throws/ })
+    t.match(await status('/rejects'), /hang up|reset/)
+    t.match(failures.at(-1), { owner: 'bad', what: /upgrade \/rejects/ })
     t.equal((await ask('/ok')).status, 200)
   })
 
