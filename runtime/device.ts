@@ -52,11 +52,16 @@ export class StationDevice implements Device {
     const { clock } = this.#deps
     if (this.#offset_ms !== undefined) return clock.monotonic() + this.#offset_ms
     const now_ms = clock.now()
-    return now_ms >= Date.parse(this.built) ? now_ms : 0
+    return this.#isCredible(now_ms) ? now_ms : 0
   }
 
+  /** A time before this was built is none: a recording behind a serial line, or a receiver whose week number began anew. */
   setUtc(utc_ms: number): void {
-    this.#offset_ms = utc_ms - this.#deps.clock.monotonic()
+    if (this.#isCredible(utc_ms)) this.#offset_ms = utc_ms - this.#deps.clock.monotonic()
+  }
+
+  #isCredible(utc_ms: number): boolean {
+    return utc_ms >= Date.parse(this.built)
   }
 
   get knowsUtc(): boolean {

@@ -87,17 +87,40 @@ t.test('base.state.base', async (t) => {
   })
 })
 
-t.test('a system clock that may not be set is told in one line, with what to do', async (t) => {
-  const machine = new SimulatedMachine(() => {})
-  machine.isClockSynchronised = async () => false
-  machine.setSystemTime = async () => {
-    throw new Error('Command failed: date --utc --set=@1.000\ndate: cannot set date: Operation not permitted\n')
+t.test('the system clock is set from the receiver', async (t) => {
+  const cases: [what: string, told_ms: (now_ms: number) => number, synchronised: boolean, set: boolean][] = [
+    ['once, when it is off and nothing keeps it', (now_ms) => now_ms + 3_600_000, false, true],
+    ['not where NTP keeps it', (now_ms) => now_ms + 3_600_000, true, false],
+    ['not when it is nearly right', (now_ms) => now_ms + 1_900, false, false],
+    ['not to a time before this was built', () => Date.parse('2022-05-01'), false, false],
+  ]
+  for (const [what, told_ms, synchronised, set] of cases) {
+    await t.test(what, async (t) => {
+      const asked: number[] = []
+      const machine = new SimulatedMachine(() => {})
+      machine.isClockSynchronised = async () => synchronised
+      machine.setSystemTime = async (utc_ms?: number) => void asked.push(utc_ms as number)
+      const station = await createTestStation({ plugins, machine })
+      t.teardown(() => station.stop())
+      const utc_ms = told_ms(station.clock.now())
+      station.device.setUtc(utc_ms)
+      for (let look = 0; look < 3; look++) await station.clock.advance(10_000)
+      t.strictSame(asked, set ? [utc_ms + 10_000] : [])
+    })
   }
-  const station = await createTestStation({ plugins, machine })
-  t.teardown(() => station.stop())
-  station.device.setUtc(station.clock.now() - 90_000)
-  await station.clock.advance(10_000)
-  const text =
-    /^the system clock is off by 90 s and could not be set \(date: [^\n]+ permitted\): let NTP keep it, [^\n]+$/
-  t.match(station.device.errors(), [{ code: 'clock', text }])
+
+  await t.test('and where that may not be, it is told in one line, with what to do', async (t) => {
+    const machine = new SimulatedMachine(() => {})
+    machine.isClockSynchronised = async () => false
+    machine.setSystemTime = async () => {
+      throw new Error('Command failed: date --utc --set=@1.000\ndate: cannot set date: Operation not permitted\n')
+    }
+    const station = await createTestStation({ plugins, machine })
+    t.teardown(() => station.stop())
+    station.device.setUtc(station.clock.now() - 90_000)
+    await station.clock.advance(10_000)
+    const text =
+      /^the system clock is off by 90 s and could not be set \(date: [^\n]+ permitted\): let NTP keep it, [^\n]+$/
+    t.match(station.device.errors(), [{ code: 'clock', text }])
+  })
 })
