@@ -116,6 +116,8 @@ export class InfoRegistry {
         value = plain(block.owner.run(part.build))
         if (part.class === 'static') block.cache.set(part, value)
       }
+      // What is kept is changed neither by those who nest under it nor by those who edit the document.
+      if (part.class === 'static') value = structuredClone(value)
       if (value === undefined) return
       this.#mergeAt(document, block, value)
     } catch (error) {
@@ -145,8 +147,7 @@ export class InfoRegistry {
     if (name === '__proto__') return
     const there = fieldOf(parent, name)
     if (there === undefined) {
-      // A copy: what the cache keeps is changed neither by those who nest under it nor by those who edit the document.
-      parent[name] = isObject(value) ? {} : Array.isArray(value) ? structuredClone(value) : value
+      parent[name] = isObject(value) ? {} : value
       if (!isObject(value)) return
     } else if (!isObject(there) || !isObject(value)) {
       this.#conflict(name, block)
