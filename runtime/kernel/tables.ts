@@ -9,7 +9,7 @@ import type {
   ParameterRecord,
   RuleRecord,
   TopicRecord,
-} from './instance.js'
+} from './instance/instance.js'
 
 /** What is registered right now, by name: compiled from the live instances and swapped as one. */
 export interface Tables {

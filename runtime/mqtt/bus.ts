@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { MqttBus, MqttDriver, MqttInbound } from '../../schemas/services.js'
 import type { SeriesHookPoint } from '../kernel/hook-point.js'
-import type { TopicRecord } from '../kernel/instance.js'
+import type { TopicRecord } from '../kernel/instance/instance.js'
 import type { MqttSession, PublishOptions, PublishResult } from '../plugin.js'
 
 /** Whether a topic falls under a filter with the wildcards `+` and `#` (MQTT 5, section 4.7). */

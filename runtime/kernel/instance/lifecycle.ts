@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import { messageOf, RtkError } from '../errors.js'
-import type { PluginDefinition, StopReason } from '../plugin.js'
-import type { Clock } from '../ports/clock.js'
-import { type ContextHost, createContext } from './context.js'
+import { messageOf, RtkError } from '../../errors.js'
+import type { PluginDefinition, StopReason } from '../../plugin.js'
+import type { Clock } from '../../ports/clock.js'
+import { type ContextHost, createContext } from '../context/index.js'
 import { Instance } from './instance.js'
-import { withLimit } from './limit.js'
+import { withLimit } from '../limit.js'
 
 const startLimit_ms = 10_000
 const stopLimit_ms = 5_000

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
-import { messageOf, RtkError } from '../errors.js'
-import type { Generation } from '../http/generation.js'
-import type { StopReason } from '../plugin.js'
-import type { Clock } from '../ports/clock.js'
+import { messageOf, RtkError } from '../../errors.js'
+import type { Generation } from '../../http/generation.js'
+import type { StopReason } from '../../plugin.js'
+import type { Clock } from '../../ports/clock.js'
 import { adopt, type Entry, type Staged, type Step, stepOf } from './entry.js'
 import type { Failures } from './failures.js'
-import type { Instance } from './instance.js'
-import type { HandoffValues, Lifecycle } from './lifecycle.js'
+import type { Instance } from '../instance/instance.js'
+import type { HandoffValues, Lifecycle } from '../instance/lifecycle.js'
 import type { Roster } from './roster.js'
-import { compileTables, type Tables } from './tables.js'
+import { compileTables, type Tables } from '../tables.js'
 
 export interface ReconcileDeps {
   log: Logger

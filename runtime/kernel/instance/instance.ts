@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { TSchema } from 'typebox'
-import { messageOf } from '../errors.js'
+import { messageOf } from '../../errors.js'
 import type {
   CommandCall,
   ConfigOptions,
@@ -12,10 +12,10 @@ import type {
   MqttMessage,
   PluginContext,
   PluginDefinition,
-} from '../plugin.js'
-import type { Clock } from '../ports/clock.js'
+} from '../../plugin.js'
+import type { Clock } from '../../ports/clock.js'
 import { runAs } from './attribution.js'
-import type { Tap, TapOwner } from './hook-point.js'
+import type { Tap, TapOwner } from '../hook-point.js'
 import { Scope } from './scope.js'
 
 export interface ParameterRecord {

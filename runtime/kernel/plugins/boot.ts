@@ -1,12 +1,12 @@
-import { RtkError } from '../errors.js'
-import type { Generation } from '../http/generation.js'
+import { RtkError } from '../../errors.js'
+import type { Generation } from '../../http/generation.js'
 import { adopt, newEntry, type Step, type Wanted } from './entry.js'
 import type { Failures } from './failures.js'
-import type { Instance } from './instance.js'
+import type { Instance } from '../instance/instance.js'
 import type { Reconcile, ReconcileDeps } from './reconcile.js'
 import type { Roster } from './roster.js'
 import type { Sources } from './sources.js'
-import { compileTables } from './tables.js'
+import { compileTables } from '../tables.js'
 
 interface Kernel {
   readonly roster: Roster

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import { messageOf } from '../errors.js'
-import type { Dispose } from '../plugin.js'
-import type { Clock } from '../ports/clock.js'
-import { withLimit } from './limit.js'
+import { messageOf } from '../../errors.js'
+import type { Dispose } from '../../plugin.js'
+import type { Clock } from '../../ports/clock.js'
+import { withLimit } from '../limit.js'
 
 const disposeLimit_ms = 5_000
 

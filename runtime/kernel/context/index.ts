@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { TSchema } from 'typebox'
-import { RtkError } from '../errors.js'
+import { RtkError } from '../../errors.js'
 import type {
   ConfigKey,
   Dispose,
@@ -11,10 +11,10 @@ import type {
   PublishOptions,
   PublishResult,
   ServiceToken,
-} from '../plugin.js'
-import type { Clock } from '../ports/clock.js'
-import type { Store } from '../ports/store.js'
-import type { HookName, InfoPart, Instance, ParameterRecord } from './instance.js'
+} from '../../plugin.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Store } from '../../ports/store.js'
+import type { HookName, InfoPart, Instance, ParameterRecord } from '../instance/instance.js'
 
 const nameRule = /^[A-Za-z0-9][\w-]*$/
 const pathRule = /^[A-Za-z0-9][\w-]*(\.[A-Za-z0-9][\w-]*)*$/

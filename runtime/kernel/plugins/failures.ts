@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { StationError } from '../device.js'
-import { messageOf } from '../errors.js'
-import type { Clock } from '../ports/clock.js'
+import type { StationError } from '../../device.js'
+import { messageOf } from '../../errors.js'
+import type { Clock } from '../../ports/clock.js'
 import type { Entry } from './entry.js'
 import type { Roster } from './roster.js'
 

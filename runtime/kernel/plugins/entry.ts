@@ -1,8 +1,8 @@
-import type { PluginReport, PluginStateName } from '../../schemas/services.js'
-import type { Generation } from '../http/generation.js'
-import type { Dispose, PluginDefinition } from '../plugin.js'
-import type { Instance } from './instance.js'
-import { idsOf } from './lifecycle.js'
+import type { PluginReport, PluginStateName } from '../../../schemas/services.js'
+import type { Generation } from '../../http/generation.js'
+import type { Dispose, PluginDefinition } from '../../plugin.js'
+import type { Instance } from '../instance/instance.js'
+import { idsOf } from '../instance/lifecycle.js'
 
 /** A plugin the variant asks for. */
 export interface Wanted {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
-import { messageOf } from '../errors.js'
+import { messageOf } from '../../errors.js'
 
 /** Whoever code is running for. */
 export interface Owner {

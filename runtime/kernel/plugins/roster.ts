@@ -1,10 +1,10 @@
-import type { PluginStateName } from '../../schemas/services.js'
-import { RtkError } from '../errors.js'
-import type { PluginDefinition } from '../plugin.js'
+import type { PluginStateName } from '../../../schemas/services.js'
+import { RtkError } from '../../errors.js'
+import type { PluginDefinition } from '../../plugin.js'
 import { type Entry, edgesOf, type Step, stepOf } from './entry.js'
 import { dependents, startOrder } from './graph.js'
-import type { Instance } from './instance.js'
-import { idsOf } from './lifecycle.js'
+import type { Instance } from '../instance/instance.js'
+import { idsOf } from '../instance/lifecycle.js'
 
 /** Steps in the order in which they can be taken, and those that cannot. */
 export interface Sorted {
