@@ -13,6 +13,7 @@ export const errorTable = {
   RTK_ERR_DATA_FOLDER: { status: 500, help: 'Make the data folder writable for the user that runs the service.' },
   RTK_ERR_LISTEN: { status: 500, help: 'The HTTP address is in use or not allowed: set http.port or http.host.' },
   RTK_ERR_NOT_RUNNING: { status: 503, help: 'No service answers for this data folder: start it with `rtk-base run`.' },
+  RTK_ERR_STOPPED: { status: 503, help: 'The service was told to stop: start it again when it is wanted.' },
   RTK_ERR_PLUGIN_NOT_FOUND: { status: 404, help: 'Check the name or the path in the variant.' },
   RTK_ERR_PLUGIN_BUILD: {
     status: 422,
@@ -35,7 +36,14 @@ export const errorTable = {
     help: 'The plugin did not finish in its time: the message names it and the phase.',
   },
   RTK_ERR_PLUGIN_CYCLE: { status: 422, help: 'Plugins need each other in a circle: take one of the `needs` out.' },
-  RTK_ERR_RELOAD_FAILED: { status: 500, help: 'The new version could not start; the old one runs again.' },
+  RTK_ERR_RELOAD_FAILED: {
+    status: 500,
+    help: 'The new version could not start: correct it. The message says whether the old one runs.',
+  },
+  RTK_ERR_NEEDS_UNMET: {
+    status: 409,
+    help: 'Load the plugin that provides the service first; the old version goes on.',
+  },
   RTK_ERR_NOT_LOADED: { status: 404, help: 'See `rtk-base plugins list` for what is loaded.' },
   RTK_ERR_ALREADY_LOADED: { status: 409, help: 'Use reload.' },
   RTK_ERR_CONFIG_KEY_TAKEN: { status: 422, help: 'Two plugins define the same parameter: rename one.' },
@@ -53,6 +61,10 @@ export const errorTable = {
   RTK_ERR_LATE_REGISTRATION: { status: 500, help: 'Register in `setup`; nothing can be registered later.' },
   RTK_ERR_ROUTES: { status: 422, help: 'Fastify refused the routes: see the message.' },
   RTK_ERR_CHANGE_BODY: { status: 400, help: 'Send one JSON object whose fields are change parameters.' },
+  RTK_ERR_CHANGE_NESTED: {
+    status: 500,
+    help: 'A listener of a change must not wait for another change: make it later, e.g. with timers.after(0, …).',
+  },
   RTK_ERR_BODY_TOO_LARGE: { status: 413, help: 'Send less: the message names the limit.' },
   RTK_ERR_MASK: { status: 400, help: 'Send a number between 0 and 0xFFFFFFFF, for example ?0x102.' },
   RTK_ERR_COMMAND_UNKNOWN: { status: 404, help: 'See `rtk-base console` and its `help` for every command.' },

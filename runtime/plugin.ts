@@ -9,18 +9,30 @@ import type { Duplex } from 'node:stream'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Callback, Event } from '../schemas/event.js'
 import type { MaskSelection } from '../schemas/mask.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
 
+export type { Callback, Event } from '../schemas/event.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
-export const apiVersion = '1.0.0'
+export const apiVersion = '1.1.0'
 
 /** Undoes what a registration did. Safe to call more than once. */
 export type Dispose = () => void | Promise<void>
+
+/** The provider's side of an event. It offers `on` in its service and keeps the rest. */
+export interface EventSource<T> {
+  readonly on: Event<T>
+  /** Calls every listener in the order of subscription. Never throws. */
+  emit(value: T): void
+  /** How many listen: what nobody wants need not be made. */
+  readonly listeners: number
+}
 
 /** A change parameter, as its owner sees it. */
 export interface ConfigKey<T> {
@@ -150,15 +162,26 @@ export interface PluginContext {
     monotonic(): number
   }
   readonly timers: {
-    every(ms: number, fn: () => void | Promise<void>): Dispose
-    after(ms: number, fn: () => void | Promise<void>): Dispose
+    /** A run that takes longer than `ms` delays the next one: runs never overlap. */
+    every(ms: number, fn: Callback): Dispose
+    after(ms: number, fn: Callback): Dispose
   }
+  /** Makes an event that this plugin emits. Its listeners go when this plugin goes. */
+  event<T>(): EventSource<T>
+  /** Listens to an event of another plugin (or of the runtime), on behalf of this one and as long as it lives. */
+  on<T>(event: Event<T>, fn: Callback<[value: T]>): Dispose
   readonly config: {
     define<S extends TSchema>(name: string, schema: S, options: ConfigOptions<Static<S>>): ConfigKey<Static<S>>
     /** A parameter that does something and is never stored, e.g. `trigger-gnss-survey`. */
     action<S extends TSchema>(name: string, schema: S, run: (value: Static<S>) => void | Promise<void>): void
     /** Refuses a combination: returns what is wrong with it. Runs when one of `names` is in a change. */
     rule(names: readonly string[], check: (get: (name: string) => unknown) => string | undefined): void
+    /**
+     * Applies a change that touches any of `names` (own parameters), once per change, with the names that it touched. Called
+     * after the values were stored; a rejection makes the whole change `failed` and rolls it back. It has 10 s. Also called
+     * after a reload for what was changed while the plugin was being replaced.
+     */
+    onChange(names: readonly string[], fn: (changed: ReadonlySet<string>, source: Source) => void | Promise<void>): void
   }
   readonly info: {
     /** @param path e.g. `'gnss.ref.survey'`; a path may nest under another plugin's block, a field has one owner. */
@@ -175,8 +198,11 @@ export interface PluginContext {
     upgrade(path: string, fn: (request: IncomingMessage, socket: Duplex, head: Buffer) => void): void
   }
   readonly mqtt: {
-    /** @param topic `{SN}` is expanded; the wildcards `+` and `#` work. */
-    on(topic: string, fn: (message: MqttMessage) => void | Promise<void>): void
+    /**
+     * @param topic `{SN}` is expanded; the wildcards `+` and `#` work. A function is asked again after every change, so that a
+     *   topic can follow a parameter; `''` subscribes to nothing.
+     */
+    on(topic: string | (() => string), fn: Callback<[message: MqttMessage]>): void
     publish(topic: string, payload: string | Buffer, options?: PublishOptions): PublishResult
   }
   readonly services: {
@@ -185,6 +211,16 @@ export interface PluginContext {
     use<T>(token: ServiceToken<T>): T
     /** The soft variant: undefined while nobody provides it. Ask again at each use. */
     find<T>(token: ServiceToken<T>): T | undefined
+    /**
+     * Follows a service that may come and go: `fn` is called at once and at every change with the service, or undefined while
+     * nobody provides it. A function that it returns is called before the next call and when this plugin goes.
+     */
+    watch<T>(token: ServiceToken<T>, fn: (service: T | undefined) => unknown): Dispose
+    /**
+     * For a provider: a callback that a user of its service handed over, wrapped so that it runs on behalf of that user. It
+     * never throws: its fault is reported as the user's, and the wrapped call returns undefined.
+     */
+    callback<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R | undefined
   }
   /**
    * What must survive a restart. `protected` is for secrets: nothing outside shows them, a factory reset keeps them, and what is
@@ -206,6 +242,12 @@ export type StopReason = 'reload' | 'remove' | 'shutdown'
 /** Small plain values that the next instance gets; structured-cloned, so the old code can't be kept alive by them. */
 export type Handoff = ReadonlyMap<string, unknown>
 
+/** A handed-over value of a known shape; undefined when there is none, or when another version handed over another shape. */
+export function handedOver<S extends TSchema>(handoff: Handoff, name: string, schema: S): Static<S> | undefined {
+  const value = handoff.get(name)
+  return Value.Check(schema, value) ? value : undefined
+}
+
 export type HandoffPairs = Iterable<readonly [string, unknown]>
 
 export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
@@ -226,8 +268,9 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   /** I/O begins here. Must not fail for missing hardware, network or peers: those are the plugin's own state and retry. */
   start?(ctx: PluginContext, handoff: Handoff, state: S): void | Promise<void>
   /** May return `[name, value]` pairs for the next instance when the reason is `reload`. */
+  // Also called after a `start` that failed or took too long, so that it can close what `start` had opened.
   // biome-ignore lint/suspicious/noConfusingVoidType: most stop functions return nothing
-  stop?(reason: StopReason, state: S): HandoffPairs | void | Promise<HandoffPairs | void>
+  stop?(reason: StopReason, state: S, ctx: PluginContext): HandoffPairs | void | Promise<HandoffPairs | void>
 }
 
 /** Any plugin, whatever its options and state: what lists of plugins are made of. */

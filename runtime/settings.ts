@@ -1,8 +1,8 @@
 /** What the variant and the command line set, checked once every plugin is set up and before one is started. */
 import type { PluginReport } from '../schemas/services.js'
 import { RtkError } from './errors.js'
-import type { RuntimeOptions } from './index.js'
 import type { Tables } from './kernel/tables.js'
+import type { RuntimeOptions } from './options.js'
 import type { ConfigRegistry } from './registry/config.js'
 import { parseBySchema, quote } from './registry/validate.js'
 

@@ -2,6 +2,7 @@
  * The services that the runtime and the shipped plugins offer to each other and to third parties (`rtk-base/services`).
  * A plugin never imports another plugin's files, only these tokens.
  */
+import type { Event } from './event.js'
 import { defineService } from './token.js'
 
 export { defineService, type ServiceToken } from './token.js'
@@ -55,6 +56,11 @@ export interface Station {
   document(mask?: number): Record<string, unknown>
   /** The same, serialised; reused for up to 100 ms. */
   documentText(mask?: number): string
+  /**
+   * Something that the document shows has changed, at most 10 times a second. Figures that change all the time (uptime,
+   * position) raise no event: who shows them reads the document when it shows them.
+   */
+  readonly onDocument: Event<void>
   plugins(): PluginReport[]
   readonly nvs: {
     namespaces(): Promise<string[]>
@@ -230,10 +236,10 @@ export interface Receiver {
   /** Corrupt RTCM frames seen on the link since the service started. */
   readonly corruptRtcm: number
   /** Every verified RTCM frame, not gated: for the gate alone. Subscribers take `rtcmStream`. */
-  onRtcm(fn: (frame: RtcmFrame) => void): Undo
-  onFix(fn: (fix: ReceiverFix) => void): Undo
+  readonly onRtcm: Event<RtcmFrame>
+  readonly onFix: Event<ReceiverFix>
   /** Link, mode or identity changed. */
-  onState(fn: () => void): Undo
+  readonly onState: Event<void>
   /** Hands whole RTCM frames to the receiver as corrections; false when it can't take them now. */
   sendCorrections(frames: Uint8Array): boolean
   /**
@@ -254,11 +260,11 @@ export interface Receiver {
   /** The seconds between two MSM of a constellation and between two 1005 that it was told; 1 each where it is not said. */
   readonly intervals_s?: { readonly observations: number; readonly reference: number }
   /** Once an epoch, for the movement check: what the ranges say beside the position that it holds. */
-  onResiduals(fn: (residuals: readonly SatelliteResidual[]) => void): Undo
+  readonly onResiduals: Event<readonly SatelliteResidual[]>
   /** A second position solution that goes on in fixed mode, where the firmware has one. */
-  onSecondFix(fn: (fix: ReceiverFix) => void): Undo
+  readonly onSecondFix: Event<ReceiverFix>
   /** Warnings of the receiver in its own words. */
-  onWarning(fn: (text: string) => void): Undo
+  readonly onWarning: Event<string>
 }
 
 /** What the receiver is to be: one that finds its position, or a base at a given reference (ECEF to 0.1 mm). */
@@ -280,6 +286,8 @@ export const receiver = defineService<Receiver>('receiver')
 export interface ProcedureStatus {
   /** One of `gnssStatuses` (schemas/info/gnss.ts). */
   readonly status: string
+  /** `status` changed. */
+  readonly onState: Event<void>
   /** The procedure can use corrections now (`gnss.state.want_corr`). */
   readonly wantsCorrections: boolean
   /** The reference that is used, or would be used: to tell our own corrections from those of another station. */
@@ -415,7 +423,9 @@ export interface RtcmStream {
   readonly reason: string
   /** A newcomer gets the newest 1005/1006, 1033 and 1230 at once. */
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription
-  onEpoch(fn: (epoch: RtcmEpoch) => void): Undo
+  readonly onEpoch: Event<RtcmEpoch>
+  /** The gate opened or closed, or is closed for another reason. */
+  readonly onState: Event<{ open: boolean; reason: string }>
   /** The newest of 1005/1006, 1008, 1033, 1230 that went through the open gate. */
   reference(): readonly RtcmFrame[]
   /** Station ID and antenna reference point of the newest 1005/1006 that went through the open gate. */

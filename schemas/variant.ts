@@ -28,6 +28,8 @@ export const InfoSection = Type.Object(
   { additionalProperties: false },
 )
 
+export type InfoSection = Static<typeof InfoSection>
+
 /** A variant file: which plugins run on a hardware variant, with what options and initial settings. */
 export const Variant = Type.Object(
   {

@@ -9,13 +9,15 @@ const controlledSoftware = 1
 
 /** False when it could not be written. */
 function restart(zed: ZedReceiver, navBbrMask: number): boolean {
-  return zed.write(ubx.encodeFrame(ubx.cfgRst, { navBbrMask, resetMode: controlledSoftware }))
+  const written = zed.write(ubx.encodeFrame(ubx.cfgRst, { navBbrMask, resetMode: controlledSoftware }))
+  if (written) zed.upkeep.restarted()
+  return written
 }
 
 /** Hot start: what the receiver stored and knows stays. */
 export function rebootZed(zed: ZedReceiver): string {
   zed.mayWrite()
-  if (!restart(zed, hot)) throw unavailable('the receiver takes nothing now')
+  if (!restart(zed, hot)) throw unavailable('the port of the receiver accepts no data now; nothing was restarted')
   return 'the receiver restarts'
 }
 
@@ -25,6 +27,7 @@ export async function resetZed(zed: ZedReceiver): Promise<string> {
   const deleted = await zed.deleteStoredConfiguration()
   if (deleted === undefined) throw unavailable('the receiver does not answer; nothing was reset')
   if (!deleted) throw unavailable('the receiver refused to delete its configuration; nothing was reset')
-  if (!restart(zed, cold)) throw unavailable('the configuration is deleted, but the receiver takes no restart now')
+  if (!restart(zed, cold))
+    throw unavailable('the configuration is deleted, but the port accepts no data now: the receiver was not restarted')
   return 'the configuration of the receiver is deleted, it restarts'
 }

@@ -61,14 +61,15 @@ export default definePlugin({
     ctx.services.provide(simulatedReceiver, control)
     if (simulator) ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg))
 
-    zed.audience.state.add(() => {
+    const report = () => ctx.status(`${procedure()?.status ?? statusOf(zed)}; ${zed.portName}: ${zed.linkReason}`)
+    ctx.on(zed.events.state.on, () => {
       identity.changed()
-      ctx.status(`${procedure()?.status ?? statusOf(zed)}; ${zed.portName}: ${zed.linkReason}`)
+      report()
     })
-    return { zed, simulator }
+    return { zed, simulator, report }
   },
 
-  async start(ctx, handoff, { zed, simulator }) {
+  async start(ctx, handoff, { zed, simulator, report }) {
     const before = handoff.get('zed') as ZedSnapshot | undefined
     if (before) zed.restore(before)
     const simulated = handoff.get('simulator') as SimulatorSnapshot | undefined
@@ -76,6 +77,7 @@ export default definePlugin({
     simulator?.zed.powerOn()
     await zed.start()
     watchTrouble(ctx, zed)
+    ctx.services.watch(procedureStatus, (procedure) => procedure && ctx.on(procedure.onState, report))
   },
 
   async stop(_reason, { zed, simulator }) {

@@ -3,7 +3,7 @@ import type { ZedReceiver } from './zed.js'
 
 /** What other plugins see of the receiver. */
 export function receiverService(zed: ZedReceiver): Receiver {
-  const { facts, audience, upkeep } = zed
+  const { facts, events, upkeep } = zed
   return {
     get link() {
       return zed.link
@@ -34,11 +34,11 @@ export function receiverService(zed: ZedReceiver): Receiver {
     configure: (target) => upkeep.configure(target),
     readTarget: async () => (zed.listening || zed.link === 'offline' ? undefined : upkeep.read()),
     sendCorrections: (frames) => zed.link === 'up' && zed.write(frames),
-    onRtcm: (fn) => audience.rtcm.add(fn),
-    onFix: (fn) => audience.fix.add(fn),
-    onState: (fn) => audience.state.add(fn),
-    onResiduals: (fn) => audience.residuals.add(fn),
-    onSecondFix: (fn) => audience.secondFix.add(fn),
-    onWarning: (fn) => audience.warning.add(fn),
+    onRtcm: events.rtcm.on,
+    onFix: events.fix.on,
+    onState: events.state.on,
+    onResiduals: events.residuals.on,
+    onSecondFix: events.secondFix.on,
+    onWarning: events.warning.on,
   }
 }

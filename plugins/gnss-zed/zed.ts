@@ -5,11 +5,11 @@ import { device, type ReceiverLink as LinkState, type ReceiverFix } from 'rtk-ba
 import type { AntennaReport } from './antenna.js'
 import { Configurator, type ConfiguratorOptions } from './configure/configurator.js'
 import { Upkeep } from './configure/upkeep.js'
+import { type ReceiverEvents, receiverEvents } from './events.js'
 import { type Identity, ReceiverFacts } from './facts.js'
 import { Dialog } from './link/dialog.js'
 import { RateMemory } from './link/rate-memory.js'
 import { ReceiverLink } from './link/receiver-link.js'
-import { Audience } from './listeners.js'
 import type { ReceiverPort } from './port/index.js'
 import * as ubx from './ubx/index.js'
 
@@ -42,7 +42,7 @@ export class ZedReceiver {
   readonly stationId: number
   /** Between two MSM of a constellation, and between two 1005, as it is told. */
   readonly intervals_s: { observations: number; reference: number }
-  readonly audience: Audience
+  readonly events: ReceiverEvents
   readonly upkeep: Upkeep
   readonly #ctx: PluginContext
   readonly #port: ReceiverPort
@@ -64,7 +64,7 @@ export class ZedReceiver {
     this.stationId = options.stationId
     this.intervals_s = { observations: options.rtcm.msmInterval_s, reference: options.rtcm.referenceInterval_s }
     this.listening = !options.configure || !port.live
-    this.audience = new Audience(ctx.log)
+    this.events = receiverEvents(ctx)
     this.#rates = new RateMemory(ctx)
     this.facts = new ReceiverFacts(
       {
@@ -73,8 +73,8 @@ export class ZedReceiver {
       },
       {
         fix: (fix) => this.#fix(fix),
-        secondFix: (fix) => this.audience.secondFix.tell(fix),
-        residuals: (residuals) => this.audience.residuals.tell(residuals),
+        secondFix: (fix) => this.events.secondFix.emit(fix),
+        residuals: (residuals) => this.events.residuals.emit(residuals),
         identity: (identity) => this.#identity(identity),
         // A capture's time is not the time of now.
         time: (utc_s) => port.live && ctx.services.find(device)?.setUtc(utc_s * 1000),
@@ -195,7 +195,7 @@ export class ZedReceiver {
     if (frame.kind === 'rtcm') {
       if (this.held) return
       this.#rtcmAt_ms = frame.arrival_ms
-      this.audience.rtcm.tell(frame)
+      this.events.rtcm.emit(frame)
       this.facts.rtcm(frame.type, frame.bytes)
     } else if (frame.kind === 'ubx') {
       const payload = ubx.payloadOf(frame.bytes)
@@ -206,13 +206,13 @@ export class ZedReceiver {
 
   #fix(fix: ReceiverFix): void {
     this.upkeep.epoch(fix)
-    this.audience.fix.tell(fix)
+    this.events.fix.emit(fix)
   }
 
   #text(level: string, text: string): void {
     this.upkeep.said(text)
     if (level === 'error' || level === 'warning') this.#ctx.log.warn({ level }, `the receiver says: ${text}`)
-    if (level === 'warning') this.audience.warning.tell(text)
+    if (level === 'warning') this.events.warning.emit(text)
   }
 
   #identity(identity: Identity): void {
@@ -239,7 +239,7 @@ export class ZedReceiver {
 
   #changed(): void {
     if (this.link === 'up' && !this.listening) this.#rates.keep(this.#link.baud)
-    this.audience.state.tell()
+    this.events.state.emit()
   }
 
   #tick(): void {

@@ -52,12 +52,10 @@ export default definePlugin({
     const publisher = new Publisher(ctx, state.settings, epochs, state.sequence)
     state.publisher = publisher
     publisher.publishCertificate()
-    ctx.defer(
-      stream.onEpoch((epoch) => {
-        epochs.onEpoch(epoch)
-        publisher.schedule()
-      }),
-    )
+    ctx.on(stream.onEpoch, (epoch) => {
+      epochs.onEpoch(epoch)
+      publisher.schedule()
+    })
   },
 
   stop: (_reason, { sequence }) => [['sequence', sequence.next]],

@@ -31,7 +31,9 @@ export class Gate implements RtcmGate {
   #verdict: Verdict = { kind: 'receiver' }
   #judge: object | undefined
   #grace: (() => void | Promise<void>) | undefined
-  #wasOpen = false
+  /** As it was when something changed last: the hot path asks nobody. */
+  #open = false
+  #reason = 'no receiver'
 
   constructor(deps: GateDeps) {
     this.#deps = deps
@@ -39,6 +41,14 @@ export class Gate implements RtcmGate {
 
   /** Why it is closed, '' while it is open. */
   get reason(): string {
+    return this.#reason
+  }
+
+  get open(): boolean {
+    return this.#open
+  }
+
+  #reasonNow(): string {
     const mode = this.#deps.mode()
     if (mode === 'listening') return ''
     if (this.#verdict.kind === 'held') return this.#verdict.reason
@@ -49,26 +59,23 @@ export class Gate implements RtcmGate {
     return mode === 'unknown' ? 'no receiver' : 'the receiver holds no reference position'
   }
 
-  get open(): boolean {
-    return this.reason === ''
-  }
-
-  /** Whether the frame may go out. Tells the gate what the frame says about the reference. */
+  /** Whether the frame may go out. A frame that speaks of another reference closes the gate. */
   admit(frame: RtcmFrame): boolean {
-    if (this.open && this.#verdict.kind === 'trusted' && this.#deps.mode() !== 'listening') {
+    if (!this.#open) return false
+    if (this.#verdict.kind === 'trusted' && this.#deps.mode() !== 'listening') {
       const difference = differenceOf(frame, this.#verdict.reference)
       if (difference) this.#decide({ kind: 'held', reason: difference })
     }
-    this.look()
-    return this.open
+    return this.#open
   }
 
-  /** Notices that the receiver's mode opened or closed the gate. */
+  /** The receiver's mode, or who judges the reference, may have changed. */
   look(): void {
-    const { open, reason } = this
-    if (open === this.#wasOpen) return
-    this.#wasOpen = open
-    this.#deps.changed(open, reason)
+    const reason = this.#reasonNow()
+    if (reason === this.#reason) return
+    this.#reason = reason
+    this.#open = reason === ''
+    this.#deps.changed(this.#open, reason)
   }
 
   judge(): RtcmJudge {
@@ -93,9 +100,10 @@ export class Gate implements RtcmGate {
     this.#judge = undefined
     const gone: Verdict = { kind: 'held', reason: 'nobody verifies the reference' }
     if (reason === 'shutdown') {
-      // Nothing goes out any more, and that the station stops is no news.
+      // Nothing goes out any more; a report that the gate closed would be noise.
       this.#verdict = gone
-      this.#wasOpen = false
+      this.#reason = gone.reason
+      this.#open = false
       return
     }
     if (reason === 'remove') {

@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { receiver as receiverToken, rtcmGate, rtcmStream } from 'rtk-base/services'
+import { receiver as receiverToken, rtcmGate, rtcmStream, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { GatedStream } from './stream.js'
 
@@ -8,7 +8,7 @@ export default definePlugin({
   name: 'rtcm',
   version: '1.0.0',
   api: '^1.0.0',
-  needs: [receiverToken],
+  needs: [receiverToken, station],
   provides: [rtcmStream, rtcmGate],
   options: Type.Object({
     queue_bytes: Type.Integer({
@@ -20,7 +20,7 @@ export default definePlugin({
   }),
 
   setup(ctx, { queue_bytes }) {
-    const stream = new GatedStream(ctx, () => ctx.services.find(receiverToken), queue_bytes)
+    const stream = new GatedStream(ctx, queue_bytes)
     ctx.services.provide(rtcmStream, stream)
     ctx.services.provide(rtcmGate, stream.gate)
     ctx.info.block('gnss.rtcm', () => stream.block())
@@ -28,12 +28,9 @@ export default definePlugin({
   },
 
   start(ctx, handoff, stream) {
-    const receiver = ctx.services.use(receiverToken)
     stream.resumeCount(handoff.get('received'))
-    ctx.defer(receiver.onRtcm((frame) => stream.push(frame)))
-    ctx.defer(receiver.onState(() => stream.gate.look()))
-    ctx.status(stream.open ? '' : `closed: ${stream.reason}`)
-    stream.gate.look()
+    ctx.status(`closed: ${stream.reason}`)
+    stream.connect(ctx.services.use(receiverToken))
   },
 
   stop: (_reason, stream) => [['received', stream.received]],

@@ -1,5 +1,5 @@
 import { decodeRtcm } from 'rtk-base/gnss'
-import type { PluginContext } from 'rtk-base/plugin'
+import type { Event, EventSource, PluginContext } from 'rtk-base/plugin'
 import {
   type Ecef,
   procedureStatus,
@@ -28,30 +28,47 @@ function isJudged(ctx: PluginContext): boolean {
 /** The hot path: receiver → statistics → gate → epochs and subscribers. */
 export class GatedStream implements RtcmStream {
   readonly gate: Gate
+  readonly onEpoch: Event<RtcmEpoch>
+  readonly onState: Event<{ open: boolean; reason: string }>
   readonly #ctx: PluginContext
-  readonly #receiver: () => Receiver | undefined
+  readonly #epochEvent: EventSource<RtcmEpoch>
+  readonly #stateEvent: EventSource<{ open: boolean; reason: string }>
+  #receiver: Receiver | undefined
   readonly #subscribers: Subscribers
   readonly #epochs: EpochGrouper
   readonly #statistics = new RtcmStatistics()
-  readonly #epochListeners = new Set<(epoch: RtcmEpoch) => void>()
   readonly #reference = new Map<number, RtcmFrame>()
 
-  constructor(ctx: PluginContext, receiver: () => Receiver | undefined, queue_bytes: number) {
+  constructor(ctx: PluginContext, queue_bytes: number) {
     this.#ctx = ctx
-    this.#receiver = receiver
+    this.#epochEvent = ctx.event()
+    this.#stateEvent = ctx.event()
+    this.onEpoch = this.#epochEvent.on
+    this.onState = this.#stateEvent.on
     const after = (ms: number, fn: () => void) => ctx.timers.after(ms, fn)
     this.gate = new Gate({
-      mode: () => receiver()?.mode ?? 'unknown',
+      mode: () => this.#receiver?.mode ?? 'unknown',
       isJudged: () => isJudged(ctx),
       after,
       changed: (open, reason) => this.#gateChanged(open, reason),
     })
-    this.#epochs = new EpochGrouper(after, (epoch) => this.#epochClosed(epoch))
+    this.#epochs = new EpochGrouper(after, (epoch) => this.#epochEvent.emit(epoch))
     this.#subscribers = new Subscribers({
       now: () => ctx.clock.monotonic(),
       queue_bytes,
-      failed: ({ via, name }, error) => ctx.log.error({ err: error, via, name }, 'subscriber failed: it is left out'),
+      left: ({ via, name }) =>
+        ctx.log.warn({ via, name }, 'a subscriber failed or its plugin stopped: it gets no more'),
     })
+  }
+
+  /** Frames come from here from now on. */
+  connect(receiver: Receiver): void {
+    const { on, services } = this.#ctx
+    this.#receiver = receiver
+    on(receiver.onRtcm, (frame) => this.push(frame))
+    on(receiver.onState, () => this.gate.look())
+    on(services.use(station).onDocument, () => this.gate.look())
+    this.gate.look()
   }
 
   /** One verified frame of the receiver. */
@@ -88,12 +105,8 @@ export class GatedStream implements RtcmStream {
   }
 
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription {
-    return this.#subscribers.add(subscriber, this.open ? this.reference() : [], this.#epochs.sequence)
-  }
-
-  onEpoch(fn: (epoch: RtcmEpoch) => void): () => void {
-    this.#epochListeners.add(fn)
-    return () => this.#epochListeners.delete(fn)
+    const take = this.#ctx.services.callback((frame: RtcmFrame) => subscriber.take(frame))
+    return this.#subscribers.add({ ...subscriber, take }, this.open ? this.reference() : [], this.#epochs.sequence)
   }
 
   get received(): number {
@@ -109,28 +122,20 @@ export class GatedStream implements RtcmStream {
   block() {
     return {
       msgs: this.#statistics.list(this.#ctx.clock.monotonic()),
-      stat: { recvd: this.#statistics.received, corrupt: this.#receiver()?.corruptRtcm ?? 0 },
+      stat: { recvd: this.#statistics.received, corrupt: this.#receiver?.corruptRtcm ?? 0 },
       subscribers: this.#subscribers.list(),
-    }
-  }
-
-  #epochClosed(epoch: RtcmEpoch): void {
-    for (const listener of this.#epochListeners) {
-      try {
-        listener(epoch)
-      } catch (error) {
-        this.#ctx.log.error({ err: error }, 'a listener of epochs failed')
-      }
     }
   }
 
   #gateChanged(open: boolean, reason: string): void {
     this.#ctx.status(open ? '' : `closed: ${reason}`)
     this.#ctx.log[open ? 'info' : 'warn'](open ? 'RTCM goes out' : `no RTCM goes out: ${reason}`)
-    if (open) return
-    // What was gathered under a reference that is not trusted any more stays here.
-    this.#reference.clear()
-    this.#subscribers.clear()
-    this.#epochs.reset()
+    if (!open) {
+      // What was gathered under a reference that is not trusted any more stays here.
+      this.#reference.clear()
+      this.#subscribers.clear()
+      this.#epochs.reset()
+    }
+    this.#stateEvent.emit({ open, reason })
   }
 }

@@ -3,6 +3,11 @@ import type { RtcmFrame, RtcmSubscriber, RtcmSubscription } from 'rtk-base/servi
 /** The document shows so many, the most recently seen. */
 const mostShown = 64
 
+/** A subscriber whose `take` never throws: undefined means that it failed or that its plugin is gone. */
+export interface Taker extends Omit<RtcmSubscriber, 'take'> {
+  take(frame: RtcmFrame): boolean | undefined
+}
+
 interface Queued {
   readonly frame: RtcmFrame
   readonly epoch: number
@@ -13,13 +18,13 @@ export interface SubscriberDeps {
   now(): number
   /** Bytes that wait for one slow subscriber at most. */
   queue_bytes: number
-  /** A subscriber broke its promise not to throw. */
-  failed(subscriber: RtcmSubscriber, error: unknown): void
+  /** A subscriber gets nothing any more: it failed, or its plugin stopped. */
+  left(subscriber: Taker): void
 }
 
 /** One taker of the stream and what waits for it: whole epochs, the oldest given up first. */
 class Subscription implements RtcmSubscription {
-  readonly subscriber: RtcmSubscriber
+  readonly subscriber: Taker
   name: string
   seen_ms: number
   dropped = 0
@@ -30,7 +35,7 @@ class Subscription implements RtcmSubscription {
   /** The rest of this epoch is not wanted: its beginning was given up. */
   #skip = -1
 
-  constructor(subscriber: RtcmSubscriber, deps: SubscriberDeps, leave: (subscription: Subscription) => void) {
+  constructor(subscriber: Taker, deps: SubscriberDeps, leave: (subscription: Subscription) => void) {
     this.subscriber = subscriber
     this.name = subscriber.name
     this.#deps = deps
@@ -77,13 +82,11 @@ class Subscription implements RtcmSubscription {
   }
 
   #take(frame: RtcmFrame): boolean {
-    try {
-      return this.subscriber.take(frame)
-    } catch (error) {
-      this.#deps.failed(this.subscriber, error)
-      this.close()
-      return true
-    }
+    const taken = this.subscriber.take(frame)
+    if (taken !== undefined) return taken
+    this.#deps.left(this.subscriber)
+    this.close()
+    return true
   }
 
   #dropOldestEpoch(current: number): void {
@@ -107,7 +110,7 @@ export class Subscribers {
   }
 
   /** @param prime frames that a newcomer gets at once */
-  add(subscriber: RtcmSubscriber, prime: readonly RtcmFrame[], epoch: number): RtcmSubscription {
+  add(subscriber: Taker, prime: readonly RtcmFrame[], epoch: number): RtcmSubscription {
     const subscription = new Subscription(subscriber, this.#deps, (gone) => this.#all.delete(gone))
     this.#all.add(subscription)
     for (const frame of prime) subscription.push(frame, epoch)

@@ -1,6 +1,6 @@
 /** Runs the procedure: turns what the receiver and people do into events, and has the actions carried out. */
 import { sameEcef } from 'rtk-base/gnss'
-import type { PluginContext } from 'rtk-base/plugin'
+import type { EventSource, PluginContext, Event as PluginEvent } from 'rtk-base/plugin'
 import type { Ecef, ProcedureStatus, Receiver, ReceiverFix, RtcmFrame, RtcmGate } from 'rtk-base/services'
 import { Actions } from './actions.js'
 import type { Ledger } from './ledger.js'
@@ -45,6 +45,7 @@ export class Conductor implements ProcedureStatus {
   readonly #actions: Actions
   readonly #procedure = new Procedure()
   readonly #events = new ReceiverEvents()
+  readonly #state: EventSource<void>
   #receiver: Receiver | undefined
   #listening: boolean = false
   #entered_ms = 0
@@ -53,6 +54,7 @@ export class Conductor implements ProcedureStatus {
 
   constructor(ctx: PluginContext, options: SurveyInOptions, parameters: Parameters) {
     this.#ctx = ctx
+    this.#state = ctx.event()
     this.#parts = new Parts(ctx, options, parameters)
     this.#actions = new Actions(
       this.#parts,
@@ -82,6 +84,10 @@ export class Conductor implements ProcedureStatus {
     return this.#parts.base.flows(this.#now_ms()) ? 'fixed' : 'acquire'
   }
 
+  get onState(): PluginEvent<void> {
+    return this.#state.on
+  }
+
   /** Someone else set the receiver up: nothing here applies. */
   get listening(): boolean {
     return this.#listening
@@ -107,10 +113,10 @@ export class Conductor implements ProcedureStatus {
   // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
 
   async start(receiver: Receiver, gate: RtcmGate, before: Snapshot | undefined): Promise<void> {
-    const { defer, timers } = this.#ctx
+    const { on, timers } = this.#ctx
     this.#receiver = receiver
     this.#listening = receiver.mode === 'listening'
-    defer(receiver.onRtcm((frame) => this.#heardRtcm(frame)))
+    on(receiver.onRtcm, (frame) => this.#heardRtcm(frame))
     if (this.#listening) return
     const judge = gate.judge()
     this.#parts.meet(receiver, judge)
@@ -119,11 +125,11 @@ export class Conductor implements ProcedureStatus {
     // The gate kept the verdict of the instance before, which is worth nothing when the receiver was lost meanwhile.
     if (this.#procedure.state === 'offline') judge.hold(checkedFirst)
     const { base } = this.#parts
-    defer(receiver.onFix((fix) => this.#heardFix(fix)))
-    defer(receiver.onState(() => this.#look()))
-    defer(receiver.onResiduals((residuals) => this.#suspect(base.movement?.residuals(residuals, this.#now_ms()))))
-    defer(receiver.onSecondFix((fix) => this.#suspect(base.movement?.secondFix(fix, this.#now_ms()))))
-    defer(receiver.onWarning((text) => this.#suspect(base.movement?.warning(text))))
+    on(receiver.onFix, (fix) => this.#heardFix(fix))
+    on(receiver.onState, () => this.#look())
+    on(receiver.onResiduals, (residuals) => this.#suspect(base.movement?.residuals(residuals, this.#now_ms())))
+    on(receiver.onSecondFix, (fix) => this.#suspect(base.movement?.secondFix(fix, this.#now_ms())))
+    on(receiver.onWarning, (text) => this.#suspect(base.movement?.warning(text)))
     timers.every(tick_ms, () => this.#tick())
     this.#look()
     this.#tell()
@@ -378,6 +384,7 @@ export class Conductor implements ProcedureStatus {
       this.#ctx.log.info({ from, to, event }, `${from}: ${event} → ${to}`)
       this.#entered_ms = this.#now_ms()
       this.#enter(from, to)
+      this.#state.emit()
     }
     for (const action of actions) this.#actions.act(action, event)
     this.#tell()

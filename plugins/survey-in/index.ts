@@ -46,7 +46,7 @@ export default definePlugin({
       reference.changed()
       return 'the incomplete survey-in is the surveyed reference'
     })
-    ctx.hooks.onChange.tap(({ source }) => conductor.changed(source))
+    ctx.config.onChange(parameters.reference, (_changed, source) => conductor.changed(source))
     historyRoutes(ctx, conductor)
     return conductor
   },

@@ -26,6 +26,8 @@ const names = Object.keys(coordinates) as Coordinate[]
 const keyOf = (name: string) => `gnss-ref-manual-${name}`
 
 export interface Parameters {
+  /** The parameters that make up the reference. */
+  readonly reference: readonly string[]
   limits(): SurveyLimits
   manual(): ManualEntry & { acc: number; corr: boolean }
   chosen(): 'manual' | 'survey'
@@ -77,6 +79,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
   })
 
   return {
+    reference: [chosen.name, acc.name, corr.name, hp.name, ...groups],
     limits: () => ({
       mintime_s: mintime.get(),
       maxtime_s: maxtime.get(),

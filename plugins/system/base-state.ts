@@ -4,7 +4,6 @@ import { device, procedureStatus, type Receiver, receiver, rtcmStream } from 'rt
 
 /** A station has this long after its start, and after a survey-in, before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
-const look_ms = 1_000
 
 export interface BaseFacts {
   /** A restart was asked for. */
@@ -39,7 +38,8 @@ export class BaseState {
 
   /** Sees survey-ins that nobody asks about: what follows one is a start. */
   watch(): void {
-    this.#ctx.timers.every(look_ms, () => void this.now())
+    const { on, services } = this.#ctx
+    services.watch(procedureStatus, (procedure) => procedure && on(procedure.onState, () => void this.now()))
   }
 
   now(): BaseStateName {

@@ -24,9 +24,7 @@ export default definePlugin({
     const enabled = ctx.config.define('udp-en', Type.Integer({ minimum: 0, maximum: 1 }), { default: 1 })
     const port = ctx.config.define('udp-port', Type.Integer({ minimum: 1, maximum: 65_535 }), { default: 2102 })
     const service = new UdpService(ctx, options)
-    const apply = () => service.apply(enabled.get() === 1, port.get())
-    enabled.onChange(apply)
-    port.onChange(apply)
+    ctx.config.onChange([enabled.name, port.name], () => service.apply(enabled.get() === 1, port.get()))
     ctx.info.block('udp', { config: () => ({ enabled: enabled.get() === 1, port: port.get() }) })
     return { service, enabled, port }
   },

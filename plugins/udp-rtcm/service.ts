@@ -60,15 +60,15 @@ export class UdpService {
    * and nobody loses anything.
    */
   async apply(enabled: boolean, port: number): Promise<void> {
-    void this.#retry?.()
     if (!this.#peers) return
     if (enabled && this.#socket?.port === port) return
-    if (enabled) {
-      await this.#bind(port)
-      return
-    }
+    // A port that cannot be bound refuses the change: a retry of the old one that is pending goes on.
+    if (enabled) await this.#bind(port)
+    void this.#retry?.()
+    if (enabled) return
     await this.#close()
     this.#peers.clear()
+    this.#ctx.errors.clear('udp')
     this.#ctx.status('disabled')
   }
 

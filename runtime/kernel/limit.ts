@@ -25,19 +25,3 @@ export function withLimit<T>(
     )
   })
 }
-
-/** Runs jobs one after the other, in the order they were given. A job that fails does not stop the next one. */
-export class Mutex {
-  #tail: Promise<unknown> = Promise.resolve()
-
-  run<T>(job: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(job)
-    this.#tail = result.catch(() => {})
-    return result
-  }
-
-  /** Resolves when everything given so far is done. */
-  async idle(): Promise<void> {
-    await this.#tail
-  }
-}

@@ -1,19 +1,30 @@
 import { RtkError, type RtkErrorCode } from '../errors.js'
 import type { Tap } from './hook-point.js'
+import type { Instance } from './instance/instance.js'
 import type {
   ActionRecord,
   BlockRecord,
+  ChangeRecord,
   CommandRecord,
   HookName,
-  Instance,
   ParameterRecord,
   RuleRecord,
   TopicRecord,
-} from './instance/instance.js'
+} from './instance/registrations.js'
+
+export interface ServiceRecord {
+  readonly owner: Instance
+  /** Undefined until its owner has provided it. */
+  readonly value: unknown
+}
 
 /** What is registered right now, by name: compiled from the live instances and swapped as one. */
 export interface Tables {
+  /** In load order. */
+  readonly instances: readonly Instance[]
+  readonly services: ReadonlyMap<string, ServiceRecord>
   readonly parameters: ReadonlyMap<string, ParameterRecord>
+  readonly changes: readonly ChangeRecord[]
   readonly actions: ReadonlyMap<string, ActionRecord>
   readonly rules: readonly RuleRecord[]
   /** Shallow paths first, so that nested blocks are merged into what is there. */
@@ -32,12 +43,13 @@ export function compileTables(instances: readonly Instance[]): Tables {
   const actions = new Map<string, ActionRecord>()
   const commands = new Map<string, CommandRecord>()
   const blocks = new Map<string, BlockRecord>()
-  const services = new Map<string, { owner: Instance }>()
+  const services = new Map<string, ServiceRecord>()
+  const changes: ChangeRecord[] = []
   const rules: RuleRecord[] = []
   const topics: TopicRecord[] = []
   const taps: Record<HookName, Tap[]> = { onInfoBuild: [], onChange: [], onSystemCommand: [], onMqttConnect: [] }
 
-  const take = <R extends { owner: Instance }>(
+  const claim = <R extends { owner: Instance }>(
     table: Map<string, R>,
     key: string,
     record: R,
@@ -55,22 +67,27 @@ export function compileTables(instances: readonly Instance[]): Tables {
   for (const instance of instances) {
     const { registered } = instance
     for (const record of registered.parameters) {
-      take(parameters, record.name, record, 'RTK_ERR_CONFIG_KEY_TAKEN', 'parameter', actions)
+      claim(parameters, record.name, record, 'RTK_ERR_CONFIG_KEY_TAKEN', 'parameter', actions)
     }
     for (const record of registered.actions) {
-      take(actions, record.name, record, 'RTK_ERR_CONFIG_KEY_TAKEN', 'parameter', parameters)
+      claim(actions, record.name, record, 'RTK_ERR_CONFIG_KEY_TAKEN', 'parameter', parameters)
     }
-    for (const record of registered.blocks) take(blocks, record.path, record, 'RTK_ERR_INFO_PATH_TAKEN', 'block')
-    for (const record of registered.commands) take(commands, record.name, record, 'RTK_ERR_COMMAND_TAKEN', 'command')
+    for (const record of registered.blocks) claim(blocks, record.path, record, 'RTK_ERR_INFO_PATH_TAKEN', 'block')
+    for (const record of registered.commands) claim(commands, record.name, record, 'RTK_ERR_COMMAND_TAKEN', 'command')
     for (const token of instance.definition.provides ?? []) {
-      take(services, token.id, { owner: instance }, 'RTK_ERR_SERVICE_TAKEN', 'service')
+      const record = { owner: instance, value: instance.services.get(token.id) }
+      claim(services, token.id, record, 'RTK_ERR_SERVICE_TAKEN', 'service')
     }
+    changes.push(...registered.changes)
     rules.push(...registered.rules)
     topics.push(...registered.topics)
     for (const hook of Object.keys(taps) as HookName[]) taps[hook].push(...registered.taps[hook])
   }
   const depth = (block: BlockRecord) => block.path.split('.').length
   return {
+    instances,
+    services,
+    changes,
     parameters,
     actions,
     rules,

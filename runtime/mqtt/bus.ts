@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { MqttBus, MqttDriver, MqttInbound } from '../../schemas/services.js'
 import type { SeriesHookPoint } from '../kernel/hook-point.js'
-import type { TopicRecord } from '../kernel/instance/instance.js'
+import type { TopicRecord } from '../kernel/instance/registrations.js'
 import type { MqttSession, PublishOptions, PublishResult } from '../plugin.js'
 
 /** Whether a topic falls under a filter with the wildcards `+` and `#` (MQTT 5, section 4.7). */
@@ -21,6 +21,8 @@ export class Bus implements MqttBus {
   readonly #onMqttConnect: SeriesHookPoint<[MqttSession]>
   #driver: MqttDriver | undefined
   #topics: readonly TopicRecord[] = []
+  /** What the driver was given last. */
+  #subscribed = ''
   /** The first failure is told, the next ones are not until the link was back. */
   #toldOffline = false
 
@@ -31,11 +33,20 @@ export class Bus implements MqttBus {
 
   setTopics(topics: readonly TopicRecord[]): void {
     this.#topics = topics
-    this.#driver?.subscribe(this.#filters())
+    this.look()
+  }
+
+  /** A topic may follow a parameter: subscribes to what is wanted now, where that differs. */
+  look(): void {
+    const filters = this.#filters()
+    if (filters.join('\n') === this.#subscribed) return
+    this.#subscribed = filters.join('\n')
+    this.#driver?.subscribe(filters)
   }
 
   attach(driver: MqttDriver): () => void {
     this.#driver = driver
+    this.#subscribed = this.#filters().join('\n')
     driver.subscribe(this.#filters())
     return () => {
       if (this.#driver === driver) this.#driver = undefined
@@ -58,9 +69,9 @@ export class Bus implements MqttBus {
   deliver(message: MqttInbound): void {
     const payload = Buffer.from(message.payload.buffer, message.payload.byteOffset, message.payload.byteLength)
     for (const { owner, filter, fn } of this.#topics) {
-      if (!owner.live || !topicMatches(filter, message.topic)) continue
+      if (!owner.live || !topicMatches(filter(), message.topic)) continue
       const handle = async () => owner.run(() => fn({ ...message, payload, correlationData: bufferOf(message) }))
-      handle().catch((error) => owner.failed(error, `topic ${filter}`))
+      handle().catch((error) => owner.failed(error, `topic ${filter()}`))
     }
   }
 
@@ -70,7 +81,7 @@ export class Bus implements MqttBus {
   }
 
   #filters(): string[] {
-    return [...new Set(this.#topics.map(({ filter }) => filter))]
+    return [...new Set(this.#topics.map(({ filter }) => filter()))].filter((filter) => filter !== '')
   }
 }
 

@@ -79,14 +79,21 @@ export class CommandRegistry {
     const { owner } = record
     if (!owner.live) throw new RtkError('RTK_ERR_UNAVAILABLE', `${name}: plugin ${owner.name} is not running`)
 
-    const signals = signal ? [owner.scope.signal, signal] : [owner.scope.signal]
+    const limit = new AbortController()
+    const signals = signal ? [owner.scope.signal, limit.signal, signal] : [owner.scope.signal, limit.signal]
     const call: CommandCall = { name, arg, source, signal: AbortSignal.any(signals) }
     this.#deps.log.info({ command: name, source }, 'command')
     const intercepted = await this.#deps.onSystemCommand.call(call)
     if (typeof intercepted === 'string') return intercepted
-    const answer: unknown = await owner.run(() =>
-      withLimit(this.#deps.clock, runLimit_ms, owner.name, `command ${name}`, (async () => record.run(call))()),
-    )
+    const answer: unknown = await owner
+      .run(() =>
+        withLimit(this.#deps.clock, runLimit_ms, owner.name, `command ${name}`, (async () => record.run(call))()),
+      )
+      .catch((error) => {
+        // A command that ran into its limit must not go on unseen.
+        limit.abort(error)
+        throw error
+      })
     // Plugins are not type-checked when they are loaded.
     if (typeof answer !== 'string') throw new Error(`${owner.name}: command ${name} returned no text`)
     return answer

@@ -1,9 +1,12 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Mutex } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { ChangeResult } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { SeriesHookPoint } from '../kernel/hook-point.js'
-import type { Instance, ParameterRecord, RuleRecord } from '../kernel/instance/instance.js'
-import { Mutex, withLimit } from '../kernel/limit.js'
+import type { Instance } from '../kernel/instance/instance.js'
+import type { ParameterRecord, RuleRecord } from '../kernel/instance/registrations.js'
+import { withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
 import type { ChangeSet, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
@@ -20,6 +23,9 @@ interface Problem {
   message: string
 }
 
+/** Set while a change is applied, also for what its owners' code begins meanwhile. */
+const applying = new AsyncLocalStorage<{ over: boolean }>()
+
 /** A change that was validated and sorted, before anything was touched. */
 interface Plan {
   /** New values of parameters, in the order submitted. */
@@ -29,6 +35,9 @@ interface Plan {
   readonly problems: Problem[]
 }
 
+export const changeTroubles = ['change-undone', 'change-not-undone', 'change-not-applied'] as const
+export type ChangeTrouble = (typeof changeTroubles)[number]
+
 export interface ConfigDeps {
   store: Store
   clock: Clock
@@ -37,8 +46,9 @@ export interface ConfigDeps {
   onChange: SeriesHookPoint<[ChangeSet]>
   /** Something that a reader of the document may see has changed. */
   changed(): void
-  /** Trouble that outlives the call, for `base.state.errors`. */
-  trouble(code: string, text: string): void
+  /** Trouble that outlives the call, for `base.state.errors`, until a later change went well. */
+  trouble(code: ChangeTrouble, text: string): void
+  settled(code: ChangeTrouble): void
 }
 
 /**
@@ -53,6 +63,10 @@ export class ConfigRegistry {
   readonly #initial = new Map<string, unknown>()
   readonly #transactions = new Mutex()
   readonly #rejected = new WeakSet<ParameterRecord>()
+  /** Counts changes. */
+  #newest = 0
+  /** Parameter → number of the change that touched it last. */
+  readonly #changedAt = new Map<string, number>()
 
   constructor(deps: ConfigDeps) {
     this.#deps = deps
@@ -100,10 +114,34 @@ export class ConfigRegistry {
     return problems
   }
 
+  /** The number of the newest change: an instance that is set up now has seen the ones up to it. */
+  get newest(): number {
+    return this.#newest
+  }
+
+  /**
+   * Instances came into force. What was changed after they were set up went to the instances before them, or to nobody: it is
+   * applied to them now. The change was answered already, so a refusal is reported.
+   */
+  published(instances: readonly Instance[]): void {
+    const owners = new Set<unknown>(instances)
+    const missed = [...this.#deps.tables().parameters.values()].filter(
+      ({ owner, name }) => owners.has(owner) && (this.#changedAt.get(name) ?? 0) > owner.changesSeen,
+    )
+    if (missed.length === 0) return
+    void this.#transactions.runExclusive(async () => {
+      const values = new Map(missed.map((record) => [record.name, this.value(record)]))
+      const problems = await this.#apply(values, new Map(), 'plugin', values)
+      const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
+      if (text)
+        this.#deps.trouble('change-not-applied', `a change during a reload is stored, but not in force: ${text}`)
+    })
+  }
+
   /**
    * One change. Resolves with `{result, leftover}` when everything that does not end the caller's link was applied;
    * the rest follows after `answered`.
-   * @throws RTK_ERR_CHANGE_BODY when `submitted` is no JSON object.
+   * @throws RTK_ERR_CHANGE_BODY when `submitted` is no JSON object; RTK_ERR_CHANGE_NESTED out of the applying of another one.
    */
   async change(submitted: unknown, source: Source, answered?: Promise<void>): Promise<ChangeResult> {
     if (isTooDeep(submitted)) {
@@ -112,7 +150,10 @@ export class ConfigRegistry {
     if (typeof submitted !== 'object' || submitted === null || Array.isArray(submitted)) {
       throw new RtkError('RTK_ERR_CHANGE_BODY', `a change is a JSON object, not ${quote(submitted)}`)
     }
-    return this.#transactions.run(() => this.#change(submitted as Record<string, unknown>, source, answered))
+    if (applying.getStore()?.over === false) {
+      throw new RtkError('RTK_ERR_CHANGE_NESTED', 'a change inside the applying of another one would wait for itself')
+    }
+    return this.#transactions.runExclusive(() => this.#change(submitted as Record<string, unknown>, source, answered))
   }
 
   async #change(submitted: Record<string, unknown>, source: Source, answered?: Promise<void>): Promise<ChangeResult> {
@@ -147,12 +188,13 @@ export class ConfigRegistry {
     if (later.size > 0 && answered) {
       void answered
         .catch(() => {})
-        .then(() => this.#transactions.run(() => this.#applyLater(later, before, effective, source)))
+        .then(() => this.#transactions.runExclusive(() => this.#applyLater(later, before, effective, source)))
     }
+    if (now.size > 0) for (const code of changeTroubles) this.#deps.settled(code)
     return { result: 'ok', leftover: plan.leftover }
   }
 
-  /** Applies what ends the caller's link; a refusal is told by `base.state.errors`, as nobody waits for it. */
+  /** Applies what was answered already; a refusal goes into `base.state.errors`, as nobody waits for it. */
   async #applyLater(
     values: Map<string, unknown>,
     before: Map<string, unknown>,
@@ -219,17 +261,15 @@ export class ConfigRegistry {
   async #store(values: ReadonlyMap<string, unknown>): Promise<void> {
     if (values.size === 0) return
     await this.#deps.store.batch([...values].map(([key, value]) => ({ namespace: configNamespace, key, value })))
+    this.#newest += 1
     for (const [name, value] of values) {
+      this.#changedAt.set(name, this.#newest)
       if (value === undefined) this.#stored.delete(name)
       else this.#stored.set(name, value)
     }
     this.#deps.changed()
   }
 
-  /**
-   * Every owner applies its values, then the actions run, then the onChange taps. Returns who refused: the first one
-   * ends it, unless values are set `back`, where everyone is told.
-   */
   async #apply(
     values: ReadonlyMap<string, unknown>,
     actions: ReadonlyMap<string, unknown>,
@@ -237,11 +277,30 @@ export class ConfigRegistry {
     before: ReadonlyMap<string, unknown>,
     back = false,
   ): Promise<Problem[]> {
+    const transaction = { over: false }
+    try {
+      return await applying.run(transaction, () => this.#applyAll(values, actions, source, before, back))
+    } finally {
+      transaction.over = true
+    }
+  }
+
+  /**
+   * Every owner applies its values, then the actions run, then the onChange taps. Returns who refused: the first one
+   * ends it, unless values are set `back`, where every owner is called.
+   */
+  async #applyAll(
+    values: ReadonlyMap<string, unknown>,
+    actions: ReadonlyMap<string, unknown>,
+    source: Source,
+    before: ReadonlyMap<string, unknown>,
+    back: boolean,
+  ): Promise<Problem[]> {
     const tables = this.#deps.tables()
     const problems: Problem[] = []
     const attempt = async (owner: Instance, name: string, work: () => Promise<void>) => {
-      // One that is gone reads the stored value when it starts again; one that is still starting must be told.
-      if (owner.scope.closed) return
+      // One that goes is followed by one that reads the stored value, or gets it when it comes into force.
+      if (owner.ended) return
       try {
         await owner.run(() => withLimit(this.#deps.clock, applyLimit_ms, owner.name, `change of ${name}`, work()))
       } catch (error) {
@@ -254,6 +313,13 @@ export class ConfigRegistry {
         if (record) await attempt(record.owner, name, async () => listener(value, before.get(name)))
         if (problems.length > 0 && !back) return problems
       }
+    }
+    for (const { owner, names, fn } of tables.changes) {
+      const changed = new Set(names.filter((name) => values.has(name)))
+      if (changed.size === 0) continue
+      const [first] = changed
+      await attempt(owner, first as string, async () => fn(changed, source))
+      if (problems.length > 0 && !back) return problems
     }
     for (const [name, value] of actions) {
       const record = tables.actions.get(name)

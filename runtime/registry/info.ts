@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { everything, type MaskAssignment, selectionOf } from '../../schemas/mask.js'
 import type { SyncHookPoint } from '../kernel/hook-point.js'
-import type { BlockRecord, InfoPart } from '../kernel/instance/instance.js'
+import type { BlockRecord, InfoPart } from '../kernel/instance/registrations.js'
 import type { Tables } from '../kernel/tables.js'
 import type { InfoSelection } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'

@@ -161,7 +161,7 @@ function watched(definition: PluginDefinition, registered: Registered): PluginDe
     mqtt: {
       ...ctx.mqtt,
       on: (topic, fn) => {
-        registered.topics.push(topic.replaceAll(ctx.serial, '{SN}'))
+        registered.topics.push((typeof topic === 'function' ? topic() : topic).replaceAll(ctx.serial, '{SN}'))
         ctx.mqtt.on(topic, fn)
       },
     },

@@ -258,7 +258,7 @@ t.test('code that changed leaves quarantine at once: its count of failures begin
   const running = await createTestStation({ sources: { [folder]: {} } })
   t.teardown(() => running.stop())
   const [state, reason] = [() => running.station.plugins()[0].state, () => running.station.plugins()[0].reason]
-  const tries = () => running.lines.filter(({ msg }) => msg.includes('tried again in')).length
+  const tries = () => running.lines.filter(({ msg }) => msg.includes('retried in')).length
   for (const [index, after_ms] of [1_000, 5_000].entries()) {
     await until(() => tries() === index + 1, `failure ${index + 1}`)
     await running.clock.advance(after_ms)
@@ -300,7 +300,7 @@ t.test('--watch reloads a plugin that could not be built at the start, once it i
   t.teardown(() => running.stop())
   const state = () => running.station.plugins()[0].state
   for (const [index, after_ms] of [1_000, 5_000].entries()) {
-    await until(() => running.lines.filter(({ msg }) => msg.includes('tried again in')).length > index, 'a failure')
+    await until(() => running.lines.filter(({ msg }) => msg.includes('retried in')).length > index, 'a failure')
     await running.clock.advance(after_ms)
   }
   await until(() => state() === 'quarantined', 'quarantine: the next try is 5 min away')

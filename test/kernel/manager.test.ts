@@ -27,7 +27,7 @@ t.test('states and order', async (t) => {
     })
     const station = await createTestStation({ plugins: { consumer } })
     t.teardown(() => station.stop())
-    t.match(station.station.plugins(), [{ name: 'consumer', state: 'waiting', reason: 'needs number' }])
+    t.match(station.station.plugins(), [{ name: 'consumer', state: 'waiting', reason: /^needs number / }])
     t.equal(station.field('consumer'), undefined)
   })
 
@@ -92,7 +92,7 @@ t.test('states and order', async (t) => {
     t.teardown(() => station.stop())
     await station.unload('provider')
     t.strictSame(order, ['consumer: reload', 'provider: remove'])
-    t.match(station.station.plugins(), [{ name: 'consumer', state: 'waiting', reason: 'needs number' }])
+    t.match(station.station.plugins(), [{ name: 'consumer', state: 'waiting', reason: /^needs number / }])
   })
 
   t.test('A needs B needs A: both are refused with the circle, the others run', async (t) => {
@@ -292,7 +292,10 @@ t.test('staged replace', async (t) => {
     }
     station.define('provider', plugin('provider', { ...old, start: fails, setup: () => {} }))
     await t.rejects(station.reload('provider'))
-    t.strictSame(states(), ['provider failed provider: setup threw: no way back', 'consumer waiting needs number'])
+    t.match(states(), [
+      /^provider failed provider: setup threw: no way back \(at .*manager.test/,
+      'consumer waiting needs number (plugin provider, which is failed)',
+    ])
     isBroken = false
     station.define('provider', old)
     await station.clock.advance(1_000)
@@ -346,7 +349,7 @@ t.test('staged replace', async (t) => {
       await until(() => starts === 5, 'third try')
       await clock.advance(10_000)
       await until(() => station.station.plugins()[0].state === 'quarantined', 'quarantine')
-      const text = 'plugin slow does not run: slow: start took longer than 10 s; it is tried again by itself'
+      const text = 'plugin slow does not run: slow: start took longer than 10 s; it is retried after 300 s'
       t.match(station.device.errors(), [{ code: 'plugin-failed', text }])
       hang = false
       await clock.advance(300_000)

@@ -76,7 +76,12 @@ async function start(t: Test, { options = {}, simulator = {}, store, status }: G
     provides: status === undefined ? [] : [procedureStatus],
     setup(ctx) {
       if (status === undefined) return
-      ctx.services.provide(procedureStatus, { status, wantsCorrections: true, reference: undefined })
+      ctx.services.provide(procedureStatus, {
+        status,
+        onState: () => () => {},
+        wantsCorrections: true,
+        reference: undefined,
+      })
     },
     start(ctx) {
       told = ctx.services.find(device)

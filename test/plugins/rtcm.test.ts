@@ -107,7 +107,12 @@ t.test('the gate', async (t) => {
           needs: [rtcmGate],
           provides: [procedureStatus],
           setup: (ctx) =>
-            ctx.services.provide(procedureStatus, { status: 'offline', wantsCorrections: false, reference: undefined }),
+            ctx.services.provide(procedureStatus, {
+              status: 'offline',
+              onState: () => () => {},
+              wantsCorrections: false,
+              reference: undefined,
+            }),
           start: () => start(++tries),
         })
         const clock = new ManualClock()

@@ -103,6 +103,11 @@ export class Upkeep {
     if (wrong !== '') this.#setMode(mode)
   }
 
+  /** It was told to restart: what it holds in RAM is gone. */
+  restarted(): void {
+    this.#forgot('it was told to restart')
+  }
+
   said(text: string): void {
     if (isBootText(text)) this.#forgot('it says that it starts')
   }

@@ -1,35 +1,15 @@
 import type { Logger } from 'pino'
-import type { TSchema } from 'typebox'
-import { RtkError } from '../../errors.js'
-import type {
-  ConfigKey,
-  Dispose,
-  InfoBuilder,
-  InfoParts,
-  PluginContext,
-  PluginStore,
-  PublishOptions,
-  PublishResult,
-  ServiceToken,
-} from '../../plugin.js'
-import type { Clock } from '../../ports/clock.js'
-import type { Store } from '../../ports/store.js'
-import type { HookName, InfoPart, Instance, ParameterRecord } from '../instance/instance.js'
+import type { InfoBuilder, InfoParts, PluginContext } from '../../plugin.js'
+import { EventHub, listen } from '../instance/events.js'
+import type { Instance } from '../instance/instance.js'
+import type { HookName, InfoPart } from '../instance/registrations.js'
+import { configOf } from './config.js'
+import { type ContextHost, named, placed, registering } from './host.js'
+import { servicesOf } from './services.js'
+import { storeOf } from './store.js'
+import { timersOf } from './timers.js'
 
-const nameRule = /^[A-Za-z0-9][\w-]*$/
-const pathRule = /^[A-Za-z0-9][\w-]*(\.[A-Za-z0-9][\w-]*)*$/
-
-/** What a plugin's context reaches in the runtime. */
-export interface ContextHost {
-  readonly serial: string
-  readonly clock: Clock
-  readonly store: Store
-  parameterValue(record: ParameterRecord): unknown
-  infoChanged(): void
-  publish(topic: string, payload: string | Buffer, options: PublishOptions): PublishResult
-  findService(id: string): unknown
-  utc_s(): number
-}
+export type { ContextHost } from './host.js'
 
 /** The parts of a block, in the order in which they are merged. */
 function infoParts(build: InfoBuilder | InfoParts): InfoPart[] {
@@ -45,76 +25,14 @@ function infoParts(build: InfoBuilder | InfoParts): InfoPart[] {
   return parts
 }
 
-/** A view of the store limited to one namespace. */
-function pluginStore(store: Store, namespace: string): PluginStore {
-  const batch = (values: Readonly<Record<string, unknown>>) =>
-    store.batch(Object.entries(values).map(([key, value]) => ({ namespace, key, value })))
-  return {
-    get: (key) => store.get(namespace, key),
-    set: (key, value) => batch({ [key]: value }),
-    batch,
-    entries: () => store.entries(namespace),
-  }
-}
-
-/** A timer of the plugin: gated, attributed, isolated, gone with its scope. */
-function timers(instance: Instance, clock: Clock): PluginContext['timers'] {
-  const { scope } = instance
-  const fire = async (what: string, fn: () => void | Promise<void>) => {
-    if (scope.closed) return
-    try {
-      await instance.run(fn)
-    } catch (error) {
-      instance.failed(error, what)
-    }
-  }
-  return {
-    after(ms, fn) {
-      const over = scope.own(
-        `timer after ${ms} ms`,
-        clock.timer(ms, () => {
-          void over()
-          void fire('timer', fn)
-        }),
-      )
-      return over
-    },
-    every(ms, fn) {
-      let cancel: Dispose = () => {}
-      let due_ms = clock.monotonic() + ms
-      const arm = () => {
-        cancel = clock.timer(Math.max(0, due_ms - clock.monotonic()), () => {
-          // A late wake-up is not made up for: the next one is a whole period on, counted from the planned time.
-          due_ms = Math.max(due_ms + ms, clock.monotonic())
-          if (!scope.closed) arm()
-          void fire('timer', fn)
-        })
-      }
-      const stop = scope.own(`timer every ${ms} ms`, () => cancel())
-      if (!scope.closed) arm()
-      return stop
-    },
-  }
-}
-
 /** Builds the `ctx` of one instance. Everything registered through it is recorded on, or owned by, the instance. */
 export function createContext(instance: Instance, host: ContextHost): PluginContext {
   const { registered, scope, name } = instance
+  const { clock } = host
   const topicOf = (topic: string) => topic.replaceAll('{SN}', host.serial)
-
-  /** Registrations end with `setup`: the runtime checks and publishes them as one set. */
-  const registering = (what: string): void => {
-    if (instance.inSetup) return
-    throw new RtkError('RTK_ERR_LATE_REGISTRATION', `${name}: ${what} after setup`)
-  }
-  /** A name that nobody could ask for is a slip of its author. */
-  const named = (what: string, value: string, rule: RegExp): void => {
-    registering(`${what} ${value}`)
-    if (!rule.test(value)) throw new Error(`${what} "${value}": a name has letters, digits and dashes`)
-  }
   const tap = (hook: HookName) => ({
     tap(fn: (...args: never[]) => unknown, options: { stage?: number } = {}) {
-      registering(`tap on ${hook}`)
+      registering(instance, `tap on ${hook}`)
       registered.taps[hook].push({ owner: instance, stage: options.stage ?? 0, fn })
     },
   })
@@ -124,33 +42,18 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     serial: host.serial,
     log: instance.log as Logger,
     signal: scope.signal,
-    clock: { now: () => host.clock.now(), monotonic: () => host.clock.monotonic() },
-    timers: timers(instance, host.clock),
-    config: {
-      define<S extends TSchema>(key: string, schema: S, options: { default: unknown }): ConfigKey<never> {
-        named('parameter', key, nameRule)
-        const record: ParameterRecord = { owner: instance, name: key, schema, options, listeners: [] }
-        registered.parameters.push(record)
-        return {
-          name: key,
-          get: () => host.parameterValue(record) as never,
-          onChange: (fn) => {
-            record.listeners.push(fn as (now: unknown, before: unknown) => void)
-          },
-        }
-      },
-      action(key, schema, run) {
-        named('action', key, nameRule)
-        registered.actions.push({ owner: instance, name: key, schema, run: run as (value: unknown) => void })
-      },
-      rule(names, check) {
-        registering('rule')
-        registered.rules.push({ owner: instance, names, check })
-      },
+    clock: { now: () => clock.now(), monotonic: () => clock.monotonic() },
+    timers: timersOf(instance, clock),
+    event<T>() {
+      const hub = new EventHub<T>(clock, `listener of ${name}`)
+      scope.own('event', () => hub.close())
+      return hub
     },
+    on: (event, fn) => listen(instance, clock, event, fn),
+    config: configOf(instance, host),
     info: {
       block(path, build) {
-        named('block', path, pathRule)
+        placed(instance, path)
         const record = { owner: instance, path, parts: infoParts(build), cache: new Map() }
         registered.blocks.push(record)
         return {
@@ -163,7 +66,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     },
     commands: {
       add(command, help, run) {
-        named('command', command, nameRule)
+        named(instance, 'command', command)
         registered.commands.push({ owner: instance, name: command, help, run })
       },
     },
@@ -175,48 +78,29 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     },
     http: {
       route(options) {
-        registering(`route ${options.url}`)
+        registering(instance, `route ${options.url}`)
         registered.routes.push(options)
       },
       register(plugin, options) {
-        registering('Fastify plugin')
+        registering(instance, 'Fastify plugin')
         registered.httpPlugins.push({ plugin, options: options ?? {} })
       },
       upgrade(path, fn) {
-        registering(`upgrade ${path}`)
+        registering(instance, `upgrade ${path}`)
         registered.upgrades.set(path, fn)
       },
     },
     mqtt: {
       on(topic, fn) {
-        registering(`topic ${topic}`)
-        registered.topics.push({ owner: instance, filter: topicOf(topic), fn })
+        registering(instance, 'topic')
+        const filter = typeof topic === 'function' ? () => topicOf(topic()) : () => topicOf(topic)
+        registered.topics.push({ owner: instance, filter, fn })
       },
       publish: (topic, payload, options = {}) =>
         scope.closed ? 'offline' : host.publish(topicOf(topic), payload, options),
     },
-    services: {
-      provide<T>(token: ServiceToken<T>, value: T) {
-        if (!instance.definition.provides?.some(({ id }) => id === token.id)) {
-          throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} provides ${token.id} but does not name it in provides`)
-        }
-        instance.services.set(token.id, value)
-      },
-      use<T>(token: ServiceToken<T>): T {
-        if (instance.inSetup) {
-          throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} uses ${token.id} in setup: use it from start on`)
-        }
-        const value = host.findService(token.id)
-        if (value === undefined) {
-          throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} uses ${token.id}, which nobody provides now`)
-        }
-        return value as T
-      },
-      find: <T>(token: ServiceToken<T>) => host.findService(token.id) as T | undefined,
-    },
-    store: Object.assign(pluginStore(host.store, `plugin.${name}`), {
-      protected: pluginStore(host.store, `protected.${name}`),
-    }),
+    services: servicesOf(instance, host),
+    store: storeOf(name, host.store),
     errors: {
       raise(code, text) {
         if (scope.closed) return
@@ -232,7 +116,9 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       },
     },
     status(text) {
+      if (instance.statusText === text) return
       instance.statusText = text
+      host.infoChanged()
     },
     defer(dispose) {
       scope.own('deferred', dispose)

@@ -1,43 +1,84 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { messageOf } from '../../errors.js'
+import type { Dispose } from '../../plugin.js'
 
-/** Whoever code is running for. */
+/** Whoever code is running for: one life of a plugin. */
 export interface Owner {
   readonly name: string
+  /** It is being stopped, or gone: its callbacks are passed over. */
+  readonly ended: boolean
+  /** A callback failed: reported as this owner's fault. */
+  failed(error: unknown, what: string): void
   /** An uncaught error of something that it left behind when it was stopped. */
   leftBehind(error: unknown): void
+  /** Owns an undo: it runs when the owner goes. */
+  own(label: string, dispose: Dispose): Dispose
 }
 
 const current = new AsyncLocalStorage<Owner>()
 
 /** Runs `fn` on behalf of a plugin: errors of the timers, promises and sockets that it creates are the plugin's. */
-export function runAs<T>(owner: Owner, fn: () => T): T {
-  return current.run(owner, fn)
+export function runAs<A extends unknown[], T>(owner: Owner, fn: (...args: A) => T, ...args: A): T {
+  return current.run(owner, fn, ...args)
 }
 
-/** The files of a stack, innermost first: source files where source maps are on, else the evaluated ones. */
-export function filesOfStack(error: unknown): string[] {
+/** On whose behalf code runs right now; undefined for the runtime itself. */
+export function currentOwner(): Owner | undefined {
+  return current.getStore()
+}
+
+interface Frame {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+}
+
+/** The frames of a stack, innermost first: source files where source maps are on, else the evaluated ones. */
+export function framesOfStack(error: unknown): Frame[] {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
-  return [...stack.matchAll(/(?:\(|at |file:\/\/)(\/[^\n]*?):\d+:\d+\)?$/gm)].map(([, file]) => file)
+  return [...stack.matchAll(/(?:\(|at |file:\/\/)(\/[^\n]*?):(\d+):(\d+)\)?$/gm)].map(([, file, line, column]) => ({
+    file,
+    line: Number(line),
+    column: Number(column),
+  }))
+}
+
+/** `file:line:column` of the innermost frame in one of `files`; '' when the stack has none. */
+export function placeIn(error: unknown, files: { has(file: string): boolean }): string {
+  const frame = framesOfStack(error).find(({ file }) => files.has(file))
+  return frame ? `${frame.file}:${frame.line}:${frame.column}` : ''
 }
 
 export interface CrashHandler {
-  /** The plugin that one of these files belongs to, the first that tells. */
+  /** The running plugin that the innermost of these files belongs to that belongs to one plugin alone. */
   ownerOfFiles(files: readonly string[]): string | undefined
+  /** Whether one running plugin needs, directly or through others, what the other provides. */
+  dependsOn(plugin: string, provider: string): boolean
   /** False when no such plugin runs, or another instance of it than the one that the error is of. */
   crashed(plugin: string, error: unknown, by: Owner | undefined): boolean
 }
 
 /**
- * Routes uncaught errors: a plugin's stop that plugin, those of what a stopped one left behind are only told; an error that
- * nobody owns ends the process with a clear last line, for the supervisor to restart. Returns the undo.
+ * The plugin that an uncaught error is put down to: the one that the asynchronous context belongs to. A plugin deeper in the
+ * stack takes its place when it depends on that one: it handed over a callback that failed in its provider's context.
+ */
+function culprit(error: unknown, plugins: CrashHandler): { name: string | undefined; owner: Owner | undefined } {
+  const owner = currentOwner()
+  const inStack = plugins.ownerOfFiles(framesOfStack(error).map(({ file }) => file))
+  if (owner && (!inStack || inStack === owner.name || !plugins.dependsOn(inStack, owner.name))) {
+    return { name: owner.name, owner }
+  }
+  return { name: inStack, owner: undefined }
+}
+
+/**
+ * Routes uncaught errors: a plugin's error stops that plugin; an error of what a stopped plugin left behind is reported; an
+ * error that nobody owns ends the process with a clear last line, for the supervisor to restart. Returns the undo.
  */
 export function catchUncaught(log: Logger, plugins: CrashHandler): () => void {
   const handle = (error: unknown) => {
-    // Undefined for a listener of somebody else's emitter.
-    const owner = current.getStore()
-    const name = owner?.name ?? plugins.ownerOfFiles(filesOfStack(error))
+    const { name, owner } = culprit(error, plugins)
     if (name && plugins.crashed(name, error, owner)) return
     if (owner) return owner.leftBehind(error)
     log.fatal(

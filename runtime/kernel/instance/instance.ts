@@ -1,114 +1,29 @@
-import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
-import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
-import type { TSchema } from 'typebox'
 import { messageOf } from '../../errors.js'
-import type {
-  CommandCall,
-  ConfigOptions,
-  InfoBuilder,
-  InfoClass,
-  MqttMessage,
-  PluginContext,
-  PluginDefinition,
-} from '../../plugin.js'
+import type { Dispose, PluginContext, PluginDefinition } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
-import { runAs } from './attribution.js'
-import type { Tap, TapOwner } from '../hook-point.js'
+import type { TapOwner } from '../hook-point.js'
+import { type Owner, runAs } from './attribution.js'
+import { noRegistrations, type Registrations } from './registrations.js'
 import { Scope } from './scope.js'
-
-export interface ParameterRecord {
-  readonly owner: Instance
-  readonly name: string
-  readonly schema: TSchema
-  readonly options: ConfigOptions<unknown>
-  readonly listeners: ((now: unknown, before: unknown) => void | Promise<void>)[]
-}
-
-export interface ActionRecord {
-  readonly owner: Instance
-  readonly name: string
-  readonly schema: TSchema
-  readonly run: (value: unknown) => void | Promise<void>
-}
-
-export interface RuleRecord {
-  readonly owner: Instance
-  readonly names: readonly string[]
-  readonly check: (get: (name: string) => unknown) => string | undefined
-}
-
-export interface InfoPart {
-  readonly class: InfoClass
-  readonly detail: boolean
-  readonly build: InfoBuilder
-}
-
-export interface BlockRecord {
-  readonly owner: Instance
-  readonly path: string
-  readonly parts: readonly InfoPart[]
-  /** Built static parts, by their place in `parts`; emptied by `changed()`. */
-  readonly cache: Map<InfoPart, unknown>
-}
-
-export interface CommandRecord {
-  readonly owner: Instance
-  readonly name: string
-  readonly help: string
-  readonly run: (call: CommandCall) => string | Promise<string>
-}
-
-export interface TopicRecord {
-  readonly owner: Instance
-  readonly filter: string
-  readonly fn: (message: MqttMessage) => void | Promise<void>
-}
-
-export type HookName = 'onInfoBuild' | 'onChange' | 'onSystemCommand' | 'onMqttConnect'
-
-/** Everything one plugin registered in its `setup`. */
-export interface Registrations {
-  readonly parameters: ParameterRecord[]
-  readonly actions: ActionRecord[]
-  readonly rules: RuleRecord[]
-  readonly blocks: BlockRecord[]
-  readonly commands: CommandRecord[]
-  readonly topics: TopicRecord[]
-  readonly taps: Record<HookName, Tap[]>
-  readonly routes: RouteOptions[]
-  // biome-ignore lint/suspicious/noExplicitAny: Fastify plugins of any option type are kept alike
-  readonly httpPlugins: { plugin: FastifyPluginAsync<any>; options: object }[]
-  readonly upgrades: Map<string, (request: IncomingMessage, socket: Duplex, head: Buffer) => void>
-}
 
 const sameFault_ms = 60_000
 
 /** One life of a plugin: what it registered, what it owns, and whether its callbacks are let through. */
-export class Instance implements TapOwner {
+export class Instance implements TapOwner, Owner {
   readonly name: string
   readonly definition: PluginDefinition
   readonly scope: Scope
   readonly log: Logger
-  readonly registered: Registrations = {
-    parameters: [],
-    actions: [],
-    rules: [],
-    blocks: [],
-    commands: [],
-    topics: [],
-    taps: { onInfoBuild: [], onChange: [], onSystemCommand: [], onMqttConnect: [] },
-    routes: [],
-    httpPlugins: [],
-    upgrades: new Map(),
-  }
+  readonly registered: Registrations = noRegistrations()
   /** Set right after construction; the same `ctx` for `setup` and `start`. */
   context!: PluginContext
   /** What `setup` returned. */
   state: unknown
   readonly services = new Map<string, unknown>()
   readonly errors = new Map<string, { code: string; text: string; t: number }>()
+  /** Changes up to this one were there when it was set up; later ones are applied to it. */
+  readonly changesSeen: number
   /** Registrations are taken until `setup` has returned. */
   inSetup = true
   /** True from the end of `start` until `stop` begins. */
@@ -118,12 +33,21 @@ export class Instance implements TapOwner {
   readonly #clock: Clock
   readonly #lastFault = new Map<string, number>()
 
-  constructor(definition: PluginDefinition, log: Logger, clock: Clock) {
+  constructor(definition: PluginDefinition, log: Logger, clock: Clock, changesSeen: number) {
     this.name = definition.name
     this.definition = definition
     this.log = log
+    this.changesSeen = changesSeen
     this.#clock = clock
     this.scope = new Scope(this.name, log, clock)
+  }
+
+  get ended(): boolean {
+    return this.scope.signal.aborted
+  }
+
+  own(label: string, dispose: Dispose): Dispose {
+    return this.scope.own(label, dispose)
   }
 
   /** Runs code of the plugin on its behalf. */
@@ -135,14 +59,15 @@ export class Instance implements TapOwner {
   failed(error: unknown, what: string): void {
     const text = `${what}: ${messageOf(error)}`
     this.statusText = text
-    this.#tell(error, text, 'the plugin goes on without it')
+    this.#report(error, text, 'the plugin goes on')
   }
 
   leftBehind(error: unknown): void {
-    this.#tell(error, `uncaught error after it was stopped: ${messageOf(error)}`, 'what it left behind goes on')
+    const text = `uncaught error of something that was left open when the plugin stopped: ${messageOf(error)}`
+    this.#report(error, text, 'nothing is stopped for it')
   }
 
-  #tell(error: unknown, text: string, outcome: string): void {
+  #report(error: unknown, text: string, outcome: string): void {
     const now = this.#clock.monotonic()
     const last = this.#lastFault.get(text)
     if (last !== undefined && now - last < sameFault_ms) return

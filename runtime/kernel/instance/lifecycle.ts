@@ -1,13 +1,17 @@
+import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
 import type { PluginDefinition, StopReason } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
 import { type ContextHost, createContext } from '../context/index.js'
-import { Instance } from './instance.js'
 import { withLimit } from '../limit.js'
+import { framesOfStack } from './attribution.js'
+import { Instance } from './instance.js'
 
 const startLimit_ms = 10_000
 const stopLimit_ms = 5_000
+/** The whole service has 3 s to stop. */
+const shutdownLimit_ms = 2_000
 
 export type HandoffValues = Map<string, unknown>
 
@@ -15,12 +19,36 @@ export interface LifecycleDeps {
   log: Logger
   clock: Clock
   host: ContextHost
-  /** What the runtime holds of a plugin outside its scope, e.g. upgraded sockets. */
-  released(plugin: string): void
+  /** The number of the newest change of parameters. */
+  changesSeen(): number
+  /** Aborts when the service stops: nobody waits for a start any more. */
+  stopping: AbortSignal
+  /** What the runtime holds of an instance outside its scope, e.g. upgraded sockets. */
+  released(instance: Instance): void
 }
 
 export function idsOf(tokens: readonly { id: string }[] | undefined): string[] {
   return (tokens ?? []).map(({ id }) => id)
+}
+
+/** Where the plugin's own code failed, for a message: ` (at file:line:column)`, '' when the stack does not say. */
+function place(error: unknown): string {
+  if (error instanceof RtkError) return ''
+  // How this file stands in stacks: among the runtime's sources, or in the one bundle of a device.
+  const here = framesOfStack(new Error('here'))[0]?.file ?? ''
+  const runtime = here.endsWith('.mjs') ? here : dirname(dirname(dirname(here)))
+  const own = framesOfStack(error).find(({ file }) => !file.startsWith(runtime) && !file.includes('/node_modules/'))
+  return own ? ` (at ${own.file}:${own.line}:${own.column})` : ''
+}
+
+/** `work`, or a rejection when `signal` aborts before it is done. */
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const aborted = () => reject(new Error('the service stops'))
+    if (signal.aborted) aborted()
+    signal.addEventListener('abort', aborted)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted))
+  })
 }
 
 /** The life of one instance: set up, started, stopped. Knows nothing of other plugins. */
@@ -33,8 +61,8 @@ export class Lifecycle {
 
   /** Runs `setup`: registrations are recorded, nothing is live. @throws RTK_ERR_PLUGIN_SETUP */
   setUp(definition: PluginDefinition, options: Record<string, unknown>): Instance {
-    const { log, clock, host } = this.#deps
-    const instance = new Instance(definition, log.child({ plugin: definition.name }), clock)
+    const { log, clock, host, changesSeen } = this.#deps
+    const instance = new Instance(definition, log.child({ plugin: definition.name }), clock, changesSeen())
     const ctx = createContext(instance, host)
     instance.context = ctx
     try {
@@ -47,47 +75,56 @@ export class Lifecycle {
     } catch (error) {
       void instance.scope.close()
       if (error instanceof RtkError) throw error
-      throw new RtkError('RTK_ERR_PLUGIN_SETUP', `${definition.name}: setup threw: ${messageOf(error)}`, {
-        cause: error,
-      })
+      const text = `${definition.name}: setup threw: ${messageOf(error)}${place(error)}`
+      throw new RtkError('RTK_ERR_PLUGIN_SETUP', text, { cause: error })
     } finally {
       instance.inSetup = false
     }
     return instance
   }
 
-  /** Runs `start` and opens the gate. A failure leaves nothing behind. @throws RTK_ERR_PLUGIN_START, _TIMEOUT */
+  /**
+   * Runs `start` and opens the gate. A failure leaves nothing behind: `stop` is called for what `start` had opened already.
+   * @throws RTK_ERR_PLUGIN_START, RTK_ERR_PLUGIN_TIMEOUT
+   */
   async start(instance: Instance, handoff: HandoffValues): Promise<void> {
+    const { clock, host } = this.#deps
     const { definition, name, scope } = instance
+    let began = false
     try {
       for (const id of idsOf(definition.needs)) {
-        if (this.#deps.host.findService(id) === undefined) throw new Error(`needs ${id}, which nobody provides`)
+        if (host.findService(id, instance) === undefined) throw new Error(`needs ${id}, which nobody provides`)
       }
+      began = true
       const started = instance.run(async () => definition.start?.(instance.context, handoff, instance.state))
-      await withLimit(this.#deps.clock, startLimit_ms, name, 'start', started)
+      await withLimit(clock, startLimit_ms, name, 'start', unlessAborted(this.#deps.stopping, started))
       const missing = idsOf(definition.provides).find((id) => !instance.services.has(id))
       if (missing) throw new Error(`did not provide ${missing}`)
       if (scope.closed) throw new Error('was stopped while it started')
       instance.live = true
     } catch (error) {
-      instance.run(() => scope.abort())
-      await this.discard(instance)
+      if (began) await this.stop(instance, 'remove')
+      else await this.discard(instance)
       if (error instanceof RtkError) throw error
-      throw new RtkError('RTK_ERR_PLUGIN_START', `${name}: start failed: ${messageOf(error)}`, { cause: error })
+      const text = `${name}: start failed: ${messageOf(error)}${place(error)}`
+      throw new RtkError('RTK_ERR_PLUGIN_START', text, { cause: error })
     }
   }
 
   /** Gate, abort, `stop`, undo: always ends, whatever the plugin does. Returns what it hands over. */
   async stop(instance: Instance, reason: StopReason): Promise<HandoffValues> {
+    const { clock } = this.#deps
+    const { context, definition, log, name, scope, state } = instance
     const handoff: HandoffValues = new Map()
     instance.live = false
-    instance.run(() => instance.scope.abort())
+    instance.run(() => scope.abort())
     try {
-      const stopped = instance.run(async () => instance.definition.stop?.(reason, instance.state))
-      const values = await withLimit(this.#deps.clock, stopLimit_ms, instance.name, 'stop', stopped)
-      for (const [name, value] of values ?? []) handoff.set(name, structuredClone(value))
+      const stopped = instance.run(async () => definition.stop?.(reason, state, context))
+      const limit_ms = this.#deps.stopping.aborted ? shutdownLimit_ms : stopLimit_ms
+      const values = await withLimit(clock, limit_ms, name, 'stop', stopped)
+      for (const [key, value] of values ?? []) handoff.set(key, structuredClone(value))
     } catch (error) {
-      instance.log.error({ err: error }, `stop failed: ${messageOf(error)}; what it registered is undone all the same`)
+      log.error({ err: error }, `stop failed: ${messageOf(error)}; everything that it registered is undone`)
     }
     await this.discard(instance)
     return handoff
@@ -97,6 +134,6 @@ export class Lifecycle {
   async discard(instance: Instance): Promise<void> {
     instance.live = false
     await instance.scope.close()
-    this.#deps.released(instance.name)
+    this.#deps.released(instance)
   }
 }

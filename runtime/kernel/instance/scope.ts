@@ -3,6 +3,7 @@ import { messageOf } from '../../errors.js'
 import type { Dispose } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
 import { withLimit } from '../limit.js'
+import { isThenable } from './events.js'
 
 const disposeLimit_ms = 5_000
 
@@ -34,9 +35,9 @@ export class Scope {
     return this.#closing !== undefined
   }
 
-  /** What is owned right now, oldest first. */
-  get labels(): string[] {
-    return [...this.#effects].map((effect) => effect.label)
+  /** How much is owned right now. */
+  get size(): number {
+    return this.#effects.size
   }
 
   /** Owns an undo. The returned function undoes this effect alone, once. */
@@ -53,7 +54,7 @@ export class Scope {
     }
   }
 
-  /** Tells everyone who listens to `signal` to give up; what is owned stays until `close`. */
+  /** Everyone who listens to `signal` gives up; what is owned stays until `close`. */
   abort(): void {
     this.#abort.abort()
   }
@@ -80,8 +81,4 @@ export class Scope {
       this.#log.error({ err: error, effect: label }, `could not undo ${label}: ${messageOf(error)}; the rest is undone`)
     }
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
 }

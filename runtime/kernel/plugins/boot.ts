@@ -1,12 +1,12 @@
 import { RtkError } from '../../errors.js'
 import type { Generation } from '../../http/generation.js'
+import type { Instance } from '../instance/instance.js'
+import { compileTables } from '../tables.js'
 import { adopt, newEntry, type Step, type Wanted } from './entry.js'
 import type { Failures } from './failures.js'
-import type { Instance } from '../instance/instance.js'
 import type { Reconcile, ReconcileDeps } from './reconcile.js'
 import type { Roster } from './roster.js'
 import type { Sources } from './sources.js'
-import { compileTables } from '../tables.js'
 
 interface Kernel {
   readonly roster: Roster
@@ -16,7 +16,8 @@ interface Kernel {
 }
 
 /**
- * The first reconcile: many plugins at once, of which none must keep the others from running.
+ * The first reconcile: many plugins at once, of which none must keep the others from running. An abort ends it between two
+ * steps, with what has started so far.
  * @throws RTK_ERR_PLUGIN_OPTIONS: options are the operator's to correct, before anything runs.
  */
 export async function boot(
@@ -24,22 +25,29 @@ export async function boot(
   kernel: Kernel,
   wanted: readonly Wanted[],
   ready: () => Promise<void>,
+  signal: AbortSignal,
 ): Promise<void> {
   const { roster, failures, reconcile } = kernel
   const steps: Step[] = []
   for (const want of wanted) {
+    if (signal.aborted) return
     const step = await prepare(kernel, want)
     if (step) steps.push(step)
   }
   const { order, waiting, cycles } = roster.sort(steps)
   for (const [entry, circle] of cycles) failures.failed(entry, circle, 'load')
-  for (const [entry, needs] of waiting) roster.wait(entry, needs)
+  for (const entry of waiting.keys()) roster.wait(entry)
   const generation = await setUpEach(deps, kernel, order)
-  const published = roster.instances
-  deps.publish(compileTables(published), generation)
+  const setUp = roster.instances
+  // Routes and parameters are there from now on; a plugin answers once it has started, and its services count from then.
+  deps.publish(compileTables(setUp), generation)
   await ready()
-  for (const { entry } of order) if (entry.instance) await reconcile.startOrFail(entry, entry.instance, new Map())
-  if (roster.instances.length !== published.length) await reconcile.publishAnew()
+  for (const { entry } of order) {
+    if (signal.aborted) return
+    if (entry.instance) await reconcile.startOrFail(entry, entry.instance, new Map())
+  }
+  if (roster.instances.length === setUp.length) deps.publish(compileTables(setUp), generation)
+  else await reconcile.publishAgain()
 }
 
 async function prepare({ roster, sources, failures }: Kernel, want: Wanted): Promise<Step | undefined> {

@@ -29,6 +29,8 @@ export interface Entry {
   failures: number
   /** UTC seconds of the first of these failures. */
   failedAt_s: number
+  /** How long after the failure it is retried. */
+  retry_s: number
   /** Of the run that has not failed yet. */
   startedAt_ms: number | undefined
   retry: Dispose | undefined
@@ -63,6 +65,7 @@ export function newEntry(name: string, wanted: Wanted): Entry {
     instance: undefined,
     failures: 0,
     failedAt_s: 0,
+    retry_s: 0,
     startedAt_ms: undefined,
     retry: undefined,
   }
@@ -82,7 +85,8 @@ export function edgesOf(definition: PluginDefinition | undefined): { needs: stri
   return { needs: idsOf(definition?.needs), provides: idsOf(definition?.provides) }
 }
 
-export function reportOf({ name, definition, state, reason, instance }: Entry): PluginReport {
+/** @param reason why it is in its state; while it runs, what it says of itself */
+export function reportOf({ name, definition, state, instance }: Entry, reason: string): PluginReport {
   return {
     name,
     version: definition?.version ?? '',

@@ -5,10 +5,21 @@ import type { Clock } from '../../ports/clock.js'
 import type { Entry } from './entry.js'
 import type { Roster } from './roster.js'
 
-/** A failed start is tried again after these, then the plugin is quarantined and tried every `quarantine_ms`. */
+/** A failed start is retried after these, then the plugin is quarantined and retried every `quarantine_ms`. */
 const retries_ms = [1_000, 5_000] as const
 const quarantine_ms = 300_000
-/** A plugin that ran this long without a crash starts its count of failures anew. */
+/** What failed, as a sentence begins. */
+const phases = {
+  load: 'could not be loaded',
+  setup: 'setup failed',
+  routes: 'its routes were refused',
+  start: 'start failed',
+  reload: 'reload failed',
+  uncaught: 'uncaught error',
+} as const
+export type Phase = keyof typeof phases
+
+/** A plugin that ran this long without a crash starts its count of failures from zero. */
 const healthy_ms = 300_000
 
 export interface FailuresDeps {
@@ -18,7 +29,7 @@ export interface FailuresDeps {
   tryAgain(entry: Entry): void
 }
 
-/** What becomes of plugins that fail: told, and tried again ever less often. */
+/** What becomes of plugins that fail: reported, and retried ever less often. */
 export class Failures {
   readonly #deps: FailuresDeps
   readonly #roster: Roster
@@ -28,7 +39,7 @@ export class Failures {
     this.#roster = roster
   }
 
-  failed(entry: Entry, error: unknown, phase: string): void {
+  failed(entry: Entry, error: unknown, phase: Phase): void {
     const { clock, log, tryAgain, utc_s } = this.#deps
     entry.instance = undefined
     const ranWell = entry.startedAt_ms !== undefined && clock.monotonic() - entry.startedAt_ms > healthy_ms
@@ -40,10 +51,9 @@ export class Failures {
     const delay_ms = quarantined ? quarantine_ms : retries_ms[entry.failures - 1]
     const text = messageOf(error)
     this.#roster.setState(entry, quarantined ? 'quarantined' : 'failed', text)
-    log.error(
-      { plugin: entry.name, err: error, phase },
-      `${phase} failed: ${text}; tried again in ${delay_ms / 1000} s`,
-    )
+    const again = `retried in ${delay_ms / 1000} s, or at once with "rtk-base plugins reload ${entry.name}"`
+    log.error({ plugin: entry.name, err: error, phase }, `${phases[phase]}: ${text}; ${again}`)
+    entry.retry_s = delay_ms / 1000
     this.stopTrying(entry)
     entry.retry = clock.timer(delay_ms, () => {
       entry.retry = undefined
@@ -55,8 +65,9 @@ export class Failures {
   troubles(): StationError[] {
     return this.#roster.entries
       .filter(({ state }) => state === 'failed' || state === 'quarantined')
-      .map(({ name, reason, failedAt_s }) => {
-        const text = `plugin ${name} does not run: ${reason}; it is tried again by itself`
+      .map(({ name, reason, failedAt_s, retry_s }) => {
+        const again = `it is retried after ${retry_s} s, or at once with "rtk-base plugins reload ${name}"`
+        const text = `plugin ${name} does not run: ${reason}; ${again}`
         return { code: 'plugin-failed', text, t: failedAt_s }
       })
   }

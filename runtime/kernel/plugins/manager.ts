@@ -1,19 +1,19 @@
+import { Mutex } from 'async-mutex'
 import type { PluginReport } from '../../../schemas/services.js'
 import type { StationError } from '../../device.js'
 import { RtkError } from '../../errors.js'
 import type { Loaded } from '../../loader/load.js'
+import type { Instance } from '../instance/instance.js'
 import { boot } from './boot.js'
 import { type Entry, newEntry, reportOf, type Wanted } from './entry.js'
 import { Failures } from './failures.js'
-import type { Instance } from '../instance/instance.js'
-import { Mutex } from '../limit.js'
 import { Reconcile, type ReconcileDeps } from './reconcile.js'
 import { Roster } from './roster.js'
 import { Sources, type SourcesDeps } from './sources.js'
 
 export interface ManagerDeps extends ReconcileDeps, SourcesDeps {
-  /** Services of the runtime itself. */
-  services: ReadonlyMap<string, unknown>
+  /** Service → shipped plugin that provides it. */
+  serviceHomes: Readonly<Record<string, string>>
   /** The time, UTC; 0 while there is no credible clock. */
   utc_s(): number
   /** Something of a plugin's state changed. */
@@ -34,22 +34,17 @@ export class Manager {
   #closed = false
 
   constructor(deps: ManagerDeps) {
-    const { log, clock, services, stateChanged, utc_s } = deps
+    const { log, clock, services, serviceHomes, stateChanged, utc_s } = deps
     this.#deps = deps
-    this.#roster = new Roster(services, stateChanged)
+    this.#roster = new Roster(services, serviceHomes, stateChanged)
     this.#sources = new Sources(deps)
-    const tryAgain = (entry: Entry) => void this.#mutex.run(() => this.#tryAgain(entry))
+    const tryAgain = (entry: Entry) => void this.#mutex.runExclusive(() => this.#tryAgain(entry))
     this.#failures = new Failures({ log, clock, utc_s, tryAgain }, this.#roster)
     this.#reconcile = new Reconcile(deps, this.#roster, this.#failures)
   }
 
   report(): PluginReport[] {
-    return this.#roster.entries.map(reportOf)
-  }
-
-  /** The value of a live service: the runtime's own or a plugin's. */
-  findService(id: string): unknown {
-    return this.#roster.findService(id)
+    return this.#roster.entries.map((entry) => this.#report(entry))
   }
 
   /** What a person should see: of plugins that run, and that some do not. */
@@ -68,19 +63,19 @@ export class Manager {
    * cannot be loaded, set up or started is `failed` and told; the others run.
    * @throws RTK_ERR_PLUGIN_OPTIONS
    */
-  async boot(wanted: readonly Wanted[], ready: () => Promise<void>): Promise<void> {
+  async boot(wanted: readonly Wanted[], ready: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const kernel = {
       roster: this.#roster,
       sources: this.#sources,
       failures: this.#failures,
       reconcile: this.#reconcile,
     }
-    await this.#mutex.run(() => boot(this.#deps, kernel, wanted, ready))
+    await this.#mutex.runExclusive(() => boot(this.#deps, kernel, wanted, ready, signal))
   }
 
   /** Adds a plugin to the running service. Nothing is left of it when it cannot be loaded or started. */
   async load(want: Wanted): Promise<PluginReport> {
-    return this.#mutex.run(async () => {
+    return this.#mutex.runExclusive(async () => {
       const loaded = await this.#sources.fetch(want)
       const { name } = loaded.definition
       const known = this.#roster.find(name)
@@ -95,28 +90,28 @@ export class Manager {
         throw error
       }
       this.#sources.own(entry, loaded)
-      return reportOf(entry)
+      return this.#report(entry)
     })
   }
 
   /** Takes a plugin out. Those that need it wait. */
   async unload(name: string): Promise<void> {
-    await this.#mutex.run(async () => {
+    await this.#mutex.runExclusive(async () => {
       const entry = this.#roster.entry(name)
       this.#failures.stopTrying(entry)
       this.#sources.disown(entry)
       await this.#reconcile.take(entry, 'remove')
       this.#roster.delete(entry)
-      await this.#reconcile.publishAnew()
+      await this.#reconcile.publishAgain()
       this.#deps.stateChanged()
     })
   }
 
   /** Loads the code again and replaces the running version; the old one goes on when the new one is bad. */
   async reload(name: string): Promise<PluginReport> {
-    return this.#mutex.run(async () => {
+    return this.#mutex.runExclusive(async () => {
       const entry = this.#roster.entry(name)
-      const loaded = await this.#fetchAnew(entry)
+      const loaded = await this.#fetchAgain(entry)
       if (loaded.digest !== entry.digest) entry.failures = 0
       this.#failures.stopTrying(entry)
       try {
@@ -126,7 +121,7 @@ export class Manager {
         if (!entry.instance && !entry.retry) this.#failures.failed(entry, error, 'reload')
         throw error
       }
-      return reportOf(entry)
+      return this.#report(entry)
     })
   }
 
@@ -144,6 +139,11 @@ export class Manager {
     }
   }
 
+  dependsOn(plugin: string, provider: string): boolean {
+    const entry = this.#roster.find(provider)
+    return entry !== undefined && this.#roster.dependentsOf(entry).some(({ name }) => name === plugin)
+  }
+
   /**
    * An uncaught error of a plugin: it is stopped and started again with back-off. False when no such plugin runs, or
    * another instance of it: what an old version left behind must not take the new one down.
@@ -153,25 +153,29 @@ export class Manager {
     const instance = entry?.instance
     if (!entry || !instance || (by && by !== instance)) return false
     instance.live = false
-    void this.#mutex.run(async () => {
+    void this.#mutex.runExclusive(async () => {
       if (entry.instance !== instance || this.#closed) return
       await this.#reconcile.take(entry, 'reload')
-      this.#failures.failed(entry, error, 'uncaught error')
-      await this.#reconcile.publishAnew()
+      this.#failures.failed(entry, error, 'uncaught')
+      await this.#reconcile.publishAgain()
     })
     return true
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await this.#mutex.run(async () => {
+    await this.#mutex.runExclusive(async () => {
       const { entries } = this.#roster
       for (const entry of entries) this.#failures.stopTrying(entry)
       for (const entry of this.#roster.running(entries).reverse()) await this.#reconcile.stop(entry, 'shutdown')
     })
   }
 
-  async #fetchAnew(entry: Entry): Promise<Loaded> {
+  #report(entry: Entry): PluginReport {
+    return reportOf(entry, entry.state === 'waiting' ? this.#roster.needsOf(entry) : entry.reason)
+  }
+
+  async #fetchAgain(entry: Entry): Promise<Loaded> {
     const loaded = await this.#sources.fetchFor(entry)
     const before = entry.name
     this.#roster.rename(entry, loaded.definition)
@@ -182,7 +186,7 @@ export class Manager {
   async #tryAgain(entry: Entry): Promise<void> {
     if (this.#closed || this.#roster.find(entry.name) !== entry || entry.instance) return
     try {
-      const loaded = await this.#fetchAnew(entry)
+      const loaded = await this.#fetchAgain(entry)
       await this.#reconcile.replace(this.#sources.step(entry, loaded))
     } catch (error) {
       this.#failures.failed(entry, error, 'start')

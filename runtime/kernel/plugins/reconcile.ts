@@ -3,12 +3,13 @@ import { messageOf, RtkError } from '../../errors.js'
 import type { Generation } from '../../http/generation.js'
 import type { StopReason } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
-import { adopt, type Entry, type Staged, type Step, stepOf } from './entry.js'
-import type { Failures } from './failures.js'
 import type { Instance } from '../instance/instance.js'
 import type { HandoffValues, Lifecycle } from '../instance/lifecycle.js'
-import type { Roster } from './roster.js'
+import type { Services } from '../services.js'
 import { compileTables, type Tables } from '../tables.js'
+import { adopt, type Entry, type Staged, type Step, stepOf } from './entry.js'
+import type { Failures } from './failures.js'
+import type { Roster } from './roster.js'
 
 export interface ReconcileDeps {
   log: Logger
@@ -16,12 +17,13 @@ export interface ReconcileDeps {
   lifecycle: Lifecycle
   /** Builds the next HTTP generation; rejects when the routes do not fit together. */
   stage(instances: readonly Instance[]): Promise<Generation>
-  /** Puts a plugin set in force, in one step. */
+  /** Puts a plugin set in force, in one step: tables, services, routes. */
   publish(tables: Tables, generation: Generation): void
+  services: Services
 }
 
 /**
- * How a change of the plugin set is carried out: stage everything off-line, stop what is affected, start it anew in the
+ * How a change of the plugin set is carried out: stage everything off-line, stop what is affected, start it again in the
  * order of needs, publish in one step; roll back when the new version cannot start. One at a time: the manager sees to it.
  */
 export class Reconcile {
@@ -46,9 +48,13 @@ export class Reconcile {
     const circle = cycles.get(entry)
     if (circle) throw circle
     const missing = waiting.get(entry)
-    if (missing && !entry.instance) {
+    if (missing && entry.instance) {
+      const text = `${entry.name} ${step.definition.version} needs ${this.#roster.named(missing)}`
+      throw new RtkError('RTK_ERR_NEEDS_UNMET', `${text}; ${entry.definition?.version} goes on`)
+    }
+    if (missing) {
       adopt(step)
-      this.#roster.wait(entry, missing)
+      this.#roster.wait(entry)
       return
     }
     const old = entry.instance && stepOf(entry)
@@ -59,7 +65,7 @@ export class Reconcile {
       handoffs.set(running, await this.stop(running, 'reload'))
     }
     adopt(step)
-    for (const [waits, needs] of waiting) this.#roster.wait(waits, needs)
+    for (const waits of waiting.keys()) this.#roster.wait(waits)
     const problem = await this.#enter(staged.instances, handoffs, entry)
     if (!problem) {
       await this.#publish(staged)
@@ -68,13 +74,16 @@ export class Reconcile {
     }
     for (const instance of staged.instances) await this.#deps.lifecycle.discard(instance)
     if (!old) {
-      await this.publishAnew()
+      await this.publishAgain()
       throw problem
     }
     await this.#rollBack(old, affected, handoffs, problem)
+    const outcome = entry.instance
+      ? `${old.definition.version} runs again`
+      : `${old.definition.version} could not start again either (${entry.reason}): it is retried`
     throw new RtkError(
       'RTK_ERR_RELOAD_FAILED',
-      `${entry.name} ${step.definition.version} could not start (${messageOf(problem)}); ${old.definition.version} runs again`,
+      `${entry.name} ${step.definition.version} could not start (${messageOf(problem)}); ${outcome}`,
       { cause: problem },
     )
   }
@@ -94,6 +103,7 @@ export class Reconcile {
     this.#roster.setState(entry, 'stopping', reason)
     const handoff = await this.#deps.lifecycle.stop(instance, reason)
     entry.instance = undefined
+    this.#deps.services.look()
     this.#roster.setState(entry, 'stopped', reason)
     return handoff
   }
@@ -103,12 +113,12 @@ export class Reconcile {
     try {
       await this.#start(entry, instance, handoff)
     } catch (error) {
-      if (missing.length > 0) this.#roster.wait(entry, missing)
+      if (missing.length > 0) this.#roster.wait(entry)
       else this.#failures.failed(entry, error, 'start')
     }
   }
 
-  async publishAnew(): Promise<void> {
+  async publishAgain(): Promise<void> {
     const { instances } = this.#roster
     this.#deps.publish(compileTables(instances), await this.#deps.stage(instances))
   }
@@ -132,7 +142,7 @@ export class Reconcile {
       back = await this.#stage(order, [entry, ...affected])
     } catch (error) {
       this.#leaveWaiting(affected)
-      await this.publishAnew()
+      await this.publishAgain()
       throw error
     }
     await this.#enter(back.instances, handoffs)
@@ -141,7 +151,7 @@ export class Reconcile {
 
   /** Those that were stopped because what they need is gone. */
   #leaveWaiting(entries: readonly Entry[]): void {
-    for (const entry of entries) this.#roster.wait(entry, this.#roster.missing(entry))
+    for (const entry of entries) this.#roster.wait(entry)
   }
 
   /** Sets steps up off-line and checks them against everything live but `replaced`. Throws with nothing touched. */
@@ -185,6 +195,7 @@ export class Reconcile {
 
   async #start(entry: Entry, instance: Instance, handoff: HandoffValues): Promise<void> {
     entry.instance = instance
+    this.#deps.services.enter(instance)
     this.#roster.setState(entry, 'starting', '')
     try {
       await this.#deps.lifecycle.start(instance, handoff)
@@ -213,10 +224,10 @@ export class Reconcile {
     }
   }
 
-  /** Publishes what was staged; anew when one of the staged instances is gone already. */
+  /** Publishes what was staged; with other routes when one of the staged instances is gone already. */
   async #publish({ set, generation }: Staged): Promise<void> {
     const { instances } = this.#roster
     if (instances.length === set) this.#deps.publish(compileTables(instances), generation)
-    else await this.publishAnew()
+    else await this.publishAgain()
   }
 }

@@ -1,10 +1,11 @@
 import type { PluginStateName } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import type { PluginDefinition } from '../../plugin.js'
-import { type Entry, edgesOf, type Step, stepOf } from './entry.js'
-import { dependents, startOrder } from './graph.js'
 import type { Instance } from '../instance/instance.js'
 import { idsOf } from '../instance/lifecycle.js'
+import type { Services } from '../services.js'
+import { type Entry, edgesOf, type Step, stepOf } from './entry.js'
+import { dependents, startOrder } from './graph.js'
 
 /** Steps in the order in which they can be taken, and those that cannot. */
 export interface Sorted {
@@ -17,11 +18,13 @@ export interface Sorted {
 /** The plugins that are wanted, their states, and who needs whom. Changes nothing but states. */
 export class Roster {
   readonly #entries = new Map<string, Entry>()
-  readonly #services: ReadonlyMap<string, unknown>
+  readonly #services: Services
+  readonly #homes: Readonly<Record<string, string>>
   readonly #stateChanged: () => void
 
-  /** @param services those of the runtime itself */
-  constructor(services: ReadonlyMap<string, unknown>, stateChanged: () => void) {
+  /** @param homes service → shipped plugin that provides it, for what a person can do */
+  constructor(services: Services, homes: Readonly<Record<string, string>>, stateChanged: () => void) {
+    this.#homes = homes
     this.#services = services
     this.#stateChanged = stateChanged
   }
@@ -76,23 +79,32 @@ export class Roster {
     this.#stateChanged()
   }
 
-  wait(entry: Entry, needs: readonly string[]): void {
-    this.setState(entry, 'waiting', `needs ${needs.join(', ')}`)
+  wait(entry: Entry): void {
+    this.setState(entry, 'waiting', '')
+  }
+
+  /** What a waiting plugin waits for, now. */
+  needsOf(entry: Entry): string {
+    return `needs ${this.named(this.missing(entry))}`
+  }
+
+  /** Services with the plugin that would provide each: `rtcm-stream (plugin rtcm, which is failed)`. */
+  named(services: readonly string[]): string {
+    const withHome = (id: string) => {
+      const provider = this.entries.find(({ definition }) => idsOf(definition?.provides).includes(id))
+      if (provider) return `${id} (plugin ${provider.name}, which is ${provider.state})`
+      const home = Object.hasOwn(this.#homes, id) ? this.#homes[id] : undefined
+      if (!home) return `${id} (no known plugin provides it)`
+      const state = this.find(home) ? 'which does not run' : 'which this variant does not have'
+      return `${id} (plugin ${home}, ${state})`
+    }
+    return services.map(withHome).join(', ')
   }
 
   // ── who needs whom ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The value of a live service: the runtime's own or a plugin's. */
-  findService(id: string): unknown {
-    const own = this.#services.get(id)
-    if (own !== undefined) return own
-    for (const { instance } of this.#entries.values()) {
-      if (instance?.live && instance.services.has(id)) return instance.services.get(id)
-    }
-  }
-
   missing(entry: Entry): string[] {
-    return idsOf(entry.definition?.needs).filter((id) => this.findService(id) === undefined)
+    return idsOf(entry.definition?.needs).filter((id) => this.#services.find(id) === undefined)
   }
 
   /** Running plugins that need what `entry` provides or will provide, directly or through others. */
@@ -112,7 +124,7 @@ export class Roster {
   /** Orders steps by their needs, given what is live besides them. */
   sort(steps: readonly Step[]): Sorted {
     const mine = new Set(steps.map(({ entry }) => entry))
-    const given = new Set(this.#services.keys())
+    const given = new Set(this.#services.ownIds)
     for (const entry of this.#entries.values()) {
       if (entry.instance && !mine.has(entry)) for (const id of idsOf(entry.definition?.provides)) given.add(id)
     }

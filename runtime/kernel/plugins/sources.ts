@@ -1,6 +1,6 @@
 import type { Loaded } from '../../loader/load.js'
-import type { Entry, Step, Wanted } from './entry.js'
 import { resolveOptions, type SetOption } from '../options.js'
+import type { Entry, Step, Wanted } from './entry.js'
 
 export interface SourcesDeps {
   load(source: string): Promise<Loaded>

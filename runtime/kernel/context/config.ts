@@ -1,0 +1,43 @@
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import type { ConfigKey, PluginContext } from '../../plugin.js'
+import type { Instance } from '../instance/instance.js'
+import type { ParameterRecord } from '../instance/registrations.js'
+import { type ContextHost, named, registering } from './host.js'
+
+/** `ctx.config`: parameters, actions, rules. */
+export function configOf(instance: Instance, host: ContextHost): PluginContext['config'] {
+  const { registered } = instance
+  const isOwn = (name: string) => registered.parameters.some((record) => record.name === name)
+  return {
+    define<S extends TSchema>(key: string, schema: S, options: { default: unknown }): ConfigKey<never> {
+      named(instance, 'parameter', key)
+      if (!Value.Check(schema, options.default)) {
+        throw new Error(`parameter ${key}: its default ${JSON.stringify(options.default)} does not fit its own schema`)
+      }
+      const record: ParameterRecord = { owner: instance, name: key, schema, options, listeners: [] }
+      registered.parameters.push(record)
+      return {
+        name: key,
+        get: () => host.parameterValue(record) as never,
+        onChange: (fn) => {
+          record.listeners.push(fn as (now: unknown, before: unknown) => void)
+        },
+      }
+    },
+    action(key, schema, run) {
+      named(instance, 'action', key)
+      registered.actions.push({ owner: instance, name: key, schema, run: run as (value: unknown) => void })
+    },
+    rule(names, check) {
+      registering(instance, 'rule')
+      registered.rules.push({ owner: instance, names, check })
+    },
+    onChange(names, fn) {
+      registering(instance, 'onChange')
+      const foreign = names.find((name) => !isOwn(name))
+      if (foreign !== undefined) throw new Error(`onChange of "${foreign}": only own parameters, after their define`)
+      registered.changes.push({ owner: instance, names, fn })
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import { RtkError } from '../../errors.js'
+import type { Dispose, PublishOptions, PublishResult } from '../../plugin.js'
+import type { Clock } from '../../ports/clock.js'
+import type { Store } from '../../ports/store.js'
+import type { Instance } from '../instance/instance.js'
+import type { ParameterRecord } from '../instance/registrations.js'
+
+/** What a plugin's `ctx` reaches in the runtime. */
+export interface ContextHost {
+  readonly serial: string
+  readonly clock: Clock
+  readonly store: Store
+  parameterValue(record: ParameterRecord): unknown
+  infoChanged(): void
+  publish(topic: string, payload: string | Buffer, options: PublishOptions): PublishResult
+  findService(id: string, asker: Instance): unknown
+  /** `call` never throws. */
+  watchService(owner: Instance, id: string, call: (service: unknown) => unknown): Dispose
+  utc_s(): number
+}
+
+/** Registrations end with `setup`: the runtime checks and publishes them as one set. */
+export function registering(instance: Instance, what: string): void {
+  if (instance.inSetup) return
+  throw new RtkError('RTK_ERR_LATE_REGISTRATION', `${instance.name}: ${what} after setup`)
+}
+
+const nameRule = /^[A-Za-z0-9][A-Za-z0-9-]*$/
+/** Field names of the document also have underscores: `gnss.state.want_corr`. */
+const pathRule = /^[A-Za-z0-9][\w-]*(\.[A-Za-z0-9][\w-]*)*$/
+
+/** A name that nobody could ask for is a slip of its author. */
+export function named(instance: Instance, what: 'parameter' | 'action' | 'command', name: string): void {
+  registering(instance, `${what} ${name}`)
+  if (!nameRule.test(name)) throw new Error(`${what} "${name}": a name has letters, digits and dashes`)
+}
+
+export function placed(instance: Instance, path: string): void {
+  registering(instance, `block ${path}`)
+  if (pathRule.test(path)) return
+  throw new Error(
+    `block "${path}": a path has names of letters, digits, dashes and underscores, with dots between them`,
+  )
+}

@@ -1,0 +1,41 @@
+import { RtkError } from '../../errors.js'
+import type { PluginContext, ServiceToken } from '../../plugin.js'
+import { currentOwner } from '../instance/attribution.js'
+import { onBehalf } from '../instance/events.js'
+import type { Instance } from '../instance/instance.js'
+import type { ContextHost } from './host.js'
+
+/** `ctx.services`: what plugins offer to each other. */
+export function servicesOf(instance: Instance, host: ContextHost): PluginContext['services'] {
+  const { name } = instance
+  const find = (id: string) => host.findService(id, instance)
+  return {
+    provide<T>(token: ServiceToken<T>, value: T) {
+      if (!instance.definition.provides?.some(({ id }) => id === token.id)) {
+        throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} provides ${token.id} but does not name it in provides`)
+      }
+      instance.services.set(token.id, value)
+    },
+    use<T>(token: ServiceToken<T>): T {
+      if (instance.inSetup) {
+        throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} uses ${token.id} in setup: use it from start on`)
+      }
+      const value = find(token.id)
+      if (value === undefined) {
+        throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} uses ${token.id}, which nobody provides now`)
+      }
+      return value as T
+    },
+    find: <T>(token: ServiceToken<T>) => find(token.id) as T | undefined,
+    watch<T>(token: ServiceToken<T>, fn: (service: T | undefined) => unknown) {
+      if (instance.inSetup) {
+        throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} watches ${token.id} in setup: watch it from start on`)
+      }
+      const call = onBehalf(instance, host.clock, `watch of ${token.id}`, fn)
+      return host.watchService(instance, token.id, (service) => call(service as T | undefined))
+    },
+    callback<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R | undefined {
+      return onBehalf(currentOwner() ?? instance, host.clock, 'callback', fn)
+    },
+  }
+}

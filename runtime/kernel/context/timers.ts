@@ -1,0 +1,54 @@
+import type { Dispose, PluginContext } from '../../plugin.js'
+import type { Clock } from '../../ports/clock.js'
+import { isThenable } from '../instance/events.js'
+import type { Instance } from '../instance/instance.js'
+
+/** `ctx.timers`: gated, attributed, isolated, gone with the plugin. */
+export function timersOf(instance: Instance, clock: Clock): PluginContext['timers'] {
+  const { scope } = instance
+  const failed = (error: unknown) => instance.failed(error, 'timer')
+  /** @returns a promise when the run goes on */
+  const fire = (fn: () => unknown): Promise<unknown> | undefined => {
+    if (scope.closed) return undefined
+    try {
+      const result = instance.run(fn)
+      return isThenable(result) ? Promise.resolve(result).catch(failed) : undefined
+    } catch (error) {
+      failed(error)
+      return undefined
+    }
+  }
+  return {
+    after(ms, fn) {
+      const over = scope.own(
+        `timer after ${ms} ms`,
+        clock.timer(ms, () => {
+          void over()
+          void fire(fn)
+        }),
+      )
+      return over
+    },
+    every(ms, fn) {
+      let cancel: Dispose = () => {}
+      let stopped = false
+      let due_ms = clock.monotonic() + ms
+      const arm = () => {
+        if (stopped || scope.closed) return
+        cancel = clock.timer(Math.max(0, due_ms - clock.monotonic()), () => {
+          // A late wake-up is not made up for: the next one is a whole period on, counted from the planned time.
+          due_ms = Math.max(due_ms + ms, clock.monotonic())
+          const running = fire(fn)
+          if (running) void running.then(arm)
+          else arm()
+        })
+      }
+      const stop = scope.own(`timer every ${ms} ms`, () => {
+        stopped = true
+        return cancel()
+      })
+      arm()
+      return stop
+    },
+  }
+}

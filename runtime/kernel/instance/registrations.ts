@@ -1,0 +1,97 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { FastifyPluginAsync, RouteOptions } from 'fastify'
+import type { TSchema } from 'typebox'
+import type { CommandCall, ConfigOptions, InfoBuilder, InfoClass, MqttMessage, Source } from '../../plugin.js'
+import type { Tap } from '../hook-point.js'
+import type { Instance } from './instance.js'
+
+export interface ParameterRecord {
+  readonly owner: Instance
+  readonly name: string
+  readonly schema: TSchema
+  readonly options: ConfigOptions<unknown>
+  readonly listeners: ((now: unknown, before: unknown) => void | Promise<void>)[]
+}
+
+/** A listener for changes of several parameters at once. */
+export interface ChangeRecord {
+  readonly owner: Instance
+  readonly names: readonly string[]
+  readonly fn: (changed: ReadonlySet<string>, source: Source) => void | Promise<void>
+}
+
+export interface ActionRecord {
+  readonly owner: Instance
+  readonly name: string
+  readonly schema: TSchema
+  readonly run: (value: unknown) => void | Promise<void>
+}
+
+export interface RuleRecord {
+  readonly owner: Instance
+  readonly names: readonly string[]
+  readonly check: (get: (name: string) => unknown) => string | undefined
+}
+
+export interface InfoPart {
+  readonly class: InfoClass
+  readonly detail: boolean
+  readonly build: InfoBuilder
+}
+
+export interface BlockRecord {
+  readonly owner: Instance
+  readonly path: string
+  readonly parts: readonly InfoPart[]
+  /** Built static parts, by their place in `parts`; emptied by `changed()`. */
+  readonly cache: Map<InfoPart, unknown>
+}
+
+export interface CommandRecord {
+  readonly owner: Instance
+  readonly name: string
+  readonly help: string
+  readonly run: (call: CommandCall) => string | Promise<string>
+}
+
+export interface TopicRecord {
+  readonly owner: Instance
+  /** With {SN} expanded; '' while nothing is wanted. */
+  readonly filter: () => string
+  readonly fn: (message: MqttMessage) => unknown
+}
+
+export type HookName = 'onInfoBuild' | 'onChange' | 'onSystemCommand' | 'onMqttConnect'
+
+/** Everything one plugin registered in its `setup`. */
+export interface Registrations {
+  readonly parameters: ParameterRecord[]
+  readonly changes: ChangeRecord[]
+  readonly actions: ActionRecord[]
+  readonly rules: RuleRecord[]
+  readonly blocks: BlockRecord[]
+  readonly commands: CommandRecord[]
+  readonly topics: TopicRecord[]
+  readonly taps: Record<HookName, Tap[]>
+  readonly routes: RouteOptions[]
+  // biome-ignore lint/suspicious/noExplicitAny: Fastify plugins of any option type are kept alike
+  readonly httpPlugins: { plugin: FastifyPluginAsync<any>; options: object }[]
+  readonly upgrades: Map<string, (request: IncomingMessage, socket: Duplex, head: Buffer) => void>
+}
+
+export function noRegistrations(): Registrations {
+  return {
+    parameters: [],
+    changes: [],
+    actions: [],
+    rules: [],
+    blocks: [],
+    commands: [],
+    topics: [],
+    taps: { onInfoBuild: [], onChange: [], onSystemCommand: [], onMqttConnect: [] },
+    routes: [],
+    httpPlugins: [],
+    upgrades: new Map(),
+  }
+}

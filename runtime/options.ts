@@ -1,0 +1,36 @@
+import type { Logger } from 'pino'
+import type { Variant } from '../schemas/index.js'
+import type { Release } from './build/release.js'
+import type { SetOption } from './kernel/options.js'
+import type { PluginDefinition } from './plugin.js'
+import type { Clock } from './ports/clock.js'
+import type { Machine } from './ports/machine.js'
+import type { Store } from './ports/store.js'
+
+export interface RuntimeOptions {
+  variant: Variant
+  /** Where relative plugin paths of the variant are resolved from. */
+  base: string
+  /** Data folder: store, bundle cache, bulk files of plugins. */
+  data: string
+  log: Logger
+  machine: Machine
+  /** `--set`, sorted by plugin or section name. */
+  sets?: ReadonlyMap<string, readonly SetOption[]>
+  /** `--change`: stored after `setup`, before `start`. Texts are read by the parameter's own schema. */
+  changes?: Readonly<Record<string, string>>
+  /** Reload plugins whose source changes. */
+  watch?: boolean
+  /** Take uncaught errors of the process: a plugin's end the plugin, others the process. */
+  ownProcess?: boolean
+  /** Aborts a start that is under way, between two of its steps. */
+  signal?: AbortSignal
+  // For tests and embedding:
+  clock?: Clock
+  store?: Store
+  release?: Release
+  /** Definitions given in the process; the key is the plugin's key in the variant. */
+  definitions?: Readonly<Record<string, PluginDefinition>>
+  /** Folder of the shipped plugins. */
+  builtIn?: string
+}

@@ -1,0 +1,106 @@
+/** The first part of the service: what lasts (store, serial number), what it is (device), and what is wrong with it. */
+import { join } from 'node:path'
+import type { Variant } from '../../schemas/index.js'
+import { readRelease } from '../build/release.js'
+import { StationDevice, type StationError } from '../device.js'
+import { RtkError } from '../errors.js'
+import type { RuntimeOptions } from '../options.js'
+import { type Clock, systemClock } from '../ports/clock.js'
+import { machineSerial } from '../ports/machine.js'
+import { isProtected, openStore, type Store } from '../ports/store.js'
+
+/** Trouble of the runtime itself, for `base.state.errors`. */
+export class Troubles {
+  readonly #all = new Map<string, StationError>()
+  readonly #deps: { utc_s(): number; raised(code: string, text: string): void; changed(): void }
+
+  constructor(deps: { utc_s(): number; raised(code: string, text: string): void; changed(): void }) {
+    this.#deps = deps
+  }
+
+  raise(code: string, text: string): void {
+    if (this.#all.get(code)?.text === text) return
+    this.#all.set(code, { code, text, t: this.#deps.utc_s() })
+    this.#deps.raised(code, text)
+    this.#deps.changed()
+  }
+
+  clear(code: string): void {
+    if (this.#all.delete(code)) this.#deps.changed()
+  }
+
+  list(): StationError[] {
+    return [...this.#all.values()]
+  }
+}
+
+export interface Foundation {
+  readonly clock: Clock
+  readonly serial: string
+  /** Refuses writes once a factory reset has begun, but to what it keeps. */
+  readonly store: Store
+  readonly device: StationDevice
+  readonly troubles: Troubles
+  close(): Promise<void>
+}
+
+/**
+ * @param later what the parts above add: trouble of plugins, and that a reader of the document should look again
+ * @throws RTK_ERR_DATA_LOCKED, RTK_ERR_DATA_FOLDER
+ */
+export async function layFoundation(
+  options: RuntimeOptions,
+  later: { pluginTroubles(): StationError[]; changed(): void },
+): Promise<Foundation> {
+  const { variant, log, data, clock = systemClock, release = readRelease() } = options
+  const store = options.store ?? (await openStore(join(data, 'store'), log))
+  try {
+    let sealed = false
+    const serial = await serialNumber(variant, store)
+    const troubles = new Troubles({
+      utc_s: () => Math.floor(device.utc_ms() / 1000),
+      raised: (code, text) => log.error({ code }, text),
+      changed: later.changed,
+    })
+    const device = new StationDevice({
+      hardware: variant.hardware,
+      variant: variant.name,
+      release,
+      partition: process.env.RTK_BASE_SLOT ?? '',
+      clock,
+      machine: options.machine,
+      errors: () => [...troubles.list(), ...later.pluginTroubles()],
+      clearStore: async () => {
+        await store.clear(isProtected)
+        sealed = true
+      },
+    })
+    const guarded: Store = {
+      get: (namespace, key) => store.get(namespace, key),
+      entries: (namespace) => store.entries(namespace),
+      namespaces: () => store.namespaces(),
+      clear: (keep) => store.clear(keep),
+      close: () => store.close(),
+      troubles: store.troubles,
+      batch: (ops) => {
+        const kept = ops.every(({ namespace }) => isProtected(namespace))
+        if (!sealed || kept) return store.batch(ops)
+        return Promise.reject(new RtkError('RTK_ERR_STORE_WRITE', 'a factory reset is under way'))
+      },
+    }
+    for (const { code, text } of store.troubles) troubles.raise(code, text)
+    return { clock, serial, store: guarded, device, troubles, close: async () => store.close() }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+async function serialNumber(variant: Variant, store: Store): Promise<string> {
+  if (variant.serial) return variant.serial
+  const kept = await store.get('protected.kernel', 'serial')
+  if (typeof kept === 'string') return kept
+  const serial = await machineSerial()
+  await store.batch([{ namespace: 'protected.kernel', key: 'serial', value: serial }]).catch(() => {})
+  return serial
+}

@@ -1,0 +1,126 @@
+/** The third part: the plugins, where they come from, and how a set of them comes into force. */
+import { join } from 'node:path'
+import { serviceHomes } from '../../schemas/index.js'
+import { device as deviceToken, localNetwork, mqttBus, station as stationToken } from '../../schemas/services.js'
+import { shippedPlugins } from '../build/release.js'
+import type { Gateway } from '../http/gateway.js'
+import type { LocalNetwork } from '../http/local-network.js'
+import type { ContextHost } from '../kernel/context/index.js'
+import type { Instance } from '../kernel/instance/instance.js'
+import { Lifecycle } from '../kernel/instance/lifecycle.js'
+import type { Wanted } from '../kernel/plugins/entry.js'
+import { Manager } from '../kernel/plugins/manager.js'
+import { Services } from '../kernel/services.js'
+import { Loader } from '../loader/load.js'
+import { SourceWatcher } from '../loader/watch.js'
+import type { RuntimeOptions } from '../options.js'
+import type { Foundation } from './foundation.js'
+import type { Registries } from './registries.js'
+
+export interface Plugins {
+  readonly manager: Manager
+  readonly wanted: readonly Wanted[]
+  close(): Promise<void>
+}
+
+export function buildPlugins(
+  options: RuntimeOptions,
+  { clock, serial, store, device }: Foundation,
+  { config, bus, station, publish, changed }: Registries,
+  { gateway, network, stopping }: { gateway: Gateway; network: LocalNetwork; stopping: AbortSignal },
+): Plugins {
+  const { log } = options
+  const utc_s = () => Math.floor(device.utc_ms() / 1000)
+  const services = new Services(
+    new Map<string, unknown>([
+      [stationToken.id, station],
+      [deviceToken.id, device],
+      [mqttBus.id, bus],
+      [localNetwork.id, network],
+    ]),
+  )
+  const host: ContextHost = {
+    serial,
+    clock,
+    store,
+    parameterValue: (record) => config.value(record),
+    infoChanged: changed,
+    publish: (topic, payload, publishOptions) => bus.publish(topic, payload, publishOptions),
+    findService: (id, asker) => services.find(id, asker),
+    watchService: (owner, id, call) => services.watch(owner, id, call),
+    utc_s,
+  }
+  const loader = new Loader({
+    builtIn: options.builtIn ?? shippedPlugins(),
+    base: options.base,
+    cache: join(options.data, 'plugins'),
+  })
+  const watcher = options.watch ? new SourceWatcher(clock, log, (plugin) => void reloadChanged(plugin)) : undefined
+  const lifecycle = new Lifecycle({
+    log,
+    clock,
+    host,
+    stopping,
+    changesSeen: () => config.newest,
+    released: (instance) => gateway.release(instance.name),
+  })
+  const manager = new Manager({
+    log,
+    clock,
+    lifecycle,
+    services,
+    serviceHomes,
+    utc_s,
+    load: (source) => loader.load(source),
+    digest: (source) => loader.digest(source),
+    sets: (plugin) => options.sets?.get(plugin) ?? [],
+    stage: (instances) => gateway.stage(instances.map(routeOwner)),
+    publish(tables, generation) {
+      publish(tables)
+      gateway.commit(generation)
+      services.publish(tables.services)
+    },
+    stateChanged: changed,
+    unreadable: (plugin, source) => watcher?.add(plugin, loader.looked(source)),
+    loaded: (plugin, inputs) => (inputs.length > 0 ? watcher?.set(plugin, inputs) : watcher?.drop(plugin)),
+  })
+  const reloadChanged = async (plugin: string) => {
+    try {
+      const report = await manager.reloadIfChanged(plugin)
+      if (report) log.info({ plugin, version: report.version }, 'reloaded')
+    } catch (error) {
+      const runs = manager.report().some(({ name, state }) => name === plugin && state === 'running')
+      const next = runs ? 'the old version goes on' : 'it does not run; save it again when it is corrected'
+      log.error({ plugin, err: error }, `not reloaded: ${(error as Error).message}; ${next}`)
+    }
+  }
+  return {
+    manager,
+    wanted: wantedPlugins(options),
+    async close() {
+      await manager.close()
+      watcher?.close()
+    },
+  }
+}
+
+function routeOwner(instance: Instance) {
+  const { registered } = instance
+  return {
+    name: instance.name,
+    live: () => instance.live,
+    run: <T>(fn: () => T) => instance.run(fn),
+    failed: (error: unknown, what: string) => instance.failed(error, what),
+    routes: registered.routes,
+    plugins: registered.httpPlugins,
+    upgrades: registered.upgrades,
+  }
+}
+
+function wantedPlugins({ variant, definitions }: RuntimeOptions): Wanted[] {
+  return Object.entries(variant.plugins).map(([source, options]) => ({
+    source,
+    options,
+    definition: definitions && source in definitions ? () => definitions[source] : undefined,
+  }))
+}
