@@ -35,6 +35,10 @@ export const errorTable = {
     status: 504,
     help: 'The plugin did not finish in its time: the message names it and the phase.',
   },
+  RTK_ERR_PROCESS_EXIT: {
+    status: 500,
+    help: 'A plugin must not end the process: throw, or ask the service `device` for a restart.',
+  },
   RTK_ERR_PLUGIN_CYCLE: { status: 422, help: 'Plugins need each other in a circle: take one of the `needs` out.' },
   RTK_ERR_RELOAD_FAILED: {
     status: 500,

@@ -4,7 +4,8 @@ import type { StationDevice } from './device.js'
 import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
-import { catchUncaught } from './kernel/instance/attribution.js'
+import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
+import type { Instance } from './kernel/instance/instance.js'
 import { resolveOptions } from './kernel/options.js'
 import type { RuntimeOptions } from './options.js'
 import { layFoundation } from './parts/foundation.js'
@@ -25,8 +26,23 @@ export interface Runtime {
   load(source: string, options?: Record<string, unknown>): Promise<PluginReport>
   unload(name: string): Promise<void>
   reload(name: string): Promise<PluginReport>
+  /** What the plugins say at the start: label and text. */
+  banner(): [label: string, text: string][]
   /** Graceful: every plugin is stopped, last started first. */
   stop(): Promise<void>
+}
+
+function bannerOf(instance: Instance): [string, string][] {
+  if (!instance.live) return []
+  return instance.registered.banner.flatMap(({ label, text }): [string, string][] => {
+    try {
+      const line = instance.run(text)
+      return line ? [[label, line]] : []
+    } catch (error) {
+      instance.failed(error, `banner ${label}`)
+      return []
+    }
+  })
 }
 
 /**
@@ -72,7 +88,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const plugins = buildPlugins(options, foundation, registries, { gateway, network, stopping: stopping.signal })
     undo.push(() => plugins.close())
     const { manager } = plugins
-    if (options.ownProcess) undo.push(catchUncaught(log, manager))
+    if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit())
     unlessStopped()
 
     let address = { host: http.host, port: http.port }
@@ -90,6 +106,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       load: (source, given = variant.plugins[source] ?? {}) => manager.load({ source, options: given }),
       unload: (name) => manager.unload(name),
       reload: (name) => manager.reload(name),
+      banner: () => manager.instances.flatMap(bannerOf),
       stop,
     }
   } catch (error) {

@@ -35,9 +35,14 @@ export function createLogger(
   if (!prettyStream) return pino(settings, standardOutput())
   const stream = prettyStream({
     colorize: true,
-    ignore: 'plugin',
+    // One line an event: its fields are for machines, which read the JSON form. A stack is for whoever mends it.
+    hideObject: true,
     translateTime: 'SYS:HH:MM:ss',
-    messageFormat: (line, messageKey) => `${line.plugin ? `${line.plugin}: ` : ''}${line[messageKey]}`,
+    messageFormat(line, messageKey) {
+      const { stack } = (line.err ?? {}) as { stack?: string }
+      const text = `${line.plugin ? `${line.plugin}: ` : ''}${line[messageKey]}`
+      return stack && Number(line.level) >= 50 ? `${text}\n${stack}` : text
+    },
     sync: true,
   })
   return pino(settings, stream)

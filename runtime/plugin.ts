@@ -232,6 +232,11 @@ export interface PluginContext {
     raise(code: string, text: string): void
     clear(code: string): void
   }
+  /**
+   * A line that the command line prints when the station is up: where a person finds what this plugin offers. `text` is called
+   * then, and may return '' for no line.
+   */
+  banner(label: string, text: () => string): void
   /** One line for the plugin list: what the plugin is doing, or why it can't. */
   status(text: string): void
   /** Any other undo. Disposers run last-in-first-out, every one is attempted. */

@@ -26,6 +26,7 @@ export default definePlugin({
     const service = new UdpService(ctx, options)
     ctx.config.onChange([enabled.name, port.name], () => service.apply(enabled.get() === 1, port.get()))
     ctx.info.block('udp', { config: () => ({ enabled: enabled.get() === 1, port: port.get() }) })
+    ctx.banner('RTCM', () => service.describe())
     return { service, enabled, port }
   },
 

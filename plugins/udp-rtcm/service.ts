@@ -76,6 +76,11 @@ export class UdpService {
     if (Array.isArray(records)) this.#peers?.restore(records as PeerRecord[])
   }
 
+  /** For a person: where RTCM can be had now. */
+  describe(): string {
+    return this.#socket ? `UDP port ${this.#socket.port}: send one datagram, frames come back for 60 s` : ''
+  }
+
   handOver(): PeerRecord[] {
     return this.#peers?.records() ?? []
   }

@@ -15,6 +15,9 @@ export const pluginsHelp = `rtk-base plugins [list | load P | unload P | reload 
   --json     the list as JSON
 `
 
+/** Dependents are stopped and started one after the other, each with a limit of its own. */
+const actionLimit_s = 300
+
 function table(rows: readonly PluginReport[]): string {
   const width = Math.max(...rows.map(({ name }) => name.length), 6)
   const line = ({ name, version, state, reason }: PluginReport) =>
@@ -41,7 +44,7 @@ export async function pluginsCommand(args: string[]): Promise<number> {
     if (action !== 'list') {
       // The service has another working folder: a path is made absolute here.
       const named = action === 'load' && isPath(plugin) ? resolve(plugin) : plugin
-      await client.call(action, { plugin: named })
+      await client.call(action, { plugin: named }, actionLimit_s)
     }
     const rows = await client.call<PluginReport[]>('list')
     process.stdout.write(values.json ? `${JSON.stringify(rows, null, 2)}\n` : table(rows))

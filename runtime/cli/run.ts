@@ -1,8 +1,9 @@
-import { mkdirSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join, resolve, sep } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { packageRoot } from '../build/release.js'
 import { serveControl } from '../control/server.js'
 import { messageOf, RtkError } from '../errors.js'
 import { createRuntime, type Runtime } from '../index.js'
@@ -80,28 +81,17 @@ function readOptions(args: string[]): RunOptions {
   }
 }
 
-/** Runs a station until a signal ends it. A restart (reboot of the simulator, factory) runs it anew in this process. */
+/** Runs a station until a signal ends it. A restart (reboot of the simulator, factory) runs it again in this process. */
 export async function runCommand(args: string[]): Promise<number> {
   const options = readOptions(args)
   process.setSourceMapsEnabled(true)
   makeDataFolder(options.data)
   // Nobody may be there to read the banner, or the disk it goes to be full: the station runs all the same.
   process.stdout.on('error', () => {})
-  let ended = false
-  const untilSignal = new Promise<'stop'>((resolveSignal) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.on(signal, () => {
-        // A second Ctrl-C does not wait for a graceful stop.
-        if (ended) process.exit(1)
-        ended = true
-        options.log.info({ signal }, 'stopping')
-        resolveSignal('stop')
-      })
-    }
-  })
+  const stop = stopOnSignal(options.log)
   for (let first = true; ; first = false) {
-    const outcome = await runOnce(options, untilSignal, first)
-    if (outcome === 'stop') {
+    await runOnce(options, stop, first)
+    if (stop.aborted) {
       options.log.info('stopped')
       // Sockets of third parties may keep the event loop: the work is done and written.
       setImmediate(() => process.exit(0))
@@ -111,11 +101,39 @@ export async function runCommand(args: string[]): Promise<number> {
   }
 }
 
-async function runOnce(options: RunOptions, untilSignal: Promise<'stop'>, first: boolean): Promise<'stop' | 'restart'> {
+/** Aborts at the first signal that ends a service; a second one, or a stop that hangs, ends the process at once. */
+function stopOnSignal(log: Logger): AbortSignal {
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(1)
+      log.info({ signal }, 'stopping')
+      endIfLate(log)
+      stop.abort()
+    })
+  }
+  // Without a listener Node opens its debugger for every local user.
+  process.on('SIGUSR1', () => {})
+  return stop.signal
+}
+
+/** Ends the process when a stop takes too long. @returns the undo */
+function endIfLate(log: Logger): () => void {
+  const limit = setTimeout(() => {
+    log.fatal(`not stopped after ${stopLimit_ms / 1000} s: the process ends all the same`)
+    process.exit(1)
+  }, stopLimit_ms)
+  return () => clearTimeout(limit)
+}
+
+/** One run, until a signal or a restart ends it. */
+async function runOnce(options: RunOptions, stop: AbortSignal, first: boolean): Promise<void> {
   const { file, data, sets, log, watch } = options
   let restart: () => void = () => {}
-  const untilRestart = new Promise<'restart'>((resolveRestart) => {
-    restart = () => resolveRestart('restart')
+  const untilEnd = new Promise<void>((resolveEnd) => {
+    restart = resolveEnd
+    if (stop.aborted) resolveEnd()
+    stop.addEventListener('abort', () => resolveEnd(), { once: true })
   })
   const machine = file.variant.simulator ? new SimulatedMachine(restart) : new LinuxMachine(restart)
   const changes = first ? options.changes : {}
@@ -123,30 +141,29 @@ async function runOnce(options: RunOptions, untilSignal: Promise<'stop'>, first:
   const runtime = await createRuntime({
     ...{ variant, base, data, log, machine, sets, changes, watch },
     ownProcess: true,
+    signal: stop,
   }).catch((error) => {
+    if (error instanceof RtkError && error.code === 'RTK_ERR_STOPPED') return undefined
     throw located(error, file)
   })
+  if (!runtime) return
   const closeControl = await serveControl(data, runtime, log).catch(async (error) => {
     await runtime.stop()
     throw error
   })
   process.stdout.write(banner(runtime, options))
   const sweep = setTimeout(sweepStartUp, settled_ms).unref()
-  const outcome = await Promise.race([untilSignal, untilRestart])
+  await untilEnd
   clearTimeout(sweep)
-  const limit = setTimeout(() => {
-    log.fatal(`not stopped after ${stopLimit_ms / 1000} s: the process ends all the same`)
-    process.exit(1)
-  }, stopLimit_ms)
+  const inTime = stop.aborted ? () => {} : endIfLate(log)
   try {
     await closeControl()
     await runtime.stop()
   } catch (error) {
     log.error({ err: error }, `while stopping: ${messageOf(error)}`)
   } finally {
-    clearTimeout(limit)
+    inTime()
   }
-  return outcome
 }
 
 /**
@@ -166,31 +183,33 @@ function makeDataFolder(data: string): void {
   }
 }
 
-/** How this program is called here: through npm in a checkout, by its file on a device. */
+/** How this program is called here: through npm in a checkout, by npx where the package is installed, else by its file. */
 function ownCommand(): string {
   const [, file = ''] = process.argv
-  return file.endsWith('bootstrap.mjs') ? 'npm run -s rtk-base --' : `node ${file}`
+  if (existsSync(join(packageRoot(), 'tsconfig.json'))) return 'npm run -s rtk-base --'
+  return file.split(sep).includes('node_modules') ? 'npx rtk-base' : `node ${file}`
 }
 
-/** Where to look, for the person who started it: taken from the document, as any integrator would. */
+/** Where to look, for the person who started it: the runtime's own lines and those of the plugins. */
 function banner(runtime: Runtime, { file, data }: RunOptions): string {
   const { station, device, address } = runtime
-  const document = station.document() as Record<string, Record<string, unknown> | undefined>
   const any = address.host === '0.0.0.0' || address.host === '::'
   const host = any ? 'localhost' : address.host.includes(':') ? `[${address.host}]` : address.host
-  const { udp, mqtt } = document
+  const rows = [
+    ['document', `curl http://${host}:${address.port}/get-info`],
+    ...runtime.banner(),
+    ['console', `${ownCommand()} console --data ${data}`],
+    ['settings', data],
+  ]
+  const width = Math.max(...rows.map(([label = '']) => label.length)) + 3
   const lines = [
     `rtk-base ${device.version}   variant ${file.variant.name}   serial number ${station.serial}`,
     '',
-    `  document   curl http://${host}:${address.port}/get-info`,
-    udp && `  RTCM       UDP port ${udp.port}: send one datagram, frames come back for 60 s`,
-    mqtt && `  MQTT       ${mqtt.host}:${mqtt.port}, topics base/${station.serial}/#`,
-    `  console    ${ownCommand()} console --data ${data}`,
-    `  settings   ${data}`,
+    ...rows.map(([label = '', text]) => `  ${label.padEnd(width)}${text}`),
     '',
   ]
   const broken = station.plugins().filter(({ state }) => state !== 'running')
   for (const { name, state, reason } of broken) lines.push(`  ${name} is ${state}: ${reason}`)
   if (broken.length > 0) lines.push('')
-  return `${lines.filter((line) => line !== undefined).join('\n')}\n`
+  return `${lines.join('\n')}\n`
 }

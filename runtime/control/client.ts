@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { RtkError, type RtkErrorCode } from '../errors.js'
-import { LineReader } from './protocol.js'
+import { LineReader, longestAnswer, longestRequest } from './protocol.js'
 import { reachSocket } from './socket-path.js'
+
+/** The longest that anything takes on purpose: a command 30 s, a reload of a plugin with slow dependents more. */
+const answerLimit_s = 60
 
 interface Answer {
   id: number
@@ -18,11 +21,15 @@ export class ControlClient {
 
   private constructor(socket: Socket) {
     this.#socket = socket
-    const reader = new LineReader((line) => this.#answered(JSON.parse(line) as Answer))
+    const reader = new LineReader(longestAnswer, (line) => this.#answered(JSON.parse(line) as Answer))
     socket.setEncoding('utf8')
-    socket.on('data', (chunk) => void reader.push(chunk as unknown as string))
-    socket.on('close', () => this.#lost())
-    socket.on('error', () => this.#lost())
+    socket.on('data', (chunk) => {
+      if (reader.push(chunk as unknown as string)) return
+      this.#lost(`the answer is longer than ${longestAnswer} characters`)
+      socket.destroy()
+    })
+    socket.on('close', () => this.#lost('the service went away before it answered'))
+    socket.on('error', () => this.#lost('the connection to the service failed'))
   }
 
   /** @throws RTK_ERR_NOT_RUNNING */
@@ -38,11 +45,28 @@ export class ControlClient {
     }
   }
 
-  async call<T>(method: string, params: Record<string, unknown> = {}): Promise<T> {
+  /** @throws RTK_ERR_NOT_RUNNING, also when there is no answer in `limit_s` */
+  async call<T>(method: string, params: Record<string, unknown> = {}, limit_s = answerLimit_s): Promise<T> {
     const id = this.#nextId++
-    const answer = new Promise<unknown>((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
-    this.#socket.write(`${JSON.stringify({ id, method, params })}\n`)
-    return answer as Promise<T>
+    const request = JSON.stringify({ id, method, params })
+    if (request.length > longestRequest) {
+      throw new RtkError('RTK_ERR_USAGE', `a request has at most ${longestRequest} characters, not ${request.length}`)
+    }
+    return new Promise<T>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(id)
+        const text = `no answer in ${limit_s} s: the service is blocked or overloaded, see its log`
+        reject(new RtkError('RTK_ERR_NOT_RUNNING', text))
+      }, limit_s * 1000)
+      const settle = <V>(end: (value: V) => void) => {
+        return (value: V) => {
+          clearTimeout(timer)
+          end(value)
+        }
+      }
+      this.#waiting.set(id, { resolve: settle(resolve as (value: unknown) => void), reject: settle(reject) })
+      this.#socket.write(`${request}\n`)
+    })
   }
 
   close(): void {
@@ -56,10 +80,8 @@ export class ControlClient {
     else call?.resolve(result)
   }
 
-  #lost(): void {
-    for (const { reject } of this.#waiting.values()) {
-      reject(new RtkError('RTK_ERR_NOT_RUNNING', 'the service went away before it answered'))
-    }
+  #lost(reason: string): void {
+    for (const { reject } of this.#waiting.values()) reject(new RtkError('RTK_ERR_NOT_RUNNING', reason))
     this.#waiting.clear()
   }
 }

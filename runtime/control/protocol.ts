@@ -3,23 +3,30 @@
  * Request `{ id, method, params }`, answer `{ id, result }` or `{ id, error: { code, message } }`.
  */
 
-export const longestLine = 64 * 1024
+/** Of a request: a change or a command, which surfaces limit to less. */
+export const longestRequest = 64 * 1024
+/** Of an answer: the document is the largest, and what a third party's block adds to it is not bounded. */
+export const longestAnswer = 4 * 1024 * 1024
 
 /** Cuts a byte stream into lines; a line beyond the limit ends it. */
 export class LineReader {
   #rest = ''
+  readonly #longest: number
   readonly #onLine: (line: string) => void
 
-  constructor(onLine: (line: string) => void) {
+  constructor(longest: number, onLine: (line: string) => void) {
+    this.#longest = longest
     this.#onLine = onLine
   }
 
-  /** False when a line is too long: the peer is not one of ours. */
+  /** False when a line is too long: what follows cannot be told apart any more. */
   push(text: string): boolean {
-    this.#rest += text
-    const lines = this.#rest.split('\n')
+    const lines = `${this.#rest}${text}`.split('\n')
     this.#rest = lines.pop() as string
-    for (const line of lines) if (line.length <= longestLine) this.#onLine(line)
-    return this.#rest.length <= longestLine && lines.every((line) => line.length <= longestLine)
+    for (const line of lines) {
+      if (line.length > this.#longest) return false
+      this.#onLine(line)
+    }
+    return this.#rest.length <= this.#longest
   }
 }

@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net'
 import { messageOf, RtkError } from '../errors.js'
 import type { Runtime } from '../index.js'
 import type { Logger } from '../log.js'
-import { LineReader } from './protocol.js'
+import { LineReader, longestAnswer, longestRequest } from './protocol.js'
 import { reachSocket, socketFile } from './socket-path.js'
 
 type Params = Record<string, unknown>
@@ -52,9 +52,11 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
       sockets.delete(socket)
       gone.abort()
     })
-    const reader = new LineReader((line) => void answer(line, socket, gone.signal))
+    const reader = new LineReader(longestRequest, (line) => void answer(line, socket, gone.signal))
     socket.on('data', (chunk) => {
-      if (!reader.push(chunk as unknown as string)) socket.destroy()
+      if (reader.push(chunk as unknown as string)) return
+      const message = `a request has at most ${longestRequest} characters`
+      socket.end(`${JSON.stringify({ id: null, error: { code: 'RTK_ERR_USAGE', message } })}\n`, () => socket.destroy())
     })
   })
   server.maxConnections = mostClients
@@ -67,7 +69,14 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
       const method = typeof request.method === 'string' && Object.hasOwn(table, request.method) && table[request.method]
       if (!method) throw new RtkError('RTK_ERR_USAGE', `unknown method ${String(request.method)}`)
       const result = (await method(request.params ?? {}, signal)) ?? null
-      socket.write(`${JSON.stringify({ id, result })}\n`)
+      const text = JSON.stringify({ id, result })
+      if (text.length > longestAnswer) {
+        throw new RtkError(
+          'RTK_ERR_USAGE',
+          `the answer has ${text.length} characters, at most ${longestAnswer} are sent`,
+        )
+      }
+      socket.write(`${text}\n`)
     } catch (error) {
       const code = error instanceof RtkError ? error.code : 'RTK_ERR_USAGE'
       socket.write(`${JSON.stringify({ id, error: { code, message: messageOf(error) } })}\n`)

@@ -303,6 +303,60 @@ t.test('staged replace', async (t) => {
     t.strictSame(states(), ['provider running', 'consumer running'])
   })
 
+  t.test('a version whose needs nobody meets is refused, and the old one goes on', async (t) => {
+    const station = await createTestStation({ plugins: { provider: plugin('provider') } })
+    t.teardown(() => station.stop())
+    station.define('provider', plugin('provider', { version: '2.0.0', needs: [number] }))
+    await t.rejects(station.reload('provider'), {
+      code: 'RTK_ERR_NEEDS_UNMET',
+      message: /2\.0\.0 needs number .*1\.0\.0 goes on/,
+    })
+    t.match(station.station.plugins(), [{ state: 'running', version: '1.0.0' }])
+  })
+
+  t.test('stop is called after a start that failed or hung, for what it had opened', async (t) => {
+    for (const kind of ['fails', 'hangs'] as const) {
+      const clock = new ManualClock()
+      const open = new Set<string>()
+      let began = false
+      const half = plugin('half', {
+        async start() {
+          began = true
+          open.add('port')
+          if (kind === 'fails') throw new Error('half way')
+          await new Promise(() => {})
+        },
+        stop: () => void open.delete('port'),
+      })
+      const starting = createTestStation({ clock, plugins: { half } })
+      await until(() => began, 'the start')
+      await clock.advance(10_000)
+      const station = await starting
+      t.teardown(() => station.stop())
+      t.match(station.station.plugins(), [{ state: 'failed' }])
+      t.equal(open.size, 0, kind)
+    }
+  })
+
+  t.test('when the old version cannot start again either, the answer says so', async (t) => {
+    let broken = false
+    const definition = (version: string) =>
+      plugin('fragile', {
+        version,
+        start() {
+          if (broken) throw new Error('no port')
+        },
+      })
+    const station = await createTestStation({ plugins: { fragile: definition('1.0.0') } })
+    t.teardown(() => station.stop())
+    station.define('fragile', definition('2.0.0'))
+    broken = true
+    await t.rejects(station.reload('fragile'), {
+      code: 'RTK_ERR_RELOAD_FAILED',
+      message: /2\.0\.0 could not start .*1\.0\.0 could not start again either .*no port/,
+    })
+  })
+
   t.test('a stop that hangs or throws does not hold the reload up for longer than its limit', async (t) => {
     const clock = new ManualClock()
     const hanging = plugin('hanging', { stop: () => new Promise<void>(() => {}) })
@@ -514,6 +568,28 @@ t.test('effects', async (t) => {
     release()
     t.match(await changed, { result: 'ok' })
     t.strictSame(ran, [])
+  })
+
+  t.test('a timer never overlaps itself: its next run comes after the last one ended', async (t) => {
+    const clock = new ManualClock()
+    let running = 0
+    let most = 0
+    let runs = 0
+    const slow = plugin('slow', {
+      setup: (ctx) =>
+        void ctx.timers.every(100, async () => {
+          running += 1
+          runs += 1
+          most = Math.max(most, running)
+          await new Promise<void>((resolve) => void clock.timer(1_050, resolve))
+          running -= 1
+        }),
+    })
+    const station = await createTestStation({ clock, plugins: { slow } })
+    t.teardown(() => station.stop())
+    await clock.advance(10_000)
+    t.equal(most, 1)
+    t.ok(runs >= 8 && runs <= 10, `${runs} runs of 1.05 s in 10 s`)
   })
 
   t.test('timers that throw cost a log line once a minute, and the plugin goes on', async (t) => {

@@ -148,6 +148,119 @@ t.test('a change', async (t) => {
     )
   })
 
+  t.test('of several parameters reaches a common listener once, with their names', async (t) => {
+    const calls: [string[], string][] = []
+    const pair = plugin('pair', (ctx) => {
+      for (const name of ['one', 'two', 'three']) ctx.config.define(name, Type.Number(), { default: 0 })
+      ctx.config.onChange(['one', 'two'], (changed, source) => {
+        if (changed.has('two') && calls.length === 2) throw new Error('not two')
+        calls.push([[...changed], source])
+      })
+    })
+    const station = await stationWith(t, { pair })
+    const change = (values: object) => station.station.change(values, { source: 'http' })
+    await change({ one: 1, two: 2, three: 3 })
+    await change({ three: 4 })
+    await change({ two: 3 })
+    t.strictSame(calls, [
+      [['one', 'two'], 'http'],
+      [['two'], 'http'],
+    ])
+    t.match(await change({ two: 5 }), { result: 'failed', errors: [{ name: 'two', message: /not two/ }] })
+  })
+
+  t.test('during a reload reaches the new version, and a refusal of that is reported', async (t) => {
+    const applied: string[] = []
+    let release = () => {}
+    let refuse = false
+    const slow = (version: string): Definition =>
+      definePlugin({
+        name: 'slow',
+        version,
+        api: '^1.0.0',
+        setup(ctx) {
+          const port = ctx.config.define('port', Type.Integer(), { default: 1 })
+          port.onChange((now) => {
+            if (refuse) throw new Error('taken')
+            applied.push(`${version} ${now}`)
+          })
+          return port
+        },
+        // It opens what it found in setup, as plugins do.
+        start: () =>
+          new Promise<void>((resolve) => {
+            release = resolve
+            if (version === '1.0.0') resolve()
+          }),
+      }) as unknown as Definition
+    const station = await stationWith(t, { slow: slow('1.0.0') })
+    const during = async (values: object, version: string) => {
+      station.define('slow', slow(version))
+      const reloaded = station.reload('slow')
+      await until(() => station.station.plugins().some(({ state }) => state === 'starting'), 'the start')
+      t.match(await station.station.change(values, { source: 'http' }), { result: 'ok' })
+      release()
+      await reloaded
+    }
+    await during({ port: 2 }, '2.0.0')
+    await until(() => applied.includes('2.0.0 2'), 'the new version got the change')
+    refuse = true
+    await during({ port: 3 }, '3.0.0')
+    await until(() => station.device.errors().length > 0, 'the refusal')
+    t.match(station.device.errors(), [{ code: 'change-not-applied', text: /port refused by slow: taken/ }])
+    refuse = false
+    t.match(await station.station.change({ port: 4 }, { source: 'http' }), { result: 'ok' })
+    t.same(station.device.errors(), [], 'until a change went well')
+  })
+
+  t.test('inside the applying of another one is an error at once, and afterwards it works', async (t) => {
+    const { station: token } = await import('../../schemas/services.js')
+    const seen: unknown[] = []
+    const nested = plugin('nested', (ctx) => {
+      ctx.config.define('first', Type.Number(), { default: 0 }).onChange(async () => {
+        const change = ctx.services.find(token)?.change({ second: 2 }, { source: 'plugin' })
+        await change?.catch((error) => seen.push(error.code))
+        ctx.timers.after(0, async () => {
+          seen.push((await ctx.services.find(token)?.change({ second: 3 }, { source: 'plugin' }))?.result)
+        })
+      })
+      ctx.config.define('second', Type.Number(), { default: 0 })
+    })
+    const station = await stationWith(t, { nested })
+    t.match(await station.station.change({ first: 1 }, { source: 'http' }), { result: 'ok' })
+    t.strictSame(seen, ['RTK_ERR_CHANGE_NESTED'])
+    await station.clock.advance(1)
+    await until(() => seen.length === 2, 'the later change')
+    t.equal(seen[1], 'ok')
+  })
+
+  t.test('moves a topic that follows a parameter', async (t) => {
+    const { mqttBus } = await import('../../schemas/services.js')
+    const subscribed: string[][] = []
+    const follower = plugin('follower', (ctx) => {
+      const other = ctx.config.define('other', Type.String(), { default: 'A' })
+      ctx.mqtt.on(
+        () => (other.get() === '' ? '' : `base/${other.get()}/drtk`),
+        () => {},
+      )
+    })
+    const driver = definePlugin({
+      name: 'driver',
+      version: '1.0.0',
+      api: '^1.0.0',
+      needs: [mqttBus],
+      setup: () => {},
+      start: (ctx) =>
+        void ctx.services
+          .use(mqttBus)
+          .attach({ publish: () => 'sent', subscribe: (filters) => void subscribed.push([...filters]) }),
+    })
+    const station = await stationWith(t, { follower, driver })
+    await station.station.change({ other: 'B' }, { source: 'http' })
+    await station.station.change({ other: '' }, { source: 'http' })
+    t.strictSame(subscribed, [['base/A/drtk'], ['base/B/drtk'], []])
+  })
+
   t.test('that cannot be stored is failed and applied by nobody', async (t) => {
     const { station, change, applied } = await settings(t)
     station.store.failure = 'disk full'
@@ -429,6 +542,38 @@ t.test('commands', async (t) => {
     }
     t.match(await post('wordless'), { status: 500, text: 'commander: command wordless returned no text\n' })
     t.match(await post('x'.repeat(5_000)), { status: 400 })
+  })
+
+  t.test('a command that runs into its limit is aborted', async (t) => {
+    let aborted = false
+    const station = await stationWith(t, {
+      slow: plugin('slow', (ctx) => {
+        ctx.commands.add('dig', 'digs', ({ signal }) => {
+          signal.addEventListener('abort', () => {
+            aborted = true
+          })
+          return new Promise<string>(() => {})
+        })
+      }),
+    })
+    const answer = station.station.command('dig', { source: 'http' })
+    await station.clock.advance(30_000)
+    t.match(await answer, { status: 504, text: /slow: command dig took longer than 30 s/ })
+    t.ok(aborted)
+  })
+
+  t.test('names and defaults that could never be used are refused', async (t) => {
+    const bad: Record<string, (ctx: PluginContext) => void> = {
+      'a default that its own schema refuses': (ctx) =>
+        void ctx.config.define('port', Type.Integer({ maximum: 9 }), { default: 10 }),
+      'an underscore in a parameter': (ctx) => void ctx.config.define('udp_port', Type.Integer(), { default: 1 }),
+      'an underscore in a command': (ctx) => ctx.commands.add('look_up', 'looks', () => ''),
+      'a listener for a foreign parameter': (ctx) => ctx.config.onChange(['mqtt-host'], () => {}),
+    }
+    for (const [what, setup] of Object.entries(bad)) {
+      const station = await stationWith(t, { bad: plugin('bad', setup) })
+      t.match(station.station.plugins()[1], { state: 'failed', reason: /setup threw: .*registry.test/ }, what)
+    }
   })
 
   t.test('a tap may answer before the owner', async (t) => {

@@ -115,6 +115,10 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
         if (instance.errors.delete(code)) host.infoChanged()
       },
     },
+    banner(label, text) {
+      registering(instance, 'banner')
+      registered.banner.push({ label, text })
+    },
     status(text) {
       if (instance.statusText === text) return
       instance.statusText = text

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
-import { messageOf } from '../../errors.js'
+import { messageOf, RtkError } from '../../errors.js'
 import type { Dispose } from '../../plugin.js'
 
 /** Whoever code is running for: one life of a plugin. */
@@ -70,6 +70,34 @@ function culprit(error: unknown, plugins: CrashHandler): { name: string | undefi
     return { name: owner.name, owner }
   }
   return { name: inStack, owner: undefined }
+}
+
+/**
+ * Refuses a plugin that would end the process: its call throws, and is reported as its fault. The runtime's own calls pass.
+ * Returns the undo.
+ */
+export function guardExit(): () => void {
+  const real = { exit: process.exit, abort: process.abort, kill: process.kill }
+  const refuse = (what: string) => {
+    const owner = currentOwner()
+    if (!owner) return
+    const error = new RtkError('RTK_ERR_PROCESS_EXIT', `${owner.name} called ${what}: refused, the station goes on`)
+    owner.failed(error, what)
+    throw error
+  }
+  process.exit = (code) => {
+    refuse('process.exit()')
+    return real.exit.call(process, code)
+  }
+  process.abort = () => {
+    refuse('process.abort()')
+    return real.abort.call(process)
+  }
+  process.kill = (pid, signal) => {
+    if (pid === process.pid && signal !== 0) refuse('process.kill() of the station')
+    return real.kill.call(process, pid, signal)
+  }
+  return () => void Object.assign(process, real)
 }
 
 /**

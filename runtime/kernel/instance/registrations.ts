@@ -77,6 +77,7 @@ export interface Registrations {
   readonly routes: RouteOptions[]
   // biome-ignore lint/suspicious/noExplicitAny: Fastify plugins of any option type are kept alike
   readonly httpPlugins: { plugin: FastifyPluginAsync<any>; options: object }[]
+  readonly banner: { label: string; text: () => string }[]
   readonly upgrades: Map<string, (request: IncomingMessage, socket: Duplex, head: Buffer) => void>
 }
 
@@ -92,6 +93,7 @@ export function noRegistrations(): Registrations {
     taps: { onInfoBuild: [], onChange: [], onSystemCommand: [], onMqttConnect: [] },
     routes: [],
     httpPlugins: [],
+    banner: [],
     upgrades: new Map(),
   }
 }
