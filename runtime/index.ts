@@ -17,6 +17,9 @@ export { RtkError } from './errors.js'
 export { createLogger } from './log.js'
 export type { RuntimeOptions } from './options.js'
 
+/** So long a block of the event loop stands in `base.state.errors` after it ended. */
+const stallShown_ms = 600_000
+
 /** A running service. */
 export interface Runtime {
   readonly station: Station
@@ -89,6 +92,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     undo.push(() => plugins.close())
     const { manager } = plugins
     if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit())
+    options.watchdog?.onStall(({ plugin, place, blocked_s }) => {
+      const who = plugin ? `plugin ${plugin}` : 'the service'
+      const where = place ? ` at ${place}` : ''
+      const text = `${who} blocked everything for ${blocked_s.toFixed(1)} s${where}: RTCM and answers were late`
+      foundation.troubles.raise('event-loop-blocked', text)
+      foundation.clock.timer(stallShown_ms, () => foundation.troubles.clear('event-loop-blocked'))
+    })
     unlessStopped()
 
     let address = { host: http.host, port: http.port }

@@ -6,6 +6,7 @@ import type { PluginDefinition } from './plugin.js'
 import type { Clock } from './ports/clock.js'
 import type { Machine } from './ports/machine.js'
 import type { Store } from './ports/store.js'
+import type { Watchdog } from './watchdog/index.js'
 
 export interface RuntimeOptions {
   variant: Variant
@@ -23,6 +24,8 @@ export interface RuntimeOptions {
   watch?: boolean
   /** Take uncaught errors of the process: a plugin's end the plugin, others the process. */
   ownProcess?: boolean
+  /** Sees blocks of the event loop; the caller closes it. */
+  watchdog?: Watchdog
   /** Aborts a start that is under way, between two of its steps. */
   signal?: AbortSignal
   // For tests and embedding:

@@ -8,7 +8,7 @@ import { parseBySchema, quote } from './registry/validate.js'
 
 /** `--set` for something that is not there is a slip of the pen, not to be passed over. */
 export function checkSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): void {
-  const known = ['http', 'info', ...plugins.map(({ name }) => name)]
+  const known = ['http', 'info', 'watchdog', ...plugins.map(({ name }) => name)]
   for (const name of sets?.keys() ?? []) {
     if (!known.includes(name)) {
       throw new RtkError(

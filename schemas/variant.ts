@@ -30,6 +30,21 @@ export const InfoSection = Type.Object(
 
 export type InfoSection = Static<typeof InfoSection>
 
+/** The kernel's watchdog: what happens when something blocks the event loop. */
+export const WatchdogSection = Type.Object(
+  {
+    warn_s: Type.Number({ default: 1, minimum: 0.3, maximum: 60, description: 'Reported after so long' }),
+    limit_s: Type.Number({
+      default: 15,
+      minimum: 0,
+      maximum: 3_600,
+      description: 'The process is ended after so long, to be started again; 0: never',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type WatchdogSection = Static<typeof WatchdogSection>
+
 /** A variant file: which plugins run on a hardware variant, with what options and initial settings. */
 export const Variant = Type.Object(
   {
@@ -43,6 +58,7 @@ export const Variant = Type.Object(
     ),
     http: Type.Optional(Type.Partial(HttpSection)),
     info: Type.Optional(Type.Partial(InfoSection)),
+    watchdog: Type.Optional(Type.Partial(WatchdogSection)),
     changes: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'Initial values of change parameters' }),
     ),

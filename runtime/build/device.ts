@@ -99,14 +99,7 @@ async function buildRuntime(root: string, target: string): Promise<void> {
       }))
     },
   }
-  await build({
-    stdin: {
-      contents: `import { main } from './${isSource ? 'runtime/cli/main.ts' : 'build/runtime/cli/main.js'}'\nawait main(process.argv.slice(2))`,
-      resolveDir: root,
-      loader: 'js',
-    },
-    outfile: join(target, 'rtk-base.mjs'),
-    // An alias is looked for from here, wherever the command was called.
+  const common = {
     absWorkingDir: root,
     bundle: true,
     format: 'esm',
@@ -116,12 +109,28 @@ async function buildRuntime(root: string, target: string): Promise<void> {
     minifyWhitespace: true,
     legalComments: 'none',
     logLevel: 'silent',
+    banner: {
+      js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);",
+    },
+  } as const
+  // The watchdog's thread is a program of its own.
+  await build({
+    ...common,
+    entryPoints: [join(root, isSource ? 'runtime/watchdog/thread.ts' : 'build/runtime/watchdog/thread.js')],
+    outfile: join(target, 'thread.js'),
+  })
+  await build({
+    ...common,
+    stdin: {
+      contents: `import { main } from './${isSource ? 'runtime/cli/main.ts' : 'build/runtime/cli/main.js'}'\nawait main(process.argv.slice(2))`,
+      resolveDir: root,
+      loader: 'js',
+    },
+    outfile: join(target, 'rtk-base.mjs'),
     external: [...native, 'esbuild', 'pino-pretty'],
     // Its main file is UMD, whose requires no bundler sees.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    banner: {
-      js: "#!/usr/bin/env node\nimport{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);",
-    },
+    banner: { js: `#!/usr/bin/env node\n${common.banner.js}` },
     plugins: [hostTable],
   })
 }

@@ -3,13 +3,15 @@ import { join, resolve, sep } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { WatchdogSection } from '../../schemas/index.js'
 import { packageRoot } from '../build/release.js'
 import { serveControl } from '../control/server.js'
 import { messageOf, RtkError } from '../errors.js'
 import { createRuntime, type Runtime } from '../index.js'
-import type { SetOption } from '../kernel/options.js'
+import { resolveOptions, type SetOption } from '../kernel/options.js'
 import { createLogger, type Logger } from '../log.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
+import { Watchdog } from '../watchdog/index.js'
 import { located, readVariant, type VariantFile } from './variant-file.js'
 
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
@@ -89,8 +91,9 @@ export async function runCommand(args: string[]): Promise<number> {
   // Nobody may be there to read the banner, or the disk it goes to be full: the station runs all the same.
   process.stdout.on('error', () => {})
   const stop = stopOnSignal(options.log)
+  const watchdog = startWatchdog(options)
   for (let first = true; ; first = false) {
-    await runOnce(options, stop, first)
+    await runOnce(options, stop, watchdog, first)
     if (stop.aborted) {
       options.log.info('stopped')
       // Sockets of third parties may keep the event loop: the work is done and written.
@@ -99,6 +102,14 @@ export async function runCommand(args: string[]): Promise<number> {
     }
     options.log.info('restarting')
   }
+}
+
+function startWatchdog({ file, data, sets, log }: RunOptions): Watchdog {
+  const given = file.variant.watchdog ?? {}
+  const owner = 'watchdog'
+  const section = resolveOptions(owner, WatchdogSection, given, sets.get(owner) ?? [], [owner], 'RTK_ERR_VARIANT')
+  const { warn_s, limit_s } = section as WatchdogSection
+  return new Watchdog({ data, log, warn_ms: warn_s * 1000, limit_ms: limit_s * 1000, json: !process.stdout.isTTY })
 }
 
 /** Aborts at the first signal that ends a service; a second one, or a stop that hangs, ends the process at once. */
@@ -127,7 +138,7 @@ function endIfLate(log: Logger): () => void {
 }
 
 /** One run, until a signal or a restart ends it. */
-async function runOnce(options: RunOptions, stop: AbortSignal, first: boolean): Promise<void> {
+async function runOnce(options: RunOptions, stop: AbortSignal, watchdog: Watchdog, first: boolean): Promise<void> {
   const { file, data, sets, log, watch } = options
   let restart: () => void = () => {}
   const untilEnd = new Promise<void>((resolveEnd) => {
@@ -142,6 +153,7 @@ async function runOnce(options: RunOptions, stop: AbortSignal, first: boolean): 
     ...{ variant, base, data, log, machine, sets, changes, watch },
     ownProcess: true,
     signal: stop,
+    watchdog,
   }).catch((error) => {
     if (error instanceof RtkError && error.code === 'RTK_ERR_STOPPED') return undefined
     throw located(error, file)

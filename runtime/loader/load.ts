@@ -6,6 +6,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { satisfies, validRange } from 'semver'
 import { messageOf, RtkError } from '../errors.js'
 import { apiVersion, isPlugin, type PluginDefinition } from '../plugin.js'
+import { during } from '../watchdog/activity.js'
 import { type Bundle, bundle } from './bundle.js'
 import { installHost } from './host.js'
 import { isPath } from './source.js'
@@ -168,7 +169,7 @@ function evaluate(file: string, source: string): PluginDefinition {
   const require = createRequire(file)
   let loaded: unknown
   try {
-    loaded = require(file)
+    loaded = during(source, 'load', () => require(file) as unknown)
   } catch (error) {
     throw new RtkError('RTK_ERR_PLUGIN_BUILD', `${source}: ${messageOf(error)}`, { cause: error })
   } finally {

@@ -75,6 +75,8 @@ export function buildPlugins(
     digest: (source) => loader.digest(source),
     sets: (plugin) => options.sets?.get(plugin) ?? [],
     stage: (instances) => gateway.stage(instances.map(routeOwner)),
+    blocker: options.watchdog?.blocker(),
+    files: (plugin, files) => options.watchdog?.know(plugin, files),
     publish(tables, generation) {
       publish(tables)
       gateway.commit(generation)

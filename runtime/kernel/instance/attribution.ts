@@ -2,10 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
 import type { Dispose } from '../../plugin.js'
+import { enter, leave } from '../../watchdog/activity.js'
 
 /** Whoever code is running for: one life of a plugin. */
 export interface Owner {
   readonly name: string
+  /** The number by which the watchdog knows it. */
+  readonly activity: number
   /** It is being stopped, or gone: its callbacks are passed over. */
   readonly ended: boolean
   /** A callback failed: reported as this owner's fault. */
@@ -20,7 +23,12 @@ const current = new AsyncLocalStorage<Owner>()
 
 /** Runs `fn` on behalf of a plugin: errors of the timers, promises and sockets that it creates are the plugin's. */
 export function runAs<A extends unknown[], T>(owner: Owner, fn: (...args: A) => T, ...args: A): T {
-  return current.run(owner, fn, ...args)
+  const before = enter(owner.activity)
+  try {
+    return current.run(owner, fn, ...args)
+  } finally {
+    leave(before)
+  }
 }
 
 /** On whose behalf code runs right now; undefined for the runtime itself. */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { messageOf } from '../../errors.js'
 import type { Dispose, PluginContext, PluginDefinition } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
+import { activityNumber } from '../../watchdog/activity.js'
 import type { TapOwner } from '../hook-point.js'
 import { type Owner, runAs } from './attribution.js'
 import { noRegistrations, type Registrations } from './registrations.js'
@@ -12,6 +13,7 @@ const sameFault_ms = 60_000
 /** One life of a plugin: what it registered, what it owns, and whether its callbacks are let through. */
 export class Instance implements TapOwner, Owner {
   readonly name: string
+  readonly activity: number
   readonly definition: PluginDefinition
   readonly scope: Scope
   readonly log: Logger
@@ -35,6 +37,7 @@ export class Instance implements TapOwner, Owner {
 
   constructor(definition: PluginDefinition, log: Logger, clock: Clock, changesSeen: number) {
     this.name = definition.name
+    this.activity = activityNumber(definition.name)
     this.definition = definition
     this.log = log
     this.changesSeen = changesSeen

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
 import type { PluginDefinition, StopReason } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
+import { during } from '../../watchdog/activity.js'
 import { type ContextHost, createContext } from '../context/index.js'
 import { withLimit } from '../limit.js'
 import { framesOfStack } from './attribution.js'
@@ -66,7 +67,7 @@ export class Lifecycle {
     const ctx = createContext(instance, host)
     instance.context = ctx
     try {
-      instance.state = instance.run(() => definition.setup(ctx, options))
+      instance.state = during(definition.name, 'setup', () => instance.run(() => definition.setup(ctx, options)))
       if (instance.state instanceof Promise) {
         instance.state.catch(() => {})
         const text = `${definition.name}: setup is asynchronous; what has to wait belongs in start`
@@ -96,7 +97,8 @@ export class Lifecycle {
         if (host.findService(id, instance) === undefined) throw new Error(`needs ${id}, which nobody provides`)
       }
       began = true
-      const started = instance.run(async () => definition.start?.(instance.context, handoff, instance.state))
+      const { context, state } = instance
+      const started = during(name, 'start', () => instance.run(async () => definition.start?.(context, handoff, state)))
       await withLimit(clock, startLimit_ms, name, 'start', unlessAborted(this.#deps.stopping, started))
       const missing = idsOf(definition.provides).find((id) => !instance.services.has(id))
       if (missing) throw new Error(`did not provide ${missing}`)
@@ -119,7 +121,7 @@ export class Lifecycle {
     instance.live = false
     instance.run(() => scope.abort())
     try {
-      const stopped = instance.run(async () => definition.stop?.(reason, state, context))
+      const stopped = during(name, 'stop', () => instance.run(async () => definition.stop?.(reason, state, context)))
       const limit_ms = this.#deps.stopping.aborted ? shutdownLimit_ms : stopLimit_ms
       const values = await withLimit(clock, limit_ms, name, 'stop', stopped)
       for (const [key, value] of values ?? []) handoff.set(key, structuredClone(value))

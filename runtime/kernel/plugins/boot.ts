@@ -31,7 +31,7 @@ export async function boot(
   const steps: Step[] = []
   for (const want of wanted) {
     if (signal.aborted) return
-    const step = await prepare(kernel, want)
+    const step = await prepare(deps, kernel, want)
     if (step) steps.push(step)
   }
   const { order, waiting, cycles } = roster.sort(steps)
@@ -50,11 +50,24 @@ export async function boot(
   else await reconcile.publishAgain()
 }
 
-async function prepare({ roster, sources, failures }: Kernel, want: Wanted): Promise<Step | undefined> {
+async function prepare(
+  { blocker }: ReconcileDeps,
+  { roster, sources, failures }: Kernel,
+  want: Wanted,
+): Promise<Step | undefined> {
   let entry = newEntry(want.source, want)
+  const staysOut = () => {
+    if (!blocker || blocker.plugin !== entry.name) return false
+    roster.add(entry)
+    failures.blocked(entry, blocker)
+    return true
+  }
+  // Its code may have blocked while it was loaded, when only its source was known.
+  if (staysOut()) return undefined
   try {
     const loaded = await sources.fetchFor(entry)
     entry = newEntry(loaded.definition.name, want)
+    if (staysOut()) return undefined
     if (roster.find(entry.name)) {
       throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', `two plugins of this variant are called ${entry.name}`)
     }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { StationError } from '../../device.js'
 import { messageOf } from '../../errors.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Blocker } from '../../watchdog/stalls.js'
 import type { Entry } from './entry.js'
 import type { Roster } from './roster.js'
 
@@ -40,7 +41,7 @@ export class Failures {
   }
 
   failed(entry: Entry, error: unknown, phase: Phase): void {
-    const { clock, log, tryAgain, utc_s } = this.#deps
+    const { clock, utc_s } = this.#deps
     entry.instance = undefined
     const ranWell = entry.startedAt_ms !== undefined && clock.monotonic() - entry.startedAt_ms > healthy_ms
     entry.failures = ranWell ? 1 : entry.failures + 1
@@ -48,9 +49,14 @@ export class Failures {
     // Its tries to come are no part of that run.
     entry.startedAt_ms = undefined
     const quarantined = entry.failures > retries_ms.length
-    const delay_ms = quarantined ? quarantine_ms : retries_ms[entry.failures - 1]
+    this.#later(entry, error, phase, quarantined ? quarantine_ms : retries_ms[entry.failures - 1])
+  }
+
+  #later(entry: Entry, error: unknown, phase: Phase, delay_ms: number): void {
+    const { clock, log, tryAgain, utc_s } = this.#deps
     const text = messageOf(error)
-    this.#roster.setState(entry, quarantined ? 'quarantined' : 'failed', text)
+    if (entry.failedAt_s === 0) entry.failedAt_s = utc_s()
+    this.#roster.setState(entry, entry.failures > retries_ms.length ? 'quarantined' : 'failed', text)
     const again = `retried in ${delay_ms / 1000} s, or at once with "rtk-base plugins reload ${entry.name}"`
     log.error({ plugin: entry.name, err: error, phase }, `${phases[phase]}: ${text}; ${again}`)
     entry.retry_s = delay_ms / 1000
@@ -59,6 +65,12 @@ export class Failures {
       entry.retry = undefined
       tryAgain(entry)
     })
+  }
+
+  /** A plugin that ended the process before this one stays out for a while. */
+  blocked(entry: Entry, { reason, quarantine_ms }: Blocker): void {
+    entry.failures = retries_ms.length + 1
+    this.#later(entry, new Error(reason), 'uncaught', quarantine_ms)
   }
 
   /** What a person should know of those that do not run. */

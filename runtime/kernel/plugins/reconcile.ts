@@ -3,6 +3,7 @@ import { messageOf, RtkError } from '../../errors.js'
 import type { Generation } from '../../http/generation.js'
 import type { StopReason } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
+import type { Blocker } from '../../watchdog/stalls.js'
 import type { Instance } from '../instance/instance.js'
 import type { HandoffValues, Lifecycle } from '../instance/lifecycle.js'
 import type { Services } from '../services.js'
@@ -20,6 +21,8 @@ export interface ReconcileDeps {
   /** Puts a plugin set in force, in one step: tables, services, routes. */
   publish(tables: Tables, generation: Generation): void
   services: Services
+  /** The plugin that ended the process before this one: it stays out of the boot. */
+  blocker: Blocker | undefined
 }
 
 /**

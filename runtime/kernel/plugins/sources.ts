@@ -11,6 +11,8 @@ export interface SourcesDeps {
   sets(plugin: string): readonly SetOption[]
   /** The sources of a plugin, for a watcher; empty when it was unloaded. */
   loaded(plugin: string, inputs: readonly string[]): void
+  /** The files by which a plugin's code is known. */
+  files(plugin: string, files: ReadonlySet<string>): void
 }
 
 /** Where the definitions and the options of plugins come from. */
@@ -45,6 +47,7 @@ export class Sources {
   own(entry: Entry, { inputs, file }: Loaded, before = entry.name): void {
     if (before !== entry.name) this.#deps.loaded(before, [])
     entry.files = new Set([...inputs, file])
+    this.#deps.files(entry.name, entry.files)
     this.#deps.loaded(entry.name, inputs)
   }
 

@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Logger } from 'pino'
+import { beat, shareActivity } from './activity.js'
+import { type Blocker, blockerOf, readStalls } from './stalls.js'
+import type { StallEnded, ThreadData, ToThread } from './thread.js'
+
+/** How often the event loop shows that it turns. */
+const beat_ms = 100
+
+export interface WatchdogOptions {
+  /** Data folder: the record of stalls is kept there. */
+  data: string
+  log: Logger
+  /** A block of the event loop is reported after this. */
+  warn_ms: number
+  /** The process is ended after this, so that it is started again; 0: never. */
+  limit_ms: number
+  /** JSON lines instead of text on the standard output. */
+  json: boolean
+}
+
+/**
+ * Sees from a thread of its own when something blocks the event loop: reports plugin, file and line, and ends the process at
+ * the limit. What ended the process is written down, and kept out for a while after the restart.
+ */
+export class Watchdog {
+  readonly #options: WatchdogOptions
+  readonly #record: string
+  readonly #thread: Worker
+  readonly #beats: NodeJS.Timeout
+  readonly #stalled = new Set<(stall: StallEnded) => void>()
+  readonly #alive = new Set<() => void>()
+
+  constructor(options: WatchdogOptions) {
+    const { data, warn_ms, limit_ms, json } = options
+    this.#options = options
+    this.#record = join(data, 'stalls.json')
+    const early: ToThread[] = []
+    let send: (message: ToThread) => void = (message) => early.push(message)
+    const memory = shareActivity((plugin, number) => send({ plugin, number }))
+    const workerData: ThreadData = { memory, warn_ms, limit_ms, record: this.#record, json }
+    this.#thread = new Worker(new URL('./thread.js', import.meta.url), {
+      workerData,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
+    })
+    send = (message) => this.#thread.postMessage(message)
+    for (const message of early) send(message)
+    this.#thread.unref()
+    this.#thread.on('message', (stall: StallEnded) => this.#ended(stall))
+    this.#thread.on('error', (error) =>
+      options.log.error({ err: error }, `the watchdog failed: ${error.message}; a blocked event loop goes unnoticed`),
+    )
+    // Real time: a clock that a test holds must not look like a blocked loop.
+    this.#beats = setInterval(() => {
+      beat()
+      for (const fn of this.#alive) fn()
+    }, beat_ms)
+    this.#beats.unref()
+  }
+
+  /** The plugin that ended the process before this one, when one did, and how long it stays out. */
+  blocker(): Blocker | undefined {
+    return blockerOf(readStalls(this.#record), Date.now())
+  }
+
+  /** How many stalls have ended a process, as far as they are remembered. */
+  get ends(): number {
+    return readStalls(this.#record).length
+  }
+
+  /** From now on code in these files is that plugin's. */
+  know(plugin: string, files: Iterable<string>): void {
+    this.#thread.postMessage({ plugin, files: [...files] } satisfies ToThread)
+  }
+
+  /** A block is over. */
+  onStall(fn: (stall: StallEnded) => void): void {
+    this.#stalled.add(fn)
+  }
+
+  /** The event loop turns: called several times a second, e.g. for a supervisor that wants to know. */
+  onAlive(fn: () => void): void {
+    this.#alive.add(fn)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#beats)
+    await this.#thread.terminate()
+  }
+
+  #ended(stall: StallEnded): void {
+    const { plugin, place, blocked_s } = stall
+    const who = plugin ? `plugin ${plugin}` : 'the service'
+    const text = `${who} blocked the event loop for ${blocked_s.toFixed(1)} s${place ? ` at ${place}` : ''}`
+    this.#options.log.warn({ plugin: plugin || undefined, blocked_s, place }, text)
+    for (const fn of this.#stalled) fn(stall)
+  }
+}

@@ -1,0 +1,79 @@
+/** The durable record of stalls that ended the process: written by the watchdog's thread, read at the next start. */
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+
+const mostKept = 32
+
+const Stall = Type.Object({
+  /** '' when nobody could be named. */
+  plugin: Type.String(),
+  phase: Type.String(),
+  /** `file:line:column` of the plugin's innermost frame, '' unknown. */
+  place: Type.String(),
+  /** Innermost first. */
+  stack: Type.Array(Type.String(), { maxItems: 64 }),
+  /** UTC milliseconds by the system clock. */
+  at_ms: Type.Number(),
+  blocked_s: Type.Number(),
+})
+export interface Stall {
+  plugin: string
+  phase: string
+  place: string
+  stack: string[]
+  at_ms: number
+  blocked_s: number
+}
+
+/** Oldest first; a file that is missing or damaged holds none. */
+export function readStalls(file: string): Stall[] {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    return Value.Check(Type.Array(Stall), value) ? value : []
+  } catch {
+    return []
+  }
+}
+
+/** Durable when it returns. @throws what the file system says */
+export function addStall(file: string, stall: Stall): void {
+  const folder = dirname(file)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const aside = `${file}.new`
+  const handle = openSync(aside, 'w', 0o600)
+  writeSync(handle, JSON.stringify([...readStalls(file), stall].slice(-mostKept)))
+  fsyncSync(handle)
+  closeSync(handle)
+  renameSync(aside, file)
+  const entry = openSync(folder, 'r')
+  fsyncSync(entry)
+  closeSync(entry)
+}
+
+/** How long a plugin that ended the process stays out after the first, second and every further time. */
+const quarantines_ms = [5 * 60_000, 60 * 60_000, 24 * 3_600_000]
+/** A plugin that has not blocked the service for so long begins from zero. */
+const forgiven_ms = 7 * 24 * 3_600_000
+
+export interface Blocker {
+  plugin: string
+  reason: string
+  quarantine_ms: number
+}
+
+/** The plugin that ended the process before this one, when one did. @param now_ms UTC by the system clock */
+export function blockerOf(stalls: readonly Stall[], now_ms: number): Blocker | undefined {
+  const last = stalls.at(-1)
+  if (!last?.plugin) return undefined
+  // A clock that was set back makes the stalls look like ones of the future: they are as recent as can be.
+  const times = stalls.filter(({ plugin, at_ms }) => plugin === last.plugin && now_ms - at_ms < forgiven_ms).length
+  const where = last.place ? ` at ${last.place}` : last.phase ? ` in ${last.phase}` : ''
+  const often = times > 1 ? `, ${times} times in a week` : ''
+  return {
+    plugin: last.plugin,
+    reason: `it blocked the service for ${Math.round(last.blocked_s)} s${where}${often}, so the process was ended`,
+    quarantine_ms: quarantines_ms[Math.min(Math.max(times, 1), quarantines_ms.length) - 1] as number,
+  }
+}

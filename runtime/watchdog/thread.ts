@@ -1,0 +1,207 @@
+/**
+ * The watchdog's thread. It needs nothing of the main loop: it sees whether the beat goes on, looks at the stack of a blocked
+ * main thread through the inspector, writes its lines to the standard output itself, and ends a process that does not answer.
+ */
+import { readFileSync, writeSync } from 'node:fs'
+import { Session } from 'node:inspector'
+import { SourceMap } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { parentPort, workerData } from 'node:worker_threads'
+import { readActivity } from './activity.js'
+import { addStall, type Stall } from './stalls.js'
+
+/** What the thread is started with. */
+export interface ThreadData {
+  memory: Int32Array
+  warn_ms: number
+  limit_ms: number
+  /** Where a stall that ends the process is written down. */
+  record: string
+  /** JSON lines instead of text. */
+  json: boolean
+}
+
+/** From the main thread: a plugin's number, or the files by which its code is known. */
+export type ToThread = { plugin: string; number: number } | { plugin: string; files: string[] }
+
+/** To the main thread, once it turns again. */
+export interface StallEnded {
+  plugin: string
+  phase: string
+  place: string
+  blocked_s: number
+}
+
+const { memory, warn_ms, limit_ms, record, json } = workerData as ThreadData
+const look_ms = 100
+/** A thread that gives no stack in this time is in native code. Every script it has loaded is announced first. */
+const stackLimit_ms = 3_000
+/** A look that comes this late was not held up by the main thread: the machine slept, or this thread was not let run. */
+const longestLook_ms = 3 * look_ms
+
+const numbers = new Map<number, string>()
+const files = new Map<string, string>()
+parentPort?.on('message', (message: ToThread) => {
+  if ('number' in message) numbers.set(message.number, message.plugin)
+  else for (const file of message.files) files.set(file, message.plugin)
+})
+
+interface Frame {
+  name: string
+  /** Of the file that was evaluated. */
+  file: string
+  /** `file:line:column`, of the source where a map is at hand. */
+  place: string
+}
+
+let beats = -1
+let still_ms = 0
+let lookedAt_ms = performance.now()
+let sampled: Frame[] = []
+/** Who was found to block when it was reported: what runs when the block is over may be somebody else. */
+let reported: Culprit | undefined
+
+setInterval(() => {
+  const now_ms = performance.now()
+  const step_ms = Math.min(now_ms - lookedAt_ms, longestLook_ms)
+  lookedAt_ms = now_ms
+  const activity = readActivity(memory)
+  if (activity.beats !== beats) {
+    if (reported) ended(reported)
+    beats = activity.beats
+    still_ms = 0
+    sampled = []
+    reported = undefined
+    return
+  }
+  const before_ms = still_ms
+  still_ms += step_ms
+  if (before_ms < warn_ms && still_ms >= warn_ms) sample(report)
+  // A second look tells the same stack or a later one: what stands in the record is the last.
+  const lastLook_ms = limit_ms - stackLimit_ms
+  if (limit_ms > 0 && before_ms < lastLook_ms && still_ms >= lastLook_ms) sample(() => {})
+  if (limit_ms > 0 && still_ms >= limit_ms) end()
+}, look_ms)
+
+type Culprit = Omit<Stall, 'at_ms' | 'blocked_s'>
+
+/** Who blocks, as far as can be told now. */
+function culprit(): Culprit {
+  const { number, phase } = readActivity(memory)
+  const own = sampled.find(({ file }) => files.has(file))
+  return {
+    plugin: own ? (files.get(own.file) as string) : (numbers.get(number) ?? ''),
+    phase,
+    place: (own ?? sampled[0])?.place ?? '',
+    stack: sampled.slice(0, 64).map(({ name, place }) => `${name || '(anonymous)'} ${place}`),
+  }
+}
+
+function textOf({ plugin, phase, place }: Culprit): string {
+  const who = plugin ? `plugin ${plugin}` : 'the service'
+  const where = place ? ` at ${place}` : ' in native code'
+  return `${who} blocks the event loop${phase ? ` in ${phase}` : ''}${where}`
+}
+
+function report(): void {
+  // It went on while its stack was asked for.
+  if (still_ms < warn_ms) return
+  const found = culprit()
+  reported = found
+  const then = limit_ms > 0 ? `the process is ended at ${limit_ms / 1000} s` : 'nothing ends it'
+  log(50, `${textOf(found)} for ${(still_ms / 1000).toFixed(1)} s: nothing else runs meanwhile; ${then}`, found)
+}
+
+function ended({ plugin, phase, place }: Culprit): void {
+  const message: StallEnded = { plugin, phase, place, blocked_s: still_ms / 1000 }
+  parentPort?.postMessage(message)
+}
+
+function end(): void {
+  const found = culprit()
+  try {
+    addStall(record, { ...found, at_ms: Date.now(), blocked_s: still_ms / 1000 })
+  } catch (error) {
+    log(50, `the stall could not be written down: ${(error as Error).message}`, found)
+  }
+  const text = `${textOf(found)} for ${Math.round(still_ms / 1000)} s: the process is ended to be started again`
+  log(60, text, found)
+  process.kill(process.pid, 'SIGKILL')
+}
+
+/** Takes the stack of the main thread; while that is in native code, `done` is called without one. */
+function sample(done: () => void): void {
+  const session = new Session()
+  let over = false
+  const finish = () => {
+    if (over) return
+    over = true
+    done()
+  }
+  session.connectToMainThread()
+  const urls = new Map<string, string>()
+  session.on('Debugger.scriptParsed', ({ params }) => urls.set(params.scriptId, params.url))
+  session.on('Debugger.paused', ({ params }) => {
+    sampled = params.callFrames
+      .map(({ functionName, location: { scriptId, lineNumber, columnNumber = 0 } }) =>
+        frameOf(functionName, urls.get(scriptId) ?? '', lineNumber, columnNumber),
+      )
+      .filter(({ file }) => file !== '')
+    session.post('Debugger.resume')
+    session.post('Debugger.disable')
+    session.disconnect()
+    finish()
+  })
+  session.post('Debugger.enable')
+  session.post('Debugger.pause')
+  setTimeout(finish, stackLimit_ms)
+}
+
+const maps = new Map<string, SourceMap | undefined>()
+
+function frameOf(name: string, url: string, line: number, column: number): Frame {
+  if (url.startsWith('node:') || url === '') return { name, file: '', place: '' }
+  const file = url.startsWith('file:') ? fileURLToPath(url) : url
+  const source = mapOf(file)?.findEntry(line, column)
+  if (source && 'originalSource' in source) {
+    const original = source.originalSource.startsWith('file:')
+      ? fileURLToPath(source.originalSource)
+      : source.originalSource
+    return { name, file, place: `${original}:${source.originalLine + 1}:${source.originalColumn + 1}` }
+  }
+  return { name, file, place: `${file}:${line + 1}:${column + 1}` }
+}
+
+/** The source map inside a bundle. */
+function mapOf(file: string): SourceMap | undefined {
+  if (maps.has(file)) return maps.get(file)
+  let map: SourceMap | undefined
+  try {
+    const inline = /\n\/\/# sourceMappingURL=data:application\/json;base64,([A-Za-z0-9+/=]+)\s*$/.exec(
+      readFileSync(file, 'utf8'),
+    )
+    if (inline) map = new SourceMap(resolved(JSON.parse(Buffer.from(inline[1] as string, 'base64').toString()), file))
+  } catch {
+    // Its own lines are named then.
+  }
+  maps.set(file, map)
+  return map
+}
+
+/** Sources stand in a map relative to its file. */
+function resolved<M extends { sources: string[] }>(map: M, file: string): M {
+  return { ...map, sources: map.sources.map((source) => new URL(source, `file://${file}`).href) }
+}
+
+function log(level: 50 | 60, msg: string, found: Culprit): void {
+  const { plugin, stack } = found
+  const time = new Date()
+  const line = json
+    ? JSON.stringify({ level, time: time.getTime(), ...(plugin && { plugin }), stack, msg })
+    : [`[${time.toTimeString().slice(0, 8)}] ${level === 60 ? 'FATAL' : 'ERROR'}: ${msg}`, ...stack].join('\n    at ')
+  try {
+    writeSync(1, `${line}\n`)
+  } catch {
+    // Nobody reads it, or its disk is full.
+  }
+}

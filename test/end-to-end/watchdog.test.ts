@@ -1,0 +1,82 @@
+/** The watchdog: what blocks the event loop is named by a thread of its own, and a process that does not answer is ended. */
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { startStation, until } from '../harness/index.js'
+
+/** A variant with a plugin `staller` and one that must not suffer for long. */
+function variant(t: Test, setup: string): { file: string; data: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-watchdog-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'staller'))
+  writeFileSync(
+    join(folder, 'staller', 'index.ts'),
+    `import { execFileSync } from 'node:child_process'
+import { definePlugin } from 'rtk-base/plugin'
+const spin = (ms: number) => {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+export default definePlugin({ name: 'staller', version: '1.0.0', api: '^1.0.0', setup (ctx) { ${setup} } })
+`,
+  )
+  const file = join(folder, 'variant.json')
+  const http = { host: '127.0.0.1', port: 0 }
+  const plugins = { 'http-api': {}, system: {}, './staller': {} }
+  const watchdog = { warn_s: 0.5, limit_s: 4 }
+  writeFileSync(file, JSON.stringify({ name: 'stall', hardware: 'stall', serial: 'STALL1', http, watchdog, plugins }))
+  return { file, data: join(folder, 'data') }
+}
+
+const command = (url: string, text: string) => fetch(`${url}/system?${text}`, { method: 'POST' })
+
+t.test('a block is reported with plugin, file and line while it lasts, and the station goes on', async (t) => {
+  const { file, data } = variant(
+    t,
+    `ctx.commands.add('spin', 'spins', async () => { await null; spin(2500); return 'done' })
+     ctx.commands.add('call', 'calls', () => { execFileSync('sleep', ['2']); return 'done' })`,
+  )
+  const running = await startStation([file], { data })
+  t.teardown(() => running.end('SIGKILL'))
+  t.equal(await (await command(running.url, 'spin')).text(), 'done\n')
+  const line = /plugin staller blocks the event loop at .*staller\/index\.ts:5:\d+ for \d/
+  await until(() => line.test(running.output()), 'the report')
+  await until(() => /plugin staller blocked the event loop for \d/.test(running.output()), 'its end')
+  t.match(await running.info(), {
+    base: { state: { errors: [{ code: 'event-loop-blocked', text: /plugin staller .*index\.ts:5/ }] } },
+  })
+  t.equal(await (await command(running.url, 'call')).text(), 'done\n', 'in native code')
+  await until(() => /plugin staller blocks the event loop in native code/.test(running.output()), 'the report')
+})
+
+for (const [where, setup] of [
+  ['a timer', "ctx.timers.after(500, () => spin(60_000)); ctx.status('armed')"],
+  ['setup', 'spin(60_000)'],
+] as const) {
+  t.test(`a block in ${where} ends the process at the limit, and stays out of the next start`, async (t) => {
+    const { file, data } = variant(t, setup)
+    // A service that blocks in setup never says where to look.
+    const first = await startStation([file], { data }).catch((error: Error) => error)
+    if (!(first instanceof Error)) {
+      if (first.child.exitCode === null && first.child.signalCode === null) await once(first.child, 'close')
+      t.equal(first.child.signalCode, 'SIGKILL')
+    }
+    const output = first instanceof Error ? first.message : first.output()
+    t.match(output, /plugin staller blocks the event loop .*index\.ts:5.* the process is ended to be started again/)
+
+    const second = await startStation([file], { data })
+    t.teardown(() => second.end('SIGKILL'))
+    const plugins = (await (await fetch(`${second.url}/plugins`)).json()) as Record<string, string>[]
+    t.match(plugins, [
+      { name: 'http-api', state: 'running' },
+      { name: 'system', state: 'running' },
+      {
+        state: 'quarantined',
+        reason: /it blocked the service for \d+ s at .*index\.ts:5.*, so the process was ended/,
+      },
+    ])
+    t.match(await second.info(), { base: { state: { errors: [{ code: 'plugin-failed', text: /after 300 s/ }] } } })
+  })
+}
