@@ -146,6 +146,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       tables: () => tables,
       onSystemCommand: hooks.onSystemCommand,
       homes: commandHomes,
+      stateOf: (plugin) => manager.report().find(({ name }) => name === plugin)?.state,
     })
     const network = new LocalNetwork(clock)
     const bus = new Bus(log, hooks.onMqttConnect)
