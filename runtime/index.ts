@@ -196,7 +196,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const lifecycle = new Lifecycle({
       log,
       clock,
-      released: (plugin) => gateway.release(plugin),
+      released: (instance) => gateway.release(instance),
       host: {
         serial,
         clock,
@@ -283,6 +283,7 @@ function routeOwner(instance: Instance) {
   const { registered } = instance
   return {
     name: instance.name,
+    key: instance,
     live: () => instance.live,
     run: <T>(fn: () => T) => instance.run(fn),
     failed: (error: unknown, what: string) => instance.failed(error, what),

@@ -182,9 +182,12 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
         registering('Fastify plugin')
         registered.httpPlugins.push({ plugin, options: options ?? {} })
       },
-      upgrade(path, fn) {
+      upgrade(path, fn, { role = 'operator' } = {}) {
         registering(`upgrade ${path}`)
-        registered.upgrades.set(path, fn)
+        if (registered.upgrades.has(path)) {
+          throw new RtkError('RTK_ERR_ROUTE_TAKEN', `${name} registers the upgrade of ${path} twice`)
+        }
+        registered.upgrades.set(path, { handler: fn, role })
       },
     },
     mqtt: {

@@ -1,9 +1,8 @@
-import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { TSchema } from 'typebox'
 import { messageOf } from '../errors.js'
+import type { Upgrade } from '../http/routes/owner.js'
 import type {
   CommandCall,
   ConfigOptions,
@@ -80,7 +79,7 @@ export interface Registrations {
   readonly routes: RouteOptions[]
   // biome-ignore lint/suspicious/noExplicitAny: Fastify plugins of any option type are kept alike
   readonly httpPlugins: { plugin: FastifyPluginAsync<any>; options: object }[]
-  readonly upgrades: Map<string, (request: IncomingMessage, socket: Duplex, head: Buffer) => void>
+  readonly upgrades: Map<string, Upgrade>
 }
 
 const sameFault_ms = 60_000

@@ -16,7 +16,7 @@ export interface LifecycleDeps {
   clock: Clock
   host: ContextHost
   /** What the runtime holds of a plugin outside its scope, e.g. upgraded sockets. */
-  released(plugin: string): void
+  released(instance: Instance): void
 }
 
 export function idsOf(tokens: readonly { id: string }[] | undefined): string[] {
@@ -97,6 +97,6 @@ export class Lifecycle {
   async discard(instance: Instance): Promise<void> {
     instance.live = false
     await instance.scope.close()
-    this.#deps.released(instance.name)
+    this.#deps.released(instance)
   }
 }
