@@ -93,13 +93,15 @@ export const errorTable = {
     status: 403,
     help: 'Call the station by its address or a local name, or add the name to http.hosts.',
   },
-  RTK_ERR_FORBIDDEN_ORIGIN: { status: 403, help: 'A page of another site may not change this station.' },
+  RTK_ERR_FORBIDDEN_ORIGIN: { status: 403, help: 'A page of another site or port may not change this station.' },
+  RTK_ERR_FORBIDDEN_ROLE: { status: 403, help: "Log in with the operator's token: POST /session." },
+  RTK_ERR_TOO_MANY_TRIES: { status: 429, help: 'Wait a minute, then send the right token.' },
   RTK_ERR_REQUEST: { status: 400, help: 'Correct the request: the message says what is wrong with it.' },
   RTK_ERR_NOT_FOUND: { status: 404, help: 'Check method and path; the plugin that has them may not be loaded.' },
   RTK_ERR_REQUEST_TIMEOUT: { status: 408, help: 'Send the whole request in time.' },
   RTK_ERR_REQUEST_HEADERS: { status: 431, help: 'Send fewer or shorter headers.' },
   RTK_ERR_INTERNAL: { status: 500, help: 'The plugin behind this route failed: see the log.' },
-  RTK_ERR_UNAUTHORIZED: { status: 401, help: 'Send `Authorization: Bearer <http.token>`.' },
+  RTK_ERR_UNAUTHORIZED: { status: 401, help: 'Send `Authorization: Bearer <http.token>`, or log in: POST /session.' },
 } as const satisfies Record<string, { status: number; help: string }>
 
 export type RtkErrorCode = keyof typeof errorTable

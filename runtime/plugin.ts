@@ -14,10 +14,13 @@ import type { Callback, Event } from '../schemas/event.js'
 import type { MaskSelection } from '../schemas/mask.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
+// Beside the types: what a route may say in its `config`, and `request.role`.
+import type { LoginRole } from './http/routes/config.js'
 
 export type { Callback, Event } from '../schemas/event.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
+export type { LoginRole, Role } from './http/routes/config.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
 export const apiVersion = '1.1.0'
@@ -195,7 +198,15 @@ export interface PluginContext {
     route(options: RouteOptions): void
     /** A Fastify plugin; run again in every generation, so its `onClose` must not close what the rtk-base plugin owns. */
     register<O extends object>(plugin: FastifyPluginAsync<O>, options?: O): void
-    upgrade(path: string, fn: (request: IncomingMessage, socket: Duplex, head: Buffer) => void): void
+    /**
+     * Takes upgraded connections, e.g. websockets. A path that ends with `/*` takes everything below it: the longest one wins, an
+     * exact path wins over it; `request.url` has the whole path. Where tokens are set it needs an operator, unless `role` says `'viewer'`.
+     */
+    upgrade(
+      path: string,
+      fn: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
+      options?: { role?: LoginRole },
+    ): void
   }
   readonly mqtt: {
     /**

@@ -10,7 +10,25 @@ export const HttpSection = Type.Object(
       description: 'Further names by which the station may be called (Host header)',
     }),
     token: Type.Optional(
-      Type.String({ minLength: 16, maxLength: 512, description: 'Turns on bearer authentication for every route' }),
+      Type.String({
+        minLength: 16,
+        maxLength: 512,
+        pattern: '^[!-~]+$',
+        description: "Turns on the login; the operator's token, which can do everything",
+      }),
+    ),
+    viewerToken: Type.Optional(
+      Type.String({
+        minLength: 16,
+        maxLength: 512,
+        pattern: '^[!-~]+$',
+        description: 'A second token that can only read, without the passwords of the document; needs token',
+      }),
+    ),
+    open: Type.Optional(
+      Type.Union([Type.Literal('none'), Type.Literal('read'), Type.Literal('all')], {
+        description: 'What the local network may do without a login where token is set; left out: nothing',
+      }),
     ),
   },
   { additionalProperties: false },

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { station as stationToken } from 'rtk-base/services'
 import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
+import { withoutPasswords } from './viewer.js'
 
 const json = 'application/json; charset=utf-8'
 const text = 'text/plain; charset=utf-8'
@@ -15,18 +16,25 @@ export default definePlugin({
 
   setup(ctx) {
     const station = () => ctx.services.use(stationToken)
+    const forViewers = withoutPasswords()
 
     for (const url of ['/get-info', '/heart-beat', '/get-base-info']) {
       ctx.http.route({
         method: 'GET',
         url,
-        handler: (request, reply) => reply.type(json).send(station().documentText(maskOf(rawQuery(request.raw.url)))),
+        handler: (request, reply) => {
+          const mask = maskOf(rawQuery(request.raw.url))
+          const document = station().documentText(mask)
+          return reply.type(json).send(request.role === 'operator' ? document : forViewers(mask, document))
+        },
       })
     }
 
     ctx.http.route({
       method: 'POST',
       url: '/change',
+      // Every owner may take 10 s, one after the other.
+      config: { timeout_ms: 300_000 },
       handler: async (request, reply) => {
         const answered = new Promise<void>((resolve) => reply.raw.once('close', resolve))
         return station().change(request.body, { source: 'http', answered })
@@ -36,6 +44,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'POST',
       url: '/system',
+      config: { rawBody: 'ignore', errors: 'text' },
       handler: async (request, reply) => {
         const command = commandText(rawQuery(request.raw.url))
         const result = await station().command(command, { source: 'http', signal: whenGone(reply) })
@@ -46,6 +55,8 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/nvs',
+      // Anybody may have written anything there, also secrets.
+      config: { role: 'operator' },
       handler: async (request) => {
         const namespace = namespaceOf(request.query)
         if (namespace === undefined) return { namespaces: await station().nvs.namespaces() }

@@ -22,12 +22,17 @@ export function maskOf(query: string): number {
   throw new RtkError('RTK_ERR_MASK', `the mask is a number from 0 to 0xFFFFFFFF, not "${query.slice(0, 60)}"`)
 }
 
+/** Commands whose value is a URL: a signed one has `+` and `%2F` in it, which must arrive as they were written. */
+const verbatim = /^(firmware|ota-upgrade)=./
+
 /**
  * `?reboot`, `?log=d`, `?cmd=reboot` and `?cmd=log=d` are the same to the caller.
  * @throws RTK_ERR_COMMAND_VALUE when there is no command.
  */
 export function commandText(query: string): string {
-  const text = decoded(query.startsWith('cmd=') ? query.slice('cmd='.length) : query)
+  const written = query.startsWith('cmd=') ? query.slice('cmd='.length) : query
+  if (verbatim.test(written)) return written
+  const text = decoded(written)
   // A form-like client writes a bare name as `name=`.
   const command = /^[^=]+=$/.test(text) ? text.slice(0, -1) : text
   if (command === '') throw new RtkError('RTK_ERR_COMMAND_VALUE', 'send a command: POST /system?<command>')

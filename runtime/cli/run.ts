@@ -12,6 +12,7 @@ import { resolveOptions, type SetOption } from '../kernel/options.js'
 import { createLogger, type Logger } from '../log.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
 import { Watchdog } from '../watchdog/index.js'
+import { boundHeap } from './heap.js'
 import { located, readVariant, type VariantFile } from './variant-file.js'
 
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
@@ -86,6 +87,7 @@ function readOptions(args: string[]): RunOptions {
 /** Runs a station until a signal ends it. A restart (reboot of the simulator, factory) runs it again in this process. */
 export async function runCommand(args: string[]): Promise<number> {
   const options = readOptions(args)
+  boundHeap()
   process.setSourceMapsEnabled(true)
   makeDataFolder(options.data)
   // Nobody may be there to read the banner, or the disk it goes to be full: the station runs all the same.

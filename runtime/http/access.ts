@@ -1,13 +1,13 @@
 /**
- * Who may use the HTTP interface. There is no login on the local network, so the service defends itself from what is not
+ * What may use the HTTP interface. There is no login on the local network, so the service defends itself from what is not
  * the local network: from foreign peers, from names that an attacker's DNS points here (rebinding), and from pages of
- * other sites. Pure functions; the gateway asks them before routing and before every upgrade.
+ * other sites and ports. Pure functions; the gateway asks them before routing and before every upgrade.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { networkInterfaces } from 'node:os'
 import { RtkError } from '../errors.js'
+import { isForeignOrigin } from './origin.js'
 
 const local = new BlockList()
 local.addSubnet('127.0.0.0', 8)
@@ -93,30 +93,11 @@ export const isLocalHost = remembered((header: string, names: readonly string[])
 
 const readOnly = new Set(['GET', 'HEAD', 'OPTIONS'])
 
+/** A method that changes nothing. */
+export const isReading = (method: string) => readOnly.has(method)
+
 /** What can change something: an upgraded connection can carry anything, whatever its method. */
-export const isStateChanging = (method: string, upgrade: boolean) => upgrade || !readOnly.has(method)
-
-/**
- * A page of another site is behind the request. Programs send neither header; browsers send `Origin` with every request
- * that can change something and with every websocket, and `null` from sandboxed frames and files.
- */
-export function isForeignOrigin(headers: IncomingHttpHeaders): boolean {
-  const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin' && site !== 'same-site' && site !== 'none') return true
-  const { origin } = headers
-  if (origin === undefined) return false
-  const page = URL.canParse(origin) ? hostOf(new URL(origin).host) : undefined
-  return page === undefined || page === '' || page !== hostOf(headers.host ?? '')
-}
-
-const digest = (text: string) => createHash('sha256').update(text).digest()
-
-/** @param header the `Authorization` header */
-export function hasToken(header: string | undefined, token: string): boolean {
-  const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1]
-  // Digests have one length, so neither content nor length of the token shows in the time that this takes.
-  return timingSafeEqual(digest(given ?? ''), digest(token)) && given !== undefined
-}
+export const isStateChanging = (method: string, upgrade: boolean) => upgrade || !isReading(method)
 
 export interface AccessRequest {
   method: string
@@ -134,7 +115,8 @@ export interface AccessRules {
   own: BlockList
   /** Own and configured host names. */
   names: readonly string[]
-  token: string | undefined
+  /** Tokens are set: they decide instead of the peer's address. */
+  login: boolean
 }
 
 function countHosts(rawHeaders: readonly string[]): number {
@@ -146,10 +128,10 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count
 }
 
-/** Why a request is refused; undefined when it is allowed. With a token, the token decides instead of the peer. */
+/** Why a request is refused before anybody asks who it is from; undefined when it is allowed. */
 export function refusal(request: AccessRequest, rules: AccessRules): RtkError | undefined {
   const { headers } = request
-  if (rules.token === undefined && !isLocalPeer(request.peer, rules.own))
+  if (!rules.login && !isLocalPeer(request.peer, rules.own))
     return new RtkError('RTK_ERR_FORBIDDEN_PEER', `${request.peer} is not on the local network`)
   // An absolute request target would have to win over Host; no client of a plain server sends one.
   if (countHosts(request.rawHeaders) > 1 || !/^[/*]/.test(request.url))
@@ -160,9 +142,7 @@ export function refusal(request: AccessRequest, rules: AccessRules): RtkError | 
   if (isStateChanging(request.method, request.upgrade) && isForeignOrigin(headers))
     return new RtkError(
       'RTK_ERR_FORBIDDEN_ORIGIN',
-      `a page of ${JSON.stringify(headers.origin ?? 'another site')} asked for it`,
+      `a page of ${JSON.stringify(headers.origin ?? 'another site')} asked for it, not one of this station`,
     )
-  if (rules.token !== undefined && !hasToken(headers.authorization, rules.token))
-    return new RtkError('RTK_ERR_UNAUTHORIZED', 'the token is missing or wrong')
   return undefined
 }

@@ -8,18 +8,6 @@ import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { deepest, isTooDeep } from '../registry/validate.js'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /**
-     * Hands the body over as it is instead of parsing JSON: `'stream'` (the route bounds it itself) or `'buffer'`
-     * (bounded by the route's `bodyLimit`).
-     */
-    rawBody?: 'stream' | 'buffer'
-    /** The plugin that has the route; set by the gateway. */
-    plugin?: string
-  }
-}
-
 /** A request that is wrong in a way that its sender can correct. */
 export class RequestError extends Error {
   readonly statusCode: number
@@ -76,8 +64,14 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema | boolean> = ({ sc
 
 const tooLarge = (limit: number) => new RtkError('RTK_ERR_BODY_TOO_LARGE', `the body is larger than ${limit} bytes`)
 
-/** Reads a body of at most `limit` bytes within `timeout_ms`. */
-function readBody(stream: IncomingMessage, limit: number, timeout_ms: number, clock: Clock): Promise<Buffer> {
+/** Reads a body of at most `limit` bytes within `timeout_ms`; with `keep` false it is empty afterwards. */
+function readBody(
+  stream: IncomingMessage,
+  limit: number,
+  timeout_ms: number,
+  clock: Clock,
+  keep: boolean,
+): Promise<Buffer> {
   if (Number(stream.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -85,7 +79,7 @@ function readBody(stream: IncomingMessage, limit: number, timeout_ms: number, cl
     const onData = (chunk: Buffer) => {
       size += chunk.length
       if (size > limit) finish(() => reject(tooLarge(limit)))
-      else chunks.push(chunk)
+      else if (keep) chunks.push(chunk)
     }
     const onEnd = () => finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     const onGone = () => finish(() => reject(new RequestError(400, 'the body was cut off')))
@@ -106,7 +100,7 @@ export function bodyParser(timeout_ms: number, clock: Clock) {
   return async (request: FastifyRequest, stream: IncomingMessage): Promise<unknown> => {
     const { config, bodyLimit } = request.routeOptions
     if (config.rawBody === 'stream') return stream
-    const bytes = await readBody(stream, bodyLimit, timeout_ms, clock)
+    const bytes = await readBody(stream, bodyLimit, timeout_ms, clock, config.rawBody !== 'ignore')
     if (config.rawBody === 'buffer') return bytes
     if (bytes.length === 0) return undefined
     let body: unknown

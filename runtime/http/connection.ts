@@ -1,14 +1,23 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 
 const key = Symbol('connection')
-const ownerKey = Symbol('owner')
+const replyKey = Symbol('reply')
 
-/** Notes whose route an answer is. On the answer itself, for the same reason as below. */
-export function noteOwner(answer: ServerResponse, owner: string): void {
-  ;(answer as { [ownerKey]?: string })[ownerKey] = owner
+/** Notes the reply of an answer, which knows route and owner. On the answer itself, for the same reason as below. */
+export function noteReply(reply: FastifyReply): void {
+  ;(reply.raw as { [replyKey]?: FastifyReply })[replyKey] = reply
 }
+
+const replyOf = (answer: ServerResponse) => (answer as { [replyKey]?: FastifyReply })[replyKey]
+
+/** A stream that was handed over is an answer that has begun, also before its first byte takes the head along. */
+const hasBegun = (answer: ServerResponse) => answer.headersSent || answer.listenerCount('unpipe') > 0
+
+/** Since when an answer is waited for: answers of slow handlers alone are in it. */
+const waitingSince_ms = new WeakMap<ServerResponse, number>()
 
 /** What the gateway knows of a connection. Kept on the socket: a map would be asked, at its price, for every request. */
 export class Connection {
@@ -41,12 +50,26 @@ export class Connection {
     )
   }
 
-  /** Answers of this owner's routes that are under way. */
-  answersOf(owner: string): ServerResponse[] {
-    return this.#answers.filter((answer) => !answer.closed && (answer as { [ownerKey]?: string })[ownerKey] === owner)
+  /** Answers of this instance's routes that are under way. */
+  answersOf(instance: object): ServerResponse[] {
+    return this.#answers.filter(
+      (answer) => !answer.closed && replyOf(answer)?.routeOptions.config.owner?.key === instance,
+    )
   }
 
-  /** The connection is gone. Node tells only the answer at the front: those behind it would never be counted as over. */
+  /** Replies whose handler has the whole request for longer than its limit and has not begun to answer. */
+  overdue(now_ms: number, limit_ms: number): FastifyReply[] {
+    return this.#answers.flatMap((answer) => {
+      const reply = replyOf(answer)
+      if (reply === undefined || answer.closed || hasBegun(answer) || !answer.req.complete) return []
+      const since_ms = waitingSince_ms.get(answer)
+      if (since_ms === undefined) waitingSince_ms.set(answer, now_ms)
+      const waited_ms = now_ms - (since_ms ?? now_ms)
+      return waited_ms >= (reply.routeOptions.config.timeout_ms ?? limit_ms) ? [reply] : []
+    })
+  }
+
+  /** The connection is gone. Node reports it to the answer at the front alone; without this those behind it would count as open for ever. */
   end(): void {
     for (const answer of this.#answers) if (answer.socket === null && !answer.closed) answer.emit('close')
   }

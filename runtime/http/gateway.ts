@@ -6,57 +6,27 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import { hostname as machineName } from 'node:os'
 import type { Duplex } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
+import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { refusal } from './access.js'
 import { Connection } from './connection.js'
-import { buildGeneration, type Generation, type RouteOwner } from './generation.js'
+import { buildGeneration, type Generation, noteRole } from './generation.js'
+import { defaultLimits, type HttpLimits } from './limits.js'
 import { LocalNetwork } from './local-network.js'
+import { Login, type LoginOptions, roleRefusal } from './login/login.js'
 import { rawAnswer, sendError } from './replies.js'
+import type { Role } from './routes/config.js'
+import type { RouteOwner } from './routes/owner.js'
 
-export type { Generation, RouteOwner, UpgradeHandler } from './generation.js'
-
-export interface HttpOptions {
+export interface HttpOptions extends LoginOptions {
   host: string
   /** 0: any free one. */
   port: number
   /** Allowed `Host` names besides addresses and local names. */
   hosts?: string[]
-  /** Bearer token that every request must carry then; peers outside the local network are allowed with it. */
-  token?: string
-}
-
-/** What one client may take. Times in milliseconds. */
-export interface HttpLimits {
-  /** A request's headers must be in by then. */
-  headersTimeout_ms: number
-  /** A parsed body must be in by then; streamed ones must not pause for `idleTimeout_ms`. */
-  bodyTimeout_ms: number
-  /** A whole request must be in by then, also a firmware image over a slow link. */
-  requestTimeout_ms: number
-  /** A connection in the middle of a request or an answer that moves no byte for so long is closed. */
-  idleTimeout_ms: number
-  keepAliveTimeout_ms: number
-  /** How often the server looks for connections that are over their time. */
-  checkInterval_ms: number
-  /** Bytes of headers. */
-  maxHeaderSize: number
-  connections: number
-  /** Bytes of a parsed body, unless a route says otherwise. */
-  body: number
-}
-
-export const defaultLimits: HttpLimits = {
-  headersTimeout_ms: 10_000,
-  bodyTimeout_ms: 30_000,
-  requestTimeout_ms: 30 * 60_000,
-  idleTimeout_ms: 60_000,
-  keepAliveTimeout_ms: 15_000,
-  checkInterval_ms: 2_000,
-  maxHeaderSize: 16_384,
-  connections: 512,
-  body: 65_536,
 }
 
 export interface GatewayDeps {
@@ -82,8 +52,11 @@ export class Gateway {
   readonly #names: readonly string[]
   readonly #network: LocalNetwork
   #live: Generation | undefined
-  readonly #draining = new Set<Generation>()
-  readonly #upgraded = new Map<Duplex, string>()
+  readonly #login: Login
+  /** Old generations with answers under way → cancels the end of their time. */
+  readonly #draining = new Map<Generation, Dispose>()
+  /** Upgraded connections → the instance that has them. */
+  readonly #upgraded = new Map<Duplex, object>()
   /** Those that speak HTTP; an upgraded one is its owner's. */
   readonly #connections = new Set<Connection>()
   readonly #looking: NodeJS.Timeout
@@ -95,6 +68,7 @@ export class Gateway {
     this.#clock = deps.clock
     this.#limits = { ...defaultLimits, ...deps.limits }
     this.#network = deps.network ?? new LocalNetwork(deps.clock)
+    this.#login = new Login(options, deps.clock)
     this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
     const limits = this.#limits
     this.server = createServer({
@@ -139,7 +113,7 @@ export class Gateway {
    * @throws RTK_ERR_ROUTE_TAKEN naming both owners, RTK_ERR_ROUTES
    */
   stage(owners: readonly RouteOwner[]): Promise<Generation> {
-    return buildGeneration(owners, { log: this.#log, clock: this.#clock, limits: this.#limits })
+    return buildGeneration(owners, { log: this.#log, clock: this.#clock, limits: this.#limits, login: this.#login })
   }
 
   /** From now on `next` answers. The old generation finishes what it has begun, then closes. */
@@ -147,26 +121,27 @@ export class Gateway {
     const old = this.#live
     this.#live = next
     if (old === undefined || old === next) return
-    this.#draining.add(old)
-    const giveUp = this.#clock.timer(drain_ms, () => void this.#retire(old))
-    void old.idle().then(() => {
-      void giveUp()
-      return this.#retire(old)
-    })
+    this.#draining.set(
+      old,
+      this.#clock.timer(drain_ms, () => void this.#retire(old)),
+    )
+    void old.idle().then(() => this.#retire(old))
   }
 
   async #retire(old: Generation): Promise<void> {
+    void this.#draining.get(old)?.()
     if (!this.#draining.delete(old)) return
     await old.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
   }
 
   /**
-   * An owner goes. Its upgraded connections end now; its answers may be finished as those of an old generation, then they
-   * are cut off: nobody is left to end a stream, and its reader would wait for ever.
+   * An instance of a plugin goes. Its upgraded connections end now; its answers may be finished as those of an old
+   * generation, then they are cut off: nobody is left to end a stream, and its reader would wait for ever.
+   * @param instance the `key` of its `RouteOwner`
    */
-  release(owner: string): void {
-    for (const [socket, name] of this.#upgraded) if (name === owner) socket.destroy()
-    for (const answer of [...this.#connections].flatMap((connection) => connection.answersOf(owner))) {
+  release(instance: object): void {
+    for (const [socket, owner] of this.#upgraded) if (owner === instance) socket.destroy()
+    for (const answer of [...this.#connections].flatMap((connection) => connection.answersOf(instance))) {
       const spare = this.#clock.timer(drain_ms, () => void answer.destroy())
       answer.once('close', () => void spare())
     }
@@ -183,7 +158,7 @@ export class Gateway {
     })
     for (const socket of this.#upgraded.keys()) socket.destroy()
     this.server.closeIdleConnections()
-    const generations = [...this.#draining, ...(this.#live ? [this.#live] : [])]
+    const generations = [...this.#draining.keys(), ...(this.#live ? [this.#live] : [])]
     // Real time, not the clock port: a process that stops must stop, whatever a test's clock says.
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
@@ -194,6 +169,7 @@ export class Gateway {
     this.server.closeAllConnections()
     await stopped
     for (const generation of generations) {
+      void this.#draining.get(generation)?.()
       this.#draining.delete(generation)
       await generation.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
     }
@@ -207,11 +183,11 @@ export class Gateway {
     if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
       response.once('finish', () => this.#dumpRest(request))
     if (this.#closing) response.shouldKeepAlive = false
-    const refused = this.#refusal(request, false)
-    if (refused !== undefined) {
-      this.#log.debug({ code: refused.code, peer: request.socket.remoteAddress }, refused.message)
+    const admitted = this.#admit(request, false)
+    if (admitted instanceof RtkError) {
+      this.#log.debug({ code: admitted.code, peer: request.socket.remoteAddress }, admitted.message)
       response.shouldKeepAlive = false
-      sendError(response, refused)
+      sendError(response, admitted)
       return
     }
     if (this.#live === undefined) {
@@ -225,13 +201,20 @@ export class Gateway {
     this.#live.handle(request, response)
   }
 
-  #refusal(request: IncomingMessage, upgrade: boolean): RtkError | undefined {
+  /** What the caller may do, or why the request goes no further. */
+  #admit(request: IncomingMessage, upgrade: boolean): Role | RtkError {
     const { method = '', url = '', headers, rawHeaders, socket } = request
     const peer = socket.remoteAddress ?? ''
-    return refusal(
-      { method, url, headers, rawHeaders, peer, upgrade },
-      { own: this.#network.prefixes(), names: this.#names, token: this.#options.token },
-    )
+    const rules = { own: this.#network.prefixes(), names: this.#names, login: this.#login.isOn }
+    const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)
+    if (refused !== undefined || !this.#login.isOn) return refused ?? 'operator'
+    try {
+      const role = this.#login.roleOf({ headers, peer, local: this.#network.isLocal(peer) })
+      noteRole(request, role)
+      return role
+    } catch (error) {
+      return error as RtkError
+    }
   }
 
   /** The rest of a body that nobody wanted is read for a moment, so that its sender gets to see the answer. */
@@ -254,7 +237,24 @@ export class Gateway {
 
   #look(): void {
     const now_ms = performance.now()
-    for (const connection of this.#connections) connection.look(now_ms, this.#limits.idleTimeout_ms)
+    const { idleTimeout_ms, handlerTimeout_ms } = this.#limits
+    for (const connection of this.#connections) {
+      connection.look(now_ms, idleTimeout_ms)
+      for (const reply of connection.overdue(this.#clock.monotonic(), handlerTimeout_ms)) this.#giveUpOn(reply)
+    }
+  }
+
+  /** A handler that did not begin to answer in its time: its client gets to know, whatever the handler still does. */
+  #giveUpOn(reply: FastifyReply): void {
+    const { method, url = '', config } = reply.routeOptions
+    const { owner, errors, timeout_ms = this.#limits.handlerTimeout_ms } = config
+    const what = `route ${[method].flat().join('|')} ${url}`
+    const text = `${config.plugin}: ${what} gave no answer within ${timeout_ms / 1_000} s`
+    const error = new RtkError('RTK_ERR_PLUGIN_TIMEOUT', text)
+    reply.hijack()
+    reply.raw.shouldKeepAlive = false
+    sendError(reply.raw, error, errors)
+    owner?.failed(error, what)
   }
 
   /** Malformed, oversized or late input. An error here must end the connection, never the process. */
@@ -275,13 +275,14 @@ export class Gateway {
     const refuse = (code: RtkErrorCode, message: string) => {
       socket.end(rawAnswer(code, message), () => socket.destroy())
     }
-    const refused = this.#refusal(request, true)
+    const admitted = this.#admit(request, true)
+    const path = (request.url ?? '').split('?', 1)[0] as string
+    const upgrade = this.#live?.upgrades.find(path)
+    const refused = admitted instanceof RtkError ? admitted : roleRefusal(admitted, upgrade?.role ?? 'operator')
     if (refused !== undefined) {
       refuse(refused.code, refused.message)
       return
     }
-    const path = (request.url ?? '').split('?', 1)[0] as string
-    const upgrade = this.#live?.upgrades.get(path)
     if (upgrade === undefined) {
       refuse('RTK_ERR_NOT_FOUND', `nothing at ${path} takes an upgrade`)
       return
@@ -293,7 +294,7 @@ export class Gateway {
     }
     const connection = Connection.of(socket)
     if (connection) this.#connections.delete(connection)
-    this.#upgraded.set(socket, owner.name)
+    this.#upgraded.set(socket, owner.key)
     socket.once('close', () => this.#upgraded.delete(socket))
     const failed = (error: unknown) => {
       socket.destroy()

@@ -1,10 +1,8 @@
 /** One Fastify instance, built off-line from what the live plugins registered. It never listens by itself. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
 import {
   type FastifyError,
   type FastifyInstance,
-  type FastifyPluginAsync,
   type FastifyReply,
   type FastifyRequest,
   fastify,
@@ -15,53 +13,43 @@ import {
 import type { Logger } from 'pino'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
+import { isReading } from './access.js'
 import { bodyParser, RequestError, ValidationError, validatorCompiler } from './body.js'
-import { noteOwner } from './connection.js'
-import type { HttpLimits } from './gateway.js'
-import { errorBody, headersOf, statusOf } from './replies.js'
-
-export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
-
-/** What one plugin has registered. */
-export interface RouteOwner {
-  name: string
-  /** False while the plugin is not running: its routes answer 503. */
-  live(): boolean
-  /** Runs `fn` so that its errors are attributed to the plugin. */
-  run<T>(fn: () => T): T
-  failed(error: unknown, what: string): void
-  routes: readonly RouteOptions[]
-  // biome-ignore lint/suspicious/noExplicitAny: the options' type is between the plugin and its Fastify plugin
-  plugins: readonly { plugin: FastifyPluginAsync<any>; options: object }[]
-  upgrades: ReadonlyMap<string, UpgradeHandler>
-}
+import { noteReply } from './connection.js'
+import type { HttpLimits } from './limits.js'
+import { type Login, roleRefusal } from './login/login.js'
+import { sessionPath, sessionRoutes } from './login/session.js'
+import { errorBody, errorText, headersOf, statusOf } from './replies.js'
+import type { Role } from './routes/config.js'
+import type { RouteOwner } from './routes/owner.js'
+import { RouteTable, routeTaken } from './routes/table.js'
+import { UpgradeTable } from './routes/upgrades.js'
 
 export interface GenerationDeps {
   log: Logger
   clock: Clock
   limits: HttpLimits
+  login: Login
 }
 
 /** Made by `buildGeneration`, put to work by `Gateway.commit`. */
 export class Generation {
   readonly #app: FastifyInstance
-  readonly #upgrades: ReadonlyMap<string, { owner: RouteOwner; handler: UpgradeHandler }>
+  readonly upgrades: UpgradeTable
   #inFlight = 0
-  #onIdle: (() => void) | undefined
+  #idle: { promise: Promise<void>; resolve: () => void } | undefined
   #closed: Promise<void> | undefined
   /** One listener for all answers: a closure for each is paid with every request. */
   readonly #ended = () => {
     this.#inFlight--
-    if (this.#inFlight === 0) this.#onIdle?.()
+    if (this.#inFlight > 0 || this.#idle === undefined) return
+    this.#idle.resolve()
+    this.#idle = undefined
   }
 
-  constructor(app: FastifyInstance, upgrades: Generation['upgrades']) {
+  constructor(app: FastifyInstance, upgrades: UpgradeTable) {
     this.#app = app
-    this.#upgrades = upgrades
-  }
-
-  get upgrades(): ReadonlyMap<string, { owner: RouteOwner; handler: UpgradeHandler }> {
-    return this.#upgrades
+    this.upgrades = upgrades
   }
 
   /** Requests that it has not answered to the end. */
@@ -75,12 +63,11 @@ export class Generation {
     this.#app.routing(request, response)
   }
 
-  /** Resolves when the last answer ended, at once when none is under way. */
-  idle(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#inFlight === 0) resolve()
-      else this.#onIdle = resolve
-    })
+  /** Resolves when the last answer ended, at once when none is under way. Any number of callers may wait. */
+  async idle(): Promise<void> {
+    if (this.#inFlight === 0) return
+    this.#idle ??= deferred()
+    await this.#idle.promise
   }
 
   /** Runs the `onClose` hooks; answers under way go on. */
@@ -90,11 +77,28 @@ export class Generation {
   }
 }
 
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+const roleKey = Symbol('role')
+
+/** Notes what the caller may do, before a generation gets the request. */
+export function noteRole(request: IncomingMessage, role: Role): void {
+  ;(request as { [roleKey]?: Role })[roleKey] = role
+}
+
+const roleOf = (request: IncomingMessage): Role => (request as { [roleKey]?: Role })[roleKey] ?? 'none'
+
 /**
  * @throws RTK_ERR_ROUTE_TAKEN naming both owners; RTK_ERR_ROUTES for whatever else Fastify refuses, naming the owner.
  */
 export async function buildGeneration(owners: readonly RouteOwner[], deps: GenerationDeps): Promise<Generation> {
-  const { log, clock, limits } = deps
+  const { log, clock, limits, login } = deps
   const app: FastifyInstance = fastify({
     loggerInstance: requestLogger(log),
     logController: new LogController({ disableRequestLogging: true }),
@@ -111,18 +115,22 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', bodyParser(limits.bodyTimeout_ms, clock))
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, log))
+  // Without tokens nobody pays for the question.
+  app.decorateRequest('role', { getter: login.isOn ? ownRole : () => 'operator' as const })
+  if (login.isOn) app.addHook('onRequest', (request, reply, done) => checkRole(request, reply, done, log))
   app.setNotFoundHandler((request, reply) => {
     void reply.code(404).send(errorBody('RTK_ERR_NOT_FOUND', `${request.method} ${request.url} is not here`))
   })
 
   const taken = new RouteTable()
-  const upgrades = new Map<string, { owner: RouteOwner; handler: UpgradeHandler }>()
+  const upgrades = new UpgradeTable()
+  const runtime = sessionRoutes(login, log)
+  taken.reserve(sessionPath, runtime.name)
   try {
-    for (const owner of owners) {
-      for (const [path, handler] of owner.upgrades) {
-        const other = upgrades.get(path)?.owner
-        if (other !== undefined) throw routeTaken(`the upgrade of ${path}`, other.name, owner.name)
-        upgrades.set(path, { owner, handler })
+    for (const owner of [runtime, ...owners]) {
+      for (const [path, upgrade] of owner.upgrades) {
+        taken.checkReserved(path, `the upgrade of ${path}`, owner.name)
+        upgrades.add(path, upgrade, owner)
       }
       app.register((scope) => registerOwner(scope, owner, taken, log))
     }
@@ -135,9 +143,22 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
   return new Generation(app, upgrades)
 }
 
+function ownRole(this: FastifyRequest): Role {
+  return roleOf(this.raw)
+}
+
+/** Before every route, and where there is none: what the caller may do against what the route asks for. */
+function checkRole(request: FastifyRequest, reply: FastifyReply, done: () => void, log: Logger): void {
+  const config = request.routeOptions.config ?? {}
+  const needed = config.public ? 'none' : (config.role ?? (isReading(request.method) ? 'viewer' : 'operator'))
+  const refused = roleRefusal(request.role, needed)
+  if (refused === undefined) done()
+  else answerError(refused, request, reply, log)
+}
+
 async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: RouteTable, log: Logger): Promise<void> {
   const gate: onRequestHookHandler = (_request, reply, done) => {
-    noteOwner(reply.raw, owner.name)
+    noteReply(reply)
     if (owner.live()) owner.run(done)
     else void answerNotRunning(reply, owner)
   }
@@ -147,7 +168,7 @@ async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: R
     scope.addHook('onRequest', gate)
   }
   scope.addHook('onRoute', (route) => {
-    route.config = { ...route.config, plugin: owner.name }
+    route.config = { ...route.config, plugin: owner.name, owner }
     taken.add(route, owner.name)
   })
   let what = ''
@@ -187,7 +208,7 @@ function gated(route: RouteOptions, gate: onRequestHookHandler, owner: RouteOwne
   return {
     ...route,
     handler(request, reply) {
-      noteOwner(reply.raw, owner.name)
+      noteReply(reply)
       if (!owner.live()) return answerNotRunning(reply, owner)
       return owner.run(() => handler.call(this, request, reply))
     },
@@ -196,47 +217,22 @@ function gated(route: RouteOptions, gate: onRequestHookHandler, owner: RouteOwne
 
 function answerNotRunning(reply: FastifyReply, owner: RouteOwner): FastifyReply {
   const code = 'RTK_ERR_UNAVAILABLE'
+  const body = errorBody(code, `plugin ${owner.name} is not running`)
+  const { type, text } = errorText(body, reply.routeOptions.config.errors)
   return reply
     .code(503)
     .headers({ ...headersOf(code), connection: 'close' })
-    .send(errorBody(code, `plugin ${owner.name} is not running`))
+    .type(type)
+    .send(text)
 }
 
-const routeTaken = (what: string, first: string, second: string) =>
-  new RtkError(
-    'RTK_ERR_ROUTE_TAKEN',
-    first === second ? `${first} registers ${what} twice` : `${what} belongs to both ${first} and ${second}`,
-  )
-
-/** Who has which route. Parameter names do not tell routes apart, their place does. */
-class RouteTable {
-  readonly #owners = new Map<string, { owner: string; automatic: boolean }>()
-  lastConflict: { what: string; owner: string } | undefined
-
-  add(route: RouteOptions & { routePath?: string }, owner: string): void {
-    const path = route.url.replace(/:[A-Za-z0-9_]+/g, ':')
-    for (const method of [route.method].flat()) {
-      const key = `${method} ${path} ${JSON.stringify(route.constraints ?? {})}`
-      const other = this.#owners.get(key)
-      // The HEAD that Fastify adds to a GET gives way to one that somebody wrote; Fastify itself settles that.
-      const automatic = method === 'HEAD' && this.#owners.get(key.replace(/^HEAD/, 'GET'))?.owner === owner
-      this.lastConflict = other === undefined ? undefined : { what: `${method} ${route.url}`, owner: other.owner }
-      if (other !== undefined && !other.automatic && !automatic)
-        throw routeTaken(`${method} ${route.url}`, other.owner, owner)
-      this.#owners.set(key, { owner, automatic })
-    }
-  }
-}
-
-/** Every error of a handler, a hook or the framework, as JSON. */
+/** Every error of a handler, a hook or the framework. */
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
-  const plugin = request.routeOptions.config?.plugin
+  const { plugin, errors } = request.routeOptions.config ?? {}
   const send = (code: RtkErrorCode, message: string, field?: string, status = statusOf(code)) => {
     for (const [name, value] of Object.entries(headersOf(code))) reply.header(name, value)
-    void reply
-      .code(status)
-      .type('application/json; charset=utf-8')
-      .send(errorBody(code, message, field))
+    const { type, text } = errorText(errorBody(code, message, field), errors)
+    void reply.code(status).type(type).send(text)
   }
   const code = (error as { code?: unknown }).code
   const status = (error as { statusCode?: unknown }).statusCode

@@ -1,4 +1,4 @@
-/** How errors look on the wire: always JSON `{ error, message, help, field? }`. */
+/** How errors look on the wire: JSON `{ error, message, help, field? }`, or text where a route says so. */
 import type { ServerResponse } from 'node:http'
 import { errorTable, type RtkError, type RtkErrorCode } from '../errors.js'
 
@@ -21,15 +21,23 @@ export function errorBody(code: RtkErrorCode, message: string, field?: string): 
 /** The extra headers that a refusal carries. */
 export function headersOf(code: RtkErrorCode): Record<string, string> {
   if (code === 'RTK_ERR_UNAUTHORIZED') return { 'www-authenticate': 'Bearer' }
+  if (code === 'RTK_ERR_TOO_MANY_TRIES') return { 'retry-after': '60' }
   if (statusOf(code) === 503) return { 'retry-after': '1' }
   return {}
 }
 
-/** Answers outside of a generation. */
-export function sendError(response: ServerResponse, error: RtkError): void {
-  const text = JSON.stringify(errorBody(error.code, error.message))
+/** An error as the body of an answer: JSON, or one line of text. */
+export function errorText(body: ErrorBody, as: 'text' | undefined): { type: string; text: string } {
+  return as === 'text'
+    ? { type: 'text/plain; charset=utf-8', text: `${body.message.trimEnd()}\n` }
+    : { type: 'application/json; charset=utf-8', text: JSON.stringify(body) }
+}
+
+/** Answers past Fastify. */
+export function sendError(response: ServerResponse, error: RtkError, as?: 'text'): void {
+  const { type, text } = errorText(errorBody(error.code, error.message), as)
   response.writeHead(error.statusCode, {
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': type,
     'content-length': Buffer.byteLength(text),
     ...headersOf(error.code),
   })
@@ -42,6 +50,7 @@ const reasons: Record<number, string> = {
   403: 'Forbidden',
   404: 'Not Found',
   408: 'Request Timeout',
+  429: 'Too Many Requests',
   431: 'Request Header Fields Too Large',
   503: 'Service Unavailable',
 }

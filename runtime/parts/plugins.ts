@@ -62,7 +62,7 @@ export function buildPlugins(
     host,
     stopping,
     changesSeen: () => config.newest,
-    released: (instance) => gateway.release(instance.name),
+    released: (instance) => gateway.release(instance),
   })
   const manager = new Manager({
     log,
@@ -109,6 +109,7 @@ export function buildPlugins(
 function routeOwner(instance: Instance) {
   const { registered } = instance
   return {
+    key: instance,
     name: instance.name,
     live: () => instance.live,
     run: <T>(fn: () => T) => instance.run(fn),

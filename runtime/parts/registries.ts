@@ -67,7 +67,16 @@ export async function buildRegistries(
     settled: (code) => troubles.clear(code),
   })
   await config.load()
-  const commands = new CommandRegistry({ ...common, onSystemCommand: hooks.onSystemCommand, homes: commandHomes })
+  const stateOf = (name: string) =>
+    plugins()
+      .report()
+      .find((plugin) => plugin.name === name)?.state
+  const commands = new CommandRegistry({
+    ...common,
+    onSystemCommand: hooks.onSystemCommand,
+    homes: commandHomes,
+    stateOf,
+  })
   const nvs = new Nvs({
     store,
     isShown: (name) => isPublic(tables, name),

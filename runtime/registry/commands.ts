@@ -1,3 +1,4 @@
+import { distance } from 'fastest-levenshtein'
 import type { Logger } from 'pino'
 import type { CommandResult } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
@@ -17,19 +18,8 @@ export interface CommandDeps {
   onSystemCommand: BailHookPoint<[CommandCall], string>
   /** Which plugin has a command of the specification: for the answer when that plugin is not in this variant. */
   homes: Readonly<Record<string, string>>
-}
-
-/** How many single-character edits lie between two names. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      next[j] = Math.min(next[j - 1] + 1, row[j] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1))
-    }
-    row = next
-  }
-  return row[b.length]
+  /** The state of a plugin of this station; undefined when it has none of that name. */
+  stateOf(plugin: string): string | undefined
 }
 
 function nearest(name: string, names: Iterable<string>): string[] {
@@ -100,12 +90,17 @@ export class CommandRegistry {
   }
 
   #unknown(name: string): RtkError {
-    const { homes } = this.#deps
+    const { homes, stateOf } = this.#deps
     if (Object.hasOwn(homes, name)) {
-      return new RtkError(
-        'RTK_ERR_COMMAND_UNKNOWN',
-        `${name} belongs to plugin ${homes[name]}, which this station does not run`,
-      )
+      const home = homes[name] as string
+      const state = stateOf(home)
+      if (state !== undefined && state !== 'running')
+        return new RtkError('RTK_ERR_UNAVAILABLE', `${name} belongs to plugin ${home}, which is ${state}`)
+      const why =
+        state === undefined
+          ? 'which this station does not run'
+          : 'which runs here, but its version does not have this command'
+      return new RtkError('RTK_ERR_COMMAND_UNKNOWN', `${name} belongs to plugin ${home}, ${why}`)
     }
     const names = nearest(name, this.#deps.tables().commands.keys())
     const hint = names.length > 0 ? `; nearest: ${names.join(', ')}` : ''

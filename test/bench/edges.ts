@@ -88,3 +88,11 @@ export function processUse(pid: number): { cpu_s: number; rss_bytes: number } {
 }
 
 export const unixNow_ms = () => performance.timeOrigin + performance.now()
+
+/** Loaded into the station: collects garbage on SIGUSR2, so that what is measured is held and not only not yet freed. */
+export const collector = `process.on('SIGUSR2', () => {
+  require('node:v8').setFlagsFromString('--expose-gc')
+  const collect = require('node:vm').runInNewContext('gc')
+  collect()
+  collect()
+})`

@@ -7,6 +7,7 @@ import { benchDay } from './day.js'
 import { benchFanOut } from './fan-out.js'
 import { benchFleet } from './fleet.js'
 import { benchFraming } from './framing.js'
+import { benchHostile } from './hostile.js'
 import { benchHttp } from './http.js'
 import { benchLatency } from './latency.js'
 import type { Measurement } from './measurement.js'
@@ -19,6 +20,7 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   latency: benchLatency,
   'fan-out': benchFanOut,
   http: benchHttp,
+  hostile: benchHostile,
   start: benchStart,
   reloads: benchReloads,
   survey: benchSurvey,

@@ -3,19 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ControlClient } from '../../runtime/control/client.js'
 import { ownPorts, startStation } from '../harness/process.js'
-import { processUse } from './edges.js'
+import { collector, processUse } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
 
 const warm = 100
 const reloads = 200
-
-/** Loaded into the station: collects garbage on SIGUSR2, so that what is measured is held and not only not yet freed. */
-const collector = `process.on('SIGUSR2', () => {
-  require('node:v8').setFlagsFromString('--expose-gc')
-  const collect = require('node:vm').runInNewContext('gc')
-  collect()
-  collect()
-})`
 
 /** Reloads of a shipped plugin in a running station, through the control socket: time and memory. */
 export async function benchReloads(): Promise<Measurement[]> {

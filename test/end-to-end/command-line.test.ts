@@ -1,9 +1,11 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { packageRoot } from '../../runtime/build/release.js'
 import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
 function folder(t: Test): string {
@@ -11,6 +13,28 @@ function folder(t: Test): string {
   t.teardown(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
+
+t.test('on a machine with little memory the heap of a running program stays small', async (t) => {
+  const heap = join(packageRoot(), 'build', 'runtime', 'cli', 'heap.js')
+  /** MiB of the young generation after a lot of garbage. */
+  const young = async (memory_bytes: number) => {
+    const code = `
+      import { getHeapSpaceStatistics } from 'node:v8'
+      import { boundHeap } from ${JSON.stringify(heap)}
+      boundHeap(${memory_bytes})
+      let kept = []
+      for (let i = 0; i < 3e6; i++) {
+        kept.push({ i })
+        if (kept.length > 20_000) kept = []
+      }
+      console.log(getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size)`
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code])
+    return Number(stdout) / 2 ** 20
+  }
+  const [small, large] = [await young(2 ** 30), await young(8 * 2 ** 30)]
+  t.ok(small <= 3, `${small} MiB with 1 GiB`)
+  t.ok(large > small, `${large} MiB with 8 GiB`)
+})
 
 t.test('every command has --help, and a slip of the pen ends with 2 and says what to do', async (t) => {
   for (const args of [

@@ -310,7 +310,14 @@ t.test('the log of a run has no secret in it', async (t) => {
     headers: { authorization: 'Bearer 0123456789abcdef-secret' },
   })
   t.equal(allowed.status, 200)
+  const login = await fetch(`${station.url}/session`, {
+    method: 'POST',
+    body: JSON.stringify({ token: '0123456789abcdef-secret' }),
+  })
+  const cookie = String(login.headers.get('set-cookie')).split(';')[0] as string
+  t.equal((await fetch(`${station.url}/get-info`, { headers: { cookie } })).status, 200)
   const { stdout } = await station.end()
   t.notMatch(stdout, 'abcdef-secret')
+  t.notMatch(stdout, cookie)
   t.notOk(existsSync(join(station.data, 'control.sock')))
 })

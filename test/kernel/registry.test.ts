@@ -511,6 +511,12 @@ t.test('commands', async (t) => {
     ctx.commands.add('broken', 'fails', () => {
       throw new Error('secret detail')
     })
+    for (const name of ['firmware', 'ota-upgrade']) {
+      ctx.commands.add(name, 'updates', ({ arg }) => {
+        if (arg === undefined) throw badValue('send a URL')
+        return `${name} ${arg}`
+      })
+    }
     ctx.commands.add('wordless', 'forgets its answer', (() => {}) as never)
     ctx.commands.add('reboot', 'restarts', () => 'never reached')
     ctx.hooks.onSystemCommand.tap(({ name }) => (name === 'reboot' ? 'refused during an update' : undefined))
@@ -526,6 +532,68 @@ t.test('commands', async (t) => {
     }
     t.match(await station.station.command('log=d', { source: 'mqtt' }), { status: 200 })
     t.equal((await post('busy=')).status, 503, 'a form-like trailing equals sign is no value')
+  })
+
+  t.test('the URL of an update arrives as it was written', async (t) => {
+    const url = 'https://updates.example/i.bin?X-Sig=a%2Fb%2Bc+d%zz&e=f=='
+    for (const name of ['firmware', 'ota-upgrade']) {
+      for (const query of [`${name}=${url}`, `cmd=${name}=${url}`]) {
+        t.match(await post(query), { status: 200, text: `${name} ${url}\n` }, query)
+      }
+      const encoded = await post(`cmd=${encodeURIComponent(`${name}=${url}`)}`)
+      t.match(encoded, { status: 200, text: `${name} ${url}\n` }, 'encoded as a whole it is decoded once')
+      t.equal((await post(`${name}=`)).status, 400)
+    }
+    t.match(await post('log=d%20'), { status: 400, text: /log=n/ }, 'other values are form-decoded')
+  })
+
+  t.test('every answer is text, and a body is read and thrown away', async (t) => {
+    const bodies = ['', 'no json', '{"a":', '[1]', '\0\u00ff', `${'['.repeat(60_000)}`]
+    for (const body of bodies) {
+      for (const type of ['application/json', 'application/x-www-form-urlencoded', 'image/png', 'garbage']) {
+        const answer = await station.request('/system?log=d', {
+          method: 'POST',
+          body,
+          headers: { 'content-type': type },
+        })
+        t.match(answer, { status: 200, text: 'level d\n' }, `${type} ${body.slice(0, 10)}`)
+      }
+    }
+    const large = await station.request('/system?log=d', { method: 'POST', body: 'x'.repeat(70_000) })
+    t.match(large, { status: 413, text: /^the body is larger than 65536 bytes\n$/ })
+    for (const answer of [
+      large,
+      await post(''),
+      await post('='),
+      await post('cmd='),
+      await post('%E0%A4'),
+      await post('rebot'),
+      await post('broken'),
+      await post('busy'),
+    ]) {
+      t.ok(answer.status >= 400)
+      t.equal(answer.headers.get('content-type'), 'text/plain; charset=utf-8', answer.text)
+      t.match(answer.text, /^[^{].*\n$/)
+    }
+    t.match(await post(''), { status: 400, text: 'send a command: POST /system?<command>\n' })
+  })
+
+  t.test('a command of a plugin that is here is not said to be elsewhere', async (t) => {
+    const modem = plugin('modem', () => {})
+    const home = await stationWith(t, {
+      modem,
+      log: { ...plugin('log', () => {}), start: () => Promise.reject(new Error('no')) },
+    })
+    const ask = async (name: string) => home.request(`/system?${name}`, { method: 'POST' })
+    t.match(await ask('mobile-scan'), {
+      status: 404,
+      text: 'mobile-scan belongs to plugin modem, which runs here, but its version does not have this command\n',
+    })
+    t.match(await ask('logsavenvs'), { status: 503, text: 'logsavenvs belongs to plugin log, which is failed\n' })
+    t.match(await ask('restart-wap'), {
+      status: 404,
+      text: 'restart-wap belongs to plugin wap, which this station does not run\n',
+    })
   })
 
   t.test('unknown, misspelt, elsewhere, bad value, not now, failed: each has its own answer', async (t) => {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { RtkError } from '../../errors.js'
 import type { InfoBuilder, InfoParts, PluginContext } from '../../plugin.js'
 import { EventHub, listen } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
@@ -85,9 +86,12 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
         registering(instance, 'Fastify plugin')
         registered.httpPlugins.push({ plugin, options: options ?? {} })
       },
-      upgrade(path, fn) {
+      upgrade(path, fn, { role = 'operator' } = {}) {
         registering(instance, `upgrade ${path}`)
-        registered.upgrades.set(path, fn)
+        if (registered.upgrades.has(path)) {
+          throw new RtkError('RTK_ERR_ROUTE_TAKEN', `${name} registers the upgrade of ${path} twice`)
+        }
+        registered.upgrades.set(path, { handler: fn, role })
       },
     },
     mqtt: {

@@ -1,7 +1,6 @@
-import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { TSchema } from 'typebox'
+import type { Upgrade } from '../../http/routes/owner.js'
 import type { CommandCall, ConfigOptions, InfoBuilder, InfoClass, MqttMessage, Source } from '../../plugin.js'
 import type { Tap } from '../hook-point.js'
 import type { Instance } from './instance.js'
@@ -78,7 +77,7 @@ export interface Registrations {
   // biome-ignore lint/suspicious/noExplicitAny: Fastify plugins of any option type are kept alike
   readonly httpPlugins: { plugin: FastifyPluginAsync<any>; options: object }[]
   readonly banner: { label: string; text: () => string }[]
-  readonly upgrades: Map<string, (request: IncomingMessage, socket: Duplex, head: Buffer) => void>
+  readonly upgrades: Map<string, Upgrade>
 }
 
 export function noRegistrations(): Registrations {

@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { SessionRequest, type SessionState } from '../../../schemas/session.js'
+import type { RouteOwner } from '../routes/owner.js'
+import type { Login, Session } from './login.js'
+
+export const sessionPath = '/session'
+
+/** The runtime's own routes: how a browser logs in and out, and learns what it may do. */
+export function sessionRoutes(login: Login, log: Logger): RouteOwner {
+  const answer = (reply: FastifyReply, role: SessionState['role'], session: Session | undefined) => {
+    const expires = session === undefined ? 0 : Math.floor(session.expires_ms / 1_000)
+    const state: SessionState = { role, login: login.isOn, expires }
+    return reply.header('cache-control', 'no-store').send(state)
+  }
+  const common = { url: sessionPath, config: { public: true } } as const
+  return {
+    name: 'the runtime',
+    key: login,
+    live: () => true,
+    run: (fn) => fn(),
+    failed: (error, what) => log.error({ err: error }, `${what} failed`),
+    plugins: [],
+    upgrades: new Map(),
+    routes: [
+      {
+        ...common,
+        method: 'GET',
+        handler: (request, reply) => answer(reply, request.role, login.sessionOf(request.raw.headers)),
+      },
+      {
+        ...common,
+        method: 'POST',
+        schema: { body: SessionRequest },
+        handler: (request, reply) => {
+          if (!login.isOn) return answer(reply, request.role, undefined)
+          const { token } = request.body as SessionRequest
+          const { session, cookie } = login.begin(token, peerOf(request))
+          return answer(reply.header('set-cookie', cookie), session.role, session)
+        },
+      },
+      {
+        ...common,
+        method: 'DELETE',
+        handler: (request, reply) => {
+          const cookie = login.end(request.raw.headers)
+          return answer(reply.header('set-cookie', cookie), login.isOn ? 'none' : 'operator', undefined)
+        },
+      },
+    ],
+  }
+}
+
+const peerOf = ({ socket }: FastifyRequest) => socket.remoteAddress ?? ''

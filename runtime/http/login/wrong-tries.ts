@@ -1,0 +1,36 @@
+import type { Clock } from '../../ports/clock.js'
+
+const window_ms = 60_000
+const mostTries = 5
+const mostPeers = 1_024
+
+/** Wrong tokens by peer: after five within a minute a peer waits until the minute is over. */
+export class WrongTries {
+  readonly #clock: Clock
+  /** The peer whose minute began first comes first. */
+  readonly #peers = new Map<string, { count: number; until_ms: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  isBlocked(peer: string): boolean {
+    const tries = this.#peers.get(peer)
+    if (tries === undefined) return false
+    if (this.#clock.monotonic() < tries.until_ms) return tries.count >= mostTries
+    this.#peers.delete(peer)
+    return false
+  }
+
+  add(peer: string): void {
+    const tries = this.isBlocked(peer) ? undefined : this.#peers.get(peer)
+    if (tries !== undefined) {
+      tries.count += 1
+      return
+    }
+    // A stranger chooses the addresses: the oldest entry makes room.
+    const [oldest] = this.#peers.keys()
+    if (this.#peers.size >= mostPeers && oldest !== undefined) this.#peers.delete(oldest)
+    this.#peers.set(peer, { count: 1, until_ms: this.#clock.monotonic() + window_ms })
+  }
+}

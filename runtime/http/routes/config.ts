@@ -1,0 +1,34 @@
+/** What a route says of itself in `config`, and what it learns about who asks. */
+import type { RouteOwner } from './owner.js'
+
+/** What somebody who logged in may do: a viewer reads, an operator does everything. */
+export type LoginRole = 'viewer' | 'operator'
+
+/** Who asks. Without `http.token` everybody on the local network is an operator. */
+export type Role = 'none' | LoginRole
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Answers without a login too: pages and their assets, nothing that tells or changes anything. */
+    public?: boolean
+    /** Who may use the route where tokens are set; left out: a viewer for GET and HEAD, an operator for the rest. */
+    role?: LoginRole
+    /** The handler must have begun its answer by then, instead of the runtime's 60 s. */
+    timeout_ms?: number
+    /** Errors are answered as plain text instead of JSON. */
+    errors?: 'text'
+    /**
+     * Does not parse JSON: `'stream'` hands the body over as it comes (the route bounds it itself), `'buffer'` as bytes
+     * (bounded by the route's `bodyLimit`), `'ignore'` reads it and throws it away (bounded as well).
+     */
+    rawBody?: 'stream' | 'buffer' | 'ignore'
+    /** The plugin that has the route; set by the gateway. */
+    plugin?: string
+    /** The instance that has the route; set by the gateway. */
+    owner?: RouteOwner
+  }
+  interface FastifyRequest {
+    /** Who asks; see `Role`. */
+    readonly role: Role
+  }
+}

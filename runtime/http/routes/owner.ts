@@ -1,0 +1,29 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { FastifyPluginAsync, RouteOptions } from 'fastify'
+import type { LoginRole } from './config.js'
+
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+
+export interface Upgrade {
+  readonly handler: UpgradeHandler
+  /** Who may open it, where tokens are set. */
+  readonly role: LoginRole
+}
+
+/** What one instance of a plugin has registered. */
+export interface RouteOwner {
+  readonly name: string
+  /** Tells two instances of one plugin apart: what one of them left open is closed without touching the other's. */
+  readonly key: object
+  /** False while the plugin is not running: its routes answer 503. */
+  live(): boolean
+  /** Runs `fn` so that its errors are attributed to the plugin. */
+  run<T>(fn: () => T): T
+  failed(error: unknown, what: string): void
+  readonly routes: readonly RouteOptions[]
+  // biome-ignore lint/suspicious/noExplicitAny: the options' type is between the plugin and its Fastify plugin
+  readonly plugins: readonly { plugin: FastifyPluginAsync<any>; options: object }[]
+  /** By path; a path that ends with `/*` stands for everything below it. */
+  readonly upgrades: ReadonlyMap<string, Upgrade>
+}

@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { smallMachineFlags } from '../../runtime/cli/heap.js'
+import { ownPorts, startStation } from '../harness/process.js'
+import { collector, processUse } from './edges.js'
+import { atMost, type Measurement } from './measurement.js'
+
+const requests = 8_000
+const connections = 128
+const calm_ms = 15_000
+
+type Sent = { method: string; path: string; body?: string; headers?: Record<string, string> }
+
+/** A change of thousands of names that nobody has: all of them come back in `leftover`. */
+const unknownNames = (seed: number) =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [`k${i}-${seed}`, [i]])))
+const change = (body: string): Sent => ({ method: 'POST', path: '/change', body })
+
+/** What is well-formed HTTP and nothing that a client of the station would send. */
+const wellFormed: ((n: number) => Sent)[] = [
+  () => change(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`),
+  () => change(`${'['.repeat(30_000)}${']'.repeat(30_000)}`),
+  (n) => change(unknownNames(n % 40)),
+  () => change('x'.repeat(65_000)),
+  () => change('x'.repeat(70_000)),
+  () => change('{"__proto__":{"x":1},"constructor":{"prototype":{"y":1}}}'),
+  (n) => ({ method: 'POST', path: '/nvs?namespace=y', body: unknownNames(n % 40) }),
+  (n) => ({ method: 'POST', path: `/system?${'x'.repeat(4_000)}${n}` }),
+  (n) => ({ method: 'GET', path: `/get-info?${n * 7_919}` }),
+  (n) => ({ method: 'GET', path: '/get-info', headers: { host: `evil${n}.example` } }),
+  (n) => ({ method: 'POST', path: '/change', body: '{}', headers: { origin: `http://evil${n}.example` } }),
+  (n) => ({
+    method: 'GET',
+    path: '/get-info',
+    headers: { cookie: `rtk-base-session=operator.${n}.${'A'.repeat(43)}` },
+  }),
+]
+
+/** What is no HTTP, or smuggles. */
+const malformed = [
+  'GET /get-info HTTP/1.1\r\nhost: localhost\r\nx: '.concat('y'.repeat(20_000), '\r\n\r\n'),
+  'POST /change HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /',
+  '\x16\x03\x01 hello\r\n\r\n',
+]
+
+/** Sends them all over a bounded number of connections; whatever is answered is read and dropped. */
+async function attack(url: string): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const ask = ({ method, path, body, headers = {} }: Sent) =>
+    new Promise<void>((resolve) => {
+      const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+      const sent = request({ hostname, port, method, path, agent, headers: { ...headers, ...length } }, (answer) => {
+        answer.resume().once('close', resolve)
+      })
+      sent.once('error', () => resolve())
+      sent.end(body)
+    })
+  const sendRaw = async (bytes: string) => {
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {}).resume()
+    socket.write(bytes)
+    await once(socket, 'close')
+  }
+  let next = 0
+  const client = async () => {
+    while (next < requests) {
+      const n = next++
+      const kind = n % (wellFormed.length + malformed.length)
+      const make = wellFormed[kind]
+      await (make ? ask(make(n)) : sendRaw(malformed[kind - wellFormed.length] as string))
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, client))
+  agent.destroy()
+}
+
+/** Hostile requests at a station as it runs on a small machine: what they leave behind, and how much of it is held. */
+export async function benchHostile(): Promise<Measurement[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
+  const preload = join(folder, 'collect.cjs')
+  const flags = smallMachineFlags.map((flag) => `require('node:v8').setFlagsFromString('${flag}')\n`)
+  writeFileSync(preload, flags.join('') + collector)
+  const { args } = await ownPorts()
+  const station = await startStation(args, { nodeOptions: ['--require', preload] })
+  const resident_mb = () => processUse(station.child.pid as number).rss_bytes / 1e6
+  const collected_mb = async () => {
+    station.child.kill('SIGUSR2')
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    return resident_mb()
+  }
+  const before = await collected_mb()
+  const started = performance.now()
+  await attack(station.url)
+  const seconds = (performance.now() - started) / 1_000
+  const after = resident_mb()
+  await new Promise((resolve) => setTimeout(resolve, calm_ms))
+  const calm = resident_mb()
+  const held = await collected_mb()
+  await station.end()
+  rmSync(folder, { recursive: true, force: true })
+  return [
+    { name: `${requests} hostile requests, ${connections} at a time`, value: requests / seconds, unit: 'req/s' },
+    { name: 'resident memory before them', value: before, unit: 'MB' },
+    atMost('resident memory right after them', after, 200, 'MB'),
+    atMost(`resident memory ${calm_ms / 1_000} s later`, calm, 180, 'MB'),
+    atMost('growth that a collection does not give back', held - before, 40, 'MB'),
+  ]
+}

@@ -1,0 +1,134 @@
+/** A gateway without a kernel around it, for tests of what it does with requests. */
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { connect } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { FastifyPluginAsync, RouteOptions } from 'fastify'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { WebSocketServer } from 'ws'
+import { Gateway, type HttpOptions } from '../../runtime/http/gateway.js'
+import type { HttpLimits } from '../../runtime/http/limits.js'
+import type { LoginRole } from '../../runtime/http/routes/config.js'
+import type { RouteOwner, UpgradeHandler } from '../../runtime/http/routes/owner.js'
+import { type Clock, systemClock } from '../../runtime/ports/clock.js'
+
+export interface OwnerParts {
+  routes?: RouteOptions[]
+  plugins?: { plugin: FastifyPluginAsync; options: object }[]
+  upgrades?: Record<string, UpgradeHandler>
+  /** Who may open the upgrades. */
+  role?: LoginRole
+  live?: () => boolean
+  run?: <T>(fn: () => T) => T
+}
+
+export const failures: { owner: string; what: string; error: unknown }[] = []
+/** One plugin's routes and upgrades. */
+export const owner = (name: string, parts: OwnerParts = {}): RouteOwner => ({
+  name,
+  key: {},
+  live: parts.live ?? (() => true),
+  run: parts.run ?? ((fn) => fn()),
+  failed: (error, what) => void failures.push({ owner: name, what, error }),
+  routes: parts.routes ?? [],
+  plugins: parts.plugins ?? [],
+  upgrades: new Map(
+    Object.entries(parts.upgrades ?? {}).map(([path, handler]) => [path, { handler, role: parts.role ?? 'operator' }]),
+  ),
+})
+
+export const get = (url: string, handler: RouteOptions['handler']): RouteOptions => ({ method: 'GET', url, handler })
+export const post = (
+  url: string,
+  handler: RouteOptions['handler'],
+  more: Partial<RouteOptions> = {},
+): RouteOptions => ({
+  method: 'POST',
+  url,
+  handler,
+  ...more,
+})
+export const says = (word: string) => async () => ({ word })
+
+/** A gateway on a free loopback port with these plugins. */
+export async function serve(
+  t: Test,
+  owners: RouteOwner[],
+  {
+    limits = {},
+    logLines = [],
+    clock = systemClock,
+    ...options
+  }: Partial<HttpOptions> & { limits?: Partial<HttpLimits>; logLines?: string[]; clock?: Clock } = {},
+) {
+  const sink = new PassThrough().on('data', (line) => logLines.push(String(line)))
+  const gateway = new Gateway(
+    { host: '127.0.0.1', port: 0, ...options },
+    { log: pino(sink), clock, hostname: 'station.example', limits },
+  )
+  const { port } = await gateway.listen()
+  gateway.commit(await gateway.stage(owners))
+  t.teardown(() => gateway.close())
+  const swap = async (next: RouteOwner[]) => gateway.commit(await gateway.stage(next))
+  const ask = async (path: string, more: RequestOptions & { body?: string | Buffer } = {}) => {
+    const { body, ...rest } = more
+    const request = httpRequest({ host: '127.0.0.1', port, path, agent: false, ...rest })
+    request.end(body)
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    const answer = await text(response)
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      text: answer,
+      json: json(answer),
+      socket: request.socket,
+    }
+  }
+  return { gateway, port, swap, ask }
+}
+
+function json(answer: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(answer)
+  } catch {
+    return undefined
+  }
+}
+
+/** Sends bytes as they are and collects what comes back until the server closes. */
+export async function raw(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(bytes)
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  // Not `once`: a reset is an end like any other here.
+  await new Promise((resolve) => socket.on('close', resolve))
+  return answer
+}
+
+/** Takes websockets and sends back what comes, after the path. */
+export function echo(): UpgradeHandler {
+  const server = new WebSocketServer({ noServer: true })
+  return (request, socket, head) =>
+    server.handleUpgrade(request, socket, head, (ws) =>
+      ws.on('message', (data) => ws.send(`echo ${data} at ${request.url}`)),
+    )
+}
+
+export function upgradeRequest(path: string, headers: Record<string, string>): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return [`GET ${path} HTTP/1.1`, 'connection: upgrade', 'upgrade: websocket', ...lines, '', ''].join('\r\n')
+}
+
+export function deferred(): { promise: Promise<unknown>; resolve: (value: unknown) => void } {
+  let resolve: (value: unknown) => void = () => {}
+  const promise = new Promise<unknown>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}

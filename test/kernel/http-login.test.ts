@@ -1,0 +1,416 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import t, { type Test } from 'tap'
+import httpApi from '../../plugins/http-api/index.js'
+import { isForeignOrigin } from '../../runtime/http/origin.js'
+import { definePlugin } from '../../runtime/plugin.js'
+import { createTestStation, ManualClock } from '../harness/index.js'
+import { get, owner, post, raw, says, serve, upgradeRequest } from './gateway-rig.js'
+
+const token = 'an-operators-secret'
+const viewerToken = 'a-viewers-secret'
+const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
+
+t.test('which origins are this station', async (t) => {
+  const own: [host: string, origin: string][] = [
+    ['station.lan', 'http://station.lan'],
+    ['Station.LAN', 'http://station.lan'],
+    ['station.lan.', 'http://station.lan'],
+    ['station.lan:80', 'http://station.lan'],
+    ['192.168.1.1:8080', 'http://192.168.1.1:8080'],
+    ['[::1]:8080', 'http://[::1]:8080'],
+    ['[fd00::1]', 'http://[fd00::1]'],
+  ]
+  for (const [host, origin] of own) t.notOk(isForeignOrigin({ host, origin }), `${origin} at ${host}`)
+
+  const foreign: [host: string, origin: string][] = [
+    ['station.lan', 'http://station.lan.evil.example'],
+    ['station.lan', 'http://station.lan:8080'],
+    ['station.lan:8080', 'http://station.lan'],
+    ['127.0.0.1:8080', 'http://127.0.0.1:8081'],
+    ['127.0.0.1:8080', 'http://127.0.0.2:8080'],
+    // Not as a browser writes it: nobody knows what is meant.
+    ['127.0.0.1', 'http://evil.example@127.0.0.1'],
+    ['127.0.0.1', 'http://127.0.0.1@evil.example'],
+    ['127.0.0.1', 'http://2130706433'],
+    ['127.0.0.1', 'http://0x7f.1'],
+    ['127.0.0.1', 'http://127.1'],
+    ['127.0.0.1', 'http://127.0.0.1:80'],
+    ['127.0.0.1', 'http://127.0.0.1/'],
+    ['127.0.0.1', 'http://127.0.0.1/path'],
+    ['127.0.0.1', 'http://127.0.0.1?x'],
+    ['127.0.0.1', 'HTTP://127.0.0.1'],
+    ['127.0.0.1', 'http:127.0.0.1'],
+    ['127.0.0.1', ' http://127.0.0.1'],
+    ['127.0.0.1', 'http://127.0.0.1, http://127.0.0.1'],
+    ['station.lan', 'http://STATION.lan'],
+    ['[::1]', 'http://[0:0:0:0:0:0:0:1]'],
+    ['127.0.0.1', 'ws://127.0.0.1'],
+    ['127.0.0.1', 'file://'],
+    ['127.0.0.1', '127.0.0.1'],
+    ['127.0.0.1', 'null'],
+    ['127.0.0.1', ''],
+    // A page of the https port of this host.
+    ['station.lan', 'https://station.lan'],
+    ['station.lan:443', 'https://station.lan'],
+    ['', 'http://station.lan'],
+    ['a b', 'http://station.lan'],
+  ]
+  for (const [host, origin] of foreign) t.ok(isForeignOrigin({ host, origin }), `${origin} at ${host}`)
+  t.ok(isForeignOrigin({ origin: 'http://station.lan' }), 'no Host')
+  t.notOk(isForeignOrigin({ host: 'station.lan' }), 'programs send no Origin')
+
+  const proxied = { host: 'station.lan', 'x-forwarded-proto': 'https' }
+  t.notOk(isForeignOrigin({ ...proxied, origin: 'https://station.lan' }), 'behind a proxy that speaks https')
+  t.ok(isForeignOrigin({ ...proxied, origin: 'http://station.lan' }))
+  t.ok(isForeignOrigin({ ...proxied, origin: 'https://station.lan:8443' }))
+
+  for (const [site, foreign] of [
+    ['same-origin', false],
+    ['none', false],
+    ['same-site', true],
+    ['cross-site', true],
+    ['', true],
+  ] as const)
+    t.equal(isForeignOrigin({ host: 'station.lan', 'sec-fetch-site': site }), foreign, `Sec-Fetch-Site: ${site}`)
+})
+
+t.test('a page on another port of this host changes nothing', async (t) => {
+  let changes = 0
+  const change = post('/change', async () => ({ changes: ++changes }))
+  const upgrades = { '/live': (_request: unknown, socket: { end(text: string): void }) => socket.end('never') }
+  const { ask, port } = await serve(t, [owner('a', { routes: [change], upgrades })])
+  const other = port === 65_535 ? port - 1 : port + 1
+  for (const origin of [
+    `http://127.0.0.1:${other}`,
+    'http://127.0.0.1',
+    `http://evil.example@127.0.0.1:${port}`,
+    'null',
+  ]) {
+    t.match(await ask('/change', { method: 'POST', headers: { origin } }), {
+      status: 403,
+      json: { error: 'RTK_ERR_FORBIDDEN_ORIGIN' },
+    })
+    const upgrade = upgradeRequest('/live', { host: `127.0.0.1:${port}`, origin })
+    t.match(await raw(port, upgrade), /^HTTP\/1.1 403/, `upgrade from ${origin}`)
+  }
+  t.match(await ask('/change', { method: 'POST', headers: { 'sec-fetch-site': 'same-site' } }), { status: 403 })
+  t.equal(changes, 0)
+  t.equal((await ask('/change', { method: 'POST', headers: { origin: `http://127.0.0.1:${port}` } })).status, 200)
+})
+
+/** A gateway with routes of every kind, and what a caller with these headers may do there. */
+async function guarded(t: Test, options: Parameters<typeof serve>[2]) {
+  const accept = (_request: unknown, socket: { end(text: string): void }) =>
+    socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n')
+  const served = await serve(
+    t,
+    [
+      owner('third-party', {
+        routes: [
+          get('/', says('page')),
+          get('/read', async (request) => ({ role: request.role })),
+          { ...get('/secret', says('secret')), config: { role: 'operator' } },
+          post('/change', says('changed')),
+          { ...post('/question', says('answered')), config: { role: 'viewer' } },
+          { ...get('/ui/*', async (request) => ({ role: request.role })), config: { public: true } },
+        ],
+        plugins: [{ plugin: async (app) => void app.post('/registered', says('changed')), options: {} }],
+        upgrades: { '/act': accept },
+      }),
+      owner('watcher', { upgrades: { '/watch': accept }, role: 'viewer' }),
+    ],
+    options,
+  )
+  const requests: [string, string][] = [
+    ['GET', '/read'],
+    ['HEAD', '/read'],
+    ['GET', '/secret'],
+    ['POST', '/change'],
+    ['POST', '/question'],
+    ['POST', '/registered'],
+    ['GET', '/ui/a.js'],
+    ['GET', '/nowhere'],
+  ]
+  const allowed = async (headers: OutgoingHttpHeaders) => {
+    const statuses: Record<string, number | undefined> = {}
+    for (const [method, path] of requests) {
+      statuses[`${method} ${path}`] = (await served.ask(path, { method, headers })).status
+    }
+    for (const path of ['/watch', '/act', '/none']) {
+      const lines = { host: 'localhost', ...(headers as Record<string, string>) }
+      const answer = await raw(served.port, upgradeRequest(path, lines))
+      statuses[`upgrade ${path}`] = Number(answer.split(' ')[1])
+    }
+    return statuses
+  }
+  return { ...served, allowed }
+}
+
+const everything = {
+  'GET /read': 200,
+  'HEAD /read': 200,
+  'GET /secret': 200,
+  'POST /change': 200,
+  'POST /question': 200,
+  'POST /registered': 200,
+  'GET /ui/a.js': 200,
+  'GET /nowhere': 404,
+  'upgrade /watch': 101,
+  'upgrade /act': 101,
+  'upgrade /none': 404,
+}
+const reading = {
+  ...everything,
+  'GET /secret': 403,
+  'POST /change': 403,
+  'POST /registered': 403,
+  'upgrade /act': 403,
+  'upgrade /none': 403,
+}
+const nothing = {
+  ...Object.fromEntries(Object.keys(everything).map((request) => [request, 401])),
+  'GET /ui/a.js': 200,
+}
+
+t.test('who may do what', async (t) => {
+  t.test('without a token everybody on the local network may do everything', async (t) => {
+    const { allowed, ask } = await guarded(t, {})
+    t.same(await allowed({}), everything)
+    t.same(await allowed(bearer('anything')), everything)
+    t.same((await ask('/read')).json, { role: 'operator' })
+    t.same((await ask('/session')).json, { role: 'operator', login: false, expires: 0 })
+    const answer = await ask('/session', { method: 'POST', body: JSON.stringify({ token }) })
+    t.match(answer, { status: 200, json: { role: 'operator', login: false } })
+    t.equal(answer.headers['set-cookie'], undefined)
+  })
+
+  t.test('with tokens: an operator everything, a viewer reads, others see what is public', async (t) => {
+    const { allowed, ask } = await guarded(t, { token, viewerToken })
+    t.same(await allowed(bearer(token)), everything)
+    t.same(await allowed(bearer(viewerToken)), reading)
+    t.same(await allowed({}), nothing)
+    t.same((await ask('/ui/x')).json, { role: 'none' })
+    t.match(await ask('/read'), {
+      status: 401,
+      headers: { 'www-authenticate': 'Bearer' },
+      json: { error: 'RTK_ERR_UNAUTHORIZED', help: /POST \/session/ },
+    })
+    const refused = await ask('/change', { method: 'POST', headers: bearer(viewerToken) })
+    t.match(refused, { status: 403, json: { error: 'RTK_ERR_FORBIDDEN_ROLE' } })
+    t.same((await ask('/session')).json, { role: 'none', login: true, expires: 0 })
+    t.equal((await ask(`/read?token=${token}`)).status, 401, 'a token in a URL is no token')
+    for (const authorization of ['Bearer', 'Bearer ', token, `Basic ${token}`, `Bearer ${token} x`, `Bearer ${token}x`])
+      t.equal((await ask('/read', { headers: { authorization } })).status, 401, authorization)
+  })
+
+  t.test('reading, or everything, may be left open to the local network', async (t) => {
+    const read = await guarded(t, { token, open: 'read' })
+    t.same(await read.allowed({}), reading)
+    t.same(await read.allowed(bearer(token)), everything)
+    t.equal((await read.ask('/read', { headers: bearer('wrong') })).status, 401, 'a wrong token is told so')
+    const all = await guarded(t, { token, open: 'all' })
+    t.same(await all.allowed({}), everything)
+  })
+
+  t.test('a section that would not mean what it says is refused', async (t) => {
+    for (const [options, message] of [
+      [{ viewerToken }, /http\.viewerToken needs http\.token/],
+      [{ open: 'read' }, /http\.open needs http\.token/],
+      [{ token, viewerToken: token }, /http\.viewerToken must not equal/],
+    ] as const)
+      await t.rejects(serve(t, [], options), { code: 'RTK_ERR_VARIANT', message })
+  })
+})
+
+t.test('/session', async (t) => {
+  const clock = new ManualClock()
+  const login = (ask: Awaited<ReturnType<typeof serve>>['ask'], secret: unknown, headers = {}) =>
+    ask('/session', { method: 'POST', body: JSON.stringify({ token: secret }), headers })
+  const cookieOf = (answer: { headers: { 'set-cookie'?: string[] } }) =>
+    String(answer.headers['set-cookie']).split(';')[0] as string
+
+  t.test('a cookie stands for the token: after a restart too, until it expires or the token changes', async (t) => {
+    const { ask, allowed } = await guarded(t, { token, viewerToken, clock })
+    const answer = await login(ask, token)
+    const expires = clock.now() / 1_000 + 43_200
+    t.match(answer, { status: 200, json: { role: 'operator', login: true, expires } })
+    t.equal(answer.headers['cache-control'], 'no-store')
+    t.match(
+      answer.headers['set-cookie'],
+      [/^rtk-base-session=operator\.\d+\.[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/],
+      'neither Secure nor Domain',
+    )
+    t.notMatch(JSON.stringify(answer.headers), token)
+    const cookie = cookieOf(answer)
+    t.same(await allowed({ cookie }), everything)
+    t.same(await allowed({ cookie: `a=b; rtk-base-session=of.another.station; ${cookie};c=d` }), everything)
+    const viewer = cookieOf(await login(ask, viewerToken))
+    t.same(await allowed({ cookie: viewer }), reading)
+    t.match((await ask('/session', { headers: { cookie: viewer } })).json, { role: 'viewer', expires })
+
+    const again = await guarded(t, { token, viewerToken, clock })
+    t.same(await again.allowed({ cookie }), everything, 'after a restart')
+    const changed = await guarded(t, { token: `${token}-2`, viewerToken, clock })
+    t.same(await changed.allowed({ cookie }), nothing, 'after the token changed')
+    t.same(await changed.allowed({ cookie: viewer }), reading, 'which was not the viewer’s')
+    const alone = await guarded(t, { token, clock })
+    t.same(await alone.allowed({ cookie: viewer }), nothing, 'after the viewer’s token went')
+
+    await clock.advance(43_199_000)
+    t.equal((await ask('/read', { headers: { cookie } })).status, 200)
+    await clock.advance(1_000)
+    t.equal((await ask('/read', { headers: { cookie } })).status, 401, 'after 12 hours')
+  })
+
+  t.test('a cookie that somebody changed is worth nothing', async (t) => {
+    const { ask } = await guarded(t, { token, viewerToken, clock })
+    const viewer = cookieOf(await login(ask, viewerToken))
+    const [, expires, mac] = viewer.split('.') as [string, string, string]
+    for (const value of [
+      `operator.${expires}.${mac}`,
+      `viewer.${Number(expires) + 1}.${mac}`,
+      `viewer.${expires}.${mac.slice(1)}A`,
+      `viewer.${expires}.${'A'.repeat(43)}`,
+      `viewer.${expires}.`,
+      `viewer.${expires}`,
+      `none.${expires}.${mac}`,
+      `viewer.1e99.${mac}`,
+      '',
+      'x'.repeat(8_000),
+    ])
+      t.equal(
+        (await ask('/read', { headers: { cookie: `rtk-base-session=${value}` } })).status,
+        401,
+        value.slice(0, 60),
+      )
+  })
+
+  t.test('logging out ends the session, not only the cookie', async (t) => {
+    const { ask } = await guarded(t, { token, clock })
+    const cookie = cookieOf(await login(ask, token))
+    await clock.advance(1)
+    const other = cookieOf(await login(ask, token))
+    const answer = await ask('/session', { method: 'DELETE', headers: { cookie } })
+    t.match(answer, { status: 200, json: { role: 'none', login: true, expires: 0 } })
+    t.match(answer.headers['set-cookie'], [/^rtk-base-session=; HttpOnly; SameSite=Strict; Path=\/; Max-Age=0$/])
+    t.equal((await ask('/read', { headers: { cookie } })).status, 401)
+    t.equal((await ask('/read', { headers: { cookie: other } })).status, 200, 'another session goes on')
+  })
+
+  t.test('a page of another site or port can neither log in nor out', async (t) => {
+    const { ask, port } = await guarded(t, { token, clock })
+    const origin = `http://127.0.0.1:${port + 1}`
+    t.equal((await login(ask, token, { origin })).status, 403)
+    t.equal((await ask('/session', { method: 'DELETE', headers: { origin } })).status, 403)
+    t.equal((await login(ask, token, { origin: `http://127.0.0.1:${port}` })).status, 200)
+  })
+
+  t.test('five wrong tokens within a minute, however they are sent: then a peer waits', async (t) => {
+    const { ask } = await guarded(t, { token, viewerToken, clock })
+    const cookie = cookieOf(await login(ask, token))
+    for (let i = 0; i < 3; i++) t.equal((await login(ask, `wrong ${i}`)).status, 401)
+    for (let i = 0; i < 2; i++) t.equal((await ask('/read', { headers: bearer(`wrong-${i}`) })).status, 401)
+    t.match(await login(ask, token), {
+      status: 429,
+      headers: { 'retry-after': '60' },
+      json: { error: 'RTK_ERR_TOO_MANY_TRIES', message: /127\.0\.0\.1/, help: String },
+    })
+    t.match(await ask('/read', { headers: bearer(token) }), { status: 429, headers: { 'retry-after': '60' } })
+    t.equal((await ask('/read', { headers: { cookie } })).status, 200, 'who is logged in goes on')
+    await clock.advance(59_999)
+    t.equal((await login(ask, token)).status, 429)
+    await clock.advance(1)
+    t.equal((await login(ask, token)).status, 200)
+  })
+
+  t.test('a body that is no token is 400 and no try', async (t) => {
+    const { ask } = await guarded(t, { token, clock })
+    for (const wrong of [undefined, '', 7, null, ['x'], { a: 1 }, 'x'.repeat(513)])
+      t.equal((await login(ask, wrong)).status, 400)
+    t.equal((await ask('/session', { method: 'POST', body: 'token' })).status, 400)
+    t.equal((await login(ask, token)).status, 200)
+  })
+
+  t.test('no plugin can take the path, whatever the method', async (t) => {
+    const { gateway } = await serve(t, [])
+    const handler = says('mine')
+    const message = /\/session belongs to both the runtime and grabby/
+    for (const method of ['GET', 'POST', 'PUT', 'HEAD'])
+      for (const parts of [
+        { routes: [{ method, url: '/session', handler }] },
+        { routes: [{ method, url: '/session', handler, constraints: { host: 'a.local' } }] },
+        {
+          plugins: [
+            {
+              plugin: async (app: { route(o: object): unknown }) =>
+                void app.route({ method, url: '/session', handler }),
+              options: {},
+            },
+          ],
+        },
+      ])
+        await t.rejects(gateway.stage([owner('grabby', parts as never)]), { code: 'RTK_ERR_ROUTE_TAKEN', message })
+    await t.rejects(gateway.stage([owner('grabby', { upgrades: { '/session': () => {} } })]), {
+      code: 'RTK_ERR_ROUTE_TAKEN',
+      message,
+    })
+  })
+})
+
+t.test('a viewer of the station', async (t) => {
+  let reads = 0
+  const wap = definePlugin({
+    name: 'wap',
+    version: '1.0.0',
+    api: '^1.0.0',
+    setup(ctx) {
+      ctx.info.block('wap', () => ({ ssid: 'base', pwd: 'wifi secret', reads: ++reads }))
+      ctx.info.block('router', {
+        static: () => ({ wap: { pswd: 'router secret' }, users: [{ name: 'a', 'admin-pswd': 'deep secret' }] }),
+      })
+    },
+  })
+  const station = await createTestStation({
+    plugins: { 'http-api': httpApi, wap },
+    variant: { http: { host: '127.0.0.1', port: 0, token, viewerToken } },
+  })
+  t.teardown(() => station.stop())
+  const as = async (secret: string, path: string) => {
+    const { status, text } = await station.request(path, { headers: bearer(secret) })
+    return { status, json: JSON.parse(text) }
+  }
+
+  t.test('gets the document with empty passwords, an operator to the letter', async (t) => {
+    const full = (await as(token, '/get-info')).json
+    t.match(full, { wap: { pwd: 'wifi secret' }, router: { wap: { pswd: 'router secret' } } })
+    for (const path of ['/get-info', '/heart-beat', '/get-base-info', '/get-info?0xff']) {
+      const { json } = await as(viewerToken, path)
+      t.notMatch(JSON.stringify(json), /secret/, path)
+      t.match(json, {
+        wap: { ssid: 'base', pwd: '' },
+        router: { wap: { pswd: '' }, users: [{ name: 'a', 'admin-pswd': '' }] },
+      })
+    }
+    const before = (await as(viewerToken, '/get-info?2')).json.wap.reads
+    await station.clock.advance(1_000)
+    t.not((await as(viewerToken, '/get-info?2')).json.wap.reads, before, 'and sees it change')
+    t.match((await as(token, '/get-info')).json, { wap: { pwd: 'wifi secret' } })
+  })
+
+  t.test('cannot change, command, read or write /nvs', async (t) => {
+    for (const [method, path] of [
+      ['POST', '/change'],
+      ['POST', '/system?reboot'],
+      ['GET', '/nvs'],
+      ['GET', '/nvs?namespace=user'],
+      ['POST', '/nvs'],
+    ] as const) {
+      const answer = await station.request(path, { method, headers: bearer(viewerToken) })
+      t.equal(answer.status, 403, `${method} ${path}`)
+      const type = path.startsWith('/system') ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8'
+      t.equal(answer.headers.get('content-type'), type)
+    }
+    t.equal((await as(viewerToken, '/plugins')).status, 200)
+    t.equal((await as(token, '/nvs')).status, 200)
+  })
+})
