@@ -9,6 +9,7 @@ import {
   type RtcmStream,
   type RtcmSubscriber,
   type RtcmSubscription,
+  type RtcmTaker,
   station,
 } from 'rtk-base/services'
 import { EpochGrouper } from './epochs.js'
@@ -96,6 +97,10 @@ export class GatedStream implements RtcmStream {
     return () => this.#epochListeners.delete(fn)
   }
 
+  list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'> {
+    return this.#subscribers.list(taker)
+  }
+
   get received(): number {
     return this.#statistics.received
   }
@@ -110,7 +115,7 @@ export class GatedStream implements RtcmStream {
     return {
       msgs: this.#statistics.list(this.#ctx.clock.monotonic()),
       stat: { recvd: this.#statistics.received, corrupt: this.#receiver()?.corruptRtcm ?? 0 },
-      subscribers: this.#subscribers.list(),
+      subscribers: this.#subscribers.block(),
     }
   }
 
