@@ -34,7 +34,10 @@ export class CommandRequests {
     }
     const name = text.split('=', 1)[0]
     if (this.#running >= mostCommands) {
-      log.warn({ command: name }, `not run, because ${mostCommands} commands over MQTT are running: send it again later`)
+      log.warn(
+        { command: name },
+        `not run, because ${mostCommands} commands over MQTT are running: send it again later`,
+      )
       respond(this.#ctx, message, 'too many commands are running: try again later\n', { status: '503' })
       return
     }

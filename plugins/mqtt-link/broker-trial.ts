@@ -8,7 +8,7 @@ const isBroker = (value: unknown): value is Broker =>
   typeof (value as Broker | undefined)?.host === 'string' && typeof (value as Broker).port === 'number'
 
 /** The values that return, for a person. */
-const nameOf = ({ host, port }: Broker) => (host === '' ? 'the broker before' : `${host}:${port}`)
+const nameOf = ({ host, port }: Broker) => (host === '' ? 'the embedded broker' : `${host}:${port}`)
 
 /** A change of the broker parameters. */
 export interface BrokerChange {

@@ -34,7 +34,9 @@ const socketCauses: [RegExp, MqttFailureCause][] = [
 function plainTls(message: string): string {
   const meaning = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:]+):/.exec(message)?.[1]
   if (meaning === undefined) return message
-  return meaning.includes('alert') ? `TLS: the other side reports ${meaning.replace(/^.*alert /, '')}` : `TLS: ${meaning}`
+  return meaning.includes('alert')
+    ? `TLS: the other side reports ${meaning.replace(/^.*alert /, '')}`
+    : `TLS: ${meaning}`
 }
 
 /** The cause of an error that the client, TLS or the socket reported. */
@@ -52,7 +54,9 @@ export function failureOf(error: unknown): Failure {
   if (/timeout/i.test(text)) return failure('timeout')
   if (/TLS|certificate/.test(text)) return failure('tls')
   // Socket errors have a code, errors of the client's parser have none.
-  return code === undefined ? { cause: 'protocol', text: `the other side does not speak MQTT: ${text}` } : failure('closed')
+  return code === undefined
+    ? { cause: 'protocol', text: `the other side does not speak MQTT: ${text}` }
+    : failure('closed')
 }
 
 /** Reason codes of a DISCONNECT (MQTT 5, section 3.14.2.1) that a person can act on. */

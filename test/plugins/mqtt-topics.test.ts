@@ -32,7 +32,7 @@ t.test('every reference of the document leads somewhere', (t) => {
 })
 
 t.test('every topic of the table is in the documentation of its plugin', (t) => {
-  const page = ['mqtt-link', 'mqtt-rtcm']
+  const page = ['mqtt-link', 'mqtt-api', 'mqtt-rtcm']
     .map((name) => readFileSync(join(packageRoot(), 'plugins', name, 'README.md'), 'utf8'))
     .join()
   for (const { address } of topics) t.ok(page.includes(`\`${address}\``), address)

@@ -60,7 +60,10 @@ export class IdentityChoice {
       }
     } catch (error) {
       // Both stay in the store until the next connect.
-      this.#ctx.errors.raise('mqtt-renew', `the renewed identity could not be stored (${(error as Error).message}); the next connect tries again`)
+      this.#ctx.errors.raise(
+        'mqtt-renew',
+        `the renewed identity could not be stored (${(error as Error).message}); the next connect tries again`,
+      )
     }
   }
 }
