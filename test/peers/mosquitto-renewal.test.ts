@@ -195,6 +195,7 @@ t.test('what goes wrong on the way leaves the old identity working, and an error
   const modes: [EstMode, RegExp][] = [
     ['broken', /500: no HSM today/],
     ['garbage', /could not be renewed/],
+    ['flood', /content exceeded/],
     ['other-key', /no certificate for the new key/],
     ['other-name', /is for "CN=somebody" instead of "CN=TEST0001"/],
     ['expired', /expired on .* already/],
