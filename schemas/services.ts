@@ -161,22 +161,39 @@ export interface MqttLink {
   readonly up: boolean
   /** MQTT 5 or 3.1.1 (4); undefined while the link is down. */
   readonly version: 4 | 5 | undefined
+  /** Names the session that `onMqttConnect` was called for last: each session has another name. Undefined while there is none. */
+  readonly session: string | undefined
+  /** Address of the broker at the other end of the session; `''` while the link is down. */
+  readonly brokerAddress: string
+  /** Whether the link is up and would admit a publication of so many bytes: ask before a large payload is built. */
+  hasRoom(bytes: number): boolean
+  /** The largest payload on `topic` that the broker accepts, in bytes; infinite where it states no limit. */
+  largestPayload(topic: string): number
   /** The station's certificate, PEM, followed by its intermediates; undefined without one, or before the first attempt. */
   readonly certificate: string | undefined
-  /** Signs with the private key of that certificate, which stays inside. Rejects with what keeps it from signing. */
+  /** Signs with the private key of that certificate, which is never handed out. Rejects with the reason when it cannot sign. */
   sign(data: Uint8Array): Promise<MqttSignature>
   /**
-   * A network came up: while the link is down an attempt follows at once, and the back-off begins anew. A session that is up
-   * stays. For every plugin that looks after an interface, whenever one of them gets an address.
+   * Reports that a network came up: while the link is down the next attempt follows at once, and the back-off starts again. A
+   * session that is up stays. For every plugin that manages an interface, each time one gets an address.
    */
   networkUp(): void
   /**
-   * Says `q` and ends the link with a DISCONNECT before the uplink is cut on purpose (a scan, a station that is left), and stays
-   * away until what it resolves with is called, at most 10 min. Resolves when that is done, after at most 1.5 s.
+   * Publishes `q` and ends the link with a DISCONNECT before the uplink is cut on purpose (a scan, a WiFi network that is left).
+   * Resolves after at most 1.5 s with a function that ends the hold; no attempt is made until it is called, or for 10 min.
    */
   hold(reason: string): Promise<() => void>
 }
 export const mqttLink = defineService<MqttLink>('mqtt-link')
+
+// ── provided by mqtt-broker ─────────────────────────────────────────────────────────────────────────────────────────
+
+/** A broker inside the service, for a desk. The link uses it while nobody has set another one. */
+export interface EmbeddedBroker {
+  /** Where clients on this machine reach it; undefined while it does not listen. */
+  readonly address: { readonly host: string; readonly port: number } | undefined
+}
+export const embeddedBroker = defineService<EmbeddedBroker>('embedded-broker')
 
 // ── the GNSS path ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -416,6 +433,15 @@ export interface RtcmSubscription {
   close(): void
 }
 
+/** A taker of the stream that is not served frame by frame, because it takes epochs: for the document only. */
+export interface RtcmTaker {
+  /** Surface, e.g. `mqtt`. */
+  via: string
+  name: string
+  /** Read again for each document. */
+  readonly ip: string
+}
+
 /** The gated stream: nothing comes out unless the reference is trusted. */
 export interface RtcmStream {
   readonly open: boolean
@@ -426,6 +452,8 @@ export interface RtcmStream {
   readonly onEpoch: Event<RtcmEpoch>
   /** The gate opened or closed, or is closed for another reason. */
   readonly onState: Event<{ open: boolean; reason: string }>
+  /** Shows a taker of epochs in `gnss.rtcm.subscribers`, until it is closed. `touch` counts `seen` from now. */
+  list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'>
   /** The newest of 1005/1006, 1008, 1033, 1230 that went through the open gate. */
   reference(): readonly RtcmFrame[]
   /** Station ID and antenna reference point of the newest 1005/1006 that went through the open gate. */

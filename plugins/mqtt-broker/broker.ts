@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { Aedes } from 'aedes'
 import type { PluginContext } from 'rtk-base/plugin'
+import type { EmbeddedBroker } from 'rtk-base/services'
 
 export interface BrokerOptions {
   host: string
@@ -13,21 +14,30 @@ const clientLimit = 64
 const retainedLimit = 1_000
 const retry_ms = 5_000
 
-/** An MQTT 3.1.1 broker inside the service. A port that is taken is a state, not a failure: it is tried again. */
-export class Broker {
+/** Where this machine reaches a server that listens on every address. */
+const loopbackOf: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+
+/** An MQTT 3.1.1 broker inside the service. A port that is taken is a state, not a failure: the broker tries again. */
+export class Broker implements EmbeddedBroker {
   readonly #ctx: PluginContext
   readonly #options: BrokerOptions
   readonly #retained = new Set<string>()
   readonly #sockets = new Set<Socket>()
-  /** What waits behind a retained publication. */
+  /** Publications that wait behind a retained one. */
   readonly #publications: { retain: boolean; publish: () => void }[] = []
   #retaining = false
   #aedes: Aedes | undefined
   #server: Server | undefined
+  #port: number | undefined
 
   constructor(ctx: PluginContext, options: BrokerOptions) {
     this.#ctx = ctx
     this.#options = options
+  }
+
+  get address(): EmbeddedBroker['address'] {
+    const { host } = this.#options
+    return this.#port === undefined ? undefined : { host: loopbackOf[host] ?? host, port: this.#port }
   }
 
   async start(): Promise<void> {
@@ -52,6 +62,7 @@ export class Broker {
   async stop(): Promise<void> {
     const server = this.#server
     this.#server = undefined
+    this.#port = undefined
     const closed = new Promise<void>((resolve) => {
       if (server?.listening) server.close(() => resolve())
       else resolve()
@@ -64,10 +75,10 @@ export class Broker {
     })
   }
 
-  /** Why a publication is refused; it costs its sender the connection. */
+  /** Why a publication is rejected, which ends the connection of its sender. */
   #refusal(topic: string, payload: string | Buffer, retain: boolean): string | undefined {
     if (Buffer.byteLength(payload) > payloadLimit) return `a payload has at most ${payloadLimit} bytes`
-    if (topic.startsWith('$SYS/')) return '$SYS belongs to the broker'
+    if (topic.startsWith('$SYS/')) return 'only the broker publishes on $SYS'
     if (!retain) return undefined
     if (payload.length === 0) this.#retained.delete(topic)
     else if (!this.#retained.has(topic) && this.#retained.size >= retainedLimit) return 'too many retained topics'
@@ -76,9 +87,9 @@ export class Broker {
   }
 
   /**
-   * aedes stores a retained publication before it forwards it, so that one that follows at once overtakes it; and it
-   * takes a publication that was overtaken for a duplicate, which `base/#` then never gets. So whatever comes behind a
-   * retained one waits for one turn of the event loop.
+   * aedes stores a retained publication before it forwards it, so that the next publication overtakes it; and it treats a
+   * publication that was overtaken as a duplicate, which `base/#` then never gets. So what follows a retained publication waits
+   * for one turn of the event loop.
    */
   #inOrder(retain: boolean, publish: () => void): void {
     this.#publications.push({ retain, publish })
@@ -111,13 +122,14 @@ export class Broker {
     if (this.#ctx.signal.aborted) return
     if (failed === undefined) {
       server.on('error', (error) => this.#ctx.log.error({ err: error }, 'the broker reports an error'))
-      const address = server.address() as { port: number }
+      const { port: bound } = server.address() as { port: number }
+      this.#port = bound
       this.#ctx.errors.clear('mqtt-broker')
-      this.#ctx.status(`listening on ${host}:${address.port}`)
-      this.#ctx.log.info({ host, port: address.port }, 'the embedded MQTT broker listens')
+      this.#ctx.status(`listening on ${host}:${bound}`)
+      this.#ctx.log.info({ host, port: bound }, 'the embedded MQTT broker listens')
       return
     }
-    const text = `the embedded broker cannot listen on ${host}:${port} (${failed.message}); tried again every 5 s`
+    const text = `the embedded broker cannot listen on ${host}:${port} (${failed.message}); it tries again every 5 s`
     this.#ctx.errors.raise('mqtt-broker', text)
     this.#ctx.status(text)
     this.#ctx.timers.after(retry_ms, () => this.#listen())

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
+import { embeddedBroker } from 'rtk-base/services'
 import Type from 'typebox'
 import { Broker } from './broker.js'
 
-/** An MQTT broker for a desk: it asks nobody for a password, so it is part of the simulator variant only. */
+/** An MQTT broker for a desk: it accepts everybody, so it is part of the simulator variant only. */
 export default definePlugin({
   name: 'mqtt-broker',
   version: '1.0.0',
@@ -14,13 +15,17 @@ export default definePlugin({
     port: Type.Integer({ minimum: 0, maximum: 65_535, default: 1_883, description: '0: any free one' }),
   }),
 
+  provides: [embeddedBroker],
+
   setup(ctx, { host = '127.0.0.1', port = 1_883, exposed = false }) {
     if (!exposed && !isLoopback(host))
       throw new RtkError(
         'RTK_ERR_PLUGIN_OPTIONS',
-        `mqtt-broker.host ${host} can be reached from other machines, and this broker asks nobody for a password: use 127.0.0.1, or set mqtt-broker.exposed to true`,
+        `mqtt-broker.host ${host} can be reached from other machines, and this broker accepts everybody: use 127.0.0.1, or set mqtt-broker.exposed to true`,
       )
-    return new Broker(ctx, { host, port })
+    const broker = new Broker(ctx, { host, port })
+    ctx.services.provide(embeddedBroker, broker)
+    return broker
   },
   start: (_ctx, _handoff, broker) => broker.start(),
   stop: (_reason, broker) => broker.stop(),

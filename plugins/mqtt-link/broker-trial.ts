@@ -1,4 +1,4 @@
-import type { PluginContext } from 'rtk-base/plugin'
+import type { PluginContext, Source } from 'rtk-base/plugin'
 import { station } from 'rtk-base/services'
 import { type Broker, type LinkSettings, sameBroker } from './settings.js'
 
@@ -7,13 +7,26 @@ const stored = 'trial'
 const isBroker = (value: unknown): value is Broker =>
   typeof (value as Broker | undefined)?.host === 'string' && typeof (value as Broker).port === 'number'
 
-/** A new broker is on trial: unless it accepts the station in time, the old one returns. */
+/** The values that return, for a person. */
+const nameOf = ({ host, port }: Broker) => (host === '' ? 'the embedded broker' : `${host}:${port}`)
+
+/** A change of the broker parameters. */
+export interface BrokerChange {
+  source: Source
+  /** The link was up when the change came. */
+  wasUp: boolean
+}
+
+/**
+ * A broker that replaces one that worked is on trial: if it does not accept the station in time, the old values return. A link
+ * that was down has nothing to return to, unless the change came over MQTT: then it was up a moment ago.
+ */
 export class BrokerTrial {
   readonly #ctx: PluginContext
   readonly #limit_s: number
-  /** What the settings say. */
-  #now: Broker | undefined
-  /** What returns; undefined while nothing is on trial. */
+  /** The settings in force. */
+  #now: LinkSettings | undefined
+  /** The parameters that return; undefined while nothing is on trial. */
   #old: Broker | undefined
   #cancel: () => unknown = () => {}
 
@@ -23,25 +36,27 @@ export class BrokerTrial {
     this.#limit_s = limit_s
   }
 
-  /** Goes on with a trial that a restart interrupted. */
+  /** Continues a trial that a restart interrupted. */
   async start(settings: LinkSettings): Promise<void> {
     this.#now = settings
     const old = await this.#ctx.store.get(stored)
-    if (isBroker(old) && this.#limit_s > 0 && !sameBroker(old, settings)) this.#begin(old, settings)
+    if (isBroker(old) && this.#limit_s > 0 && !sameBroker(old, settings.parameters)) this.#begin(old, settings)
     else if (old !== undefined) await this.#keep(undefined)
   }
 
   /** The settings changed. */
-  async changed(settings: LinkSettings): Promise<void> {
+  async changed(settings: LinkSettings, { source, wasUp }: BrokerChange): Promise<void> {
     const before = this.#old
-    // A second change before the first one was accepted: the one before both returns.
-    const old = before ?? this.#now
+    const previous = this.#now
     this.#end()
     this.#now = settings
     this.#ctx.errors.clear('mqtt-broker-change')
-    // Having no broker is nothing to return to.
-    if (this.#limit_s > 0 && old !== undefined && old.host !== '' && !sameBroker(old, settings))
-      this.#begin(old, settings)
+    // A second change while the first is on trial: the broker before both returns.
+    const worked = before ?? (wasUp || source === 'mqtt' ? previous?.parameters : undefined)
+    const isNew = previous !== undefined && !sameBroker(settings, previous)
+    const isOld = worked !== undefined && sameBroker(worked, settings.parameters)
+    if (this.#limit_s > 0 && worked !== undefined && !isOld && (isNew || before !== undefined))
+      this.#begin(worked, settings)
     if (this.#old !== before) await this.#keep(this.#old)
   }
 
@@ -52,7 +67,7 @@ export class BrokerTrial {
     await this.#keep(undefined)
   }
 
-  /** While the link is switched off the time does not run. */
+  /** The time does not run while the link is switched off. */
   #begin({ host, port }: Broker, { enabled }: LinkSettings): void {
     const old = { host, port }
     this.#old = old
@@ -64,32 +79,29 @@ export class BrokerTrial {
     this.#old = undefined
   }
 
-  async #goBack({ host, port }: Broker): Promise<void> {
+  async #goBack(old: Broker): Promise<void> {
     this.#end()
-    // The change that follows is no new trial.
-    const refused = this.#now
-    this.#now = { host, port }
+    // With nothing before it, the change that follows starts no trial.
+    const tried = this.#now
+    this.#now = undefined
     await this.#keep(undefined)
     const result = await this.#ctx.services
       .use(station)
-      .change({ 'mqtt-host': host, 'mqtt-port': port }, { source: 'plugin' })
+      .change({ 'mqtt-host': old.host, 'mqtt-port': old.port }, { source: 'plugin' })
     const what = `the new broker did not accept this station within ${this.#limit_s} s`
-    if (result.result === 'ok') {
-      this.#ctx.errors.raise('mqtt-broker-change', `${what}: back to ${host}:${port}`)
-      return
-    }
-    this.#now = refused
-    this.#ctx.errors.raise(
-      'mqtt-broker-change',
-      `${what}, and ${host}:${port} could not be set again (${result.errors?.[0]?.message}): change mqtt-host by hand`,
-    )
+    if (result.result !== 'ok') this.#now = tried
+    const text =
+      result.result === 'ok'
+        ? `${what}: back to ${nameOf(old)}`
+        : `${what}, and ${nameOf(old)} could not be set again (${result.errors?.[0]?.message}): set mqtt-host by hand`
+    this.#ctx.errors.raise('mqtt-broker-change', text)
   }
 
   async #keep(old: Broker | undefined): Promise<void> {
     try {
       await this.#ctx.store.batch({ [stored]: old })
     } catch (error) {
-      this.#ctx.log.warn({ err: error }, 'a restart would not know that the broker is on trial')
+      this.#ctx.log.warn({ err: error }, 'the trial of the broker could not be stored: a restart would end it')
     }
   }
 }

@@ -11,11 +11,11 @@ export const noFailure: Failure = { cause: '', text: '' }
 /** Only the protocol version is wrong: MQTT 3.1.1 answers 1, MQTT 5 answers 132 (0x84). */
 export const isUnacceptableVersion = (error: unknown) => [1, 132].includes(Number((error as { code?: unknown })?.code))
 
-/** The broker hung up without a word, as brokers that know no MQTT 5 do. */
+/** The broker closed the connection without an answer, as brokers without MQTT 5 do. */
 export const isHangUp = (error: unknown) =>
   error === undefined || ['ECONNRESET', 'EPIPE'].includes(String((error as { code?: unknown }).code))
 
-/** CONNACK codes that speak of who connects: MQTT 3.1.1 table 3.1, MQTT 5 section 3.2.2.2. */
+/** CONNACK codes that concern the client itself: MQTT 3.1.1 table 3.1, MQTT 5 section 3.2.2.2. */
 const refusedLogin = new Set([2, 4, 5, 133, 134, 135, 138, 140])
 
 /** Socket errors by their own codes. */
@@ -28,20 +28,22 @@ const socketCauses: [RegExp, MqttFailureCause][] = [
 ]
 
 /**
- * What OpenSSL means, out of `<thread>:error:<number>:SSL routines:<function>:<meaning>:<file>:<line>:<more>`. An alert is the
- * other side's word: it does not trust this station.
+ * The meaning in an OpenSSL text `<thread>:error:<number>:SSL routines:<function>:<meaning>:<file>:<line>:<more>`. An alert comes
+ * from the other side, which does not trust this station.
  */
 function plainTls(message: string): string {
   const meaning = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:]+):/.exec(message)?.[1]
   if (meaning === undefined) return message
-  return meaning.includes('alert') ? `TLS: the other side says ${meaning.replace(/^.*alert /, '')}` : `TLS: ${meaning}`
+  return meaning.includes('alert')
+    ? `TLS: the other side reports ${meaning.replace(/^.*alert /, '')}`
+    : `TLS: ${meaning}`
 }
 
-/** Names the cause of what the client, TLS or the socket reported. */
+/** The cause of an error that the client, TLS or the socket reported. */
 export function failureOf(error: unknown): Failure {
   if (error === undefined) return { cause: 'closed', text: 'the broker closed the connection' }
   const { code, message, errors } = error as { code?: string | number; message: string; errors?: Error[] }
-  // Several addresses were tried at once: the message of such an error is empty.
+  // When several addresses were tried at once, the message of the error is empty.
   const text = plainTls(message) || errors?.map((one) => one.message).join('; ') || String(code ?? 'unknown')
   const failure = (cause: MqttFailureCause): Failure => ({ cause, text })
   if (typeof code === 'number') {
@@ -51,17 +53,19 @@ export function failureOf(error: unknown): Failure {
   for (const [pattern, cause] of socketCauses) if (pattern.test(code ?? '')) return failure(cause)
   if (/timeout/i.test(text)) return failure('timeout')
   if (/TLS|certificate/.test(text)) return failure('tls')
-  // Errors of sockets have a code, those of the client's parser have none.
-  return code === undefined ? { cause: 'protocol', text: `this is no MQTT: ${text}` } : failure('closed')
+  // Socket errors have a code, errors of the client's parser have none.
+  return code === undefined
+    ? { cause: 'protocol', text: `the other side does not speak MQTT: ${text}` }
+    : failure('closed')
 }
 
-/** What a DISCONNECT of the broker means (MQTT 5, section 3.14.2.1), for those that a person can do something about. */
+/** Reason codes of a DISCONNECT (MQTT 5, section 3.14.2.1) that a person can act on. */
 const disconnectTexts: Record<number, string> = {
   135: 'the broker no longer authorises this station',
   137: 'the broker is busy',
   139: 'the broker is shutting down',
-  141: 'the broker heard nothing for too long',
-  142: 'another client with the same client id took the session over: every station needs its own {SN}',
+  141: 'the broker received nothing within the keepalive time',
+  142: 'another client with the same client id took over the session: every station needs its own {SN}',
   149: 'a packet was too large for the broker',
   151: 'a quota of the broker is used up',
   152: 'an administrator of the broker ended the session',

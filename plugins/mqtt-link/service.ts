@@ -1,7 +1,7 @@
 import type { MqttLink } from 'rtk-base/services'
-import type { Link } from './link.js'
+import { Signer } from './identity/index.js'
+import type { Link } from './link/index.js'
 import type { LinkSettings } from './settings.js'
-import { Signer } from './signer.js'
 
 /** What other plugins may do with the link. */
 export function linkService(link: Link, settings: () => LinkSettings): MqttLink {
@@ -11,17 +11,25 @@ export function linkService(link: Link, settings: () => LinkSettings): MqttLink 
       return settings().enabled
     },
     get up() {
-      return link.state.link === 'up'
+      return link.session !== undefined
     },
     get version() {
-      return link.version
+      return link.session?.version
     },
+    get session() {
+      return link.sessionName
+    },
+    get brokerAddress() {
+      return link.session?.remoteAddress ?? ''
+    },
+    hasRoom: (bytes) => link.session?.up === true && link.session.hasRoom(bytes),
+    largestPayload: (topic) => link.session?.largestPayload(topic) ?? Number.POSITIVE_INFINITY,
     get certificate() {
       return link.identity?.cert
     },
     async sign(data) {
       const { identity } = link
-      if (identity === undefined) throw new Error('the certificate was not read yet')
+      if (identity === undefined) throw new Error('the certificate is not read yet')
       if (signer?.identity !== identity) signer = new Signer(identity)
       return signer.sign(data)
     },

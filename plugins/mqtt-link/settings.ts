@@ -7,8 +7,11 @@ export interface Broker {
 
 export const sameBroker = (a: Broker, b: Broker | undefined): boolean => a.host === b?.host && a.port === b.port
 
+/** `host` and `port` name the broker that the link uses; `''` as host: none. */
 export interface LinkSettings extends Broker {
   enabled: boolean
+  /** `mqtt-host` and `mqtt-port` as they are set. */
+  parameters: Broker
 }
 
 export interface LinkOptions {
@@ -19,9 +22,9 @@ export interface LinkOptions {
 }
 
 export interface LinkEvents {
-  /** The broker accepted the session; `y` is out and the topics are subscribed. */
+  /** The broker accepted the session; `y` is published and the topics are subscribed. */
   up(session: { clientId: string; reconnect: boolean }): void
   message(message: MqttInbound): void
-  /** It is decided which identity stays. */
+  /** It is decided which identity stays in use. */
   settled(): void
 }

@@ -1,9 +1,9 @@
 import type { RtcmEpoch, RtcmFrame, RtcmStream } from 'rtk-base/services'
 
-/** After so many epochs in a row that were not closed by their own last frame, they are taken as they come. */
+/** After this many epochs in a row that were not closed by their own last frame, every epoch counts as complete. */
 const incompleteLimit = 10
 
-/** Keeps the newest epoch, whole, and makes payloads of it. No I/O. */
+/** Keeps the newest whole epoch and makes payloads of it. No I/O. */
 export class Epochs {
   readonly #stream: Pick<RtcmStream, 'open' | 'reference'>
   #newest: RtcmEpoch | undefined
@@ -16,13 +16,13 @@ export class Epochs {
 
   onEpoch(epoch: RtcmEpoch): void {
     this.#incompleteInRow = epoch.complete ? 0 : this.#incompleteInRow + 1
-    // A receiver that never marks the last frame of an epoch would otherwise be silent here for good.
+    // Without this, nothing of a receiver that never marks the last frame of an epoch would be published.
     if (!epoch.complete && this.#incompleteInRow < incompleteLimit) return
     this.#newest = epoch
     this.#fresh = true
   }
 
-  /** An epoch that was not published yet waits. */
+  /** An epoch waits that is not published yet. */
   get fresh(): boolean {
     this.#forgetBehindClosedGate()
     return this.#fresh
@@ -40,7 +40,7 @@ export class Epochs {
     this.#fresh = false
   }
 
-  /** What was measured before the gate closed must not go out after it opened again. */
+  /** An epoch from before the gate closed must not be published after it opened again. */
   #forgetBehindClosedGate(): void {
     if (this.#stream.open) return
     this.#newest = undefined

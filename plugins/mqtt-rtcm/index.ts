@@ -2,10 +2,11 @@ import { definePlugin, unavailable } from 'rtk-base/plugin'
 import { device, mqttLink, rtcmStream } from 'rtk-base/services'
 import Type from 'typebox'
 import { Epochs } from './epochs.js'
+import { ListedTaker } from './listed-taker.js'
 import { type Outcome, Publisher } from './publisher.js'
 import { Sequence } from './sequence.js'
 
-/** RTCM over MQTT: every n seconds the newest epoch and the reference messages in one publication, signed if wanted. */
+/** RTCM over MQTT: every n seconds the newest epoch and the reference messages in one publication, signed on request. */
 export default definePlugin({
   name: 'mqtt-rtcm',
   version: '1.0.0',
@@ -21,7 +22,7 @@ export default definePlugin({
     ctx.config.rule(['mqtt-rtcm-sign'], (get) => {
       const link = ctx.services.find(mqttLink)
       const cannot = get('mqtt-rtcm-sign') === 1 && link?.up === true && link.certificate === undefined
-      return cannot ? 'needs a certificate, and this station has none: set mqtt-link.cert and key' : undefined
+      return cannot ? 'needs a certificate, and the station has none: set mqtt-link.cert and key' : undefined
     })
 
     ctx.info.block('mqtt.rtcm', {
@@ -49,7 +50,8 @@ export default definePlugin({
     await state.sequence.start(handoff.get('sequence') as number | undefined)
     const stream = ctx.services.use(rtcmStream)
     const epochs = new Epochs(stream)
-    const publisher = new Publisher(ctx, state.settings, epochs, state.sequence)
+    const taker = new ListedTaker(ctx, stream, state.settings.topic)
+    const publisher = new Publisher(ctx, state.settings, epochs, state.sequence, taker)
     state.publisher = publisher
     publisher.publishCertificate()
     ctx.on(stream.onEpoch, (epoch) => {
@@ -64,7 +66,7 @@ export default definePlugin({
 const reasons: Record<Exclude<Outcome, 'sent'>, string> = {
   offline: 'the MQTT link is down',
   full: 'the outbox is full',
-  none: 'no epoch came from the receiver yet',
-  waiting: 'a publication is being signed right now',
-  unsigned: 'it cannot be signed: base.state.errors says why',
+  none: 'the receiver has sent no epoch yet',
+  waiting: 'a publication is being signed',
+  unsigned: 'it cannot be signed; base.state.errors has the reason',
 }

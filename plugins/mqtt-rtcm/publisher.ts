@@ -2,11 +2,12 @@ import type { PluginContext, PublishResult } from 'rtk-base/plugin'
 import type { RtcmSignature } from 'rtk-base/schemas'
 import { mqttLink } from 'rtk-base/services'
 import type { Epochs } from './epochs.js'
+import type { ListedTaker } from './listed-taker.js'
 import { Pace } from './pace.js'
 import type { Sequence } from './sequence.js'
 import { signatureOf } from './signature.js'
 
-/** `waiting`: the publication before is still being signed. `unsigned`: it had to be signed and could not be. */
+/** `waiting`: the previous publication is still being signed. `unsigned`: it could not be signed, and has to be. */
 export type Outcome = PublishResult | 'none' | 'waiting' | 'unsigned'
 
 export interface PublisherSettings {
@@ -15,22 +16,24 @@ export interface PublisherSettings {
   signed(): boolean
 }
 
-/** Publishes the newest epoch when one is due, and signs it where that is asked for. */
+/** Publishes the newest epoch when a publication is due, and signs it where that is configured. */
 export class Publisher {
   readonly #ctx: PluginContext
   readonly #settings: PublisherSettings
   readonly #epochs: Epochs
   readonly #sequence: Sequence
+  readonly #taker: ListedTaker
   readonly #pace = new Pace()
   #sent_ms: number | undefined
   #signing = false
   #cancel: () => unknown = () => {}
 
-  constructor(ctx: PluginContext, settings: PublisherSettings, epochs: Epochs, sequence: Sequence) {
+  constructor(ctx: PluginContext, settings: PublisherSettings, epochs: Epochs, sequence: Sequence, taker: ListedTaker) {
     this.#ctx = ctx
     this.#settings = settings
     this.#epochs = epochs
     this.#sequence = sequence
+    this.#taker = taker
   }
 
   /** A publication went out within the last two periods. */
@@ -39,7 +42,7 @@ export class Publisher {
     return this.#sent_ms !== undefined && monotonic() - this.#sent_ms <= 2_000 * this.#settings.rate_s()
   }
 
-  /** There is a new epoch, or another rate. */
+  /** There is a new epoch, or a new rate. */
   schedule(): void {
     this.#cancel()
     if (!this.#epochs.fresh) return
@@ -52,7 +55,7 @@ export class Publisher {
   async #publishDue(waited_ms: number): Promise<void> {
     if (!this.#epochs.fresh) return
     const now_ms = this.#ctx.clock.monotonic()
-    // What did not go out is not made up for, but the next epoch need not wait.
+    // A publication that failed is not repeated, but the next epoch does not wait.
     if ((await this.publish()) === 'sent') this.#pace.published(now_ms, this.#settings.rate_s(), waited_ms)
   }
 
@@ -62,7 +65,11 @@ export class Publisher {
     if (payload === undefined) return 'none'
     this.#epochs.published()
     const outcome = this.#settings.signed() ? await this.#publishSigned(payload) : this.#send(payload)
-    if (outcome === 'sent') this.#sent_ms = this.#ctx.clock.monotonic()
+    if (outcome === 'offline') this.#taker.offline()
+    if (outcome === 'sent') {
+      this.#sent_ms = this.#ctx.clock.monotonic()
+      this.#taker.published()
+    }
     return outcome
   }
 
@@ -72,13 +79,13 @@ export class Publisher {
     if (this.#signing) return 'waiting'
     this.#signing = true
     try {
-      if (link === undefined) throw new Error('mqtt-link, which has the key, does not run')
+      if (link === undefined) throw new Error('mqtt-link, which holds the key, does not run')
       const signature = await signatureOf(this.#ctx, link, this.#sequence, this.#settings.topic, payload)
       this.#ctx.errors.clear('mqtt-rtcm-sign')
-      // The gate may have closed while it was being signed.
+      // The gate may have closed meanwhile.
       return this.#epochs.payload() === undefined ? 'none' : this.#send(payload, signature)
     } catch (error) {
-      const text = `RTCM cannot be signed (${(error as Error).message}): nothing is published over MQTT`
+      const text = `RTCM is not published over MQTT, because it cannot be signed: ${(error as Error).message}`
       this.#ctx.errors.raise('mqtt-rtcm-sign', `${text}; give the station a certificate, or set mqtt-rtcm-sign to 0`)
       return 'unsigned'
     } finally {
@@ -95,7 +102,7 @@ export class Publisher {
     return result === 'sent' ? this.#ctx.mqtt.publish(`${topic}/sig`, JSON.stringify(signature)) : result
   }
 
-  /** Puts the certificate where verifiers look for it. */
+  /** Publishes the certificate for verifiers. */
   publishCertificate(): void {
     const certificate = this.#ctx.services.find(mqttLink)?.certificate
     if (!this.#settings.signed() || certificate === undefined) return

@@ -2,21 +2,21 @@ import type { PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 
 const stored = 'sequence'
-/** Numbers that are reserved at once: one write an hour at one publication a second. */
+/** Numbers that are reserved in one write: one write an hour at one publication a second. */
 export const block = 3_600
-/** The next block is reserved while so many are left. */
+/** The next block is reserved when this many are left. */
 const ahead = 600
 
 /**
- * Numbers of signed publications. They begin at the time (UTC milliseconds), so that a station whose store was lost does not
- * begin anew; and a number is used only after a higher one was made durable, so that they do not fall after any power cut,
- * whatever the clock says then.
+ * Numbers of signed publications. They start at the time (UTC milliseconds), so that a station that lost its store does not start
+ * from 0 again; and a number is used only after a higher one is durable, so that they never fall after a power cut, whatever the
+ * clock says.
  */
 export class Sequence {
   readonly #ctx: PluginContext
-  /** 0 until the first one is taken. */
+  /** 0 until the first number is taken. */
   #next = 0
-  /** Numbers below it may be used. */
+  /** Numbers below this one may be used. */
   #reserved = 0
   #reserving: Promise<void> | undefined
 
@@ -24,22 +24,22 @@ export class Sequence {
     this.#ctx = ctx
   }
 
-  /** The number that comes next, for the next instance after a reload; 0 while none was taken. */
+  /** The next number, for the instance after a reload; 0 while none was taken. */
   get next(): number {
     return this.#next
   }
 
-  /** @param goOn the next number of the instance before, after a reload */
+  /** @param goOn after a reload: the next number of the previous instance */
   async start(goOn = 0): Promise<void> {
     const reserved = await this.#ctx.store.get(stored)
     this.#reserved = typeof reserved === 'number' && Number.isSafeInteger(reserved) ? reserved : 1
     this.#next = goOn
   }
 
-  /** The next number. Rejects while none can be reserved. */
+  /** The next number. Rejects when none can be reserved. */
   async take(): Promise<number> {
     if (this.#next === 0) {
-      // What the last run had reserved it may have used.
+      // The last run may have used everything that it had reserved.
       this.#next = Math.max(this.#reserved, Math.floor(this.#ctx.services.use(device).utc_ms()))
       this.#reserved = 0
     }
@@ -47,7 +47,7 @@ export class Sequence {
       this.#reserving ??= this.#reserve()
       if (this.#next >= this.#reserved) await this.#reserving
     }
-    if (this.#next >= this.#reserved) throw new Error('its sequence cannot be stored')
+    if (this.#next >= this.#reserved) throw new Error('the signing sequence could not be stored (disk full?)')
     return this.#next++
   }
 
@@ -59,7 +59,7 @@ export class Sequence {
     } catch (error) {
       this.#ctx.log.warn(
         { err: error },
-        'no numbers could be reserved for signed RTCM; the next publication tries again',
+        'the sequence of signed RTCM could not be stored; the next publication tries again',
       )
     } finally {
       this.#reserving = undefined

@@ -5,7 +5,7 @@ import type { Sequence } from './sequence.js'
 
 /**
  * The bytes that a signature covers: topic in UTF-8, 0x00, sequence and time (UTC, ms) as unsigned 64 bit big-endian, payload.
- * So neither another topic nor another order nor another time can be given to a publication.
+ * So a publication can be given neither another topic nor another place in the order nor another time.
  */
 export function signedBytes(topic: string, sequence: number, time_ms: number, payload: Uint8Array): Buffer {
   const numbers = Buffer.alloc(16)
@@ -14,7 +14,7 @@ export function signedBytes(topic: string, sequence: number, time_ms: number, pa
   return Buffer.concat([Buffer.from(topic, 'utf8'), Buffer.from([0]), numbers, payload])
 }
 
-/** Signs one publication. Rejects with what keeps it from being signed. */
+/** Signs one publication. Rejects with the reason when it cannot be signed. */
 export async function signatureOf(
   ctx: PluginContext,
   link: MqttLink,

@@ -9,6 +9,7 @@ import {
   type RtcmStream,
   type RtcmSubscriber,
   type RtcmSubscription,
+  type RtcmTaker,
   station,
 } from 'rtk-base/services'
 import { EpochGrouper } from './epochs.js'
@@ -109,6 +110,10 @@ export class GatedStream implements RtcmStream {
     return this.#subscribers.add({ ...subscriber, take }, this.open ? this.reference() : [], this.#epochs.sequence)
   }
 
+  list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'> {
+    return this.#subscribers.list(taker)
+  }
+
   get received(): number {
     return this.#statistics.received
   }
@@ -123,7 +128,7 @@ export class GatedStream implements RtcmStream {
     return {
       msgs: this.#statistics.list(this.#ctx.clock.monotonic()),
       stat: { recvd: this.#statistics.received, corrupt: this.#receiver?.corruptRtcm ?? 0 },
-      subscribers: this.#subscribers.list(),
+      subscribers: this.#subscribers.block(),
     }
   }
 

@@ -1,4 +1,4 @@
-import type { RtcmFrame, RtcmSubscriber, RtcmSubscription } from 'rtk-base/services'
+import type { RtcmFrame, RtcmSubscriber, RtcmSubscription, RtcmTaker } from 'rtk-base/services'
 
 /** The document shows so many, the most recently seen. */
 const mostShown = 64
@@ -100,10 +100,18 @@ class Subscription implements RtcmSubscription {
   }
 }
 
+/** A taker that is only shown. */
+interface Listed {
+  readonly taker: RtcmTaker
+  seen_ms: number
+}
+
 /** Everyone who takes the stream. A slow one never holds another up. */
 export class Subscribers {
   readonly #deps: SubscriberDeps
   readonly #all = new Set<Subscription>()
+  /** Those that take epochs; apart from the others, so that no frame passes them. */
+  readonly #listed = new Set<Listed>()
 
   constructor(deps: SubscriberDeps) {
     this.#deps = deps
@@ -125,17 +133,26 @@ export class Subscribers {
     for (const subscription of this.#all) subscription.clear()
   }
 
+  /** Shows a taker of epochs in the document. */
+  list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'> {
+    const listed: Listed = { taker, seen_ms: this.#deps.now() }
+    this.#listed.add(listed)
+    return {
+      touch: () => {
+        listed.seen_ms = this.#deps.now()
+      },
+      close: () => void this.#listed.delete(listed),
+    }
+  }
+
   /** For the document: `seen` is seconds since it was last heard of. */
-  list(): { via: string; name: string; seen: number; ip: string }[] {
-    const now = this.#deps.now()
-    return [...this.#all]
+  block(): { via: string; name: string; seen: number; ip: string }[] {
+    const now_ms = this.#deps.now()
+    const subscribed = [...this.#all].map(({ subscriber: { via, ip }, name, seen_ms }) => ({ via, name, seen_ms, ip }))
+    const listed = [...this.#listed].map(({ taker: { via, name, ip }, seen_ms }) => ({ via, name, seen_ms, ip }))
+    return [...subscribed, ...listed]
       .sort((a, b) => b.seen_ms - a.seen_ms)
       .slice(0, mostShown)
-      .map(({ subscriber, name, seen_ms }) => ({
-        via: subscriber.via,
-        name,
-        seen: Math.round((now - seen_ms) / 100) / 10,
-        ip: subscriber.ip,
-      }))
+      .map(({ via, name, seen_ms, ip }) => ({ via, name, seen: Math.round((now_ms - seen_ms) / 100) / 10, ip }))
   }
 }

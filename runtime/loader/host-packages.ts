@@ -12,4 +12,5 @@ export const hostPackages: Readonly<Record<string, () => unknown>> = {
   pino: () => require('pino'),
   mqtt: () => require('mqtt'),
   serialport: () => require('serialport'),
+  undici: () => require('undici'),
 }

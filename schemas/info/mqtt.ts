@@ -46,12 +46,14 @@ export const MqttRtcmInfo = Type.Object({
   sign: Type.Boolean({ description: 'publications are signed' }),
 })
 
-/** `mqtt.stat`, counted since the plugin was loaded. */
+/** `mqtt.stat`, each counted since its plugin was loaded: `sessions` by mqtt-link, the others by mqtt-api. */
 export const MqttStat = Type.Object({
   sessions: Type.Integer({ description: 'sessions that a broker accepted' }),
-  missed: Type.Integer({ description: 'information publications that were due and did not go out' }),
-  retained: Type.Integer({ description: 'retained requests that were dropped' }),
-  malformed: Type.Integer({ description: 'messages on `cmd` and `change/post` that were neither' }),
+  missed: Type.Optional(Type.Integer({ description: 'information publications that were due and were not sent' })),
+  retained: Type.Optional(Type.Integer({ description: 'retained requests that were dropped' })),
+  malformed: Type.Optional(
+    Type.Integer({ description: 'messages on `cmd` and `change/post` that were not a command or a change' }),
+  ),
 })
 
 export const MqttInfo = Type.Object({

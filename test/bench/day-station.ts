@@ -14,13 +14,13 @@ import { createRuntime } from '../../runtime/index.js'
 import { createLogger } from '../../runtime/log.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { ManualClock, until } from '../harness/manual-clock.js'
-import { freeTcpPort, freeUdpPort } from '../harness/process.js'
+import { freeUdpPort } from '../harness/process.js'
 import type { Hour } from './day.js'
 
 const hours = Number(process.argv[2])
 const hour_s = 3_600
 
-const [udpPort, mqttPort] = [await freeUdpPort(), await freeTcpPort()]
+const udpPort = await freeUdpPort()
 const { variant, base } = readVariant('simulator')
 const data = mkdtempSync(join(tmpdir(), 'rtk-base-day-'))
 const clock = new ManualClock()
@@ -33,8 +33,8 @@ const runtime = await createRuntime({
   log: createLogger({
     destination: new Writable({ write: (_line, _, done) => done() }) as unknown as pino.DestinationStream,
   }),
-  changes: { 'udp-port': String(udpPort), 'mqtt-port': String(mqttPort) },
-  sets: new Map([['mqtt-broker', [{ path: 'port', text: String(mqttPort) }]]]),
+  changes: { 'udp-port': String(udpPort) },
+  sets: new Map([['mqtt-broker', [{ path: 'port', text: '0' }]]]),
 })
 const { station } = runtime
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type pino from 'pino'
+import api from '../../plugins/mqtt-api/index.js'
 import link from '../../plugins/mqtt-link/index.js'
 import { createRuntime, type Runtime } from '../../runtime/index.js'
 import { createLogger } from '../../runtime/log.js'
@@ -12,7 +13,6 @@ import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { createPki } from '../harness/certificates.js'
 import { until } from '../harness/manual-clock.js'
 import { clientArguments, retainedCount, startMosquitto } from '../harness/mosquitto.js'
-import { freeTcpPort } from '../harness/process.js'
 import { atLeast, atMost, type Measurement } from './measurement.js'
 
 const stations = 500
@@ -105,6 +105,7 @@ async function startOne(
     store: new MemoryStore(),
     log: createLogger({ level: 'debug', destination: destination as unknown as pino.DestinationStream }),
     definitions: {
+      'mqtt-api': api as unknown as PluginDefinition,
       'mqtt-link': link as unknown as PluginDefinition,
       probe: probe as unknown as PluginDefinition,
     },
@@ -115,7 +116,7 @@ async function startOne(
       simulator: true,
       http: { host: '127.0.0.1', port: 0 },
       changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': port },
-      plugins: { 'mqtt-link': options, probe: {} },
+      plugins: { 'mqtt-api': {}, 'mqtt-link': options, probe: {} },
     },
   })
 }
@@ -133,7 +134,7 @@ export async function benchFleet(): Promise<Measurement[]> {
 }
 
 async function benchTransport({ name, lines, options, client }: Transport, folder: string): Promise<Measurement[]> {
-  const broker = await startMosquitto(await freeTcpPort(), ['allow_anonymous true', 'max_queued_messages 0', ...lines])
+  const broker = await startMosquitto(['allow_anonymous true', 'max_queued_messages 0', ...lines])
   const watch = new Watch()
   const fleet: Runtime[] = []
   const results: Measurement[] = []

@@ -40,8 +40,8 @@ export async function benchStart(): Promise<Measurement[]> {
   const out = join(folder, 'device')
   await rtkBase(['build', 'zed-f9p', '--out', out])
   const entry = join(out, 'rtk-base.mjs')
-  const port = await freeTcpPort()
-  const broker = hasProgram('mosquitto') ? await startMosquitto(port, ['allow_anonymous true']) : undefined
+  const broker = hasProgram('mosquitto') ? await startMosquitto(['allow_anonymous true']) : undefined
+  const port = broker?.port ?? (await freeTcpPort())
   const device = await startTimes(port, entry)
   const source = await startTimes(port)
   const station = await startStation(await deviceArguments(port), { entry })

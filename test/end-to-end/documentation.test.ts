@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { definePlugin, type PluginContext, type PluginDefinition } from 'rtk-base/plugin'
-import { createTestStation, freeUdpPort, rtkBase, startStation, type TestStationOptions } from 'rtk-base/testing'
+import { createTestStation, freeUdpPort, rtkBase, startStation, type TestStationOptions, until } from 'rtk-base/testing'
 import t from 'tap'
 import type { TObject } from 'typebox'
 import { packageRoot } from '../../runtime/build/release.js'
@@ -107,8 +107,13 @@ t.test('README.md', async (t) => {
     t.teardown(() => station.end())
     const shown = blocks(readme, '').find((block) => block.startsWith('rtk-base '))
     const banner = /^rtk-base [\s\S]*?settings.*$/m.exec(station.output())?.[0]
+    // Port 0: the banner, the document and the link have the port that the embedded broker really got.
+    type Mqtt = { mqtt: { port: number; state: { link: string } } }
+    await until(async () => (await station.info<Mqtt>()).mqtt.state.link === 'up', 'the link')
+    const { mqtt } = await station.info<Mqtt>()
     const plain = banner
       ?.replace(station.url, 'http://127.0.0.1:8080')
+      .replace(`127.0.0.1:${mqtt.port}`, '127.0.0.1:1883')
       .replace(String(udp), '2102')
       .replaceAll(station.data, '/home/ada/rtk-base/data')
     t.equal(shown?.split('\n\n[')[0], plain)

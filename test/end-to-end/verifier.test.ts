@@ -12,7 +12,6 @@ import { packageRoot } from '../../runtime/build/release.js'
 import { createAuthority } from '../harness/certificates.js'
 import { mosquittoFor } from '../harness/mosquitto.js'
 import { noPeer } from '../harness/peers.js'
-import { freeTcpPort } from '../harness/process.js'
 
 interface Verdict {
   ok: boolean
@@ -154,7 +153,7 @@ for (const version of ['4', '5']) {
     const pki = createAuthority(join(t.testdir(), 'pki'))
     const device = pki.issue('device', '/CN=SIM00001', 'extendedKeyUsage=clientAuth\n')
     const server = pki.issue('server', '/CN=broker', 'subjectAltName=IP:127.0.0.1\n')
-    const broker = await mosquittoFor(t, await freeTcpPort(), [
+    const broker = await mosquittoFor(t, [
       ...[`cafile ${pki.ca}`, `certfile ${server.cert}`, `keyfile ${server.key}`],
       ...['require_certificate true', 'use_identity_as_username true'],
     ])

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { Aedes } from 'aedes'
 import { connect, type MqttClient } from 'mqtt'
 import type { Test } from 'tap'
+import api from '../../plugins/mqtt-api/index.js'
 import link from '../../plugins/mqtt-link/index.js'
 import { createTestStation, type TestStation, type TestStationOptions } from './station.js'
 
@@ -79,7 +80,11 @@ export async function startLinkStation(
 ) {
   const station = await createTestStation({
     ...more,
-    plugins: { 'mqtt-link': [link as never, { insecure: true, ...options }], ...more.plugins },
+    plugins: {
+      'mqtt-api': api as never,
+      'mqtt-link': [link as never, { insecure: true, ...options }],
+      ...more.plugins,
+    },
     variant: { ...more.variant, changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': port, ...more.variant?.changes } },
   })
   t.teardown(() => station.stop())

@@ -14,6 +14,8 @@ export type EstMode =
   | 'broken'
   /** Answers 200 with something that is no PKCS #7. */
   | 'garbage'
+  /** Answers 200 with more than any certificate needs. */
+  | 'flood'
   /** Issues for another key. */
   | 'other-key'
   /** Issues for another name. */
@@ -81,7 +83,11 @@ export async function startEstServer(
         if (mode === 'hang-up') return void request.socket.destroy()
         if (mode === 'broken') return void response.writeHead(500).end('no HSM today')
         if (mode === 'approve') return void response.writeHead(202, { 'retry-after': '120' }).end()
-        const body = mode === 'garbage' ? Buffer.from('nonsense') : issue(mode, der)
+        const useless: Partial<Record<EstMode, Buffer>> = {
+          garbage: Buffer.from('nonsense'),
+          flood: Buffer.alloc(1_000_000),
+        }
+        const body = useless[mode] ?? issue(mode, der)
         response.writeHead(200, {
           'content-type': 'application/pkcs7-mime; smime-type=certs-only',
           'content-transfer-encoding': 'base64',

@@ -93,7 +93,7 @@ async function turn(): Promise<void> {
  * Waits for something that real I/O brings about, by looking after every turn of the event loop. Not a sleep: it ends
  * with the condition, or fails after `limit_ms` of real time.
  */
-export async function until(condition: () => unknown, what: string, limit_ms = 10_000): Promise<void> {
+export async function until(condition: () => unknown, what: string, limit_ms = 30_000): Promise<void> {
   const end = performance.now() + limit_ms
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`${what}: not within ${limit_ms} ms`)

@@ -7,9 +7,13 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Pki } from './certificates.js'
 import { until } from './manual-clock.js'
+import { freeTcpPort } from './process.js'
 
 /** Debian keeps it where only root looks. */
 process.env.PATH += ':/usr/sbin:/usr/local/sbin'
+
+/** Generous: a busy machine starts a process slowly. */
+const limit_ms = 60_000
 
 /** A real broker in a process of its own. */
 export interface Mosquitto {
@@ -21,40 +25,53 @@ export interface Mosquitto {
   start(): Promise<void>
 }
 
-/** @param lines of its configuration, beside the listener */
-export async function startMosquitto(port: number, lines: readonly string[]): Promise<Mosquitto> {
+/**
+ * On a free port of loopback.
+ * @param lines of its configuration, beside the listener
+ */
+export async function startMosquitto(lines: readonly string[]): Promise<Mosquitto> {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-mosquitto-'))
   const config = join(folder, 'mosquitto.conf')
   const user = process.getuid?.() === 0 ? ['user root'] : []
-  writeFileSync(config, [...user, `listener ${port} 127.0.0.1`, 'persistence false', ...lines, ''].join('\n'))
-  let child: ChildProcess
-  const start = async () => {
+  let port = 0
+  let child: ChildProcess | undefined
+  const isOver = () => child === undefined || child.exitCode !== null || child.signalCode !== null
+  const spawned = async (): Promise<boolean> => {
     child = spawn('mosquitto', ['-c', config], { stdio: 'ignore' })
-    await until(() => listens(port), 'mosquitto listens')
+    await until(async () => isOver() || (await listens(port)), 'mosquitto listens', limit_ms)
+    return !isOver()
   }
-  await start()
+  // Another process may take a free port before mosquitto has it: then mosquitto ends.
+  for (let attempt = 0; isOver(); attempt++) {
+    if (attempt === 10) throw new Error(`mosquitto ends at once: see ${config}`)
+    port = await freeTcpPort()
+    const listener = `listener ${port} 127.0.0.1`
+    writeFileSync(config, [...user, listener, 'persistence false', ...lines, ''].join('\n'))
+    await spawned()
+  }
   process.once('exit', () => {
-    child.kill('SIGKILL')
+    child?.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   })
   return {
     port,
     get child() {
-      return child
+      return child as ChildProcess
     },
-    start,
+    start: () => until(spawned, 'mosquitto has its port again', limit_ms),
     async stop(signal = 'SIGTERM') {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      child.kill('SIGCONT')
-      child.kill(signal)
-      await once(child, 'exit')
+      if (isOver()) return
+      const ended = once(child as ChildProcess, 'exit')
+      child?.kill('SIGCONT')
+      child?.kill(signal)
+      await ended
     },
   }
 }
 
 /** The same, ended with the test. */
-export async function mosquittoFor(t: Test, port: number, lines: readonly string[]): Promise<Mosquitto> {
-  const mosquitto = await startMosquitto(port, lines)
+export async function mosquittoFor(t: Test, lines: readonly string[]): Promise<Mosquitto> {
+  const mosquitto = await startMosquitto(lines)
   t.teardown(() => mosquitto.stop('SIGKILL'))
   return mosquitto
 }
@@ -154,7 +171,7 @@ export async function publish(args: readonly string[], topic: string, text: stri
 
 /** `mosquitto_rr`: sends a request of MQTT 5 and returns the answer on `answerTopic`. */
 export async function request(args: readonly string[], topic: string, text: string, answerTopic: string) {
-  const more = ['-V', '5', '-q', '1', '-W', '10', '-t', topic, '-m', text, '-e', answerTopic]
+  const more = ['-V', '5', '-q', '1', '-W', '60', '-t', topic, '-m', text, '-e', answerTopic]
   const child = spawn('mosquitto_rr', [...args, ...more], { stdio: ['ignore', 'pipe', 'inherit'] })
   let answer = ''
   child.stdout.on('data', (chunk) => {
@@ -167,7 +184,7 @@ export async function request(args: readonly string[], topic: string, text: stri
 
 /** What stands retained on a topic; waits for it. */
 export async function retained(args: readonly string[], topic: string): Promise<string> {
-  const child = spawn('mosquitto_sub', [...args, '-t', topic, '-C', '1', '-W', '10'], {
+  const child = spawn('mosquitto_sub', [...args, '-t', topic, '-C', '1', '-W', '60'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let text = ''
@@ -178,9 +195,9 @@ export async function retained(args: readonly string[], topic: string): Promise<
   return text.trimEnd()
 }
 
-/** How many topics of a filter have `y` retained; waits for `expected`, at most 10 s. */
+/** How many topics of a filter have `y` retained; waits for `expected`, at most 60 s. */
 export async function retainedCount(args: readonly string[], filter: string, expected: number): Promise<number> {
-  const child = spawn('mosquitto_sub', [...args, '-t', filter, '-C', String(expected), '-W', '10'], {
+  const child = spawn('mosquitto_sub', [...args, '-t', filter, '-C', String(expected), '-W', '60'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   let text = ''

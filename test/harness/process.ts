@@ -43,7 +43,7 @@ export interface StationProcess {
   readonly startedIn_ms: number
   /** The document, as HTTP gives it. */
   info<T = Record<string, unknown>>(): Promise<T>
-  /** Waits until so many subscribers are listed. */
+  /** Waits until so many UDP subscribers are listed. */
   subscribers(count: number): Promise<void>
   /** Sends a signal and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<Finished>
@@ -99,9 +99,9 @@ export async function startStation(
     info,
     subscribers: (count) =>
       until(async () => {
-        const { gnss } = await info<{ gnss: { rtcm: { subscribers: unknown[] } } }>()
-        return gnss.rtcm.subscribers.length === count
-      }, `${count} subscribers`),
+        const { gnss } = await info<{ gnss: { rtcm: { subscribers: { via: string }[] } } }>()
+        return gnss.rtcm.subscribers.filter(({ via }) => via === 'udp').length === count
+      }, `${count} UDP subscribers`),
     async end(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal)
       const [code, by] = await closed
@@ -136,7 +136,7 @@ export const readyBase = ['--set', 'gnss-zed.configure=false', '--set', 'gnss-ze
 /** Options that give a simulator station ports of its own, so that tests can run beside each other. */
 export async function ownPorts(): Promise<{ args: string[]; udp: number; mqtt: number }> {
   const [udp, mqtt] = [await freeUdpPort(), await freeTcpPort()]
-  const args = ['--change', `udp-port=${udp}`, '--change', `mqtt-port=${mqtt}`, '--set', `mqtt-broker.port=${mqtt}`]
+  const args = ['--change', `udp-port=${udp}`, '--set', `mqtt-broker.port=${mqtt}`]
   return { args, udp, mqtt }
 }
 

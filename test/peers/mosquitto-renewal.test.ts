@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import {
   createTestStation,
-  freeTcpPort,
   freeUdpPort,
   ManualClock,
   type StationProcess,
@@ -14,6 +13,7 @@ import {
   until,
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import api from '../../plugins/mqtt-api/index.js'
 import link from '../../plugins/mqtt-link/index.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { openStore, type Store } from '../../runtime/ports/store.js'
@@ -40,7 +40,7 @@ async function surroundings(t: Test, options: Record<string, unknown> = {}, ownS
   const other = createAuthority(join(folder, 'other'), 'another authority')
   const est = await startEstServer(folder, pki, pki.server, other)
   t.teardown(() => est.close())
-  const broker = await mosquittoFor(t, await freeTcpPort(), clientCertificates(pki, join(folder, 'access')))
+  const broker = await mosquittoFor(t, clientCertificates(pki, join(folder, 'access')))
   const sub = await subscribe(t, clientArguments(broker.port, pki))
   const store = new MemoryStore()
   const clock = new ManualClock(Date.now())
@@ -48,7 +48,10 @@ async function surroundings(t: Test, options: Record<string, unknown> = {}, ownS
     const station = await createTestStation({
       store: ownStore ?? store,
       clock,
-      plugins: { 'mqtt-link': [link, { ca: pki.ca, ...pki.device, est: est.url, ...options, ...more }] as never },
+      plugins: {
+        'mqtt-api': api as never,
+        'mqtt-link': [link, { ca: pki.ca, ...pki.device, est: est.url, ...options, ...more }] as never,
+      },
       variant: { changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': broker.port } },
     })
     t.teardown(() => station.stop())
@@ -146,6 +149,19 @@ t.test('mqtt-renew', unless, async (t) => {
   })
 })
 
+/** The contents of all files below a folder that is in use: a file that goes away meanwhile is left out. */
+function bytesBelow(folder: string): Buffer[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isFile()) return []
+    try {
+      return [readFileSync(join(entry.parentPath, entry.name))]
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw error
+    }
+  })
+}
+
 t.test('the old key is in no file of the store any more', unless, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-store-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -154,8 +170,7 @@ t.test('the old key is in no file of the store any more', unless, async (t) => {
   const stored = async () => (await store.entries(namespace)) as { identity?: Stored; candidate?: Stored }
   /** A line of the private key's PEM that is nobody else's. */
   const lineOf = (key: string) => key.split('\n')[2] as string
-  const held = (key: string) =>
-    readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(lineOf(key)))
+  const held = (key: string) => bytesBelow(folder).some((bytes) => bytes.includes(lineOf(key)))
   const renewed = async () => {
     const before = serial()
     t.match(await renew(), { status: 200 })
@@ -180,9 +195,10 @@ t.test('what goes wrong on the way leaves the old identity working, and an error
   const modes: [EstMode, RegExp][] = [
     ['broken', /500: no HSM today/],
     ['garbage', /could not be renewed/],
+    ['flood', /content exceeded/],
     ['other-key', /no certificate for the new key/],
     ['other-name', /is for "CN=somebody" instead of "CN=TEST0001"/],
-    ['expired', /ended on .* already/],
+    ['expired', /expired on .* already/],
     ['hang-up', /could not be renewed/],
     ['approve', /come back in 120 s/],
   ]
@@ -228,7 +244,7 @@ t.test(
       [{ est: impostor.url }, /altnames/],
       [{ estCa: other.ca }, /certificate/],
       [{ estCa: join(folder, 'none.pem') }, /none\.pem/],
-      [{ estCa: empty }, /empty\.pem is no PEM certificate/],
+      [{ estCa: empty }, /empty\.pem is not a PEM certificate/],
     ]
     for (const [options, text] of table) {
       const again = await startStation(options)
@@ -246,7 +262,7 @@ t.test('a swap that cannot be stored: the new one is in use, and stored with the
   store.batch = (ops) => (ops.length > 1 ? Promise.reject(new Error('disk full')) : batch.call(store, ops))
   t.match(await renew(), { status: 200 })
   await until(() => errors().length === 1, 'the error')
-  t.match(errors(), [{ text: /could not be stored: disk full/ }])
+  t.match(errors(), [{ text: /could not be stored \(disk full\)/ }])
   t.not(serial(), old)
   t.same(Object.keys(await stored()), ['candidate'])
   store.batch = batch
@@ -277,7 +293,7 @@ t.test('a new certificate that the broker refuses: back with the old one at once
   // No step of the clock: nothing but the handshake stands between the two.
   await until(() => sub.online(sn) === 'yry', 'r, then y')
   await until(() => errors().length === 1, 'the error')
-  t.match(errors(), [{ text: /renewed certificate was not accepted .*unknown ca.*: the old one goes on/i }])
+  t.match(errors(), [{ text: /renewed certificate was not accepted .*unknown ca.*: the old one stays in use/i }])
   t.equal(serial(), old)
   await until(async () => Object.keys(await stored()).length === 0, 'the new one is dropped')
   est.mode = 'issue'
@@ -312,10 +328,10 @@ t.test('it is renewed by itself in the last third of its life, and not before', 
   /** The system clock goes on by days, the watch looks every 10 min. */
   const onDay = async (day: number) => {
     clock.stepUtc(Date.now() + day * day_ms - clock.now())
-    // The broker answers each ping, in real time.
+    // A step may send a ping. When the broker is too slow to answer it before the next one, the link is made again.
     for (let n = 0; n < 61; n++) {
       await clock.advance(10_000)
-      await new Promise<void>((resolve) => setImmediate(resolve))
+      await until(() => station.field('mqtt.state.link') === 'up', 'up')
     }
   }
   await onDay(17)
@@ -324,7 +340,7 @@ t.test('it is renewed by itself in the last third of its life, and not before', 
   await until(() => serial() !== old, 'a new certificate')
   await until(() => /ry$/.test(sub.online(sn)), 'r, then y')
   t.equal(est.requests.length, 1)
-  t.equal(station.field('mqtt.state.link'), 'up')
+  await until(() => station.field('mqtt.state.link') === 'up', 'up')
   est.mode = 'broken'
 })
 
@@ -336,7 +352,7 @@ t.test(
     const pki = createPki(join(folder, 'pki'), 'SIM00001')
     const est = await startEstServer(folder, pki, pki.server, pki)
     t.teardown(() => est.close())
-    const broker = await mosquittoFor(t, await freeTcpPort(), clientCertificates(pki, join(folder, 'access')))
+    const broker = await mosquittoFor(t, clientCertificates(pki, join(folder, 'access')))
     const sub = await subscribe(t, clientArguments(broker.port, pki))
     const options = { ca: pki.ca, ...pki.device, est: est.url }
     const args = [

@@ -1,8 +1,9 @@
 /** The whole conversation with a real broker, seen by `mosquitto_sub` and led by `mosquitto_pub` alone. */
 import { join } from 'node:path'
 import { definePlugin } from 'rtk-base/plugin'
-import { createTestStation, freeTcpPort, freeUdpPort, type StationProcess, startStation, until } from 'rtk-base/testing'
+import { createTestStation, freeUdpPort, type StationProcess, startStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import api from '../../plugins/mqtt-api/index.js'
 import link from '../../plugins/mqtt-link/index.js'
 import { createPki, type IdentityFile } from '../harness/certificates.js'
 import {
@@ -47,10 +48,7 @@ t.test('a broker that wants client certificates', unless, async (t) => {
   const folder = t.testdir()
   const pki = createPki(join(folder, 'pki'), 'SIM00001')
   const lines = clientCertificates(pki, join(folder, 'access'))
-  const [first, second] = [
-    await mosquittoFor(t, await freeTcpPort(), lines),
-    await mosquittoFor(t, await freeTcpPort(), lines),
-  ]
+  const [first, second] = [await mosquittoFor(t, lines), await mosquittoFor(t, lines)]
   const sub = await subscribe(t, clientArguments(first.port, pki))
   const subSecond = await subscribe(t, clientArguments(second.port, pki))
   const send = (name: string, text: string, more: string[] = []) =>
@@ -174,7 +172,7 @@ t.test('a broker that wants client certificates', unless, async (t) => {
 })
 
 t.test('two stations on one broker', unless, async (t) => {
-  const broker = await mosquittoFor(t, await freeTcpPort(), ['allow_anonymous true'])
+  const broker = await mosquittoFor(t, ['allow_anonymous true'])
   const sub = await subscribe(t, clientArguments(broker.port), ['base/+/online'])
   const start = async (serial: string) => {
     const changes = { 'mqtt-host': '127.0.0.1', 'mqtt-port': broker.port }
@@ -202,7 +200,7 @@ t.test('two stations on one broker', unless, async (t) => {
 
 for (const protocol of ['auto', '4', '5']) {
   t.test(`over plain TCP, protocol ${protocol}: the largest document, reload, end`, unless, async (t) => {
-    const broker = await mosquittoFor(t, await freeTcpPort(), ['allow_anonymous true'])
+    const broker = await mosquittoFor(t, ['allow_anonymous true'])
     const sub = await subscribe(t, clientArguments(broker.port))
     const ballast = definePlugin({
       name: 'ballast',
@@ -211,7 +209,11 @@ for (const protocol of ['auto', '4', '5']) {
       setup: (ctx) => void ctx.info.block('ballast', () => ({ text: 'x'.repeat(130_000) })),
     })
     const station = await createTestStation({
-      plugins: { 'mqtt-link': [link, { insecure: true, protocol }] as never, ballast: ballast as never },
+      plugins: {
+        'mqtt-api': api as never,
+        'mqtt-link': [link, { insecure: true, protocol }] as never,
+        ballast: ballast as never,
+      },
       variant: { changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': broker.port } },
     })
     t.teardown(() => station.stop())

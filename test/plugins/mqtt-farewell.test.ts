@@ -1,6 +1,6 @@
 import t from 'tap'
-import { Farewell } from '../../plugins/mqtt-link/farewell.js'
-import { leaveLimit_ms, type Session } from '../../plugins/mqtt-link/session.js'
+import { Farewell } from '../../plugins/mqtt-link/session/farewell.js'
+import { leaveLimit_ms, type Session } from '../../plugins/mqtt-link/session/session.js'
 import type { Broker } from '../../plugins/mqtt-link/settings.js'
 
 const [here, there] = [

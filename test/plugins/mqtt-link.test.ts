@@ -7,17 +7,17 @@ import fc from 'fast-check'
 import { connect } from 'mqtt'
 import { definePlugin } from 'rtk-base/plugin'
 import { type MqttLink, mqttLink } from 'rtk-base/services'
-import { conformance, ManualClock, until } from 'rtk-base/testing'
+import { conformance, createTestStation, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
-import { backoff_ms } from '../../plugins/mqtt-link/backoff.js'
-import { noCertificate } from '../../plugins/mqtt-link/certificate.js'
+import embedded from '../../plugins/mqtt-broker/index.js'
 import { failureOf } from '../../plugins/mqtt-link/failure.js'
+import { noCertificate } from '../../plugins/mqtt-link/identity/certificate.js'
 import link from '../../plugins/mqtt-link/index.js'
-import { OldBrokers } from '../../plugins/mqtt-link/old-brokers.js'
-import { Retry } from '../../plugins/mqtt-link/retry.js'
-import { outboxLimit, Session } from '../../plugins/mqtt-link/session.js'
-import { linkStates } from '../../plugins/mqtt-link/states.js'
+import { backoff_ms, Retry } from '../../plugins/mqtt-link/link/retry.js'
+import { linkStates } from '../../plugins/mqtt-link/link/states.js'
+import { OldBrokers } from '../../plugins/mqtt-link/session/old-brokers.js'
+import { outboxLimit, Session } from '../../plugins/mqtt-link/session/session.js'
 import { fakeBroker, isUp, listen, message, sn, startBroker, startLinkStation } from '../harness/brokers.js'
 import type { TestStation } from '../harness/station.js'
 
@@ -309,7 +309,7 @@ t.test('the link', async (t) => {
       const broker = await startBroker(t)
       const station = await startLinkStation(t, broker.port, { ca, insecure: true })
       await until(() => station.field('mqtt.state.link') === 'down', 'down')
-      t.match(station.field('mqtt.state.error'), { cause: 'identity', text: /ca\.pem is no PEM certificate/ })
+      t.match(station.field('mqtt.state.error'), { cause: 'identity', text: /ca\.pem is not a PEM certificate/ })
       t.same(broker.connects, [])
     }
   })
@@ -332,7 +332,7 @@ t.test('the link', async (t) => {
     t.teardown(() => void web.close())
     const station = await startLinkStation(t, await listen(web))
     await until(() => station.field('mqtt.state.link') === 'down', 'down')
-    t.match(station.field('mqtt.state.error'), { cause: 'protocol', text: /no MQTT/ })
+    t.match(station.field('mqtt.state.error'), { cause: 'protocol', text: /does not speak MQTT/ })
   })
 
   t.test('without insecure a plain broker gets no byte of MQTT', async (t) => {
@@ -730,23 +730,40 @@ t.test('a new broker is on trial', async (t) => {
     t.equal(station.field('mqtt.port'), nobody)
   })
 
-  t.test('the old one returns whether or not it ever accepted, but having none is nothing to return to', async (t) => {
+  t.test('a station whose broker never worked keeps what it is given: it is set up on a bench', async (t) => {
     const [one, other] = [await unusedPort(), await unusedPort()]
     const station = await startLinkStation(t, one)
+    const errors = () => station.device.errors().filter(({ code }) => code === 'mqtt-broker-change')
     await until(() => station.field('mqtt.state.link') === 'down', 'down')
-    await station.station.change({ 'mqtt-port': other }, { source: 'http' })
-    await wait(station, 60)
-    await until(() => station.field('mqtt.port') === one, 'the old one')
+    t.match(await station.station.change({ 'mqtt-port': other }, { source: 'http' }), { result: 'ok' })
     await wait(station, 130)
-    t.equal(station.field('mqtt.port'), one, 'and stays')
+    t.equal(station.field('mqtt.port'), other)
+    t.same(errors(), [])
+    t.same(await station.store.entries('plugin.mqtt-link'), {})
 
-    await station.station.change({ 'mqtt-host': '' }, { source: 'http' })
-    await wait(station, 60)
-    await until(() => station.field('mqtt.host') === '127.0.0.1', 'back from none')
     const fresh = await startLinkStation(t, one, {}, { variant: { changes: { 'mqtt-host': '' } } })
     await fresh.station.change({ 'mqtt-host': '127.0.0.1' }, { source: 'http' })
     await wait(fresh, 130)
     t.equal(fresh.field('mqtt.host'), '127.0.0.1')
+  })
+
+  t.test('a change that came over MQTT is on trial, although the link was lost before it was applied', async (t) => {
+    const broker = await startBroker(t)
+    const nobody = await unusedPort()
+    const station = await startLinkStation(t, broker.port)
+    await until(isUp(station), 'up')
+    broker.cut()
+    await until(() => station.field('mqtt.state.link') === 'down', 'down')
+    await station.station.change({ 'mqtt-port': nobody }, { source: 'mqtt' })
+    await wait(station, 60)
+    await until(() => station.field('mqtt.port') === broker.port, 'the old one')
+  })
+
+  t.test('no broker at all is on trial too', async (t) => {
+    const { station, change } = await trial(t)
+    await change({ 'mqtt-host': '' })
+    await wait(station, 60)
+    await until(() => station.field('mqtt.host') === '127.0.0.1', 'back from none')
   })
 
   t.test('a second change before the first was accepted: the one before both returns', async (t) => {
@@ -778,6 +795,73 @@ t.test('a new broker is on trial', async (t) => {
     t.equal(station.field('mqtt.port'), broker.port)
     t.same(errors(), [])
     t.same(await station.store.entries('plugin.mqtt-link'), {})
+  })
+})
+
+t.test('the embedded broker', async (t) => {
+  const start = async (t: Test, changes: Record<string, unknown> = {}, options: Record<string, unknown> = {}) => {
+    const station = await createTestStation({
+      plugins: {
+        'mqtt-link': [link as never, { insecure: true }],
+        'mqtt-broker': [embedded as never, { port: 0, ...options }],
+      },
+      variant: { changes },
+    })
+    t.teardown(() => station.stop())
+    const listening = () => {
+      const { reason } = station.station.plugins().find(({ name }) => name === 'mqtt-broker') ?? {}
+      return Number(/listening on 127\.0\.0\.1:(\d+)/.exec(reason ?? '')?.[1])
+    }
+    // The link started before the broker did.
+    const up = () =>
+      until(async () => {
+        await station.clock.advance(1_000)
+        return isUp(station)()
+      }, 'up')
+    return { station, listening, up }
+  }
+
+  t.test('is the broker while nobody has set one: document and link follow its real port', async (t) => {
+    const { station, listening, up } = await start(t)
+    await up()
+    t.ok(listening() > 0)
+    t.match(station.field('mqtt'), { host: '127.0.0.1', port: listening() })
+    const first = listening()
+    await station.reload('mqtt-broker')
+    await up()
+    t.not(listening(), first, 'port 0: another one')
+    t.match(station.field('mqtt'), { host: '127.0.0.1', port: listening() })
+    await station.unload('mqtt-broker')
+    await until(async () => {
+      await station.clock.advance(1_000)
+      return station.field('mqtt.state.error.cause') === 'config'
+    }, 'no broker any more')
+  })
+
+  t.test('one that is set is used instead', async (t) => {
+    const broker = await startBroker(t)
+    const { station, up } = await start(t, { 'mqtt-host': 'localhost', 'mqtt-port': broker.port })
+    await up()
+    t.match(station.field('mqtt'), { host: 'localhost', port: broker.port })
+    await until(() => broker.online() === 'y', 'y')
+  })
+
+  t.test('where only mqtt-port is set, that is another port on the same host', async (t) => {
+    const broker = await startBroker(t)
+    const { station, up } = await start(t, { 'mqtt-port': broker.port })
+    await up()
+    t.match(station.field('mqtt'), { host: '127.0.0.1', port: broker.port })
+  })
+
+  t.test('returns after another broker did not accept', async (t) => {
+    const { station, listening, up } = await start(t)
+    await up()
+    await station.station.change({ 'mqtt-host': '127.0.0.1', 'mqtt-port': await unusedPort() }, { source: 'http' })
+    for (let n = 0; n < 60; n++) await station.clock.advance(1_000)
+    await up()
+    t.equal(station.field('mqtt.port'), listening())
+    t.match(station.device.errors(), [{ code: 'mqtt-broker-change', text: /back to the embedded broker/ }])
+    t.same(await station.store.entries('config'), { 'mqtt-host': '', 'mqtt-port': 8_883 })
   })
 })
 

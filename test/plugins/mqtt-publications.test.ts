@@ -1,9 +1,11 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { fakeReceiver, ManualClock, until } from 'rtk-base/testing'
+import { conformance, createTestStation, fakeReceiver, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
-import { payloadLimit, period_ms } from '../../plugins/mqtt-link/publications.js'
-import { WorkQueue } from '../../plugins/mqtt-link/work-queue.js'
+import api from '../../plugins/mqtt-api/index.js'
+import { period_ms } from '../../plugins/mqtt-api/periodic.js'
+import { Publications, payloadLimit } from '../../plugins/mqtt-api/publications.js'
+import { WorkQueue } from '../../plugins/mqtt-api/work-queue.js'
 import { fakeBroker, isUp, sn, startBroker, startLinkStation } from '../harness/brokers.js'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -46,10 +48,23 @@ async function started(t: Test, more: Parameters<typeof startLinkStation>[3] = {
 
 t.test('trigger 2', async (t) => {
   t.test('6 h of uptime without a publication: one, on the 100 ms grid', async (t) => {
-    const { station, documents, fence } = await started(t)
-    // The link itself keeps the test's clock busy with its pings, and the broker must answer each.
+    const { broker, station, documents, fence } = await started(t)
+    let pings = 0
+    broker.aedes.on('ping', () => void pings++)
+    // The link pings every 20 s of the test's clock, and the broker must have answered before the next one.
+    let next_ms = station.clock.monotonic() + 20_000
     const quiet = async (ms: number) => {
-      for (let left = ms; left > 0; left -= 10_000) await station.clock.advance(Math.min(left, 10_000))
+      const end_ms = station.clock.monotonic() + ms
+      while (station.clock.monotonic() < end_ms) {
+        const before = pings
+        await station.clock.advance(Math.min(next_ms, end_ms) - station.clock.monotonic())
+        if (station.clock.monotonic() < next_ms) return
+        next_ms += 20_000
+        await until(() => pings > before, 'a ping')
+        // The answer is in the station's socket; it is read within these turns.
+        await turn()
+        await turn()
+      }
     }
     await quiet(period_ms)
     await fence()
@@ -64,7 +79,6 @@ t.test('trigger 2', async (t) => {
   t.test(
     'the scheduler: it wakes on multiples of 100 ms, and in 6 h only when there can be something to do',
     async (t) => {
-      const { Publications } = await import('../../plugins/mqtt-link/publications.js')
       const clock = new ManualClock()
       const published: number[] = []
       let room = true
@@ -74,7 +88,8 @@ t.test('trigger 2', async (t) => {
         services: {
           use: ({ id }: { id: string }) =>
             id === 'device' ? { uptime_ms: () => clock.monotonic() } : { documentText: () => '{}' },
-          find: () => undefined,
+          find: ({ id }: { id: string }) =>
+            id === 'mqtt-link' ? { hasRoom: () => room, largestPayload: () => payloadLimit } : undefined,
         },
         timers: {
           after: (ms: number, fn: () => void) =>
@@ -95,7 +110,7 @@ t.test('trigger 2', async (t) => {
         log: { debug: () => {} },
         defer: () => {},
       }
-      const publications = new Publications(ctx as never, { hasRoom: () => room, largestPayload: () => payloadLimit })
+      const publications = new Publications(ctx as never)
       await clock.advance(37)
       publications.start()
       await clock.advance(period_ms - 37)
@@ -148,6 +163,7 @@ t.test('triggers', async (t) => {
     t.equal(documents(), 2, 'the first time only')
     await station.reload('mqtt-link')
     await until(() => documents() === 3, 'the document of the connect')
+    await station.reload('mqtt-api')
     await station.clock.advance(5_000)
     await fence()
     t.equal(documents(), 3, 'a reload does not forget it')
@@ -174,6 +190,30 @@ t.test('triggers', async (t) => {
     await until(() => station.field('mqtt.state.link') === 'down', 'down')
     await station.clock.advance(60_000)
     await until(() => documents() === 2, 'the document of the connect')
+  })
+
+  t.test('1: also when the link was up before mqtt-api started, and once for each session', async (t) => {
+    const { station, documents, fence } = await started(t)
+    await station.reload('mqtt-api')
+    await fence()
+    t.equal(documents(), 1, 'a reload of mqtt-api does not publish again')
+    await station.unload('mqtt-api')
+    await station.load('mqtt-api')
+    await until(() => documents() === 2, 'the document')
+    await station.reload('mqtt-link')
+    await until(() => documents() === 3, 'the document of the next session')
+    await fence()
+    t.equal(documents(), 3)
+  })
+
+  t.test('without a link mqtt-api runs, and nothing is built', async (t) => {
+    const { state, definition } = ballast()
+    const station = await createTestStation({ plugins: { 'mqtt-api': api as never, ballast: definition } })
+    t.teardown(() => station.stop())
+    await station.clock.advance(period_ms + 1_000)
+    await turn()
+    t.equal(station.station.plugins().find(({ name }) => name === 'mqtt-api')?.state, 'running')
+    t.equal(state.builds, 0)
   })
 
   t.test('4: every request, directly', async (t) => {
@@ -254,4 +294,8 @@ t.test('limits', async (t) => {
     await turn()
     t.same(ran, [1, 2])
   })
+})
+
+t.test('conformance', async (t) => {
+  await t.resolves(conformance(api as never))
 })

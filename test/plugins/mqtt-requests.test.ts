@@ -2,8 +2,8 @@ import { definePlugin } from 'rtk-base/plugin'
 import { until } from 'rtk-base/testing'
 import t from 'tap'
 import Type from 'typebox'
-import { commandText } from '../../plugins/mqtt-link/requests.js'
-import { isOwnResponseTopic } from '../../plugins/mqtt-link/response-topic.js'
+import { commandText } from '../../plugins/mqtt-api/command-requests.js'
+import { isOwnResponseTopic } from '../../plugins/mqtt-api/responses.js'
 import { sn, startBroker, startLinkStation } from '../harness/brokers.js'
 
 /** Of a valid size, and deeper than what recurses over it can go. */
@@ -82,7 +82,7 @@ t.test('requests', async (t) => {
     const empty = answers().filter(({ leftover }) => Object.keys(leftover).length === 0).length
     const large = JSON.stringify({ unknown: 'x'.repeat(60_000) })
     await Promise.all(Array.from({ length: 200 }, () => send('change/post', large)))
-    await until(() => station.lines.some(({ msg }) => /too many changes of MQTT/.test(msg)), 'a refusal')
+    await until(() => station.lines.some(({ msg }) => /too many changes over MQTT/.test(msg)), 'a refusal')
     // Whatever comes meanwhile gets an answer that is no larger than what it answers. One may be dropped behind the others.
     await until(async () => {
       await send('change/post', JSON.stringify('x'.repeat(60_000)))
@@ -99,7 +99,7 @@ t.test('requests', async (t) => {
           .some(({ result }) => result === 'ok'),
       'the first ones',
     )
-    t.equal(station.lines.filter(({ msg }) => /too many changes of MQTT/.test(msg)).length, 1, 'told once')
+    t.equal(station.lines.filter(({ msg }) => /too many changes over MQTT/.test(msg)).length, 1, 'told once')
   })
 
   t.test('commands: plain text, and updateBase', async (t) => {
@@ -122,13 +122,13 @@ t.test('requests', async (t) => {
     await send('change/post', 'nonsense')
     await until(() => counted() === before + 3, 'all three')
     t.ok(station.lines.filter(({ msg }) => /neither a command nor an updateBase/.test(msg)).length >= 2)
-    t.ok(station.lines.some(({ msg }) => /change\/post was refused: the change is not JSON/.test(msg)))
+    t.ok(station.lines.some(({ msg }) => /change\/post was rejected: the change is not JSON/.test(msg)))
     t.equal(station.field('mqtt.stat.retained'), 2)
   })
 
   t.test('at most 8 commands run at a time', async (t) => {
     for (let n = 0; n < 10; n++) await send('cmd', 'slow')
-    await until(() => station.lines.some(({ msg }) => /8 commands of MQTT are running/.test(msg)), 'a refusal')
+    await until(() => station.lines.some(({ msg }) => /8 commands over MQTT are running/.test(msg)), 'a refusal')
     t.equal(slow.length, 8)
     for (const end of slow) end()
     await until(() => station.lines.filter(({ command }) => command === 'slow').length >= 8, 'their end')

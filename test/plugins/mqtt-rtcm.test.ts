@@ -5,14 +5,15 @@ import fc from 'fast-check'
 import { definePlugin } from 'rtk-base/plugin'
 import type { RtcmSignature } from 'rtk-base/schemas'
 import { type MqttLink, mqttLink, type RtcmEpoch, type RtcmFrame, type RtcmStream, rtcmStream } from 'rtk-base/services'
-import { conformance, createTestStation, ManualClock, until } from 'rtk-base/testing'
+import { arpFrame, conformance, createTestStation, fakeReceiver, ManualClock, msmFrame, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { Signer } from '../../plugins/mqtt-link/signer.js'
+import { Signer } from '../../plugins/mqtt-link/identity/signer.js'
 import { Epochs } from '../../plugins/mqtt-rtcm/epochs.js'
 import rtcm from '../../plugins/mqtt-rtcm/index.js'
 import { Pace } from '../../plugins/mqtt-rtcm/pace.js'
 import { block } from '../../plugins/mqtt-rtcm/sequence.js'
 import { signedBytes } from '../../plugins/mqtt-rtcm/signature.js'
+import rtcmStation from '../../plugins/rtcm/index.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { isUp, sn, startBroker, startLinkStation } from '../harness/brokers.js'
 import { createAuthority, openssl } from '../harness/certificates.js'
@@ -32,6 +33,7 @@ function fakeStream() {
       listeners.add(fn)
       return () => void listeners.delete(fn)
     },
+    list: () => ({ touch: () => {}, close: () => {} }),
   }
   const definition = definePlugin({
     name: 'source',
@@ -147,6 +149,37 @@ t.test('without signatures', async (t) => {
     t.match(await station.station.command('rtcm-mqtt-force', { source: 'http' }), { status: 503, text: /link is down/ })
     t.match(station.field('mqtt.rtcm'), { enabled: false, active: Boolean })
   })
+})
+
+t.test('the topic is one of gnss.rtcm.subscribers while its publications reach the broker', async (t) => {
+  const clock = new ManualClock()
+  const receiver = fakeReceiver(() => clock.monotonic())
+  const broker = await startBroker(t)
+  const plugins = { 'fake-receiver': receiver.definition, rtcm: rtcmStation as never, 'mqtt-rtcm': rtcm as never }
+  const station = await startLinkStation(t, broker.port, {}, { clock, plugins })
+  const subscribers = () => station.field('gnss.rtcm.subscribers')
+  const epoch = (n: number) => {
+    receiver.emit(arpFrame({ x: 4_075_580, y: 931_854, z: 4_801_568 }))
+    receiver.emit(msmFrame(1074, n * 1_000, false))
+  }
+  await until(isUp(station), 'up')
+  t.same(subscribers(), [], 'not before the first publication')
+  epoch(1)
+  await until(() => broker.texts('drtk').length === 1, 'a publication')
+  t.same(subscribers(), [{ via: 'mqtt', name: topic, seen: 0, ip: '127.0.0.1' }])
+  await station.clock.advance(2_500)
+  t.match(subscribers(), [{ name: topic, seen: 2.5 }])
+  epoch(2)
+  t.match(subscribers(), [{ name: topic, seen: 0 }])
+  await station.reload('mqtt-rtcm')
+  t.same(subscribers(), [], 'gone with its plugin')
+  await station.clock.advance(1_000)
+  epoch(3)
+  t.match(subscribers(), [{ name: topic, seen: 0 }])
+  await station.station.change({ 'mqtt-en': 0 }, { source: 'http' })
+  await station.clock.advance(1_000)
+  epoch(4)
+  t.same(subscribers(), [], 'gone with the link')
 })
 
 t.test('an incomplete epoch is left out, unless the receiver never completes one', (t) => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
@@ -8,8 +8,9 @@ import { topics } from '../../schemas/mqtt/topics.js'
 const file = join(packageRoot(), 'schemas', 'asyncapi.json')
 
 t.test('schemas/asyncapi.json is what the schemas say', (t) => {
+  if (process.env.WRITE_ASYNCAPI) writeFileSync(file, `${JSON.stringify(asyncApi(), null, 2)}\n`)
   const written = JSON.parse(readFileSync(file, 'utf8')) as unknown
-  t.strictSame(written, JSON.parse(JSON.stringify(asyncApi())), `write it anew: see schemas/async-api.ts`)
+  t.strictSame(written, JSON.parse(JSON.stringify(asyncApi())), 'write it again: see schemas/async-api.ts')
   t.end()
 })
 
@@ -32,7 +33,7 @@ t.test('every reference of the document leads somewhere', (t) => {
 })
 
 t.test('every topic of the table is in the documentation of its plugin', (t) => {
-  const page = ['mqtt-link', 'mqtt-rtcm']
+  const page = ['mqtt-link', 'mqtt-api', 'mqtt-rtcm']
     .map((name) => readFileSync(join(packageRoot(), 'plugins', name, 'README.md'), 'utf8'))
     .join()
   for (const { address } of topics) t.ok(page.includes(`\`${address}\``), address)

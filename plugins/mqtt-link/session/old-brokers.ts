@@ -1,8 +1,8 @@
-import type { Broker } from './settings.js'
+import type { Broker } from '../settings.js'
 
 const memory_ms = 24 * 3_600_000
 
-/** Which brokers are known to speak MQTT 3.1.1 only, each for 24 hours: they may be updated. */
+/** The brokers that speak MQTT 3.1.1 only. Each is remembered for 24 hours, because it may be updated. */
 export class OldBrokers {
   readonly #monotonic: () => number
   readonly #until_ms = new Map<string, number>()

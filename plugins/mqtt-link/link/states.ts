@@ -1,6 +1,6 @@
 import type { MqttLinkState } from 'rtk-base/schemas'
 
-/** What moves the link. */
+/** The events of the link. */
 export type LinkEvent =
   /** `mqtt-en` became 1. */
   | 'enable'
@@ -10,18 +10,18 @@ export type LinkEvent =
   | 'accepted'
   /** The attempt or the session ended by itself. */
   | 'failed'
-  /** The session is up, but nobody answers any more: given up by the station. */
+  /** The session is up, but the broker does not answer any more: the station gives it up. */
   | 'dead'
   /** The back-off is over, or a network came up. */
   | 'due'
   /** Another broker, another identity. */
   | 'reconnect'
-  /** The DISCONNECT of a planned reconnect is out. */
+  /** The DISCONNECT of a planned reconnect was sent. */
   | 'left'
-  /** Somebody is about to cut the uplink on purpose. */
+  /** The uplink is about to be cut on purpose. */
   | 'hold'
 
-/** The link's states and what moves it between them; an event that has no entry changes nothing. */
+/** States, events and next states of the link; an event without an entry changes nothing. */
 export const linkStates = {
   disabled: { enable: 'connecting' },
   connecting: { accepted: 'up', failed: 'down', reconnect: 'connecting', hold: 'down', disable: 'disabled' },
@@ -30,7 +30,7 @@ export const linkStates = {
   down: { due: 'connecting', reconnect: 'connecting', hold: 'down', disable: 'disabled' },
 } as const satisfies Record<MqttLinkState, Partial<Record<LinkEvent, MqttLinkState>>>
 
-/** The state behind `event`; undefined when it changes nothing. */
+/** The state after `event`; undefined when it changes nothing. */
 export function nextState(state: MqttLinkState, event: LinkEvent): MqttLinkState | undefined {
   return (linkStates[state] as Partial<Record<LinkEvent, MqttLinkState>>)[event]
 }

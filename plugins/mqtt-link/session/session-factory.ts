@@ -1,11 +1,11 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Identity } from './identity.js'
+import type { Identity } from '../identity/index.js'
+import type { Broker, LinkOptions } from '../settings.js'
 import { OldBrokers } from './old-brokers.js'
 import { Session, type SessionEnd, type SessionEvents } from './session.js'
-import type { Broker, LinkOptions } from './settings.js'
 
-/** Makes sessions as the options want them: with TLS or without, with MQTT 5 or 3.1.1. */
-export class Sessions {
+/** Makes sessions by the options: with or without TLS, with MQTT 5 or 3.1.1. */
+export class SessionFactory {
   readonly oldBrokers: OldBrokers
   readonly #serial: string
   readonly #options: LinkOptions
@@ -20,14 +20,14 @@ export class Sessions {
     return !this.#options.insecure || ca !== undefined || cert !== undefined
   }
 
-  /** The version to begin with. */
+  /** The version of the first attempt. */
   version(broker: Broker): 4 | 5 {
     const { protocol } = this.#options
     if (protocol !== 'auto') return protocol === '4' ? 4 : 5
     return this.oldBrokers.has(broker) ? 4 : 5
   }
 
-  /** Begins an attempt. @throws when TLS does not take the identity */
+  /** Begins an attempt. @throws when TLS rejects the identity */
   begin(broker: Broker, identity: Identity, version: 4 | 5, events: SessionEvents): Session {
     const { clientId } = this.#options
     const tls = this.usesTls(identity)
@@ -39,7 +39,7 @@ export class Sessions {
     if (version === 4 && this.#options.protocol === 'auto') this.oldBrokers.add(broker)
   }
 
-  /** Whether an attempt that ended is to be made with 3.1.1 at once. */
+  /** Whether an attempt that ended is repeated with 3.1.1 at once. */
   fallsBack(version: 4 | 5, { otherVersion }: SessionEnd): boolean {
     return version === 5 && otherVersion && this.#options.protocol === 'auto'
   }

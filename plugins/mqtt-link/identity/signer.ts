@@ -5,11 +5,11 @@ import type { Identity } from './identity.js'
 
 interface Scheme {
   name: RtcmSignature['sig-alg']
-  /** Digest; none for Ed25519, which has its own. */
+  /** Digest; null for Ed25519, which has its own. */
   digest: string | null
 }
 
-/** How a key signs: what its type allows, in the form that `openssl dgst -verify` takes. */
+/** The signature scheme of a key, in the form that `openssl dgst -verify` reads. */
 function schemeOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): Scheme {
   if (type === 'rsa') return { name: 'RSA-SHA256', digest: 'sha256' }
   if (type === 'ed25519') return { name: 'Ed25519', digest: null }
@@ -19,21 +19,21 @@ function schemeOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: Ke
     : { name: 'ECDSA-SHA256', digest: 'sha256' }
 }
 
-/** Signs with the private key of an identity, which is parsed once and never handed out. */
+/** Signs with the private key of an identity. The key is parsed once and never handed out. */
 export class Signer {
   readonly identity: Identity
   readonly #key: KeyObject
   readonly #scheme: Scheme
 
-  /** @throws when there is no key, or none that can sign */
+  /** @throws when there is no key, or the key cannot sign */
   constructor(identity: Identity) {
-    if (identity.key === undefined) throw new Error('there is no certificate: set mqtt-link.cert and key')
+    if (identity.key === undefined) throw new Error('the station has no certificate: set mqtt-link.cert and key')
     this.identity = identity
     this.#key = createPrivateKey(identity.key)
     this.#scheme = schemeOf(this.#key)
   }
 
-  /** In a thread of the pool: an RSA signature takes tens of milliseconds on a small device. */
+  /** In the thread pool: an RSA signature takes tens of milliseconds on a small device. */
   sign(data: Uint8Array): Promise<MqttSignature> {
     const { name, digest } = this.#scheme
     return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Jobs that run one after another, each in a turn of the event loop of its own. What finds it full is dropped, and counted. */
+/** Jobs that run one after another, each in its own turn of the event loop. A job that finds the queue full is dropped and counted. */
 export class WorkQueue {
   readonly #capacity: number
   readonly #jobs: (() => void)[] = []
@@ -14,7 +14,7 @@ export class WorkQueue {
     return this.#dropped
   }
 
-  /** Takes a job that must not throw; false: dropped. */
+  /** Adds a job, which must not throw. False: it was dropped. */
   offer(job: () => void): boolean {
     if (this.#jobs.length >= this.#capacity) {
       this.#dropped++
@@ -25,7 +25,7 @@ export class WorkQueue {
     return true
   }
 
-  /** Forgets what waits. */
+  /** Removes all waiting jobs. */
   clear(): void {
     if (this.#next !== undefined) clearImmediate(this.#next)
     this.#next = undefined

@@ -1,25 +1,26 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Failure } from './failure.js'
-import type { Identities, Identity } from './identity.js'
+import type { Failure } from '../failure.js'
+import type { Identity } from './identity.js'
+import type { IdentityStore } from './identity-store.js'
 
 /**
- * Which identity an attempt uses: the renewed one until it has failed, then the old one, in turn until one of the two
- * connects. That one stays.
+ * Which identity an attempt uses: the renewed one until it failed, then the old one, in turn until one of them connects. That
+ * one stays.
  */
 export class IdentityChoice {
   readonly #ctx: PluginContext
-  readonly #identities: Identities
-  /** The attempt under way uses the renewed one, which has not connected yet. */
+  readonly #identities: IdentityStore
+  /** The present attempt uses the renewed identity, which has not connected yet. */
   #onTrial = false
-  /** Why the renewed one failed: the old one is next. */
+  /** Why the renewed identity failed: the old one is next. */
   #trialFailure: Failure | undefined
 
-  constructor(ctx: PluginContext, identities: Identities) {
+  constructor(ctx: PluginContext, identities: IdentityStore) {
     this.#ctx = ctx
     this.#identities = identities
   }
 
-  /** An attempt begins, which may end before it needs an identity. */
+  /** An attempt begins; it may end before it needs an identity. */
   begin(): void {
     this.#onTrial = false
   }
@@ -32,17 +33,17 @@ export class IdentityChoice {
     return identity
   }
 
-  /** The attempt failed; true: the old identity, which is known to work, is to be tried at once. */
+  /** The attempt failed. True: the old identity, which is known to work, is tried at once. */
   failed(failure: Failure): boolean {
     const trial = this.#onTrial
     this.#onTrial = false
-    // When the old one fails as well, it was not the renewed one's fault: that one is next again.
+    // When the old identity fails as well, the renewed one was not the cause: it is next again.
     this.#trialFailure = trial ? failure : undefined
     if (trial) this.#ctx.log.warn({ cause: failure.cause }, `the renewed certificate did not connect: ${failure.text}`)
     return trial
   }
 
-  /** The broker accepted the attempt: the other identity goes. Never rejects. */
+  /** The broker accepted the attempt: the other identity is removed. Never rejects. */
   async connected({ info }: Identity): Promise<void> {
     const [trial, failure] = [this.#onTrial, this.#trialFailure]
     this.#onTrial = false
@@ -54,12 +55,15 @@ export class IdentityChoice {
         this.#ctx.log.info({ serial: info.serial }, 'the renewed certificate is in use')
       } else if (failure !== undefined) {
         await this.#identities.reject()
-        const text = `the renewed certificate was not accepted (${failure.text}): the old one goes on`
-        this.#ctx.errors.raise('mqtt-renew', `${text}; it is renewed again by itself, or by mqtt-renew`)
+        const text = `the renewed certificate was not accepted (${failure.text}): the old one stays in use`
+        this.#ctx.errors.raise('mqtt-renew', `${text}; the next renewal follows by itself, or now with mqtt-renew`)
       }
     } catch (error) {
-      // Both stay in the store: the next connect settles it.
-      this.#ctx.errors.raise('mqtt-renew', `the identity could not be stored: ${(error as Error).message}`)
+      // Both stay in the store until the next connect.
+      this.#ctx.errors.raise(
+        'mqtt-renew',
+        `the renewed identity could not be stored (${(error as Error).message}); the next connect tries again`,
+      )
     }
   }
 }

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
 import { connect, type MqttClient } from 'mqtt'
 import type { MqttDriver, MqttInbound, MqttProperties } from 'rtk-base/services'
-import { disconnectFailure, type Failure, failureOf, isHangUp, isUnacceptableVersion } from './failure.js'
-import type { Identity } from './identity.js'
+import { disconnectFailure, type Failure, failureOf, isHangUp, isUnacceptableVersion } from '../failure.js'
+import type { Identity } from '../identity/index.js'
+import type { Broker } from '../settings.js'
 import { lastWill, type OnlineStatus, onlineTopic } from './online-status.js'
-import type { Broker } from './settings.js'
 import { within } from './within.js'
 
-/** Bytes that may wait for the socket; one publication is admitted whatever its size when none waits. */
+/** Bytes that may wait for the socket. When none waits, one publication of any size is admitted. */
 export const outboxLimit = 65_536
-/** Told to brokers of MQTT 5: what is larger stays there. No request is, and one message could take the memory of a small device. */
+/** Stated to MQTT 5 brokers, which keep larger packets. No request is larger, and one message could fill the memory of a small device. */
 const largestInbound = 262_144
 const keepalive_s = 120
 const connectTimeout_ms = 20_000
@@ -30,7 +30,7 @@ export interface SessionEnd {
   failure: Failure
   /** The broker had accepted the session before it ended. */
   accepted: boolean
-  /** The broker does not speak this version of MQTT, or hung up before it answered. */
+  /** The broker does not speak this version of MQTT, or closed the connection before it answered. */
   otherVersion: boolean
 }
 
@@ -41,7 +41,7 @@ export interface SessionEvents {
   ended(end: SessionEnd): void
 }
 
-/** One connection to a broker, from the attempt to its end. It never comes back by itself. */
+/** One connection to a broker, from the attempt to its end. It never reconnects by itself. */
 export class Session {
   readonly broker: Broker
   readonly version: 4 | 5
@@ -49,13 +49,13 @@ export class Session {
   readonly #client: MqttClient
   #live = true
   #pingOpen = false
-  /** The largest packet that the broker takes, where it says so (MQTT 5, section 3.2.2.3.6). */
+  /** The largest packet that the broker accepts, where it states one (MQTT 5, section 3.2.2.3.6). */
   #largest = Number.POSITIVE_INFINITY
   /** Bytes of QoS 1 and 2 publications that the broker has not acknowledged. */
   #unacknowledged = 0
   #subscribed = new Set<string>()
 
-  /** Begins the attempt. @throws when TLS does not take the identity */
+  /** Begins the attempt. @throws when TLS rejects the identity */
   constructor(options: SessionOptions, events: SessionEvents) {
     const { host, port, serial, clientId, identity, tls, version } = options
     const { ca, cert, key } = identity
@@ -84,13 +84,13 @@ export class Session {
     let accepted = false
     client.on('error', (reported) => {
       error ??= reported
-      // The client stays with a broker whose packets it cannot read.
+      // The client would keep the connection to a broker whose packets it cannot read.
       this.#stream.destroy?.()
     })
     client.on('connect', ({ properties }) => {
       accepted = true
       this.#largest = properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY
-      // Nagle's algorithm holds small packets back for up to 40 ms behind a delayed ACK.
+      // Nagle's algorithm delays small packets by up to 40 ms, until the ACK of the one before.
       this.#stream.setNoDelay?.(true)
       if (this.#live) events.accepted()
     })
@@ -121,18 +121,22 @@ export class Session {
     })
   }
 
-  /** False from the moment that the socket is given up, which is before its end is announced. */
+  /** False as soon as the socket is given up, which is before `ended`. */
   get up(): boolean {
     return this.#live && this.#client.connected && !this.#client.disconnecting && this.#stream.writable === true
   }
 
-  /** The name is still being looked up, or nobody has answered at its address. */
+  /** The name is still being resolved, or nobody has answered at its address. */
   get unreached(): boolean {
     return this.#stream.connecting === true
   }
 
   get localAddress(): string | undefined {
     return this.#stream.localAddress
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#stream.remoteAddress
   }
 
   /** Bytes that wait for the socket, or for the broker to acknowledge them. */
@@ -145,7 +149,7 @@ export class Session {
     return this.waiting === 0 || this.waiting + bytes <= outboxLimit
   }
 
-  /** The largest payload on `topic` that the broker takes. */
+  /** The largest payload on `topic` that the broker accepts, in bytes. */
   largestPayload(topic: string, properties?: MqttProperties): number {
     return this.#largest - sizeOf(topic, '', properties)
   }
@@ -171,7 +175,7 @@ export class Session {
     return 'sent'
   }
 
-  /** Subscribes what is new, unsubscribes what is gone; `done` says what was refused. */
+  /** Subscribes what is new, unsubscribes what is gone. @param done gets the error when the broker rejected one */
   subscribe(filters: readonly string[], done: (refused?: Error) => void): void {
     if (!this.up) return
     const added = filters.filter((filter) => !this.#subscribed.has(filter))
@@ -182,7 +186,7 @@ export class Session {
     else this.#client.subscribe(added, { qos: 1 }, (error) => this.#live && done(error ?? undefined))
   }
 
-  /** Sends a ping; false when the one before was not answered. */
+  /** Sends a ping; false when the previous one was not answered. */
   ping(): boolean {
     if (this.#pingOpen) return false
     this.#pingOpen = true
@@ -191,17 +195,17 @@ export class Session {
   }
 
   /**
-   * Publishes `status`, then ends with a DISCONNECT, so that no `L` follows. Takes at most 1.5 s; false: it could not be said.
-   * @param patient also waits for a broker that was not reached yet
+   * Publishes `status`, then ends with a DISCONNECT, so that no `L` follows. Takes at most 1.5 s; false: it could not be published.
+   * @param patient also waits for a broker that is not reached yet
    */
   async leave(status: OnlineStatus, { patient = false } = {}): Promise<boolean> {
     const client = this.#client
     this.#live = false
-    const said = await within(leaveLimit_ms, this.#goodbye(status, patient), false)
+    const published = await within(leaveLimit_ms, this.#goodbye(status, patient), false)
     client.end(true)
-    // That does nothing while an end without force is under way.
+    // `end` does nothing while an end without force is in progress.
     this.#stream.destroy?.()
-    return said
+    return published
   }
 
   async #goodbye(status: OnlineStatus, patient: boolean): Promise<boolean> {
@@ -209,12 +213,12 @@ export class Session {
     const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
     if (!client.connected) {
       if (this.unreached && !patient) return false
-      // CONNECT may be with the broker already: it would say `L` if it got no DISCONNECT.
+      // The broker may have the CONNECT already: without a DISCONNECT it would publish `L`.
       await Promise.race([closed, new Promise<void>((resolve) => client.once('connect', () => resolve()))])
       if (!client.connected) return false
     }
     client.publish(onlineTopic(this.#serial), status, { retain: true, qos: 0 }, () => {
-      // The client would hold its DISCONNECT back until the broker has acknowledged everything.
+      // The client would delay its DISCONNECT until the broker has acknowledged everything.
       for (const id of Object.keys(client.outgoing)) client.removeOutgoingMessage(Number(id))
       client.end(false)
     })
@@ -222,7 +226,7 @@ export class Session {
     return true
   }
 
-  /** Lets go of the connection without a word. */
+  /** Ends the connection without a DISCONNECT. */
   drop(): void {
     this.#live = false
     this.#client.end(true)
@@ -233,7 +237,7 @@ export class Session {
   }
 }
 
-/** Bytes of a PUBLISH, a few more rather than less. */
+/** Size of a PUBLISH, rounded up by a few bytes. */
 function sizeOf(topic: string, payload: string | Uint8Array, properties: MqttProperties = {}): number {
   const { userProperties = {}, correlationData } = properties
   const pairs = Object.entries(userProperties).map(([name, value]) => 5 + Buffer.byteLength(name + value))

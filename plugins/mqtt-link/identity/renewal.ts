@@ -1,40 +1,41 @@
 import { readFile } from 'node:fs/promises'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
+import { failureOf } from '../failure.js'
 import { certificateInfo, day, requireCertificate } from './certificate.js'
 import type { CertificateRequest } from './certificate-request.js'
-import { NotYet, reEnrol } from './est.js'
-import { failureOf } from './failure.js'
-import type { Identities, Identity } from './identity.js'
+import type { NotYet } from './est.js'
+import type { Identity } from './identity.js'
+import type { IdentityStore } from './identity-store.js'
 
 const look_ms = 600_000
 const retry_s = 3_600
 const longestRetry_s = 86_400
-/** The last third of its life is the time to renew a certificate; up to a twentieth earlier, so that a fleet spreads. */
+/** A certificate is renewed in the last third of its life; up to a twentieth earlier, so that a fleet spreads. */
 const lastPart = 1 / 3
 const spread = 1 / 20
 
 export interface RenewalOptions {
-  /** EST server; none: nothing is renewed by itself. */
+  /** EST server; without one nothing is renewed. */
   est?: string | undefined
-  /** PEM file of its authority; that of the broker when left out. */
+  /** PEM file of its authority; the broker's when left out. */
   estCa?: string | undefined
 }
 
-/** Watches when the certificate ends, and gets a new one in time. */
+/** Watches when the certificate expires, and gets a new one in time. */
 export class Renewal {
   readonly #ctx: PluginContext
   readonly #options: RenewalOptions
-  readonly #identities: Identities
+  readonly #identities: IdentityStore
   readonly #reconnect: () => void
   readonly #early = Math.random()
   #running = false
   #notBefore_ms = 0
-  /** A request that the server wants to see again, because somebody has to approve it. */
+  /** The request that the server wants to see again, because a person has to approve it. */
   #open: CertificateRequest | undefined
 
   /** @param reconnect makes the link connect with the renewed identity */
-  constructor(ctx: PluginContext, options: RenewalOptions, identities: Identities, reconnect: () => void) {
+  constructor(ctx: PluginContext, options: RenewalOptions, identities: IdentityStore, reconnect: () => void) {
     this.#ctx = ctx
     this.#options = options
     this.#identities = identities
@@ -46,41 +47,41 @@ export class Renewal {
     void this.watch()
   }
 
-  /** Looks whether it is time. Never rejects. */
+  /** Renews when it is time. Never rejects. */
   async watch(): Promise<void> {
     const utc_s = this.#ctx.services.use(device).utc_ms() / 1000
     const { info } = await this.#identities.current().catch(() => ({ info: { from: 0, until: 0, serial: '' } }))
     if (utc_s === 0 || info.until === 0 || this.#ctx.signal.aborted) return
     const life_s = info.until - info.from
     const left_s = info.until - utc_s
-    this.#tellExpiry(left_s, life_s, info.until)
+    this.#reportExpiry(left_s, life_s, info.until)
     if (this.#options.est === undefined || this.#ctx.clock.monotonic() < this.#notBefore_ms) return
     if (left_s > life_s * (lastPart + spread * this.#early)) return
     await this.renew().catch(() => {})
   }
 
-  #tellExpiry(left_s: number, life_s: number, until_s: number): void {
+  #reportExpiry(left_s: number, life_s: number, until_s: number): void {
     const what = this.#options.est === undefined ? 'exchange it by hand, or set mqtt-link.est' : 'it is being renewed'
     if (left_s <= 0) this.#ctx.errors.raise('mqtt-cert', `the MQTT certificate expired on ${day(until_s)}: ${what}`)
     else if (left_s < (life_s * lastPart) / 2)
-      this.#ctx.errors.raise('mqtt-cert', `the MQTT certificate ends on ${day(until_s)}: ${what}`)
+      this.#ctx.errors.raise('mqtt-cert', `the MQTT certificate expires on ${day(until_s)}: ${what}`)
     else this.#ctx.errors.clear('mqtt-cert')
   }
 
   /**
-   * Gets a certificate for a new key, keeps both beside the identity in force, and reconnects with them. Resolves with what
-   * was done. @throws RTK_ERR_UNAVAILABLE with what keeps it; the old identity goes on then, and an error entry says so.
+   * Gets a certificate for a new key, keeps both beside the identity in force, and reconnects with them. Resolves with a text for
+   * the caller. @throws RTK_ERR_UNAVAILABLE with the reason; the old identity stays in use, and an error entry says so.
    */
   async renew(): Promise<string> {
     const { est } = this.#options
     if (est === undefined) throw unavailable('no EST server is set: mqtt-link.est')
-    if (this.#running) throw unavailable('a renewal is under way')
+    if (this.#running) throw unavailable('a renewal is in progress')
     this.#running = true
     try {
       const { serial, until } = await this.#reEnrolled(est)
       this.#notBefore_ms = this.#ctx.clock.monotonic() + retry_s * 1000
       this.#ctx.log.info({ serial }, 'a new certificate was issued; reconnecting with it')
-      // In a later turn: who asked over MQTT is answered over the session that this ends.
+      // In a later turn: a caller over MQTT gets the answer over the session that this ends.
       setImmediate(() => this.#reconnect())
       return `certificate ${serial} is valid until ${day(until)}; reconnecting with it`
     } catch (error) {
@@ -94,6 +95,7 @@ export class Renewal {
     const identity = await this.#identities.current()
     if (identity.cert === undefined) throw new Error('there is no certificate to renew: set mqtt-link.cert and key')
     const { requestLike, issuedFor } = await import('./certificate-request.js')
+    const { reEnrol } = await import('./est.js')
     this.#open ??= await requestLike(identity.cert)
     const { request, key } = this.#open
     const answer = await reEnrol({ url, ca: await this.#authority(identity) }, identity, request)
@@ -101,7 +103,7 @@ export class Renewal {
     const cert = issuedFor(key, identity.cert, answer)
     const info = certificateInfo(cert)
     const utc_s = this.#ctx.services.use(device).utc_ms() / 1000
-    if (utc_s > 0 && info.until <= utc_s) throw new Error(`the new certificate ended on ${day(info.until)} already`)
+    if (utc_s > 0 && info.until <= utc_s) throw new Error(`the new certificate expired on ${day(info.until)} already`)
     await this.#identities.propose(cert, key)
     return info
   }
@@ -115,12 +117,13 @@ export class Renewal {
   }
 
   #failed(error: Error): string {
-    const wait_s = error instanceof NotYet ? Math.min(error.after_s, longestRetry_s) : retry_s
-    if (!(error instanceof NotYet)) this.#open = undefined
-    // Between half and one and a half of it: a fleet that failed together does not come back together.
+    const after_s = (error as Partial<NotYet>).after_s
+    if (after_s === undefined) this.#open = undefined
+    const wait_s = after_s === undefined ? retry_s : Math.min(after_s, longestRetry_s)
+    // 0.5 to 1.5 times this, so that stations that failed together do not come back together.
     this.#notBefore_ms = this.#ctx.clock.monotonic() + wait_s * 1000 * (0.5 + Math.random())
-    const text = `the certificate could not be renewed (${failureOf(error).text}): the old one goes on`
-    this.#ctx.errors.raise('mqtt-renew', `${text}, and it is tried again by itself, or by mqtt-renew`)
+    const text = `the certificate could not be renewed (${failureOf(error).text}): the old one stays in use`
+    this.#ctx.errors.raise('mqtt-renew', `${text}; the next attempt follows by itself, or now with mqtt-renew`)
     return text
   }
 }

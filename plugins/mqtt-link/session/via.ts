@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 
-/** `mqtt.via`: the kind of interface that has the socket's own address. */
+/** `mqtt.via`: the kind of interface that has the local address of the socket. */
 export function viaOf(localAddress: string | undefined): 'eth' | 'sta' | 'cellular' | '' {
   const address = (localAddress ?? '').replace(/^::ffff:/, '')
   for (const [name, addresses] of Object.entries(networkInterfaces())) {

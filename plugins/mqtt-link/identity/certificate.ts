@@ -9,25 +9,25 @@ export interface CertificateInfo {
 
 export const noCertificate: CertificateInfo = { from: 0, until: 0, serial: '' }
 
-/** The device's own certificate is the first one of a PEM file, whatever chain follows. @throws when it is none */
+/** Of the station's own certificate: the first one of a PEM file, before its chain. @throws when it is not a certificate */
 export function certificateInfo(pem: string): CertificateInfo {
   const { validFrom, validTo, serialNumber } = new X509Certificate(pem)
   return { from: Date.parse(validFrom) / 1000, until: Date.parse(validTo) / 1000, serial: serialNumber }
 }
 
 /**
- * TLS takes no notice of an authority's file without a certificate, and an empty one would be none: then any authority of the
- * system could vouch for the other side. @throws with a text that names the file
+ * TLS ignores an authority file that holds no certificate: then any authority of the system could vouch for the other side.
+ * @throws with a text that names the file
  */
 export function requireCertificate(pem: string, file: string): void {
   try {
     new X509Certificate(pem)
   } catch (error) {
-    throw new Error(`${file} is no PEM certificate: ${(error as Error).message}`)
+    throw new Error(`${file} is not a PEM certificate: ${(error as Error).message}`)
   }
 }
 
-/** SHA-256 of the device's own certificate. */
+/** SHA-256 of the station's own certificate. */
 export const fingerprint = (pem: string): string => new X509Certificate(pem).fingerprint256
 
 /** RFC 7468 */

@@ -3,7 +3,7 @@ import type { OnlineStatus } from 'rtk-base/schemas'
 
 export type { OnlineStatus } from 'rtk-base/schemas'
 
-/** What stands retained on `base/{SN}/online`; the meanings are in the schema. */
+/** What is retained on `base/{SN}/online`; the meanings are in the schema. */
 export const onlineStatus = {
   online: 'y',
   restarting: 'r',
@@ -22,8 +22,8 @@ export const lastWill = (serial: string) => ({
 })
 
 /**
- * The broker publishes the will of a connection that it gave up late, which may be after the next connection said `y`.
- * So the device listens to its own status, and says `y` again when it reads anything else there.
+ * Whether the station has to publish `y` again. A broker publishes the will of a connection when it gives that up, which may be
+ * after the next connection published `y`. So the station listens to its own status.
  */
 export function isStale(message: MqttMessage): boolean {
   return message.payload.toString('latin1') !== onlineStatus.online

@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 
-/** Who holds the link and forgets it does not keep the station away for good. */
+/** A hold that is never released ends after this time: it must not keep the station offline for good. */
 const longest_ms = 600_000
 
 /** Who keeps the station away from its broker on purpose, and why. */
@@ -12,13 +12,13 @@ export class Holds {
     this.#ctx = ctx
   }
 
-  /** Of the first one that still holds; undefined while nobody does. */
+  /** The reason of the oldest hold; undefined while there is none. */
   get reason(): string | undefined {
     const [first] = this.#held
     return first?.reason
   }
 
-  /** Returns what lets go. @param free the last one let go */
+  /** Returns the function that releases the hold. @param free called when the last hold was released */
   add(reason: string, free: () => void): () => void {
     const one = { reason }
     this.#held.add(one)

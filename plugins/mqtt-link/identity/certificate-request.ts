@@ -1,6 +1,6 @@
 /**
- * New key pairs, requests for a certificate (PKCS #10, RFC 2986) and what comes back (a certs-only PKCS #7, RFC 5652). Loaded
- * when a certificate is renewed, which is once in months.
+ * Key pairs, certificate requests (PKCS #10, RFC 2986) and answers (certs-only PKCS #7, RFC 5652). Loaded when a certificate is
+ * renewed, which is once in months.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, webcrypto, X509Certificate } from 'node:crypto'
 import {
@@ -25,7 +25,7 @@ export interface CertificateRequest {
 
 type KeyAlgorithm = webcrypto.EcKeyGenParams | webcrypto.RsaHashedKeyGenParams
 
-/** The same kind of key as the old one, because the authority accepted that kind. Anything unusual becomes P-256. */
+/** The kind of the old key, because the authority accepted it. Unusual kinds become P-256. */
 function algorithmLike(old: KeyObject): KeyAlgorithm {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = old
   if (type === 'rsa') {
@@ -55,7 +55,7 @@ export async function requestLike(oldPem: string): Promise<CertificateRequest> {
 
 /**
  * The certificate for `key` among those of a certs-only PKCS #7 (DER), followed by its intermediates, as PEM.
- * @throws when there is none for that key, or when it names somebody else than `oldPem` does
+ * @throws when there is none for that key, or when its subject is not that of `oldPem`
  */
 export function issuedFor(key: string, oldPem: string, pkcs7: Uint8Array): string {
   const content = ContentInfo.fromBER(pkcs7)

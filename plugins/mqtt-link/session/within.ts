@@ -1,6 +1,6 @@
 /**
- * What `work` resolves with, or `otherwise` after `limit_ms`. Of real time: the process may be about to end, and a socket does not
- * keep to a test's clock.
+ * What `work` resolves with, or `otherwise` after `limit_ms` of real time: the process may be about to end, and sockets do not
+ * follow a test's clock.
  */
 export async function within<T>(limit_ms: number, work: Promise<T>, otherwise: T): Promise<T> {
   let limit: NodeJS.Timeout | undefined

@@ -1,32 +1,29 @@
+import { randomUUID } from 'node:crypto'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
-import type { MqttDriver, MqttProperties } from 'rtk-base/services'
-import { type CertificateInfo, noCertificate } from './certificate.js'
-import { type Failure, noFailure } from './failure.js'
-import { Farewell } from './farewell.js'
+import { type Failure, noFailure } from '../failure.js'
+import { type CertificateInfo, type Identity, type IdentityChoice, noCertificate } from '../identity/index.js'
+import { Farewell, type OnlineStatus, onlineStatus, type Session, SessionFactory, viaOf } from '../session/index.js'
+import { type Broker, type LinkEvents, type LinkOptions, type LinkSettings, sameBroker } from '../settings.js'
+import { BusDriver } from './bus-driver.js'
 import { Holds } from './holds.js'
-import type { Identity } from './identity.js'
-import type { IdentityChoice } from './identity-choice.js'
-import { type OnlineStatus, onlineStatus, onlineTopic } from './online-status.js'
 import { Retry } from './retry.js'
-import type { Session } from './session.js'
-import { Sessions } from './sessions.js'
-import { type Broker, type LinkEvents, type LinkOptions, type LinkSettings, sameBroker } from './settings.js'
 import { type LinkEvent, nextState } from './states.js'
 import { TlsTime } from './tls-time.js'
-import { viaOf } from './via.js'
 
 const ping_ms = 20_000
 const timeLook_ms = 1_000
 
-/** Keeps a session with the broker, and says what it is doing. Carries the bus as its driver. */
-export class Link implements MqttDriver {
+/** Keeps a session with the broker, and shows its state. */
+export class Link {
+  /** Carries the bus. */
+  readonly driver: BusDriver
   readonly #ctx: PluginContext
   readonly #options: LinkOptions
   readonly #settings: () => LinkSettings
   readonly #choice: IdentityChoice
   readonly #events: LinkEvents
-  readonly #sessions: Sessions
+  readonly #sessions: SessionFactory
   readonly #time: TlsTime
   readonly #holds: Holds
   readonly #farewell: Farewell
@@ -36,8 +33,7 @@ export class Link implements MqttDriver {
   #certificate: CertificateInfo = noCertificate
   #identity: Identity | undefined
   #session: Session | undefined
-  #filters: readonly string[] = []
-  #toldTooLarge: Broker | undefined
+  #announced: { session: Session; name: string } | undefined
   /** Counts the attempts, so that what was awaited for an earlier one is dropped. */
   #turn = 0
   #accepted = 0
@@ -54,6 +50,7 @@ export class Link implements MqttDriver {
     this.#settings = settings
     this.#choice = choice
     this.#events = events
+    this.driver = new BusDriver(ctx, () => this.session)
     this.#time = new TlsTime(ctx)
     this.#holds = new Holds(ctx)
     this.#retry = new Retry(ctx)
@@ -61,7 +58,7 @@ export class Link implements MqttDriver {
       const silent = { accepted() {}, message() {}, ended() {} }
       return this.#identity && this.#sessions.begin(broker, this.#identity, this.#sessions.version(broker), silent)
     })
-    this.#sessions = new Sessions(ctx, options)
+    this.#sessions = new SessionFactory(ctx, options)
   }
 
   get state() {
@@ -69,7 +66,7 @@ export class Link implements MqttDriver {
   }
 
   get via(): string {
-    return this.#state === 'up' ? viaOf(this.#session?.localAddress) : ''
+    return viaOf(this.session?.localAddress)
   }
 
   /** Sessions that a broker accepted since the plugin was loaded. */
@@ -77,8 +74,15 @@ export class Link implements MqttDriver {
     return this.#accepted
   }
 
-  get version(): 4 | 5 | undefined {
-    return this.#state === 'up' ? this.#session?.version : undefined
+  /** The session that is up. */
+  get session(): Session | undefined {
+    return this.#state === 'up' ? this.#session : undefined
+  }
+
+  /** Another name for each session, from the moment that it was announced. */
+  get sessionName(): string | undefined {
+    const { session } = this
+    return session !== undefined && session === this.#announced?.session ? this.#announced.name : undefined
   }
 
   /** The identity of the session, or of the last attempt. */
@@ -97,7 +101,7 @@ export class Link implements MqttDriver {
     this.apply()
   }
 
-  /** The settings changed: enables, disables, or goes to the other broker. */
+  /** The settings changed: switches the link on or off, or goes to the other broker. */
   apply(): void {
     const settings = this.#settings()
     if (!settings.enabled) this.#dispatch('disable')
@@ -106,12 +110,12 @@ export class Link implements MqttDriver {
     if (this.#state === 'disabled') this.#ctx.status('switched off (mqtt-en is 0)')
   }
 
-  /** Connects anew, with the identity that is there now. */
+  /** Connects again, with the identity that is in force now. */
   reconnect(): void {
     if (this.#state !== 'disabled') this.#dispatch('reconnect')
   }
 
-  /** A network came up: what kept the link down may be over, and an attempt that reached nobody may be on the wrong way. */
+  /** A network came up: the cause of the failure may be gone, and an attempt that has reached nobody may use the wrong route. */
   networkUp(): void {
     this.#retry.reset()
     if (this.#holds.reason !== undefined) return
@@ -119,7 +123,7 @@ export class Link implements MqttDriver {
     else if (this.#state === 'connecting' && this.#session?.unreached === true) this.#dispatch('reconnect')
   }
 
-  /** Ends the link with `q` and stays away until what it returns is called. */
+  /** Ends the link with `q` and makes no attempt until the returned function is called. */
   async hold(reason: string): Promise<() => void> {
     const release = this.#holds.add(reason, () => this.networkUp())
     if (this.#state !== 'disabled') this.#failure = { cause: 'held', text: reason }
@@ -129,64 +133,13 @@ export class Link implements MqttDriver {
     return release
   }
 
-  /** Says goodbye and ends with a DISCONNECT, so that no `L` follows. */
+  /** Publishes `status` and ends with a DISCONNECT, so that no `L` follows. */
   async stop(status: OnlineStatus): Promise<void> {
     this.#retry.cancel()
     this.#state = 'disabled'
     if (status === onlineStatus.quitting) return this.#quit()
     this.#turn++
     await this.#farewell.restart(this.#takeSession())
-  }
-
-  /** Says `y` again. */
-  sayOnline(): void {
-    this.publish(onlineTopic(this.#ctx.serial), onlineStatus.online, { retain: true, qos: 0 })
-  }
-
-  // ── the bus's driver ──────────────────────────────────────────────────────────────────────────────────────────────
-
-  publish(...[topic, payload, options]: Parameters<MqttDriver['publish']>): 'sent' | 'offline' | 'full' {
-    const session = this.#session
-    if (this.#state !== 'up' || session === undefined) return 'offline'
-    const result = session.publish(topic, payload, options)
-    if (result === 'full') this.#tellTooLarge(session, topic, Buffer.byteLength(payload), options.properties)
-    return result
-  }
-
-  /** Once per broker: what it does not take is dropped, because it would end the session. */
-  #tellTooLarge(session: Session, topic: string, bytes: number, properties?: MqttProperties): void {
-    const limit = session.largestPayload(topic, properties)
-    if (bytes <= limit || sameBroker(session.broker, this.#toldTooLarge)) return
-    this.#toldTooLarge = session.broker
-    this.#ctx.log.warn(
-      { topic, bytes, limit },
-      'the broker does not take packets of this size: they are dropped; raise its limit',
-    )
-  }
-
-  /** The largest payload on `topic` that the broker takes. */
-  largestPayload(topic: string): number {
-    return this.#session?.largestPayload(topic) ?? Number.POSITIVE_INFINITY
-  }
-
-  /** Whether the link is up and would admit a publication of so many bytes. */
-  hasRoom(bytes: number): boolean {
-    return this.#state === 'up' && this.#session?.up === true && this.#session.hasRoom(bytes)
-  }
-
-  subscribe(filters: readonly string[]): void {
-    this.#filters = filters
-    if (this.#state === 'up') this.#subscribe(() => {})
-  }
-
-  #subscribe(done: () => void): void {
-    const session = this.#session
-    session?.subscribe(this.#filters, (refused) => {
-      // A refused subscription leaves the publications working: it is told, and tried again with the next session.
-      if (refused !== undefined)
-        this.#ctx.log.warn({ err: refused }, 'the broker refused a subscription; the next session tries it again')
-      if (session === this.#session && this.#state === 'up') done()
-    })
   }
 
   // ── the state machine ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -196,7 +149,7 @@ export class Link implements MqttDriver {
     const next = nextState(before, event)
     if (next === undefined || this.#ctx.signal.aborted) return
     this.#state = next
-    // Other settings or another identity: what kept the last ones down is no news of these.
+    // Failures of the broker or the identity before say nothing about the next one.
     if (event === 'reconnect') this.#failure = noFailure
     this.#retry.cancel()
     this.#ctx.log.debug({ event, before, next }, 'link')
@@ -210,7 +163,7 @@ export class Link implements MqttDriver {
     if (next === 'disabled') this.#disable()
   }
 
-  /** Says `r` and goes; also when the broker seems dead, because it may only be slow. */
+  /** Publishes `r` and leaves; also when the broker seems dead, because it may only be slow. */
   #restart(): void {
     this.#retry.reset()
     void this.#farewell.restart(this.#takeSession()).then(() => this.#dispatch('left'))
@@ -222,7 +175,7 @@ export class Link implements MqttDriver {
     void this.#quit()
   }
 
-  /** Says `q` and goes, whatever is under way. */
+  /** Publishes `q` and leaves, whatever is in progress. */
   #quit(): Promise<void> {
     this.#turn++
     return this.#farewell.quit(this.#takeSession())
@@ -233,12 +186,12 @@ export class Link implements MqttDriver {
   async #open(): Promise<void> {
     const turn = ++this.#turn
     this.#choice.begin()
-    // An attempt that is given up for another broker may have been accepted a moment ago.
+    // The broker may have accepted the attempt that is given up here a moment ago.
     void this.#farewell.restart(this.#takeSession())
     const { host, port } = this.#settings()
     const held = this.#holds.reason
     if (held !== undefined) return this.#fail({ cause: 'held', text: held })
-    if (host === '') return this.#fail({ cause: 'config', text: 'no broker is set: change mqtt-host' })
+    if (host === '') return this.#fail({ cause: 'config', text: 'no broker is set: set mqtt-host' })
     let identity: Identity
     try {
       await this.#farewell.over
@@ -284,18 +237,22 @@ export class Link implements MqttDriver {
   }
 
   #greet(): void {
-    const { host, port } = this.#settings()
-    const version = this.#session?.version
+    const session = this.#session
+    const { host, port } = session?.broker ?? this.#settings()
     this.#failure = noFailure
     this.#retry.succeeded()
-    this.#ctx.log.info({ host, port, version }, 'the MQTT link is up')
+    this.#ctx.log.info({ host, port, version: session?.version }, 'the MQTT link is up')
     this.#ctx.status(`connected to ${host}:${port}`)
-    this.sayOnline()
+    this.driver.sayOnline()
     this.#farewell.kept()
     if (this.#identity !== undefined) void this.#choice.connected(this.#identity).then(() => this.#events.settled())
-    const session = { clientId: this.#options.clientId, reconnect: this.#accepted++ > 0 }
-    // The session is announced when requests can reach the device: who sees the document may send one.
-    this.#subscribe(() => this.#events.up(session))
+    const reconnect = this.#accepted++ > 0
+    // The session is announced when requests can reach the station: a client that reads the document may send one at once.
+    this.driver.subscribeAll(() => {
+      if (session === undefined) return
+      this.#announced = { session, name: randomUUID() }
+      this.#events.up({ clientId: this.#options.clientId, reconnect })
+    })
   }
 
   // ── failures ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -307,12 +264,12 @@ export class Link implements MqttDriver {
     else this.#dispatch('failed')
   }
 
-  /** A TCP connection can be dead for a quarter of an hour before the system says so, whatever is written. */
+  /** TCP reports a dead connection only after up to a quarter of an hour, whatever is written. */
   #ping(): void {
     if (this.#state !== 'up' || this.#session?.ping() !== false) return
     const text = `the broker answered no ping for ${ping_ms / 1000} s`
     this.#failure = { cause: 'ping', text }
-    this.#ctx.log.warn({ cause: 'ping' }, `the MQTT link is given up and made anew: ${text}`)
+    this.#ctx.log.warn({ cause: 'ping' }, `the MQTT link is given up and made again: ${text}`)
     this.#dispatch('dead')
   }
 

@@ -1,0 +1,67 @@
+import type { MqttMessage, PluginContext } from 'rtk-base/plugin'
+import { UpdateBase } from 'rtk-base/schemas'
+import { station } from 'rtk-base/services'
+import { Value } from 'typebox/value'
+import { respond } from './responses.js'
+
+const commandLimit = 4_096
+/** Commands over MQTT that run at the same time: some take half a minute, and clients are not made to wait. */
+const mostCommands = 8
+
+/** `base/{SN}/cmd`: the answer goes to the log, and to the response topic of MQTT 5 where there is one. */
+export class CommandRequests {
+  readonly #ctx: PluginContext
+  #malformed = 0
+  #running = 0
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  /** Messages that were not a command since the plugin was loaded. */
+  get malformed(): number {
+    return this.#malformed
+  }
+
+  readonly handle = async (message: MqttMessage): Promise<void> => {
+    const { log, services, signal } = this.#ctx
+    const text = commandText(message.payload)
+    if (text === undefined) {
+      this.#malformed++
+      log.warn({ bytes: message.payload.length }, 'a message on cmd is neither a command nor an updateBase object')
+      respond(this.#ctx, message, 'neither a command nor an updateBase object\n', { status: '400' })
+      return
+    }
+    const name = text.split('=', 1)[0]
+    if (this.#running >= mostCommands) {
+      log.warn(
+        { command: name },
+        `not run, because ${mostCommands} commands over MQTT are running: send it again later`,
+      )
+      respond(this.#ctx, message, 'too many commands are running: try again later\n', { status: '503' })
+      return
+    }
+    this.#running++
+    try {
+      const { status, text: answer } = await services.use(station).command(text, { source: 'mqtt', signal })
+      log.info({ command: name, status }, answer.slice(0, 200).trimEnd())
+      respond(this.#ctx, message, answer, { status: String(status) })
+    } finally {
+      this.#running--
+    }
+  }
+}
+
+/** The `/system` command in a payload; undefined when there is none. */
+export function commandText(payload: Buffer): string | undefined {
+  const text = payload.toString('utf8').trim()
+  if (text === '' || payload.length > commandLimit) return undefined
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
+  if (!text.startsWith('{')) return /[\u0000-\u001f]/.test(text) ? undefined : text
+  try {
+    const value: unknown = JSON.parse(text)
+    return Value.Check(UpdateBase, value) ? `firmware=${value.cmd_param.url}` : undefined
+  } catch {
+    return undefined
+  }
+}

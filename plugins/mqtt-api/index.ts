@@ -1,0 +1,49 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { device, station } from 'rtk-base/services'
+import { ChangeRequests } from './change-requests.js'
+import { CommandRequests } from './command-requests.js'
+import { LiveMessages } from './live-messages.js'
+import { Publications } from './publications.js'
+import { whenIdentified } from './receiver-identified.js'
+
+/** The MQTT surface of the specification: the information document, commands and changes. The twin of `http-api`. */
+export default definePlugin({
+  name: 'mqtt-api',
+  version: '1.0.0',
+  api: '^1.0.0',
+  needs: [station, device],
+
+  setup(ctx) {
+    const publications = new Publications(ctx)
+    const commands = new CommandRequests(ctx)
+    const changes = new ChangeRequests(ctx)
+    const live = new LiveMessages(ctx.log)
+
+    const topics = {
+      'base/{SN}/info/get': () => publications.onDemand(),
+      'base/{SN}/cmd': commands.handle,
+      'base/{SN}/change/post': changes.handle,
+    }
+    for (const [topic, handle] of Object.entries(topics)) ctx.mqtt.on(topic, live.only(handle))
+    // Before the taps of other plugins, which may take 10 s each.
+    ctx.hooks.onMqttConnect.tap(() => publications.onConnect(), { stage: -100 })
+
+    ctx.info.block('mqtt.stat', {
+      detail: {
+        runtime: () => ({
+          missed: publications.missed,
+          retained: live.retained,
+          malformed: commands.malformed + changes.malformed,
+        }),
+      },
+    })
+    return publications
+  },
+
+  start(ctx, handoff, publications) {
+    publications.start(handoff.get('publications') as Publications['handoff'] | undefined)
+    if (!publications.identified) whenIdentified(ctx, () => publications.onIdentified())
+  },
+
+  stop: (_reason, publications) => [['publications', publications.handoff]],
+})

@@ -1,0 +1,35 @@
+import type { MqttMessage, PluginContext } from 'rtk-base/plugin'
+
+/** Topics on which the station itself publishes or listens: no answer to anybody belongs there. */
+const ownTopics = /^(online|info|cmd|change|drtk)(\/|$)/
+
+/**
+ * Whether an answer may go to this topic: below `base/{SN}/`, without wildcards, and none of the station's own topics. Otherwise a
+ * client that may only send requests could publish in the station's name where the broker does not let that client publish.
+ */
+export function isOwnResponseTopic(serial: string, topic: string): boolean {
+  const prefix = `base/${serial}/`
+  if (!topic.startsWith(prefix) || topic.length > 256) return false
+  const rest = topic.slice(prefix.length)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
+  return rest !== '' && !ownTopics.test(rest) && !/[+#\u0000-\u001f\u007f]/.test(rest)
+}
+
+/** MQTT 5 request and response (section 4.10): answers on the topic that the request names. */
+export function respond(
+  ctx: PluginContext,
+  { responseTopic, correlationData }: MqttMessage,
+  text: string,
+  userProperties?: Record<string, string>,
+): void {
+  if (responseTopic === undefined) return
+  if (!isOwnResponseTopic(ctx.serial, responseTopic)) {
+    ctx.log.warn(
+      { responseTopic: responseTopic.slice(0, 100) },
+      'a request names a topic that is not allowed for its answer: it is not answered there; use one below base/{SN}/',
+    )
+    return
+  }
+  const properties = { ...(userProperties && { userProperties }), ...(correlationData && { correlationData }) }
+  ctx.mqtt.publish(responseTopic, text, { properties })
+}

@@ -1,0 +1,53 @@
+import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
+import { embeddedBroker } from 'rtk-base/services'
+import { type Broker, sameBroker } from './settings.js'
+
+/** Default of `mqtt-port`: MQTT over TLS. */
+export const tlsPort = 8_883
+
+const look_ms = 1_000
+
+/**
+ * Which broker the link uses: the one of `mqtt-host` and `mqtt-port`. While no host is set, it is the embedded broker, where the
+ * variant has one: at the port on which it listens, or at `mqtt-port` where that is not the default.
+ */
+export class BrokerChoice {
+  readonly #ctx: PluginContext
+  readonly #host: ConfigKey<string>
+  readonly #port: ConfigKey<number>
+  #stop: () => unknown = () => {}
+
+  constructor(ctx: PluginContext, host: ConfigKey<string>, port: ConfigKey<number>) {
+    this.#ctx = ctx
+    this.#host = host
+    this.#port = port
+  }
+
+  /** The parameters as they are set. */
+  get parameters(): Broker {
+    return { host: this.#host.get(), port: this.#port.get() }
+  }
+
+  get current(): Broker {
+    const { host, port } = this.parameters
+    const address = host === '' ? this.#ctx.services.find(embeddedBroker)?.address : undefined
+    if (address === undefined) return { host, port }
+    return { host: address.host, port: port === tlsPort ? address.port : port }
+  }
+
+  /**
+   * Calls `changed` when the embedded broker starts to listen, stops, or moves to another port. Call it again after a change of the
+   * parameters: while a host is set there is nothing to watch.
+   */
+  watch(changed: () => void): void {
+    this.#stop()
+    if (this.#host.get() !== '') return
+    let last = this.current
+    this.#stop = this.#ctx.timers.every(look_ms, () => {
+      const { current } = this
+      const moved = !sameBroker(current, last)
+      last = current
+      if (moved) changed()
+    })
+  }
+}

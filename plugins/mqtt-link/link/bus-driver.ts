@@ -1,0 +1,62 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import type { MqttDriver, MqttProperties } from 'rtk-base/services'
+import { onlineStatus, onlineTopic, type Session } from '../session/index.js'
+import { type Broker, sameBroker } from '../settings.js'
+
+/** Carries the topics of the bus over the session that is up. */
+export class BusDriver implements MqttDriver {
+  readonly #ctx: PluginContext
+  readonly #session: () => Session | undefined
+  #filters: readonly string[] = []
+  /** The broker whose packet limit was logged. */
+  #logged: Broker | undefined
+
+  /** @param session the one that is up */
+  constructor(ctx: PluginContext, session: () => Session | undefined) {
+    this.#ctx = ctx
+    this.#session = session
+  }
+
+  publish(...[topic, payload, options]: Parameters<MqttDriver['publish']>): 'sent' | 'offline' | 'full' {
+    const session = this.#session()
+    if (session === undefined) return 'offline'
+    const result = session.publish(topic, payload, options)
+    if (result === 'full') this.#logLimit(session, topic, Buffer.byteLength(payload), options.properties)
+    return result
+  }
+
+  /** Once per broker: a packet over its limit would end the session, so it is dropped. */
+  #logLimit(session: Session, topic: string, bytes: number, properties?: MqttProperties): void {
+    const limit = session.largestPayload(topic, properties)
+    if (bytes <= limit || sameBroker(session.broker, this.#logged)) return
+    this.#logged = session.broker
+    this.#ctx.log.warn(
+      { topic, bytes, limit },
+      'the broker does not accept packets of this size: they are dropped; raise its limit',
+    )
+  }
+
+  /** The bus wants these topics: subscribes what is new, unsubscribes what is gone. */
+  subscribe(filters: readonly string[]): void {
+    this.#filters = filters
+    this.subscribeAll(() => {})
+  }
+
+  /** Subscribes what the bus wants. @param done called while that session is still up */
+  subscribeAll(done: () => void): void {
+    const session = this.#session()
+    session?.subscribe(this.#filters, (refused) => {
+      if (refused !== undefined)
+        this.#ctx.log.warn(
+          { err: refused },
+          'the broker rejected a subscription; publications go on, and the next session subscribes again',
+        )
+      if (session === this.#session()) done()
+    })
+  }
+
+  /** Publishes `y`. */
+  sayOnline(): void {
+    this.publish(onlineTopic(this.#ctx.serial), onlineStatus.online, { retain: true, qos: 0 })
+  }
+}
