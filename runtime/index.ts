@@ -3,9 +3,9 @@ import type { Logger } from 'pino'
 import { commandHomes, documentOrder, HttpSection, InfoSection, type Variant } from '../schemas/index.js'
 import type { CommandResult, PluginReport, Station } from '../schemas/services.js'
 import { device as deviceToken, localNetwork, mqttBus, station as stationToken } from '../schemas/services.js'
-import { type Release, readRelease, shippedPlugins } from './build/release.js'
+import { verifyImage } from './build/image.js'
+import { packageRoot, type Release, readRelease, shippedPlugins } from './build/release.js'
 import { StationDevice, type StationError } from './device.js'
-import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
 import { catchUncaught } from './kernel/attribution.js'
@@ -22,7 +22,8 @@ import { Bus } from './mqtt/bus.js'
 import type { ChangeSet, CommandCall, InfoSelection, MqttSession, PluginDefinition } from './plugin.js'
 import { type Clock, systemClock } from './ports/clock.js'
 import { type Machine, machineSerial } from './ports/machine.js'
-import { isProtected, openStore, type Store } from './ports/store.js'
+import { SealableStore } from './ports/sealed-store.js'
+import { openStore, type Store, type StoreTrouble } from './ports/store.js'
 import { CommandRegistry } from './registry/commands.js'
 import { ConfigRegistry } from './registry/config.js'
 import { InfoRegistry } from './registry/info.js'
@@ -88,7 +89,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   ) as HttpSection
   const info = resolveOptions('info', InfoSection, variant.info ?? {}, setsOf('info'), ['info'], 'RTK_ERR_VARIANT')
 
-  const store = options.store ?? (await openStore(join(data, 'store'), log))
+  const store = new SealableStore(options.store ?? (await openStore(join(data, 'store'), log, { clock })))
   const undo: (() => void | Promise<void>)[] = [() => store.close()]
   try {
     return await run()
@@ -99,7 +100,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   async function run(): Promise<Runtime> {
     let tables: Tables = compileTables([])
-    let sealed = false
     const troubles = new Map<string, StationError>()
     const trouble = (code: string, text: string) => {
       troubles.set(code, { code, text, t: utc_s() })
@@ -114,14 +114,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       onSystemCommand: new BailHookPoint<[CommandCall], string>('onSystemCommand', clock),
       onMqttConnect: new SeriesHookPoint<[MqttSession]>('onMqttConnect', clock),
     }
-    const guardedStore: Store = {
-      ...boundStore(store),
-      batch: (ops) => {
-        const kept = ops.every(({ namespace }) => isProtected(namespace))
-        if (!sealed || kept) return store.batch(ops)
-        return Promise.reject(new RtkError('RTK_ERR_STORE_WRITE', 'a factory reset is under way'))
-      },
-    }
     const documents = new InfoRegistry({
       clock,
       log,
@@ -131,7 +123,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       order: documentOrder,
     })
     const config = new ConfigRegistry({
-      store: guardedStore,
+      store,
       clock,
       log,
       tables: () => tables,
@@ -156,15 +148,21 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       partition: process.env.RTK_BASE_SLOT ?? '',
       clock,
       machine: options.machine,
-      errors: () => [...troubles.values(), ...manager.troubles()],
-      clearStore: async () => {
-        await store.clear(isProtected)
-        sealed = true
-      },
+      errors: () => [...storeErrors, ...troubles.values(), ...manager.troubles()],
+      clearStore: () => store.factory(),
     })
     const utc_s = () => Math.floor(device.utc_ms() / 1000)
+    let storeErrors: StationError[] = []
+    const readStoreErrors = () => {
+      const known = ({ code, text }: StoreTrouble) =>
+        storeErrors.find((error) => error.code === code && error.text === text)
+      storeErrors = store.troubles.map((now) => known(now) ?? { ...now, t: utc_s() })
+      documents.invalidate()
+    }
+    store.onTroubles(readStoreErrors)
+    readStoreErrors()
     const nvs = new Nvs({
-      store: guardedStore,
+      store,
       isShown: (name) => isPublic(tables, name),
       isPlugin: (name) => manager.report().some((plugin) => plugin.name === name),
     })
@@ -199,7 +197,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       host: {
         serial,
         clock,
-        store: guardedStore,
+        store,
         parameterValue: (record) => config.value(record),
         infoChanged: () => documents.invalidate(),
         publish: (topic, payload, publishOptions) => bus.publish(topic, payload, publishOptions),
@@ -225,6 +223,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         documents.invalidate()
       },
       stateChanged: () => documents.invalidate(),
+      forgotten: (source) => void loader.forget(source),
       unreadable: (plugin, source) => watcher?.add(plugin, loader.looked(source)),
       loaded: (plugin, inputs) => (inputs.length > 0 ? watcher?.set(plugin, inputs) : watcher?.drop(plugin)),
     })
@@ -249,10 +248,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     let address = { host: http.host, port: http.port }
     await manager.boot(wantedPlugins(options), async () => {
       checkSets(options, manager.report())
-      await presetChanges(options, config, tables, manager.report())
+      await presetChanges(options, config, tables, manager.report(), trouble)
       address = await gateway.listen()
     })
-    for (const { code, text } of store.troubles) trouble(code, text)
+    if (options.ownProcess) {
+      void verifyImage(packageRoot()).then((wrong) => {
+        if (wrong.length > 0) trouble('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
+      })
+    }
 
     let stopped: Promise<void> | undefined
     return {
@@ -306,16 +309,4 @@ async function serialNumber(variant: Variant, store: Store): Promise<string> {
   const serial = await machineSerial()
   await store.batch([{ namespace: 'protected.kernel', key: 'serial', value: serial }]).catch(() => {})
   return serial
-}
-
-function boundStore(store: Store): Store {
-  return {
-    get: (namespace, key) => store.get(namespace, key),
-    entries: (namespace) => store.entries(namespace),
-    namespaces: () => store.namespaces(),
-    batch: (ops) => store.batch(ops),
-    clear: (keep) => store.clear(keep),
-    close: () => store.close(),
-    troubles: store.troubles,
-  }
 }

@@ -15,6 +15,7 @@ import { RtkError } from './errors.js'
 
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
+export { LogLimit } from './log-limit.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
 export const apiVersion = '1.0.0'

@@ -11,6 +11,8 @@ export interface SourcesDeps {
   sets(plugin: string): readonly SetOption[]
   /** The sources of a plugin, for a watcher; empty when it was unloaded. */
   loaded(plugin: string, inputs: readonly string[]): void
+  /** Nobody has this source any more. */
+  forgotten(source: string): void
 }
 
 /** Where the definitions and the options of plugins come from. */
@@ -22,7 +24,9 @@ export class Sources {
   }
 
   async fetch({ definition, source }: Wanted): Promise<Loaded> {
-    return definition ? { definition: definition(), digest: '', inputs: [], file: '' } : this.#deps.load(source)
+    return definition
+      ? { definition: definition(), digest: '', inputs: [], code: '', file: '' }
+      : this.#deps.load(source)
   }
 
   /** As `fetch`, for a plugin that stays when its code is bad. */
@@ -50,6 +54,7 @@ export class Sources {
 
   disown(entry: Entry): void {
     this.#deps.loaded(entry.name, [])
+    if (!entry.wanted.definition) this.#deps.forgotten(entry.wanted.source)
   }
 
   async isChanged(entry: Entry): Promise<boolean> {
