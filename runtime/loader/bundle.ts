@@ -92,7 +92,7 @@ export async function bundle(entry: string, folder = dirname(entry), looked = ne
   }
 }
 
-/** Hashing and compiling block everything else that the service does, for about 40 ms per MB on a small board. */
+/** Hashing and compiling block everything else that the service does. */
 const largest_bytes = 8 << 20
 
 /** @throws RTK_ERR_PLUGIN_SIZE */
