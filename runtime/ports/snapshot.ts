@@ -57,10 +57,14 @@ export function decodeSnapshot(bytes: Uint8Array): Snapshot | undefined {
   ]
   const body = bytes.subarray(head.length)
   if (head === '' || digestOf(number, body) !== sha256) return undefined
-  const { settle, reports, entries } = JSON.parse(Buffer.from(body).toString()) as Body
-  const contents: Contents = new Map()
-  for (const [namespace, key, value] of entries) setText(contents, namespace, key, JSON.stringify(value))
-  return { number: Number(number), contents, reports, settle }
+  try {
+    const { settle, reports, entries } = JSON.parse(Buffer.from(body).toString()) as Body
+    const contents: Contents = new Map()
+    for (const [namespace, key, value] of entries) setText(contents, namespace, key, JSON.stringify(value))
+    return { number: Number(number), contents, reports, settle }
+  } catch {
+    return undefined
+  }
 }
 
 export function setText(contents: Contents, namespace: string, key: string, json: string | undefined): void {

@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
-t.setTimeout(180_000)
+t.setTimeout(400_000)
 
 function folder(t: Test): string {
   const path = mkdtempSync(join(tmpdir(), 'rtk-base-cli-'))

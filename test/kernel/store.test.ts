@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -391,6 +391,33 @@ t.test('both files deleted while the service is down are no first start', async 
   await history(folder)
   for (const path of snapshots(folder)) rmSync(path)
   await opened(folder, (store) => t.same(codes(store), ['store-reset']))
+})
+
+t.test('the very first write is as safe as any other, also where the disk took none at the start', async (t) => {
+  for (const slot of [0, 1] as const) {
+    const folder = join(t.testdir(), 'store')
+    let broken = true
+    const fs = faulty((call) => (broken && call === 'open' ? 'ENOSPC' : undefined))
+    const first = async (store: Store) => {
+      broken = false
+      await store.batch([{ namespace: 'a', key: 'b', value: 1 }])
+    }
+    await opened(folder, first, { fs })
+    rmSync(snapshots(folder)[slot])
+    const { value, reported } = await opened(folder, async (store) => ({
+      value: await store.get('a', 'b'),
+      reported: codes(store),
+    }))
+    t.same(reported, ['store-damaged'], `snapshot-${slot} deleted`)
+    t.equal(value, slot === 0 ? 1 : undefined)
+  }
+})
+
+t.test('a whole snapshot of something else is a damaged one', async (t) => {
+  const body = '[1,2,3'
+  const sha256 = createHash('sha256').update(`rtk-base store 1\nnumber 5\n${body}`).digest('hex')
+  const bytes = Buffer.from(`rtk-base store 1\nnumber 5\nsha256 ${sha256}\n${body}`)
+  t.equal(recover(['absent', bytes]).loss, 'everything')
 })
 
 t.test('never refuses to start, whatever is in the folder', async (t) => {
