@@ -78,6 +78,7 @@ export async function bundle(entry: string, folder = dirname(entry), looked = ne
       plugins: [lookedAt(looked), hostPlugin],
     })
     const code = result.outputFiles[0].text
+    checkSize(code, entry)
     return {
       code,
       digest: createHash('sha256').update(code).digest('hex'),
@@ -86,8 +87,22 @@ export async function bundle(entry: string, folder = dirname(entry), looked = ne
         .map((input) => resolve(dirname(entry), input)),
     }
   } catch (error) {
+    if (error instanceof RtkError) throw error
     throw new RtkError('RTK_ERR_PLUGIN_BUILD', buildMessage(entry, error), { cause: error })
   }
+}
+
+/** Hashing and compiling block everything else that the service does. */
+const largest_bytes = 8 << 20
+
+/** @throws RTK_ERR_PLUGIN_SIZE */
+export function checkSize(code: string, source: string): void {
+  if (code.length <= largest_bytes) return
+  const size_MiB = (code.length / (1 << 20)).toFixed(1)
+  throw new RtkError(
+    'RTK_ERR_PLUGIN_SIZE',
+    `${source} is ${size_MiB} MiB of code, at most ${largest_bytes >> 20} MiB are loaded`,
+  )
 }
 
 function buildMessage(entry: string, error: unknown): string {
