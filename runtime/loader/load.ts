@@ -7,7 +7,7 @@ import { satisfies, validRange } from 'semver'
 import { messageOf, RtkError } from '../errors.js'
 import { apiVersion, isPlugin, type PluginDefinition } from '../plugin.js'
 import { during } from '../watchdog/activity.js'
-import { type Bundle, bundle } from './bundle.js'
+import { type Bundle, bundle, endBuilderSoon } from './bundle.js'
 import { installHost } from './host.js'
 import { isPath } from './source.js'
 
@@ -39,6 +39,8 @@ export interface LoaderOptions {
   base: string
   /** Bundles are written here; made when needed. */
   cache: string
+  /** Sources will change soon: esbuild's process stays. */
+  watch?: boolean
 }
 
 const nameRule = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
@@ -75,7 +77,11 @@ export class Loader {
     const { base, cache } = this.#options
     const looked = new Set<string>(isPath(source) ? [join(resolve(base, source), 'index.ts')] : [])
     this.#looked.set(source, looked)
-    return bundle(this.#entryOf(source), cache, looked)
+    try {
+      return await bundle(this.#entryOf(source), cache, looked)
+    } finally {
+      if (!this.#options.watch) endBuilderSoon()
+    }
   }
 
   async #fromBundle(source: string, built: Bundle): Promise<Loaded> {

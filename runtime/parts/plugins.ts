@@ -54,6 +54,7 @@ export function buildPlugins(
     builtIn: options.builtIn ?? shippedPlugins(),
     base: options.base,
     cache: join(options.data, 'plugins'),
+    watch: options.watch,
   })
   const watcher = options.watch ? new SourceWatcher(clock, log, (plugin) => void reloadChanged(plugin)) : undefined
   const lifecycle = new Lifecycle({
