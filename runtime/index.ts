@@ -6,6 +6,7 @@ import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
 import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
 import type { Instance } from './kernel/instance/instance.js'
+import { noteRawHandles } from './kernel/instance/raw-handles.js'
 import { resolveOptions } from './kernel/options.js'
 import type { RuntimeOptions } from './options.js'
 import { layFoundation } from './parts/foundation.js'
@@ -91,7 +92,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const plugins = buildPlugins(options, foundation, registries, { gateway, network, stopping: stopping.signal })
     undo.push(() => plugins.close())
     const { manager } = plugins
-    if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit())
+    if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit(), noteRawHandles())
     options.watchdog?.onStall(({ plugin, place, blocked_s }) => {
       const who = plugin ? `plugin ${plugin}` : 'the service'
       const where = place ? ` at ${place}` : ''
