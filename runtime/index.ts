@@ -8,6 +8,7 @@ import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
 import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
 import type { Instance } from './kernel/instance/instance.js'
+import { noteRawHandles } from './kernel/instance/raw-handles.js'
 import { resolveOptions } from './kernel/options.js'
 import type { RuntimeOptions } from './options.js'
 import { layFoundation } from './parts/foundation.js'
@@ -94,7 +95,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     undo.push(() => plugins.close())
     const { manager } = plugins
     above.pluginTroubles = () => manager.troubles()
-    if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit())
+    if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit(), noteRawHandles())
     options.watchdog?.onStall(({ plugin, place, blocked_s }) => {
       const who = plugin ? `plugin ${plugin}` : 'the service'
       const where = place ? ` at ${place}` : ''

@@ -8,7 +8,7 @@ import { messageOf, RtkError } from '../errors.js'
 import { apiVersion, isPlugin, type PluginDefinition } from '../plugin.js'
 import { replaceFile } from '../ports/durable-file.js'
 import { during } from '../watchdog/activity.js'
-import { type Bundle, bundle, checkSize } from './bundle.js'
+import { type Bundle, bundle, checkSize, endBuilderSoon } from './bundle.js'
 import { installHost } from './host.js'
 import { isPath } from './source.js'
 
@@ -42,6 +42,8 @@ export interface LoaderOptions {
   base: string
   /** Bundles are written here, for debuggers and for whoever reads a stack; nothing is read from here. */
   cache: string
+  /** Sources will change soon: esbuild's process stays. */
+  watch?: boolean
 }
 
 const nameRule = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
@@ -78,7 +80,11 @@ export class Loader {
     const { base, cache } = this.#options
     const looked = new Set<string>(isPath(source) ? [join(resolve(base, source), 'index.ts')] : [])
     this.#looked.set(source, looked)
-    return bundle(this.#entryOf(source), cache, looked)
+    try {
+      return await bundle(this.#entryOf(source), cache, looked)
+    } finally {
+      if (!this.#options.watch) endBuilderSoon()
+    }
   }
 
   async #fromBundle(source: string, { code, digest, inputs }: Bundle): Promise<Loaded> {
