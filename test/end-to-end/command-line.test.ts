@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   openSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -289,7 +290,14 @@ t.test(
   'SIGTERM stops within 3 s with 0; reboot restarts in place; factory clears settings and keeps the counters',
   async (t) => {
     const { args, udp } = await ownPorts()
-    const station = await startStation([...args, '--change', 'mqtt-rtcm-rate=5'])
+    // The port is the variant's, so that a factory reset does not lead to the one of another test.
+    const shipped = JSON.parse(readFileSync(join(packageRoot(), 'runtime', 'variants', 'simulator.json'), 'utf8'))
+    const variant = join(folder(t), 'own.json')
+    writeFileSync(variant, JSON.stringify({ ...shipped, changes: { ...shipped.changes, 'udp-port': udp } }))
+    const rest = args.filter(
+      (_, index) => !args[index]?.startsWith('udp-port') && !args[index + 1]?.startsWith('udp-port'),
+    )
+    const station = await startStation([variant, ...rest, '--change', 'mqtt-rtcm-rate=5'])
     t.teardown(() => station.end('SIGKILL'))
     const post = async (command: string) => (await fetch(`${station.url}/system?${command}`, { method: 'POST' })).text()
     const starts = () => station.output().split('rtk-base 0.').length - 1
@@ -309,10 +317,9 @@ t.test(
     const url = [...station.output().matchAll(/curl (http:\S+)\/get-info/g)].at(-1)?.[1]
     t.match(await (await fetch(`${url}/system?factory`, { method: 'POST' })).text(), /cleared/)
     await until(() => starts() === 3, 'the restart after factory')
-    t.match(await info(), { esp: { bootcnt: 3, productionflag: 7 }, udp: { port: 2102 }, mqtt: { rtcm: { rate: 1 } } })
-    const began = performance.now()
+    t.match(await info(), { esp: { bootcnt: 3, productionflag: 7 }, udp: { port: udp }, mqtt: { rtcm: { rate: 1 } } })
+    // After 3 s it would end with 1.
     t.match(await station.end('SIGTERM'), { code: 0 })
-    t.ok(performance.now() - began < 3_000)
   },
 )
 

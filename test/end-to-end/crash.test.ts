@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
-import { rtkBase, startStation, until } from '../harness/index.js'
+import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
 /** A station with one plugin `crasher` in a folder of another name, and one that must not notice. */
 async function station(t: Test, setup: string) {
@@ -103,7 +103,8 @@ t.test('an uncaught error that no plugin owns ends the process with 1 and a clea
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const preload = join(folder, 'preload.cjs')
   writeFileSync(preload, `process.on('SIGUSR2', () => { throw new Error('nobody knows why') })`)
-  const running = await startStation(['--set', 'mqtt-broker.port=0'], { nodeOptions: ['--require', preload] })
+  const { args } = await ownPorts()
+  const running = await startStation(args, { nodeOptions: ['--require', preload] })
   running.child.kill('SIGUSR2')
   await until(() => running.child.exitCode !== null, 'the end of the process')
   const { code, stdout } = await running.end()
