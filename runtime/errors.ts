@@ -16,7 +16,7 @@ export const errorTable = {
   },
   RTK_ERR_LISTEN: { status: 500, help: 'The HTTP address is in use or not allowed: set http.port or http.host.' },
   RTK_ERR_NOT_RUNNING: { status: 503, help: 'No service answers for this data folder: start it with `rtk-base run`.' },
-  RTK_ERR_STOPPED: { status: 503, help: 'The service was told to stop: start it again when it is wanted.' },
+  RTK_ERR_STOPPED: { status: 503, help: 'The service was asked to stop: start it again when it is wanted.' },
   RTK_ERR_PLUGIN_NOT_FOUND: { status: 404, help: 'Check the name or the path in the variant.' },
   RTK_ERR_PLUGIN_BUILD: {
     status: 422,
