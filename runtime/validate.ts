@@ -1,3 +1,4 @@
+/** Values against schemas: what is wrong with one, and how text becomes one. Below everything that uses it. */
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 
@@ -5,12 +6,13 @@ interface Problem {
   keyword: string
   instancePath: string
   message: string
-  params: { allowedValue?: unknown }
+  params: { allowedValue?: unknown; requiredProperties?: readonly string[] }
 }
 
 interface Validator {
   Check(value: unknown): boolean
   Errors(value: unknown): Problem[]
+  Convert(value: unknown): unknown
 }
 
 const compiled = new WeakMap<object, Validator>()
@@ -19,7 +21,7 @@ const compiled = new WeakMap<object, Validator>()
 export function validatorOf(schema: TSchema): Validator {
   let validator = compiled.get(schema)
   if (!validator) {
-    validator = Compile(schema) as Validator
+    validator = Compile(schema) as unknown as Validator
     compiled.set(schema, validator)
   }
   return validator
@@ -30,14 +32,21 @@ export function problemOf(schema: TSchema, value: unknown): { field: string; mes
   const validator = validatorOf(schema)
   if (validator.Check(value)) return undefined
   const errors = validator.Errors(value)
-  const first = errors[0]
-  if (!first) return { field: '', message: 'is not allowed' }
-  const here = errors.filter((error) => error.instancePath === first.instancePath)
-  const last = here.at(-1) ?? first
-  if (last.keyword === 'anyOf') return { field: last.instancePath, message: `must be ${alternatives(here)}` }
+  // The deepest field is the one that its sender got wrong: the levels above it only repeat that.
+  const depth = ({ instancePath }: Problem) => instancePath.split('/').length
+  const field = errors.reduce((best, error) => (depth(error) > depth(best) ? error : best), errors[0])?.instancePath
+  if (field === undefined) return { field: '', message: 'is not allowed' }
+  const here = errors.filter(({ instancePath }) => instancePath === field)
+  // Of several errors of one field the last one sums up.
+  const last = here.at(-1) as Problem
+  if (last.keyword === 'anyOf') return { field, message: `must be ${alternatives(here)}` }
+  if (last.keyword === 'required') {
+    const [missing = ''] = last.params.requiredProperties ?? []
+    return { field: `${field}/${pointerPart(missing)}`, message: 'is missing' }
+  }
   // How the validator says that `additionalProperties` is false.
   const message = last.message === 'schema is false' ? 'is no known field' : last.message
-  return { field: last.instancePath, message }
+  return { field, message }
 }
 
 /** A union reports what each of its schemas wants: `"manual" or "survey"`, `<= 90 or null`. */
@@ -48,6 +57,10 @@ function alternatives(problems: readonly Problem[]): string {
       keyword === 'const' ? JSON.stringify(params.allowedValue) : message.replace(/^must be /, ''),
     )
   return [...new Set(wanted)].join(' or ')
+}
+
+function pointerPart(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 /** The names that a JSON pointer goes through. */
