@@ -1,16 +1,12 @@
-/** One receiver: its link, what it was told, and what it says, put together. */
+/** One receiver: its link, its configuration and what it reports, put together. */
 import type { Frame } from 'rtk-base/gnss'
+import { AwakeClock, type BytePort, OncePer } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device, type ReceiverLink as LinkState, type ReceiverFix } from 'rtk-base/services'
-import type { AntennaReport } from './antenna.js'
-import { Configurator, type ConfiguratorOptions } from './configure/configurator.js'
-import { Upkeep } from './configure/upkeep.js'
-import { type ReceiverEvents, receiverEvents } from './events.js'
-import { type Identity, ReceiverFacts } from './facts.js'
-import { Dialog } from './link/dialog.js'
-import { RateMemory } from './link/rate-memory.js'
-import { ReceiverLink } from './link/receiver-link.js'
-import type { ReceiverPort } from './port/index.js'
+import { Configurator, type ConfiguratorOptions, Upkeep } from './configure/index.js'
+import { type AntennaReport, type Identity, ReceiverFacts } from './facts/index.js'
+import { linkTick_ms, RateMemory, ReceiverLink, UbxDialog } from './link/index.js'
+import { type ReceiverEvents, receiverEvents } from './service/index.js'
 import * as ubx from './ubx/index.js'
 
 /** What goes over to the next instance on a reload. */
@@ -24,11 +20,14 @@ export interface ZedOptions extends ConfiguratorOptions {
   bauds: readonly number[]
   /** False: nothing is written. */
   configure: boolean
-  /** No RTCM is handed on while the antenna is short or open. */
+  /** No RTCM is passed on while the antenna is short or open. */
   antennaHold: boolean
 }
 
-const tick_ms = 250
+/** A receiver that repeats a text is quoted this often. */
+const sameText_ms = 60_000
+/** Texts that are told apart for that; any more count as one. */
+const mostTexts = 32
 /** RTCM counts as flowing for so long after a frame: low-rate sets send every few seconds. */
 const rtcmFlows_ms = 5000
 /** The wildcard that names all configuration keys. */
@@ -36,28 +35,30 @@ const everyKey = 0x0fffffff
 
 export class ZedReceiver {
   readonly facts: ReceiverFacts
-  /** True: nothing is ever written, and the receiver is trusted as it is. */
+  /** Nothing is ever written, and the receiver is trusted as it is. */
   readonly listening: boolean
-  /** The station ID that it is told to send. */
+  /** The station ID that it is configured to send. */
   readonly stationId: number
-  /** Between two MSM of a constellation, and between two 1005, as it is told. */
+  /** Between two MSM of a constellation, and between two 1005, as configured. */
   readonly intervals_s: { observations: number; reference: number }
   readonly events: ReceiverEvents
   readonly upkeep: Upkeep
   readonly #ctx: PluginContext
-  readonly #port: ReceiverPort
+  readonly #port: BytePort
   readonly #antennaHold: boolean
   readonly #link: ReceiverLink
-  readonly #dialog: Dialog
+  readonly #dialog: UbxDialog
   readonly #rates: RateMemory
-  /** The identity that was told last, as text; '' before the first on this link. */
-  #told = ''
+  readonly #awake: AwakeClock
+  readonly #texts = new Map<string, OncePer>()
+  /** The identity that was reported last, as text; '' before the first on this link. */
+  #reported = ''
   #rtcmAt_ms = Number.NEGATIVE_INFINITY
   #rtcmFlowed: boolean = false
   #wasUp: boolean = false
   #corruptBefore = 0
 
-  constructor(ctx: PluginContext, port: ReceiverPort, options: ZedOptions) {
+  constructor(ctx: PluginContext, port: BytePort, options: ZedOptions) {
     this.#ctx = ctx
     this.#port = port
     this.#antennaHold = options.antennaHold
@@ -66,6 +67,7 @@ export class ZedReceiver {
     this.listening = !options.configure || !port.live
     this.events = receiverEvents(ctx)
     this.#rates = new RateMemory(ctx)
+    this.#awake = new AwakeClock(ctx.clock, linkTick_ms)
     this.facts = new ReceiverFacts(
       {
         now_ms: () => this.now_ms(),
@@ -85,6 +87,7 @@ export class ZedReceiver {
     const link = new ReceiverLink(
       port,
       ctx,
+      this.#awake,
       { bauds: options.bauds, listenOnly: this.listening },
       {
         frame: (frame) => this.#frame(frame),
@@ -93,12 +96,13 @@ export class ZedReceiver {
       },
     )
     this.#link = link
-    this.#dialog = new Dialog(ctx, (bytes) => link.write(bytes))
+    this.#dialog = new UbxDialog(ctx, (bytes) => link.write(bytes))
     this.upkeep = new Upkeep({
       log: ctx.log,
       dialog: this.#dialog,
       configurator: new Configurator(ctx, this.#dialog, link, options),
       now_ms: () => this.now_ms(),
+      lost_ms: () => this.#awake.lost_ms,
       listening: this.listening,
       isUp: () => this.link === 'up',
       mayWrite: () => this.mayWrite(),
@@ -109,7 +113,7 @@ export class ZedReceiver {
   async start(): Promise<void> {
     const baud = await this.#rates.load()
     if (baud !== undefined) this.#link.prefer(baud)
-    this.#ctx.timers.every(tick_ms, () => this.#tick())
+    this.#ctx.timers.every(linkTick_ms, () => this.#tick())
     this.#link.start()
   }
 
@@ -134,7 +138,7 @@ export class ZedReceiver {
     return this.#corruptBefore + this.#link.framer.stats.badChecksum.rtcm
   }
 
-  /** Writes as it is; false when the port takes nothing. */
+  /** Writes bytes as they are; false when the port accepts nothing. */
   write(bytes: Uint8Array): boolean {
     return this.#link.write(bytes)
   }
@@ -144,13 +148,13 @@ export class ZedReceiver {
     return this.#dialog.delete([everyKey], ubx.layerBit.bbr | ubx.layerBit.flash)
   }
 
-  /** Whether the receiver has told who it is since the link came up. */
+  /** Whether the receiver has identified itself since the link came up. */
   get identified(): boolean {
-    return this.#told !== ''
+    return this.#reported !== ''
   }
 
   get rtcmFlows(): boolean {
-    return this.now_ms() - this.#rtcmAt_ms < rtcmFlows_ms
+    return this.awake_ms() - this.#rtcmAt_ms < rtcmFlows_ms
   }
 
   /** Whether RTCM is held back because the antenna is short or open (option `antennaHold`). */
@@ -181,6 +185,11 @@ export class ZedReceiver {
     return this.#ctx.clock.monotonic()
   }
 
+  /** The same without the time in which the event loop was blocked: what limits of silence are measured with. */
+  awake_ms(): number {
+    return this.#awake.monotonic()
+  }
+
   /** @throws RTK_ERR_UNAVAILABLE where nothing may or can be written */
   mayWrite(): void {
     if (this.listening)
@@ -194,13 +203,13 @@ export class ZedReceiver {
     // RTCM first: it is the hot path.
     if (frame.kind === 'rtcm') {
       if (this.held) return
-      this.#rtcmAt_ms = frame.arrival_ms
+      this.#rtcmAt_ms = this.awake_ms()
       this.events.rtcm.emit(frame)
       this.facts.rtcm(frame.type, frame.bytes)
     } else if (frame.kind === 'ubx') {
       const payload = ubx.payloadOf(frame.bytes)
       this.facts.ubx(frame.cls, frame.id, payload, frame.arrival_ms)
-      this.#dialog.take(frame.cls, frame.id, payload)
+      this.#dialog.hear(frame.cls, frame.id, payload)
     } else this.facts.nmea(frame.bytes, frame.arrival_ms)
   }
 
@@ -211,15 +220,26 @@ export class ZedReceiver {
 
   #text(level: string, text: string): void {
     this.upkeep.said(text)
-    if (level === 'error' || level === 'warning') this.#ctx.log.warn({ level }, `the receiver says: ${text}`)
+    if (level === 'error' || level === 'warning') this.#quote(level, text)
     if (level === 'warning') this.events.warning.emit(text)
+  }
+
+  /** A receiver in trouble may say the same hundreds of times a second. */
+  #quote(level: string, text: string): void {
+    const key = this.#texts.has(text) || this.#texts.size < mostTexts ? text : ''
+    let once = this.#texts.get(key)
+    if (!once) {
+      once = new OncePer(sameText_ms, this.#ctx.clock)
+      this.#texts.set(key, once)
+    }
+    once.report((times) => this.#ctx.log.warn({ level, times }, `the receiver says: ${text}`))
   }
 
   #identity(identity: Identity): void {
     const text = JSON.stringify(identity)
-    if (text === this.#told) return
-    this.#ctx.log.info({ ...identity }, 'the receiver tells who it is')
-    this.#told = text
+    if (text === this.#reported) return
+    this.#ctx.log.info({ ...identity }, 'the receiver identified itself')
+    this.#reported = text
     this.#changed()
   }
 
@@ -231,7 +251,7 @@ export class ZedReceiver {
     if (state === 'up') this.upkeep.linkUp()
     if (state === 'offline') {
       this.#dialog.abort()
-      this.#told = ''
+      this.#reported = ''
       this.upkeep.linkLost()
     }
     this.#changed()

@@ -1,5 +1,5 @@
 /** Which corrections are taken, from whom, and what is known of them. Pure; time and surroundings are passed in. */
-import { decodeRtcm, distance, stationId } from 'rtk-base/gnss'
+import { distance, referencePoint, roundTo, stationId } from 'rtk-base/gnss'
 import type { CorrectionInput, CorrectionStatus, Ecef } from 'rtk-base/services'
 import { type CorrectionFrame, framesOf } from './packet.js'
 
@@ -70,7 +70,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     source.count += frames.length
     this.#total += frames.length
     for (const { bytes } of frames) {
-      source.arp = arpOf(bytes) ?? source.arp
+      source.arp = referencePoint(bytes)?.arp ?? source.arp
       forward(bytes)
     }
     return ''
@@ -102,7 +102,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     if (!source) return { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 }
     const { count, packets, since_ms } = source
     const elapsed = Math.floor((this.#deps.now_ms() - since_ms) / 1000)
-    const dist = Math.round((this.distance_m ?? 0) * 10) / 10
+    const dist = roundTo(this.distance_m ?? 0, 1)
     return { elapsed, age: Math.floor(this.age_s()), count, packets, remote: this.remote, dist }
   }
 
@@ -121,8 +121,8 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     const own = this.#deps.own()
     if (!own) return ''
     for (const { bytes } of frames) {
-      const arp = arpOf(bytes)
-      if (arp) this.#know(remote, stationId(bytes) === own.stationId && distance(arp, own.arp) < ourselves_m)
+      const point = referencePoint(bytes)
+      if (point) this.#know(remote, point.stationId === own.stationId && distance(point.arp, own.arp) < ourselves_m)
     }
     const isUs = this.#known.get(remote)
     if (isUs) return 'these are our own corrections'
@@ -136,11 +136,4 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     const [oldest] = this.#known.keys()
     if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest)
   }
-}
-
-function arpOf(frame: Uint8Array): Ecef | undefined {
-  const message = decodeRtcm(frame)
-  if (message?.type !== 1005 && message?.type !== 1006) return undefined
-  const { x, y, z } = message
-  return { x, y, z }
 }

@@ -1,3 +1,4 @@
+import { roundTo } from 'rtk-base/gnss'
 import type { RtcmFrame, RtcmSubscriber, RtcmSubscription, RtcmTaker } from 'rtk-base/services'
 
 /** The document shows so many, the most recently seen. */
@@ -153,6 +154,6 @@ export class Subscribers {
     return [...subscribed, ...listed]
       .sort((a, b) => b.seen_ms - a.seen_ms)
       .slice(0, mostShown)
-      .map(({ via, name, seen_ms, ip }) => ({ via, name, seen: Math.round((now_ms - seen_ms) / 100) / 10, ip }))
+      .map(({ via, name, seen_ms, ip }) => ({ via, name, seen: roundTo((now_ms - seen_ms) / 1000, 1), ip }))
   }
 }

@@ -1,5 +1,5 @@
 /** Whether the base does what it was told: its 1005, the flow of its RTCM, and whether its antenna stays where it was. Pure. */
-import { decodeRtcm, isMsm, sameEcef, stationId } from 'rtk-base/gnss'
+import { isMsm, referenceDifference } from 'rtk-base/gnss'
 import type { Ecef, Receiver, RtcmFrame } from 'rtk-base/services'
 import { type Baselines, MovementWatch } from './movement.js'
 import type { Reference } from './reference.js'
@@ -64,7 +64,7 @@ export class BaseWatch {
       this.#rtcmAt_ms = arrival_ms
     }
     if (!step || !this.target) return undefined
-    const difference = this.#differenceOf(frame, this.target.arp)
+    const difference = referenceDifference(frame.bytes, { arp: this.target.arp, stationId: this.expected.stationId })
     if (difference === undefined) {
       if (type !== 1005 && type !== 1006) return undefined
       this.#referenceAt_ms = arrival_ms
@@ -73,19 +73,6 @@ export class BaseWatch {
     this.trouble = difference
     if (step === 'fixed') return 'wrong 1005'
     return ++this.#wrong < wrongFrames ? undefined : this.#round('wrong 1005')
-  }
-
-  /** Whatever closes the gate: what a frame says that the reference does not; undefined when there is nothing. */
-  #differenceOf({ type, bytes }: RtcmFrame, arp: Ecef): string | undefined {
-    const id = stationId(bytes)
-    const wanted = this.expected.stationId
-    if (id !== undefined && id !== wanted) return `the receiver sends station ID ${id} in ${type}, not ${wanted}`
-    if (type !== 1005 && type !== 1006) return undefined
-    const message = decodeRtcm(bytes)
-    if (message?.type !== 1005 && message?.type !== 1006) return `the receiver sends a ${type} that cannot be read`
-    if (sameEcef(message, arp)) return undefined
-    const said = [message.x, message.y, message.z].map((metres) => metres.toFixed(4)).join(' ')
-    return `the receiver sends ${said} as its position, not the reference`
   }
 
   #patience_ms(least_ms: number, of: keyof Intervals): number {

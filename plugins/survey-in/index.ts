@@ -1,3 +1,4 @@
+import { roundTo } from 'rtk-base/gnss'
 import { definePlugin, unavailable } from 'rtk-base/plugin'
 import { procedureStatus, receiver, rtcmGate, station } from 'rtk-base/services'
 import { Conductor, type Snapshot } from './conductor.js'
@@ -32,7 +33,7 @@ export default definePlugin({
       config: () => (conductor.listening ? undefined : configRef(parameters)),
     })
     ctx.info.block('gnss.state.want_corr', () => (conductor.wantsCorrections ? 1 : 0))
-    ctx.info.block('gnss.pos.delta', () => Math.round((conductor.delta_m ?? 0) * 1000) / 1000)
+    ctx.info.block('gnss.pos.delta', () => roundTo(conductor.delta_m ?? 0, 3))
 
     ctx.commands.add('start-survey-in', 'starts a survey-in', ({ source }) => {
       const answer = startSurvey(source)

@@ -1,16 +1,15 @@
 /** The parts of the `gnss` block that the procedure fills. Shapes and units: schemas/info/gnss.ts. */
-import { formatTm } from 'rtk-base/gnss'
+import { formatTm, hasTenthMm, roundTo } from 'rtk-base/gnss'
 import type { Conductor } from './conductor.js'
 import type { Parameters } from './parameters.js'
-import { hasTenthMm, type Reference } from './reference.js'
+import type { Reference } from './reference.js'
 import { never_s } from './survey-run.js'
 
 const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false }
-const rounded = (value: number, per: number) => Math.round(value * per) / per
 
 function referenceFields(reference: Reference) {
   const { arp, acc_m, t, corr } = reference
-  return { type: 'ecef', ...arp, acc: rounded(acc_m, 1e4), t, tm: formatTm(t), hp: hasTenthMm(arp), corr }
+  return { type: 'ecef', ...arp, acc: roundTo(acc_m, 4), t, tm: formatTm(t), hp: hasTenthMm(arp), corr }
 }
 
 /** What was entered; no reference until a group of coordinates is complete. */
@@ -29,14 +28,14 @@ function surveyBlock({ surveyor }: Conductor) {
     corr: corrected,
     state,
     allow_use: allowUse ? 1 : 0,
-    accuracy_corr_dyn: corrected ? rounded(needed_m, 1e4) : 0,
+    accuracy_corr_dyn: corrected ? roundTo(needed_m, 4) : 0,
     elapsed: Math.floor(elapsed_s),
     count,
     rtcm: {
       age: rtcm.count > 0 && rtcm.age_s < never_s ? Math.floor(rtcm.age_s) : 0,
       count: rtcm.count,
       remote: rtcm.remote,
-      dist: rounded(rtcm.dist_m, 10),
+      dist: roundTo(rtcm.dist_m, 1),
     },
   }
 }

@@ -1,5 +1,5 @@
 /** Every reference that was ever used, and every move that was found: newest last, bounded, plain values for the store. Pure. */
-import { type Enu, sameEcef } from 'rtk-base/gnss'
+import { type Enu, roundTo, sameEcef } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Reference } from './reference.js'
 
@@ -80,11 +80,10 @@ function isOf(entry: LedgerEntry, { method, arp, t }: Reference): boolean {
 
 function plain({ method, arp, acc_m, samples, elapsed_s, corr, t, by }: Reference) {
   const { x, y, z }: Ecef = arp
-  const acc = Math.round(acc_m * 1e4) / 1e4
+  const acc = roundTo(acc_m, 4)
   return { method, x, y, z, acc, samples, elapsed: Math.floor(elapsed_s), corr, determined: t, by }
 }
 
 function rounded({ east, north, up }: Enu): Enu {
-  const toCm = (metres: number) => Math.round(metres * 100) / 100
-  return { east: toCm(east), north: toCm(north), up: toCm(up) }
+  return { east: roundTo(east, 2), north: roundTo(north, 2), up: roundTo(up, 2) }
 }

@@ -1,4 +1,5 @@
 /** Puts the receiver into a mode and reads what it holds. What was begun for a step that is over has no result any more. */
+import { pause } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Receiver, ReceiverTarget } from 'rtk-base/services'
 
@@ -36,7 +37,7 @@ export class ReceiverSetup {
       }
       const next = attempt < attempts ? 'tried again' : 'given up for now'
       this.#ctx.log.warn({ attempt, mode: target.mode }, `the receiver is not set up: ${this.trouble}; ${next}`)
-      await new Promise<void>((resolve) => this.#ctx.timers.after(retry_ms, resolve))
+      await pause(this.#ctx.timers, retry_ms)
       if (job !== this.#job) return
     }
     then(false)

@@ -1,5 +1,5 @@
 /** Reference positions: the manual one as it was entered, the surveyed one, and how one is held against where the antenna is. Pure. */
-import { distance, type Enu, enu, geodeticToEcef, roundEcef, toTenthMm } from 'rtk-base/gnss'
+import { distance, type Enu, enu, geodeticToEcef, roundEcef, roundTo } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { LivePosition } from './live-position.js'
 
@@ -51,8 +51,7 @@ export function manualPosition(entry: ManualEntry): Ecef | undefined {
   const position = byAxes(entry) ?? byAngles(entry)
   if (!position) return undefined
   const { x, y, z } = position
-  const toCm = (metres: number) => Math.round(metres * 100) / 100
-  return entry.hp ? roundEcef(position) : { x: toCm(x), y: toCm(y), z: toCm(z) }
+  return entry.hp ? roundEcef(position) : { x: roundTo(x, 2), y: roundTo(y, 2), z: roundTo(z, 2) }
 }
 
 /** What is wrong with the two groups together; undefined when they agree or one is not complete. */
@@ -64,11 +63,6 @@ export function disagreement(entry: ManualEntry): string | undefined {
   if (apart_m <= agreement_m) return undefined
   const apart = apart_m < 10 ? `${apart_m.toFixed(3)} m` : `${Math.round(apart_m)} m`
   return `gnss-ref-manual-x, -y, -z and -lat, -lon, -alt are ${apart} apart: send both, or take one back with null`
-}
-
-/** Whether a coordinate is finer than a centimetre. */
-export function hasTenthMm({ x, y, z }: Ecef): boolean {
-  return [x, y, z].some((metres) => toTenthMm(metres) % 100 !== 0)
 }
 
 export interface Comparison {

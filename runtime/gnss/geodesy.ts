@@ -126,6 +126,11 @@ export function roundEcef({ x, y, z }: Ecef): Ecef {
   return { x: fromTenthMm(toTenthMm(x)), y: fromTenthMm(toTenthMm(y)), z: fromTenthMm(toTenthMm(z)) }
 }
 
+/** Whether a coordinate is finer than a centimetre. */
+export function hasTenthMm({ x, y, z }: Ecef): boolean {
+  return [x, y, z].some((metres) => toTenthMm(metres) % 100 !== 0)
+}
+
 /** Equal to 0.1 mm in each coordinate. */
 export function sameEcef(p: Ecef, q: Ecef): boolean {
   return toTenthMm(p.x) === toTenthMm(q.x) && toTenthMm(p.y) === toTenthMm(q.y) && toTenthMm(p.z) === toTenthMm(q.z)

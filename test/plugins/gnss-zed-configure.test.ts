@@ -2,15 +2,15 @@
 import { createServer, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { AntennaWatch } from '../../plugins/gnss-zed/antenna.js'
 import { apply } from '../../plugins/gnss-zed/configure/apply.js'
 import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
 import { bytesPerSecond, lineLoad, neededRate } from '../../plugins/gnss-zed/configure/load.js'
 import { type BaseSettings, planOf } from '../../plugins/gnss-zed/configure/plan.js'
 import { isBootText, RestartWatch } from '../../plugins/gnss-zed/configure/restart-watch.js'
 import { targetOf, tmodePairs } from '../../plugins/gnss-zed/configure/tmode.js'
+import { AntennaWatch } from '../../plugins/gnss-zed/facts/antenna.js'
 import gnssZed from '../../plugins/gnss-zed/index.js'
-import { Dialog } from '../../plugins/gnss-zed/link/dialog.js'
+import { UbxDialog } from '../../plugins/gnss-zed/link/ubx-dialog.js'
 import { runCommand } from '../../plugins/gnss-zed/simulator/commands.js'
 import { ConfigStore } from '../../plugins/gnss-zed/simulator/config-store.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
@@ -819,9 +819,9 @@ t.test('a value that the receiver does not take costs its key alone, although it
   const clock = new ManualClock()
   const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn), every: () => () => {} }
   const store = new ConfigStore()
-  const reply = (frame: Uint8Array) => dialog.take(frame[2], frame[3], ubx.payloadOf(frame))
+  const reply = (frame: Uint8Array) => dialog.hear(frame[2], frame[3], ubx.payloadOf(frame))
   const target = { config: store, reply, loseAck: () => false, configChanged() {}, reset() {}, poll: () => undefined }
-  const dialog = new Dialog({ clock, timers }, (bytes) => {
+  const dialog = new UbxDialog({ timers }, (bytes) => {
     clock.timer(1, () => runCommand(target, bytes[2], bytes[3], ubx.payloadOf(bytes)))
     return true
   })

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
+import { ReceivedCorrections } from '../../plugins/gnss-zed/facts/received-corrections.js'
 import gnssZed from '../../plugins/gnss-zed/index.js'
-import { ReceivedCorrections } from '../../plugins/gnss-zed/received-corrections.js'
 import { watchTrouble } from '../../plugins/gnss-zed/trouble.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import { Framer } from '../../runtime/gnss/index.js'
@@ -410,7 +410,15 @@ t.test('a receiver that sends but never answers', async (t) => {
   const watched = (state: { listening?: boolean; identified?: boolean }) => {
     const clock = new ManualClock()
     const errors = new Map<string, string>()
-    const zed = { link: 'up', listening: false, identified: false, ended: false, held: false, portName: 'a port' }
+    const zed = {
+      link: 'up',
+      listening: false,
+      identified: false,
+      ended: false,
+      held: false,
+      portName: 'a port',
+      awake_ms: () => clock.monotonic(),
+    }
     const every = (ms: number, fn: () => void) => {
       const again = () => {
         fn()

@@ -175,7 +175,7 @@ t.test('the gate', async (t) => {
       receiver.emit(frame)
       receiver.emit(arpFrame(here, 7))
       t.strictSame(rover.taken, [1005])
-      t.match(stream, { open: false, reason: /the receiver sent/ })
+      t.match(stream, { open: false, reason: /the receiver sends/ })
       judge.trust({ arp: here, stationId: 7 })
       receiver.emit(arpFrame(here, 7))
       t.strictSame(rover.taken, [1005, 1005], 'a new verdict opens it again')

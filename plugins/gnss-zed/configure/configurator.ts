@@ -1,7 +1,7 @@
 /** Makes a base of the receiver, and reads what it is: the one place that writes to its configuration. */
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverTarget } from 'rtk-base/services'
-import type { Dialog } from '../link/dialog.js'
+import type { UbxDialog } from '../link/ubx-dialog.js'
 import type { PortName } from '../ubx/index.js'
 import { type Applied, apply, NotConfigured } from './apply.js'
 import { type RateLine, raiseRate } from './baud.js'
@@ -24,13 +24,13 @@ const errorCode = 'receiver-config'
 
 export class Configurator {
   readonly #ctx: PluginContext
-  readonly #dialog: Dialog
+  readonly #dialog: UbxDialog
   readonly #line: RateLine
   readonly #options: ConfiguratorOptions
   /** Rates that this line did not carry. */
   readonly #badRates = new Set<number>()
 
-  constructor(ctx: PluginContext, dialog: Dialog, line: RateLine, options: ConfiguratorOptions) {
+  constructor(ctx: PluginContext, dialog: UbxDialog, line: RateLine, options: ConfiguratorOptions) {
     this.#ctx = ctx
     this.#dialog = dialog
     this.#line = line

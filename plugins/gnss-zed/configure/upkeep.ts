@@ -2,18 +2,21 @@
  * What the receiver was told, and whether it still holds that. Asks who is there at each new link, configures on request,
  * and notices when the receiver forgot. One question or configuration at a time.
  */
+import { Mutex } from 'async-mutex'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Receiver, ReceiverFix, ReceiverMode, ReceiverTarget } from 'rtk-base/services'
-import type { Dialog } from '../link/dialog.js'
+import type { UbxDialog } from '../link/ubx-dialog.js'
 import type { Configurator, Known } from './configurator.js'
 import { isBootText, RestartWatch } from './restart-watch.js'
 import { whoIsThere } from './who.js'
 
 export interface UpkeepDeps {
   log: PluginContext['log']
-  dialog: Dialog
+  dialog: UbxDialog
   configurator: Configurator
   now_ms(): number
+  /** Milliseconds so far in which the event loop was blocked. */
+  lost_ms(): number
   /** Nothing is ever written. */
   listening: boolean
   /** Whether something answers right now. */
@@ -33,7 +36,8 @@ export class Upkeep {
   #known: Known | undefined
   /** Counts what makes a receiver forget: a link that went, a restart. */
   #lives = 0
-  #tasks: Promise<unknown> = Promise.resolve()
+  readonly #tasks = new Mutex()
+  #lost_ms = 0
 
   constructor(deps: UpkeepDeps) {
     this.#deps = deps
@@ -57,7 +61,7 @@ export class Upkeep {
 
   async configure(target: ReceiverTarget): ReturnType<Receiver['configure']> {
     this.#deps.mayWrite()
-    return this.#exclusively(async () => {
+    return this.#tasks.runExclusive(async () => {
       this.#deps.mayWrite()
       if (!this.#known) await this.#ask()
       const life = this.#lives
@@ -73,7 +77,7 @@ export class Upkeep {
   }
 
   read(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined> {
-    return this.#exclusively(() => this.#deps.configurator.read())
+    return this.#tasks.runExclusive(() => this.#deps.configurator.read())
   }
 
   // ── what is seen of it ────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,15 +119,24 @@ export class Upkeep {
   /** Called a few times a second. @param epochAt_ms when the newest epoch came */
   tick(epochAt_ms: number): void {
     if (this.#deps.listening || !this.#deps.isUp()) return
+    this.#excuse()
     if (this.#known) this.#forgot(this.#watch.missing(epochAt_ms, this.#deps.now_ms()))
     else this.ask()
+  }
+
+  /** What came while the event loop was blocked is not read yet: its messages are expected from now on. */
+  #excuse(): void {
+    const lost_ms = this.#deps.lost_ms()
+    if (lost_ms !== this.#lost_ms) this.#watch.expect(this.#deps.now_ms())
+    this.#lost_ms = lost_ms
   }
 
   /** Asks who is there and switches on what is needed, as far as it may write. */
   ask(): void {
     if (this.#deps.listening || this.#asking) return
     this.#asking = true
-    this.#exclusively(() => this.#ask())
+    this.#tasks
+      .runExclusive(() => this.#ask())
       .catch((error: unknown) => this.#deps.log.error({ err: error }, 'asking the receiver failed; it is asked again'))
       .finally(() => {
         this.#asking = false
@@ -131,12 +144,6 @@ export class Upkeep {
   }
 
   // ── how ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#tasks.then(work)
-    this.#tasks = done.catch(() => {})
-    return done
-  }
 
   async #ask(): Promise<void> {
     const life = this.#lives

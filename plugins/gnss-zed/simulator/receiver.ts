@@ -1,8 +1,8 @@
 /** The simulated ZED-F9P: a byte stream in and out, a configuration, and one epoch after the other. */
 import { Framer } from 'rtk-base/gnss'
+import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
 import type { Ecef } from 'rtk-base/services'
-import type { Edges } from '../port/types.js'
 import * as ubx from '../ubx/index.js'
 import { type CommandTarget, type ResetKind, runCommand } from './commands.js'
 import { type ConfigSnapshot, ConfigStore } from './config-store.js'

@@ -1,6 +1,7 @@
 /** Another base station under the same sky: its RTCM is what a corrected survey-in lives on. */
+
+import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
-import type { Edges } from '../port/types.js'
 import { Model } from './model.js'
 import type { SimulatedZed } from './receiver.js'
 import { rtcmMessages } from './rtcm-output.js'

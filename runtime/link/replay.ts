@@ -1,22 +1,23 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import type { Edges, PortSink, ReceiverPort } from './types.js'
+import { pause } from './pause.js'
+import type { BytePort, Edges, PortSink } from './port.js'
 
 export interface ReplayOptions {
-  /** Bytes per second; 0: as fast as they are taken. */
+  /** Bytes per second; 0: as fast as they can be processed. */
   pace: number
-  /** Begin again at the end. */
+  /** Starts again at the end. */
   loop: boolean
-  /** Seconds until it begins, so that those who want to hear it from its first byte can come. */
+  /** Seconds before it starts, so that subscribers can connect before its first byte. */
   delay: number
 }
 
 const step_ms = 100
-/** At full speed: more at once than a subscriber's socket holds would be lost on its way, however fast the station is. */
+/** At full speed: larger steps would overflow the sockets of subscribers. */
 const fullStep_ms = 1
 const fullChunk = 4_096
 
-/** A capture instead of a receiver: `replay:<file>`. Nothing can be written to it. */
-export class ReplayPort implements ReceiverPort {
+/** A recording instead of a device: `replay:<file>`. Nothing can be written to it. */
+export class ReplayPort implements BytePort {
   readonly name: string
   readonly hasBaud = false
   readonly live = false
@@ -34,7 +35,7 @@ export class ReplayPort implements ReceiverPort {
 
   async open(_baud: number, sink: PortSink): Promise<void> {
     const file = await open(this.#path, 'r')
-    // A directory can be opened, and says so only when it is read.
+    // A directory can be opened; it fails only when it is read.
     if ((await file.stat()).isDirectory()) {
       await file.close()
       throw new Error(`EISDIR: ${this.#path} is a directory`)
@@ -55,13 +56,14 @@ export class ReplayPort implements ReceiverPort {
 
   async #play(file: FileHandle, sink: PortSink): Promise<void> {
     const { pace, loop } = this.#options
+    const { timers } = this.#edges
     const chunk = new Uint8Array(pace > 0 ? Math.max(1, Math.round((pace * step_ms) / 1000)) : fullChunk)
     let reason = 'end of the capture'
     try {
-      await this.#pause(this.#options.delay * 1000)
+      await pause(timers, this.#options.delay * 1000)
       for (let at = 0; this.#file === file; ) {
-        await this.#pause(pace > 0 ? step_ms : fullStep_ms)
-        // Each read goes through the event loop, so that what the frames set in motion is not starved.
+        await pause(timers, pace > 0 ? step_ms : fullStep_ms)
+        // Each read goes through the event loop, so that the processing of frames is not starved.
         const { bytesRead } = await file.read(chunk, 0, chunk.length, at)
         if (this.#file !== file) return
         if (bytesRead > 0) sink.data(chunk.subarray(0, bytesRead))
@@ -74,11 +76,5 @@ export class ReplayPort implements ReceiverPort {
     if (this.#file !== file) return
     await this.close()
     sink.closed(reason, true)
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#edges.timers.after(ms, resolve)
-    })
   }
 }

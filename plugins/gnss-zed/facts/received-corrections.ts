@@ -2,7 +2,7 @@
  * Corrections as the receiver itself reports them, one message after the other: RXM-RTCM, on the X20P RXM-COR. So those
  * of a radio at another of its ports show as well.
  */
-import * as ubx from './ubx/index.js'
+import * as ubx from '../ubx/index.js'
 
 /** RXM-COR: protocol and errStatus. */
 const rtcm3 = 1

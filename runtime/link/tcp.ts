@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net'
-import type { Edges, PortSink, ReceiverPort } from './types.js'
+import type { BytePort, Edges, PortSink } from './port.js'
 
 const connect_ms = 5000
 const maxQueued = 65_536
 
 /** A serial server on the network, e.g. ser2net: `tcp://host:port`. */
-export class TcpPort implements ReceiverPort {
+export class TcpPort implements BytePort {
   readonly name: string
   readonly hasBaud = false
   readonly live = true

@@ -1,5 +1,5 @@
 import type { Receiver } from 'rtk-base/services'
-import type { ZedReceiver } from './zed.js'
+import type { ZedReceiver } from '../zed.js'
 
 /** What other plugins see of the receiver. */
 export function receiverService(zed: ZedReceiver): Receiver {

@@ -1,68 +1,46 @@
-/** Questions to the receiver and their answers: one at a time, each with a time limit and a few tries. */
-import type { Dispose } from 'rtk-base/plugin'
-import type { Edges } from '../port/types.js'
+/** Questions to the receiver in UBX, and their answers. */
+import { Dialog, type Edges, type Matcher } from 'rtk-base/link'
 import * as ubx from '../ubx/index.js'
 
-/** Looks at a message; anything but undefined ends the wait. */
-type Matcher<T> = (cls: number, id: number, payload: Uint8Array) => T | undefined
-
-interface Waiting {
-  take(cls: number, id: number, payload: Uint8Array): void
-  giveUp(): void
+/** A UBX message that came. */
+interface Message {
+  cls: number
+  id: number
+  payload: Uint8Array
 }
 
 /** The answer to a question for values: `refused` when one of the keys is unknown, or the layer is empty. */
 export type Values = Map<number, ubx.ConfigValue> | 'refused' | undefined
 
 const answer_ms = 1000
-/** Configuration is asked and written so often before it counts as not answered: an ACK may be lost. */
+/** Configuration is read and written up to this often before it counts as not answered: an ACK may be lost. */
 const configTries = 3
 
-export class Dialog {
-  readonly #edges: Edges
-  readonly #write: (bytes: Uint8Array) => boolean
-  #waiting: Waiting | undefined
-  #queue: Promise<unknown> = Promise.resolve()
-  #generation = 0
+export class UbxDialog {
+  readonly #dialog: Dialog<Message>
 
-  constructor(edges: Edges, write: (bytes: Uint8Array) => boolean) {
-    this.#edges = edges
-    this.#write = write
+  constructor(edges: Pick<Edges, 'timers'>, write: (bytes: Uint8Array) => boolean) {
+    this.#dialog = new Dialog(edges, write, answer_ms)
   }
 
   /** Every UBX message that comes. */
-  take(cls: number, id: number, payload: Uint8Array): void {
-    this.#waiting?.take(cls, id, payload)
+  hear(cls: number, id: number, payload: Uint8Array): void {
+    this.#dialog.hear({ cls, id, payload })
   }
 
-  /** The link was lost: nothing that was asked will be answered. */
+  /** The link was lost: no question that was asked will be answered. */
   abort(): void {
-    this.#generation++
-    this.#waiting?.giveUp()
-  }
-
-  /** @returns undefined when nothing matched within 1 s in any of the tries, or the link went */
-  ask<T>(request: Uint8Array, match: Matcher<T>, tries = 1): Promise<T | undefined> {
-    const generation = this.#generation
-    const asked = this.#queue.then(async () => {
-      for (let left = tries; left > 0 && generation === this.#generation; left--) {
-        const answer = await this.#ask(request, match)
-        if (answer !== undefined) return answer
-      }
-      return undefined
-    })
-    this.#queue = asked
-    return asked
+    this.#dialog.abort()
   }
 
   /** The payload of a polled message. */
   poll(layout: { cls: number; id: number }, tries = 1): Promise<Uint8Array | undefined> {
-    const match: Matcher<Uint8Array> = (cls, id, payload) =>
+    const match: Matcher<Message, Uint8Array> = ({ cls, id, payload }) =>
       cls === layout.cls && id === layout.id && payload.length > 0 ? payload : undefined
-    return this.ask(ubx.ubxFrame(layout.cls, layout.id), match, tries)
+    return this.#dialog.ask(ubx.ubxFrame(layout.cls, layout.id), match, tries)
   }
 
-  /** The values of keys in a layer. Asks again for what one answer can't hold, and in parts for what one question can't. */
+  /** The values of keys in a layer. Asks for further pages where one answer is not enough, and in parts where one question is not. */
   async values(keys: readonly number[], layer: ubx.LayerName): Promise<Values> {
     const values = new Map<number, ubx.ConfigValue>()
     for (let at = 0; at < keys.length; at += ubx.maxPairs) {
@@ -77,7 +55,7 @@ export class Dialog {
     const values = new Map<number, ubx.ConfigValue>()
     for (let position = 0; ; position += ubx.maxPairs) {
       const answer = answerTo(keys, position)
-      const page = await this.ask(ubx.valgetPoll(keys, layer, position), answer, configTries)
+      const page = await this.#dialog.ask(ubx.valgetPoll(keys, layer, position), answer, configTries)
       if (page === undefined) return undefined
       // Beyond the last page it refuses.
       if (page === 'refused') return position === 0 ? 'refused' : values
@@ -93,7 +71,7 @@ export class Dialog {
   async set(pairs: readonly ubx.ConfigPair[], layers: number): Promise<boolean | undefined> {
     if (pairs.length <= ubx.maxPairs) return this.#command(ubx.valset(pairs, layers), ubx.CFG.valset, configTries)
     let done: boolean | undefined
-    // A lost ACK in the middle leaves open whether that part counts, so the whole is begun anew.
+    // A lost ACK in the middle leaves open whether that part counts, so the whole is written again.
     for (let left = configTries; left > 0 && done === undefined; left--) {
       for (const [i, part] of parts(pairs).entries()) {
         const last = (i + 1) * ubx.maxPairs >= pairs.length
@@ -109,27 +87,7 @@ export class Dialog {
   }
 
   #command(request: Uint8Array, msgId: number, tries: number): Promise<boolean | undefined> {
-    return this.ask(request, (cls, id, payload) => acknowledged(cls, id, payload, msgId), tries)
-  }
-
-  #ask<T>(request: Uint8Array, match: Matcher<T>): Promise<T | undefined> {
-    return new Promise((resolve) => {
-      let cancel: Dispose = () => {}
-      const done = (answer: T | undefined) => {
-        this.#waiting = undefined
-        void cancel()
-        resolve(answer)
-      }
-      this.#waiting = {
-        take: (cls, id, payload) => {
-          const answer = match(cls, id, payload)
-          if (answer !== undefined) done(answer)
-        },
-        giveUp: () => done(undefined),
-      }
-      cancel = this.#edges.timers.after(answer_ms, () => done(undefined))
-      if (!this.#write(request)) done(undefined)
-    })
+    return this.#dialog.ask(request, (message) => acknowledged(message, msgId), tries)
   }
 }
 
@@ -138,11 +96,15 @@ const parts = (pairs: readonly ubx.ConfigPair[]): (readonly ubx.ConfigPair[])[] 
     pairs.slice(i * ubx.maxPairs, (i + 1) * ubx.maxPairs),
   )
 
-/** Takes the VALGET answer to this very question: a late one to an earlier question holds other keys. */
-function answerTo(keys: readonly number[], position: number): Matcher<Map<number, ubx.ConfigValue> | 'refused'> {
-  return (cls, id, payload) => {
+/** Matches the VALGET answer to this very question: a late one to an earlier question holds other keys. */
+function answerTo(
+  keys: readonly number[],
+  position: number,
+): Matcher<Message, Map<number, ubx.ConfigValue> | 'refused'> {
+  return (message) => {
+    const { cls, id, payload } = message
     if (cls !== ubx.CFG.cls || id !== ubx.CFG.valget) {
-      return acknowledged(cls, id, payload, ubx.CFG.valget) === false ? 'refused' : undefined
+      return acknowledged(message, ubx.CFG.valget) === false ? 'refused' : undefined
     }
     const answer = ubx.decodeValget(payload)
     if (answer?.position !== position) return undefined
@@ -152,7 +114,7 @@ function answerTo(keys: readonly number[], position: number): Matcher<Map<number
 }
 
 /** True for ACK, false for NAK of that configuration message, undefined for anything else. */
-function acknowledged(cls: number, id: number, payload: Uint8Array, msgId: number): boolean | undefined {
+function acknowledged({ cls, id, payload }: Message, msgId: number): boolean | undefined {
   if (cls !== ubx.ackAck.cls) return undefined
   const ack = ubx.decode(ubx.ackAck, payload)
   return ack?.clsId === ubx.CFG.cls && ack.msgId === msgId ? id === ubx.ackAck.id : undefined

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
-import { SerialPort } from 'serialport'
-import type { PortSink, ReceiverPort } from './types.js'
+import type { SerialPort } from 'serialport'
+import type { BytePort, PortSink } from './port.js'
 
 /** A serial device by its path; `/dev/serial/by-id/…` stays the same whatever it is plugged into. */
-export class SerialDevice implements ReceiverPort {
+export class SerialDevice implements BytePort {
   readonly name: string
   readonly hasBaud = true
   readonly live = true
@@ -23,9 +23,11 @@ export class SerialDevice implements ReceiverPort {
   async open(baud: number, sink: PortSink): Promise<void> {
     const node = nodeOf(this.name)
     if (node === undefined) throw new Error(`ENOENT: there is no ${this.name}`)
+    // Its native part is loaded only where a serial port is used.
+    const { SerialPort } = await import('serialport')
     const port = new SerialPort({ path: this.name, baudRate: baud, autoOpen: false, hupcl: false, lock: true })
     port.on('data', (chunk: Buffer) => sink.data(chunk))
-    // A lost device is told by `close` with an error; an `error` of its own needs a listener or it would be thrown.
+    // A lost device is reported by `close` with an error; an `error` without a listener would be thrown.
     port.on('error', (error) => this.#lost(port, sink, error.message))
     port.on('close', (error: Error | null) => this.#lost(port, sink, error?.message ?? 'closed'))
     port.on('end', () => this.#lost(port, sink, 'end of input'))
@@ -68,7 +70,7 @@ export class SerialDevice implements ReceiverPort {
   }
 }
 
-/** More than this waiting means that the receiver takes nothing. */
+/** When more than this waits, the device accepts nothing. */
 const maxQueued = 32_768
 
 /** The device behind a path, through symlinks; undefined while there is none. */

@@ -2,8 +2,8 @@
  * The reference as the receiver itself tells it: the position in its 1005 or 1006. It stands under `manual`, or under
  * `survey` when the receiver says that it found it by its own survey-in.
  */
-import { formatTm, sameEcef } from 'rtk-base/gnss'
-import type { ZedReceiver } from './zed.js'
+import { formatTm, hasTenthMm, sameEcef } from 'rtk-base/gnss'
+import type { ZedReceiver } from '../zed.js'
 
 const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false }
 const noRtcm = { age: 0, count: 0, remote: '', dist: 0 }
@@ -33,9 +33,4 @@ export function refBlock(zed: ZedReceiver) {
     },
     chosen: surveyed ? 'survey' : 'manual',
   }
-}
-
-/** Whether a coordinate is finer than a centimetre. */
-function hasTenthMm(position: { x: number; y: number; z: number }): boolean {
-  return [position.x, position.y, position.z].some((metres) => Math.round(metres * 1e4) % 100 !== 0)
 }

@@ -1,5 +1,5 @@
 /** The antenna supervisor over time: what it says now, how often it failed, when it was last seen well or not. */
-import * as ubx from './ubx/index.js'
+import * as ubx from '../ubx/index.js'
 
 export type AntennaStatus = (typeof ubx.antennaStatusNames)[number]
 

@@ -3,9 +3,9 @@
  * numbers, so an epoch is complete when both NAV-PVT and NAV-HPPOSECEF are there, at NAV-EOE, when a message of another
  * epoch comes, or after 300 ms; then the finest position that came counts.
  */
-import { ecefToGeodetic, type Gga, geodeticToEcef, roundEcef } from 'rtk-base/gnss'
+import { ecefToGeodetic, type Gga, geodeticToEcef, roundEcef, roundTo } from 'rtk-base/gnss'
 import type { GpsFix, ReceiverFix } from 'rtk-base/services'
-import type * as ubx from './ubx/index.js'
+import type * as ubx from '../ubx/index.js'
 
 type Pvt = ubx.Decoded<typeof ubx.navPvt>
 type HpEcef = ubx.Decoded<typeof ubx.navHpPosEcef>
@@ -156,8 +156,8 @@ function placeAt(lat: number, lon: number, alt: number, acc_m: number): Place {
 }
 
 function separation({ pvt, llh }: Pending): number | undefined {
-  if (llh) return tenthMm(llh.height_m - llh.hMSL_m)
-  return pvt && tenthMm(pvt.height_m - pvt.hMSL_m)
+  if (llh) return roundTo(llh.height_m - llh.hMSL_m, 4)
+  return pvt && roundTo(pvt.height_m - pvt.hMSL_m, 4)
 }
 
 /** NAV-PVT or NAV2-PVT alone as a fix; the position is as fine as 1 cm. */
@@ -168,14 +168,12 @@ export function fixOfPvt(pvt: Pvt, arrival_ms: number): ReceiverFix {
     fix: fixName(pvt.fixType, pvt.carrSoln),
     ok: place !== undefined && pvt.gnssFixOK,
     ...(place ?? nowhere),
-    geoidSeparation_m: tenthMm(pvt.height_m - pvt.hMSL_m),
+    geoidSeparation_m: roundTo(pvt.height_m - pvt.hMSL_m, 4),
     satellitesUsed: pvt.numSV,
     corrected: pvt.diffSoln,
     arrival_ms,
   }
 }
-
-const tenthMm = (metres: number) => Math.round(metres * 1e4) / 1e4
 
 /** UTC seconds; 0 until the receiver has resolved date, time and leap seconds. */
 function utcOf(pvt: Pvt): number {

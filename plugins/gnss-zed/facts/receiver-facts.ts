@@ -1,10 +1,10 @@
 /** What the messages of the receiver tell: identity, fixes, satellites, antenna, corrections, time, its own reference. */
-import { decodeGga, decodeRtcm, gpsToUnix, type RtcmMessageOf } from 'rtk-base/gnss'
+import { decodeGga, gpsToUnix, type ReferencePoint, referencePoint } from 'rtk-base/gnss'
 import type { Ecef, Receiver, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
+import * as ubx from '../ubx/index.js'
 import { AntennaWatch } from './antenna.js'
 import { EpochAssembler, fixOfPvt } from './epoch.js'
 import { ReceivedCorrections } from './received-corrections.js'
-import * as ubx from './ubx/index.js'
 
 export type Identity = Receiver['identity']
 export type SurveyInReport = ubx.Decoded<typeof ubx.navSvin>
@@ -59,7 +59,7 @@ export class ReceiverFacts {
   readonly #handlers: ReadonlyMap<number, Handler>
   #fix: ReceiverFix | undefined
   #time = { utc_s: 0, at_ms: 0 }
-  #arp: { message: RtcmMessageOf<1005> | RtcmMessageOf<1006>; utc_s: number } | undefined
+  #reference: { point: ReferencePoint; utc_s: number } | undefined
 
   constructor(edges: FactEdges, events: FactEvents) {
     this.#edges = edges
@@ -79,9 +79,9 @@ export class ReceiverFacts {
 
   /** The reference point of the base as the receiver sends it in 1005 or 1006, and when it was heard last. */
   get arp(): { position: Ecef; stationId: number; utc_s: number } | undefined {
-    if (!this.#arp) return undefined
-    const { x, y, z, stationId } = this.#arp.message
-    return { position: { x, y, z }, stationId, utc_s: this.#arp.utc_s }
+    if (!this.#reference) return undefined
+    const { point, utc_s } = this.#reference
+    return { position: point.arp, stationId: point.stationId, utc_s }
   }
 
   /** UTC seconds: of the receiver, else of the device, 0 when neither is credible. */
@@ -106,8 +106,8 @@ export class ReceiverFacts {
 
   rtcm(type: number, frame: Uint8Array): void {
     if (type !== 1005 && type !== 1006) return
-    const message = decodeRtcm(frame)
-    if (message?.type === 1005 || message?.type === 1006) this.#arp = { message, utc_s: this.utc_s() }
+    const point = referencePoint(frame)
+    if (point) this.#reference = { point, utc_s: this.utc_s() }
   }
 
   /** Called a few times a second: ends an epoch of which nothing more comes. */

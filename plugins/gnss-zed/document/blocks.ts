@@ -1,7 +1,7 @@
 /** The parts of the `gnss` block that the receiver fills. Shapes and units: schemas/info/gnss.ts. */
-import { formatTm } from 'rtk-base/gnss'
-import { refBlock } from './ref.js'
-import type { ZedReceiver } from './zed.js'
+import { formatTm, roundTo } from 'rtk-base/gnss'
+import type { ZedReceiver } from '../zed.js'
+import { refBlock } from './own-reference.js'
 
 type Status = 'offline' | 'stalled' | 'identify' | 'acquire' | 'fixed'
 
@@ -48,11 +48,11 @@ export function posBlock(zed: ZedReceiver) {
   const age_s = (zed.now_ms() - place.arrival_ms) / 1000
   const t = Math.round(place.t > 0 ? place.t : Math.max(0, zed.facts.utc_s() - age_s))
   return {
-    lat: rounded(place.lat, 1e9),
-    lon: rounded(place.lon, 1e9),
-    alt: rounded(place.alt, 1e4),
+    lat: roundTo(place.lat, 9),
+    lon: roundTo(place.lon, 9),
+    alt: roundTo(place.alt, 4),
     ...place.position,
-    acc: Number.isFinite(place.acc_m) ? rounded(place.acc_m, 1e4) : 0,
+    acc: Number.isFinite(place.acc_m) ? roundTo(place.acc_m, 4) : 0,
     'geoidal-seperation': place.geoidSeparation_m,
     t,
     tm: formatTm(t),
@@ -77,6 +77,3 @@ export function fillGnss(
     for (const [name, value] of Object.entries(fields)) (there as Record<string, unknown>)[name] ??= value
   }
 }
-
-/** To 0.1 mm, in metres (1e4) or degrees (1e9). */
-const rounded = (value: number, per: number) => Math.round(value * per) / per

@@ -1,0 +1,1 @@
+export { posBlock, stateBlock, statusOf, zedBlock } from './blocks.js'
