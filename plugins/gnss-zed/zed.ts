@@ -4,9 +4,9 @@ import { AwakeClock, type BytePort, OncePer } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device, type ReceiverLink as LinkState, type ReceiverFix } from 'rtk-base/services'
 import { Configurator, type ConfiguratorOptions, Upkeep } from './configure/index.js'
+import { type ReceiverEvents, receiverEvents } from './events.js'
 import { type AntennaReport, type Identity, ReceiverFacts } from './facts/index.js'
 import { linkTick_ms, RateMemory, ReceiverLink, UbxDialog } from './link/index.js'
-import { type ReceiverEvents, receiverEvents } from './service/index.js'
 import * as ubx from './ubx/index.js'
 
 /** What goes over to the next instance on a reload. */

@@ -75,7 +75,7 @@ export default definePlugin({
       if (!['mqtt-en', 'mqtt-host', 'mqtt-port'].some((name) => values.has(name))) return
       void trial.changed(settings(), { source, wasUp: link.session !== undefined })
       link.apply()
-      broker.watch(() => link.apply())
+      broker.settled()
     })
     return { link, renewal, trial, identities, broker, settings, adopt: options.adopt ?? false }
   },

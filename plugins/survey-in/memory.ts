@@ -1,8 +1,8 @@
 /** What outlives the service: the survey-in, when the manual reference was entered, the last trusted moment, the ledger. */
 import type { PluginContext } from 'rtk-base/plugin'
-import type { LedgerEntry } from './ledger.js'
-import type { SurveyRecord } from './surveyor.js'
-import type { Trusted } from './trusted.js'
+import type { LedgerEntry } from './reference/ledger.js'
+import type { SurveyRecord } from './survey/surveyor.js'
+import type { Trusted } from './trust/warm-start.js'
 
 export interface Memories {
   survey: SurveyRecord

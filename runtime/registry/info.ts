@@ -8,7 +8,7 @@ import type { Clock } from '../ports/clock.js'
 
 const textLife_ms = 100
 const keptTexts = 16
-/** A fault that every build brings is told so often. */
+/** How often a fault that every build shows is logged. */
 const sameFault_ms = 60_000
 
 type Json = Record<string, unknown>
@@ -30,7 +30,7 @@ export interface InfoDeps {
 function plain(value: unknown): unknown {
   if (value instanceof Promise) {
     value.catch(() => {})
-    throw new Error('it is asynchronous; a block is built at once')
+    throw new Error('it is asynchronous; a block is built synchronously')
   }
   const text = JSON.stringify(value)
   return text === undefined ? undefined : JSON.parse(text)
@@ -70,11 +70,13 @@ export class InfoRegistry {
   #build(selection: InfoSelection): Json {
     const document: Json = {}
     for (const name of this.#deps.order) document[name] = undefined
-    for (const block of this.#deps.tables().blocks) {
-      if (!block.owner.live) continue
-      for (const part of block.parts) {
-        if (!selection[part.class] || !(part.detail ? selection.all : selection.basic)) continue
-        this.#add(document, block, part)
+    for (const fallback of [false, true]) {
+      for (const block of this.#deps.tables().blocks) {
+        if (!block.owner.live) continue
+        for (const part of block.parts) {
+          if (part.fallback !== fallback || !selection[part.class]) continue
+          if (part.detail ? selection.all : selection.basic) this.#add(document, block, part)
+        }
       }
     }
     for (const name of this.#deps.order) if (document[name] === undefined) delete document[name]
@@ -119,30 +121,30 @@ export class InfoRegistry {
       // What is kept is changed neither by those who nest under it nor by those who edit the document.
       if (part.class === 'static') value = structuredClone(value)
       if (value === undefined) return
-      this.#mergeAt(document, block, value)
+      this.#mergeAt(document, block, part, value)
     } catch (error) {
       block.owner.failed(error, `block ${block.path}`)
     }
   }
 
-  #mergeAt(document: Json, block: BlockRecord, value: unknown): void {
+  #mergeAt(document: Json, block: BlockRecord, part: InfoPart, value: unknown): void {
     const path = block.path.split('.')
     const last = path.pop() as string
     let parent = document
     for (const name of path) {
       const next = fieldOf(parent, name) ?? {}
       if (!isObject(next)) {
-        this.#conflict(name, block)
+        this.#conflict(name, block, part)
         return
       }
       parent[name] = next
       parent = next
     }
-    this.#merge(parent, last, value, block)
+    this.#merge(parent, last, value, block, part)
   }
 
-  /** Objects are merged field by field; a field that is there already stays and its second owner is named, once. */
-  #merge(parent: Json, name: string, value: unknown, block: BlockRecord): void {
+  /** Objects are merged field by field. A field that is there already stays, and its second owner is reported once. */
+  #merge(parent: Json, name: string, value: unknown, block: BlockRecord, part: InfoPart): void {
     // Inherited by every object, and no field of the document.
     if (name === '__proto__') return
     const there = fieldOf(parent, name)
@@ -150,17 +152,18 @@ export class InfoRegistry {
       parent[name] = isObject(value) ? {} : value
       if (!isObject(value)) return
     } else if (!isObject(there) || !isObject(value)) {
-      this.#conflict(name, block)
+      this.#conflict(name, block, part)
       return
     }
     const target = parent[name] as Json
     for (const [field, fieldValue] of Object.entries(value as Json)) {
-      if (fieldValue !== undefined) this.#merge(target, field, fieldValue, block)
+      if (fieldValue !== undefined) this.#merge(target, field, fieldValue, block, part)
     }
   }
 
-  #conflict(name: string, block: BlockRecord): void {
-    if (this.#conflicts.has(block)) return
+  #conflict(name: string, block: BlockRecord, part: InfoPart): void {
+    // A field that stands in gives way.
+    if (part.fallback || this.#conflicts.has(block)) return
     this.#conflicts.add(block)
     block.owner.failed(new Error(`field ${name} has another owner already`), `block ${block.path}`)
   }

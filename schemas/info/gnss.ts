@@ -103,13 +103,15 @@ export const GnssState = closed(
 
 export const GnssConfig = closed(
   {
-    startup: closed(
-      {
-        accuracy: metres('gnss-initial-accuracy: needed accuracy of the first position'),
-        delta_max: metres('gnss-initial-max-delta: allowed distance to the reference'),
-        delta_max_corr: metres('gnss-initial-max-delta-corr: the same when both are RTK-corrected'),
-      },
-      'The start-up check',
+    startup: Type.Optional(
+      closed(
+        {
+          accuracy: metres('gnss-initial-accuracy: needed accuracy of the first position'),
+          delta_max: metres('gnss-initial-max-delta: allowed distance to the reference'),
+          delta_max_corr: metres('gnss-initial-max-delta-corr: the same when both are RTK-corrected'),
+        },
+        'The start-up check; there when survey-in runs',
+      ),
     ),
     recvrtcm: closed({ max_age: count('gnss-recvrtcm-max-age, seconds') }, 'Corrections that come in'),
   },
@@ -199,7 +201,10 @@ export const GnssRtcm = closed(
         {
           via: text('Surface, e.g. udp'),
           name: text('As the subscriber calls itself'),
-          seen: Type.Number({ minimum: 0, description: 'Seconds since it was last heard of' }),
+          seen: Type.Number({
+            minimum: 0,
+            description: 'Seconds since it was last heard of; 0 while it is connected (TCP)',
+          }),
           ip: text('Address'),
         },
         'One subscriber',

@@ -1,4 +1,5 @@
 /** The bus of the runtime, the link to the broker (mqtt-link) and the broker inside the service (mqtt-broker). */
+import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 
 type Undo = () => void
@@ -77,5 +78,7 @@ export const mqttLink = defineService<MqttLink>('mqtt-link')
 export interface EmbeddedBroker {
   /** Where clients on this machine reach it; undefined while it does not listen. */
   readonly address: { readonly host: string; readonly port: number } | undefined
+  /** `address` changed. */
+  readonly onAddress: Event<void>
 }
 export const embeddedBroker = defineService<EmbeddedBroker>('embedded-broker')

@@ -15,16 +15,3 @@ export interface ProcedureStatus {
   readonly reference: Ecef | undefined
 }
 export const procedureStatus = defineService<ProcedureStatus>('procedure-status')
-
-/** The change parameters of the start-up check and of the correction input, of the plugin that has the receiver. */
-export interface ReceiverLimits {
-  /** `gnss-initial-accuracy` */
-  initialAccuracy_m(): number
-  /** `gnss-initial-max-delta` */
-  initialMaxDelta_m(): number
-  /** `gnss-initial-max-delta-corr` */
-  initialMaxDeltaCorr_m(): number
-  /** `gnss-recvrtcm-max-age` */
-  correctionMaxAge_s(): number
-}
-export const receiverLimits = defineService<ReceiverLimits>('receiver-limits')

@@ -87,3 +87,10 @@ export interface SatelliteResidual {
   used: boolean
 }
 export const receiver = defineService<Receiver>('receiver')
+
+/** The limits of the receiver's plugin that others go by. */
+export interface ReceiverLimits {
+  /** `gnss-recvrtcm-max-age`: how old corrections may be. */
+  correctionMaxAge_s(): number
+}
+export const receiverLimits = defineService<ReceiverLimits>('receiver-limits')

@@ -20,6 +20,8 @@ export interface RtcmSubscriber {
   via: string
   name: string
   ip: string
+  /** It has a connection of its own (TCP): while that stands it counts as heard of now, and `seen` stays 0. */
+  connected?: true
   /** Takes one frame, synchronously; false: not taken, it is queued until `resume()`. Must not throw. */
   take(frame: RtcmFrame): boolean
 }

@@ -11,8 +11,8 @@ import { targetOf, tmodePairs } from '../../plugins/gnss-zed/configure/tmode.js'
 import { AntennaWatch } from '../../plugins/gnss-zed/facts/antenna.js'
 import gnssZed from '../../plugins/gnss-zed/index.js'
 import { UbxDialog } from '../../plugins/gnss-zed/link/ubx-dialog.js'
-import { runCommand } from '../../plugins/gnss-zed/simulator/commands.js'
-import { ConfigStore } from '../../plugins/gnss-zed/simulator/config-store.js'
+import { runCommand } from '../../plugins/gnss-zed/simulator/firmware/commands.js'
+import { ConfigStore } from '../../plugins/gnss-zed/simulator/firmware/config-store.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import {
   decodeRtcm,
@@ -408,6 +408,22 @@ for (const wiring of ['USB', 'UART1'] as const) {
   })
 }
 
+t.test('K23: after reboot-zed it is not configured, at once', async (t) => {
+  for (const command of ['reboot-zed', 'reset-zed']) {
+    const { receiver, seconds, configure, seen, command: run } = await start(t, { simulator: { wiring: 'UART1' } })
+    await seconds(5)
+    await configure(fixed)
+    await seconds(3)
+    t.equal(receiver.configured, true)
+    seen.configured.length = 0
+    const answer = run(command)
+    await seconds(0.1)
+    t.match(await answer, { status: 200 }, command)
+    t.equal(receiver.configured, false, command)
+    t.same(seen.configured, [false], 'onState reported it once')
+  }
+})
+
 t.test('a restart is noticed in a moment, by its own clock or by what it says', async (t) => {
   for (const [what, key] of [
     ['by its clock, when it starts in silence', 'CFG-UART1OUTPROT-NMEA'],
@@ -734,7 +750,7 @@ t.test('the status is that of the procedure where one runs, and others may fill 
   })
   t.teardown(() => station.stop())
   await station.clock.advance(3000)
-  t.same(station.field('gnss.ref'), { chosen: 'survey' })
+  t.match(station.field('gnss.ref'), { chosen: 'survey', survey: { config: {} } }, 'and the rest stands in')
   t.equal(station.field('gnss.state.want_corr'), 1)
   t.match(station.field('gnss.state.recvrtcm'), { count: 0, remote: '' })
   t.equal(station.field('gnss.pos.delta'), 0.5)

@@ -390,17 +390,14 @@ t.test('a reload keeps identity, antenna counters and the receiver itself', asyn
 
 t.test('settings have their bounds and show in the document', async (t) => {
   const { station, field } = await start(t)
-  t.match(field('config'), { startup: { accuracy: 5, delta_max: 15, delta_max_corr: 0.5 }, recvrtcm: { max_age: 30 } })
+  t.strictSame(field('config'), { recvrtcm: { max_age: 30 } }, 'the start-up check is of survey-in')
   const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })
-  t.match(await change({ 'gnss-recvrtcm-max-age': 60, 'gnss-initial-max-delta': 0 }), { result: 'ok' })
-  t.match(field('config'), { startup: { delta_max: 0 }, recvrtcm: { max_age: 60 } })
+  t.match(await change({ 'gnss-recvrtcm-max-age': 60 }), { result: 'ok' })
+  t.match(field('config'), { recvrtcm: { max_age: 60 } })
   for (const values of [
     { 'gnss-recvrtcm-max-age': 0 },
     { 'gnss-recvrtcm-max-age': 1.5 },
     { 'gnss-recvrtcm-max-age': 86_401 },
-    { 'gnss-initial-accuracy': 0 },
-    { 'gnss-initial-max-delta-corr': -1 },
-    { 'gnss-initial-max-delta': '3' },
   ]) {
     t.match(await change(values), { result: 'failed' }, JSON.stringify(values))
   }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import surveyIn from '../../plugins/survey-in/index.js'
-import { Ledger } from '../../plugins/survey-in/ledger.js'
-import { rowOf } from '../../plugins/survey-in/procedure.js'
-import { type Event, printed, type State, states, table } from '../../plugins/survey-in/table.js'
+import { rowOf } from '../../plugins/survey-in/procedure/procedure.js'
+import { type Event, printed, type State, states, table } from '../../plugins/survey-in/procedure/table.js'
+import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import {
   distance,

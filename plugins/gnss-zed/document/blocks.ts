@@ -1,7 +1,8 @@
 /** The parts of the `gnss` block that the receiver fills. Shapes and units: schemas/info/gnss.ts. */
 import { formatTm, roundTo } from 'rtk-base/gnss'
+import type { ProcedureStatus } from 'rtk-base/services'
 import type { ZedReceiver } from '../zed.js'
-import { refBlock } from './own-reference.js'
+import { refConfig, refRuntime } from './own-reference.js'
 
 type Status = 'offline' | 'stalled' | 'identify' | 'acquire' | 'fixed'
 
@@ -59,21 +60,19 @@ export function posBlock(zed: ZedReceiver) {
   }
 }
 
-/** What stands where no other plugin tells it: those fields have one owner, and which plugins run is up to the variant. */
-export function fillGnss(
-  gnss: Record<string, unknown>,
-  zed: ZedReceiver,
-  { wantsCorrections, maxAge_s }: { wantsCorrections: boolean; maxAge_s: number },
-): void {
-  const recvrtcm = zed.facts.corrections.block(zed.now_ms(), maxAge_s)
-  const gaps: [part: string, fields: Record<string, unknown>][] = [
-    ['state', { want_corr: wantsCorrections ? 1 : 0, recvrtcm }],
-    ['pos', { delta: 0 }],
-  ]
-  gnss.ref ??= refBlock(zed)
-  for (const [part, fields] of gaps) {
-    const there = gnss[part]
-    if (typeof there !== 'object' || there === null) continue
-    for (const [name, value] of Object.entries(fields)) (there as Record<string, unknown>)[name] ??= value
+/** What the receiver itself says of corrections and of its reference; a plugin that knows more builds these fields instead. */
+/** @param procedure of the plugin that runs the GNSS procedure, where there is one */
+export function standIns(zed: ZedReceiver, correctionMaxAge_s: number, procedure: ProcedureStatus | undefined) {
+  return {
+    state: {
+      want_corr: procedure?.wantsCorrections ? 1 : 0,
+      recvrtcm: zed.facts.corrections.block(zed.now_ms(), correctionMaxAge_s),
+    },
+    pos: { delta: 0 },
+    ref: refRuntime(zed),
   }
+}
+
+export function standInSettings(zed: ZedReceiver) {
+  return { ref: refConfig(zed) }
 }

@@ -1,1 +1,1 @@
-export { posBlock, stateBlock, statusOf, zedBlock } from './blocks.js'
+export { posBlock, standInSettings, standIns, stateBlock, statusOf, zedBlock } from './blocks.js'

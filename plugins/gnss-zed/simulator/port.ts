@@ -1,6 +1,7 @@
 import type { BytePort, Edges, PortSink } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
-import { SimulatedZed, type SimulatorOptions } from './receiver.js'
+import type { SimulatorOptions } from './options.js'
+import { SimulatedZed } from './receiver.js'
 
 /** How the operating system hands bytes over: not in frames. */
 const chunkSize = 512

@@ -2,9 +2,9 @@
 
 import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
-import { Model } from './model.js'
+import { rtcmMessages } from './output/rtcm-output.js'
+import { Model } from './physics/model.js'
 import type { SimulatedZed } from './receiver.js'
-import { rtcmMessages } from './rtcm-output.js'
 
 const period_ms = 1000
 /** Unlike that of the station itself. */
