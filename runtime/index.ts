@@ -1,11 +1,14 @@
 import { HttpSection, InfoSection } from '../schemas/index.js'
 import type { PluginReport, Station } from '../schemas/services.js'
-import type { StationDevice } from './device.js'
+import { verifyImage } from './build/image.js'
+import { packageRoot } from './build/release.js'
+import type { StationDevice, StationError } from './device.js'
 import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
 import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
 import type { Instance } from './kernel/instance/instance.js'
+import { noteRawHandles } from './kernel/instance/raw-handles.js'
 import { resolveOptions } from './kernel/options.js'
 import type { RuntimeOptions } from './options.js'
 import { layFoundation } from './parts/foundation.js'
@@ -79,19 +82,20 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   try {
-    const foundation = await layFoundation(options, {
-      pluginTroubles: () => plugins.manager.troubles(),
-      changed: () => registries.changed(),
-    })
+    // Trouble of the foundation comes up before there is anybody to report it.
+    const above = { pluginTroubles: (): StationError[] => [], changed: () => {} }
+    const foundation = await layFoundation(options, above)
     undo.push(() => foundation.close())
     const registries = await buildRegistries(foundation, { info, log, plugins: () => plugins.manager })
+    above.changed = registries.changed
     const network = new LocalNetwork(foundation.clock)
     const gateway = new Gateway(http, { log, clock: foundation.clock, network })
     undo.push(() => gateway.close())
     const plugins = buildPlugins(options, foundation, registries, { gateway, network, stopping: stopping.signal })
     undo.push(() => plugins.close())
     const { manager } = plugins
-    if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit())
+    above.pluginTroubles = () => manager.troubles()
+    if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit(), noteRawHandles())
     options.watchdog?.onStall(({ plugin, place, blocked_s }) => {
       const who = plugin ? `plugin ${plugin}` : 'the service'
       const where = place ? ` at ${place}` : ''
@@ -104,11 +108,18 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     let address = { host: http.host, port: http.port }
     const ready = async () => {
       checkSets(options, manager.report())
-      await presetChanges(options, registries.config, registries.tables(), manager.report())
+      const trouble = (code: string, text: string) => foundation.troubles.raise(code, text)
+      await presetChanges(options, registries.config, registries.tables(), manager.report(), trouble)
       address = await gateway.listen()
     }
     await manager.boot(plugins.wanted, ready, stopping.signal)
     unlessStopped()
+    if (options.ownProcess) {
+      void verifyImage(packageRoot()).then((wrong) => {
+        if (wrong.length === 0) return
+        foundation.troubles.raise('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
+      })
+    }
     return {
       station: registries.station,
       device: foundation.device,

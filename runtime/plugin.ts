@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { gunzipSync } from 'node:zlib'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TSchema } from 'typebox'
@@ -21,6 +22,7 @@ export type { Callback, Event } from '../schemas/event.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
 export type { LoginRole, Role } from './http/routes/config.js'
+export { LogLimit } from './log-limit.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
 export const apiVersion = '1.1.0'
@@ -306,6 +308,57 @@ export function definePlugin<O extends TSchema, S>(definition: PluginDefinition<
 /** Whether a loaded module's default export came out of `definePlugin`. */
 export function isPlugin(value: unknown): value is PluginDefinition {
   return typeof value === 'object' && value !== null && brand in value
+}
+
+/** One file of a browser bundle, ready to be served. */
+export interface ClientFile {
+  /** File name with a hash of its content. */
+  readonly name: string
+  /** Content type. */
+  readonly type: string
+  readonly bytes: Uint8Array
+  /** The same compressed; undefined where that would not make it smaller. */
+  readonly gzip: Uint8Array | undefined
+  /** The name changes with the content, so browsers may keep it for ever. */
+  readonly immutable: boolean
+}
+
+/** What `import ui from './ui/main.tsx?client'` gives. */
+export interface ClientBundle {
+  /** Name of the file that a page loads as a module. */
+  readonly entry: string
+  /** Names of the style sheets that a page links. */
+  readonly styles: readonly string[]
+  readonly files: readonly ClientFile[]
+}
+
+/** As a browser bundle stands in a plugin's code. */
+interface PackedClient {
+  entry: string
+  styles: string[]
+  files: { name: string; type: string; packed: boolean; data: string }[]
+}
+
+/** Unpacks a browser bundle. The build calls it in place of a `?client` import; authors have no use for it. */
+export function clientBundle({ entry, styles, files }: PackedClient): ClientBundle {
+  return {
+    entry,
+    styles,
+    files: files.map(({ name, type, packed, data }) => {
+      const stored = Buffer.from(data, 'base64')
+      let bytes: Uint8Array | undefined = packed ? undefined : stored
+      return {
+        name,
+        type,
+        immutable: true,
+        gzip: packed ? stored : undefined,
+        get bytes() {
+          bytes ??= gunzipSync(stored)
+          return bytes
+        },
+      }
+    }),
+  }
 }
 
 /** Thrown by a command whose value is wrong: HTTP 400, with what was expected. */

@@ -21,7 +21,8 @@ export function checkSets({ sets }: RuntimeOptions, plugins: readonly PluginRepo
 
 /**
  * Puts the variant's initial values in force and stores `--change`. A name that no plugin has is a mistake; but where a
- * plugin could not be set up it may be that one's, and a station must not stay down for it.
+ * plugin could not be set up it may be that one's, and a station must not stay down for it. Nor must it for a disk that
+ * takes no writes: `trouble` reports that.
  * @throws RTK_ERR_VARIANT, RTK_ERR_USAGE
  */
 export async function presetChanges(
@@ -29,6 +30,7 @@ export async function presetChanges(
   config: ConfigRegistry,
   tables: Tables,
   plugins: readonly PluginReport[],
+  trouble: (code: string, text: string) => void,
 ): Promise<void> {
   const absent = plugins.filter(({ state }) => state !== 'stopped').map(({ name }) => name)
   const tolerated = (name: string) => {
@@ -55,7 +57,11 @@ export async function presetChanges(
       throw new RtkError('RTK_ERR_USAGE', `--change ${name}: ${quote(text)} is of the wrong type`)
     values[name] = value
   }
-  for (const { name, message } of await config.preset(values)) {
-    throw new RtkError('RTK_ERR_USAGE', `--change ${name}: ${message}`)
-  }
+  const problems = await config.preset(values).catch((error) => {
+    if (!(error instanceof RtkError) || error.code !== 'RTK_ERR_STORE_WRITE') throw error
+    const names = Object.keys(values).join(', ')
+    trouble('change-not-stored', `--change of ${names}: ${error.message}; the values stored before are in force`)
+    return []
+  })
+  for (const { name, message } of problems) throw new RtkError('RTK_ERR_USAGE', `--change ${name}: ${message}`)
 }

@@ -1,7 +1,7 @@
 /** One receiver: its link, its configuration and what it reports, put together. */
 import type { Frame } from 'rtk-base/gnss'
-import { AwakeClock, type BytePort, OncePer } from 'rtk-base/link'
-import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { AwakeClock, type BytePort } from 'rtk-base/link'
+import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device, type ReceiverLink as LinkState, type ReceiverFix } from 'rtk-base/services'
 import { Configurator, type ConfiguratorOptions, Upkeep } from './configure/index.js'
 import { type ReceiverEvents, receiverEvents } from './events.js'
@@ -24,10 +24,6 @@ export interface ZedOptions extends ConfiguratorOptions {
   antennaHold: boolean
 }
 
-/** A receiver that repeats a text is quoted this often. */
-const sameText_ms = 60_000
-/** Texts that are told apart for that; any more count as one. */
-const mostTexts = 32
 /** RTCM counts as flowing for so long after a frame: low-rate sets send every few seconds. */
 const rtcmFlows_ms = 5000
 /** The wildcard that names all configuration keys. */
@@ -50,7 +46,7 @@ export class ZedReceiver {
   readonly #dialog: UbxDialog
   readonly #rates: RateMemory
   readonly #awake: AwakeClock
-  readonly #texts = new Map<string, OncePer>()
+  readonly #logLimit: LogLimit
   /** The identity that was reported last, as text; '' before the first on this link. */
   #reported = ''
   #rtcmAt_ms = Number.NEGATIVE_INFINITY
@@ -60,6 +56,7 @@ export class ZedReceiver {
 
   constructor(ctx: PluginContext, port: BytePort, options: ZedOptions) {
     this.#ctx = ctx
+    this.#logLimit = new LogLimit(ctx.clock)
     this.#port = port
     this.#antennaHold = options.antennaHold
     this.stationId = options.stationId
@@ -220,25 +217,20 @@ export class ZedReceiver {
 
   #text(level: string, text: string): void {
     this.upkeep.said(text)
-    if (level === 'error' || level === 'warning') this.#quote(level, text)
-    if (level === 'warning') this.events.warning.emit(text)
-  }
-
-  /** A receiver in trouble may say the same hundreds of times a second. */
-  #quote(level: string, text: string): void {
-    const key = this.#texts.has(text) || this.#texts.size < mostTexts ? text : ''
-    let once = this.#texts.get(key)
-    if (!once) {
-      once = new OncePer(sameText_ms, this.#ctx.clock)
-      this.#texts.set(key, once)
+    if (level === 'error' || level === 'warning') {
+      const omitted = this.#logLimit.admit(text)
+      if (omitted !== undefined)
+        this.#ctx.log.warn({ severity: level, omitted: omitted || undefined }, `the receiver reports: ${text}`)
     }
-    once.report((times) => this.#ctx.log.warn({ level, times }, `the receiver says: ${text}`))
+    if (level === 'warning') this.events.warning.emit(text)
   }
 
   #identity(identity: Identity): void {
     const text = JSON.stringify(identity)
     if (text === this.#reported) return
-    this.#ctx.log.info({ ...identity }, 'the receiver identified itself')
+    const omitted = this.#logLimit.admit(text)
+    if (omitted !== undefined)
+      this.#ctx.log.info({ ...identity, omitted: omitted || undefined }, 'the receiver identified itself')
     this.#reported = text
     this.#changed()
   }

@@ -1,13 +1,12 @@
 import type { RemoteInfo } from 'node:dgram'
-import { Backoff, OncePer } from 'rtk-base/link'
-import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import { Backoff } from 'rtk-base/link'
+import { type Dispose, LogLimit, type PluginContext } from 'rtk-base/plugin'
 import { correctionInput, type LocalNetwork, type RtcmStream } from 'rtk-base/services'
 import { isRtcm, type PeerRecord, Peers } from './peers.js'
 import { UdpSocket } from './socket.js'
 
 /** When a port that is taken is tried again. */
 const waits = { first_ms: 1_000, longest_ms: 30_000 }
-const sendReport_ms = 60_000
 
 export interface UdpOptions {
   host: string
@@ -24,12 +23,12 @@ export class UdpService {
   #network: LocalNetwork | undefined
   #retry: Dispose | undefined
   readonly #backoff = new Backoff(waits)
-  readonly #sendReport: OncePer
+  readonly #logLimit: LogLimit
 
   constructor(ctx: PluginContext, options: UdpOptions) {
     this.#ctx = ctx
     this.#options = options
-    this.#sendReport = new OncePer(sendReport_ms, ctx.clock)
+    this.#logLimit = new LogLimit(ctx.clock)
   }
 
   start(stream: RtcmStream, network: LocalNetwork): void {
@@ -107,9 +106,9 @@ export class UdpService {
 
   /** Peers come and go: one line a minute, with the number of datagrams that could not be sent. */
   #sendFailed(error: Error): void {
-    this.#sendReport.report((failures) =>
-      this.#ctx.log.warn({ failures }, `UDP: ${error.message}; these datagrams are lost`),
-    )
+    const omitted = this.#logLimit.admit('send')
+    if (omitted === undefined) return
+    this.#ctx.log.warn({ failures: omitted + 1 }, `UDP: ${error.message}; these datagrams are lost`)
   }
 
   async #close(): Promise<void> {

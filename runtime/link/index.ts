@@ -1,12 +1,11 @@
 /**
  * What plugins that talk to a device share (`rtk-base/link`): ports that stay open, questions and answers, waiting times of
- * retries, reports that do not flood. Time is always passed in, so that a test holds it.
+ * retries. Time is always passed in, so that a test holds it.
  */
 export { AwakeClock } from './awake-clock.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export { Dialog, type Matcher } from './dialog.js'
 export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './kept-port.js'
-export { OncePer } from './once-per.js'
 export { pause } from './pause.js'
 export type { BytePort, Edges, PortSink } from './port.js'
 export { portFrom } from './port-from.js'

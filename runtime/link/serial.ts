@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import type { SerialPort } from 'serialport'
 import type { BytePort, PortSink } from './port.js'
+import { sharing } from './share.js'
 
 /** A serial device by its path; `/dev/serial/by-id/…` stays the same whatever it is plugged into. */
 export class SerialDevice implements BytePort {
@@ -26,7 +27,8 @@ export class SerialDevice implements BytePort {
     // Its native part is loaded only where a serial port is used.
     const { SerialPort } = await import('serialport')
     const port = new SerialPort({ path: this.name, baudRate: baud, autoOpen: false, hupcl: false, lock: true })
-    port.on('data', (chunk: Buffer) => sink.data(chunk))
+    const data = sharing(port, (chunk) => sink.data(chunk))
+    port.on('data', data)
     // A lost device is reported by `close` with an error; an `error` without a listener would be thrown.
     port.on('error', (error) => this.#lost(port, sink, error.message))
     port.on('close', (error: Error | null) => this.#lost(port, sink, error?.message ?? 'closed'))

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import type { BytePort, Edges, PortSink } from './port.js'
+import { sharing } from './share.js'
 
 const connect_ms = 5000
 const maxQueued = 65_536
@@ -50,9 +51,10 @@ export class TcpPort implements BytePort {
         }
       })
     })
-    socket.on('data', (chunk) => {
+    const data = sharing(socket, (chunk) => {
       if (this.#socket === socket) sink.data(chunk)
     })
+    socket.on('data', data)
   }
 
   write(bytes: Uint8Array): boolean {

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
+import { clearTimeout, setTimeout } from 'node:timers'
 import type { BuildFailure, Plugin } from 'esbuild'
 import { messageOf, RtkError } from '../errors.js'
+import { assetLoaders, assetPlugin } from './assets.js'
 import { hostExpression, hostModules } from './host.js'
+
+const idle_ms = 1_000
 
 export interface Bundle {
   readonly code: string
@@ -18,7 +22,7 @@ function lookedAt(noted: Set<string>): Plugin {
     name: 'rtk-base-looked-at',
     setup(build) {
       build.onResolve({ filter: /^\.{0,2}\// }, ({ path, resolveDir }) => {
-        noted.add(resolve(resolveDir, path))
+        noted.add(resolve(resolveDir, path.replace(/\?\w+$/, '')))
         return undefined
       })
     },
@@ -50,15 +54,9 @@ const hostPlugin: Plugin = {
  * @throws RTK_ERR_PLUGIN_BUILD with file, line and message.
  */
 export async function bundle(entry: string, folder = dirname(entry), looked = new Set<string>()): Promise<Bundle> {
-  let esbuild: typeof import('esbuild')
-  try {
-    esbuild = await import('esbuild')
-  } catch {
-    throw new RtkError(
-      'RTK_ERR_PLUGIN_BUILD',
-      `${entry} is source, and esbuild is not installed here: install esbuild, or the prebuilt form of the plugin`,
-    )
-  }
+  const esbuild = await loadEsbuild(entry)
+  const assets = new Set<string>()
+  builds += 1
   try {
     const result = await esbuild.build({
       entryPoints: [entry],
@@ -75,19 +73,66 @@ export async function bundle(entry: string, folder = dirname(entry), looked = ne
       logLevel: 'silent',
       define: { 'import.meta.url': '__bundleUrl' },
       banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-      plugins: [lookedAt(looked), hostPlugin],
+      loader: assetLoaders,
+      plugins: [lookedAt(looked), hostPlugin, assetPlugin(esbuild, assets, [lookedAt(looked)])],
     })
     const code = result.outputFiles[0].text
+    checkSize(code, entry)
     return {
       code,
       digest: createHash('sha256').update(code).digest('hex'),
-      inputs: Object.keys(result.metafile.inputs)
-        .filter((input) => !input.startsWith('rtk-base-host:'))
-        .map((input) => resolve(dirname(entry), input)),
+      inputs: [
+        ...Object.keys(result.metafile.inputs)
+          .filter((input) => !/^rtk-base-(host|bytes|client):/.test(input))
+          .map((input) => resolve(dirname(entry), input)),
+        ...assets,
+      ],
     }
   } catch (error) {
+    if (error instanceof RtkError) throw error
     throw new RtkError('RTK_ERR_PLUGIN_BUILD', buildMessage(entry, error), { cause: error })
+  } finally {
+    builds -= 1
   }
+}
+
+/** Hashing and compiling block everything else that the service does. */
+const largest_bytes = 8 << 20
+
+/** @throws RTK_ERR_PLUGIN_SIZE */
+export function checkSize(code: string, source: string): void {
+  if (code.length <= largest_bytes) return
+  const size_MiB = (code.length / (1 << 20)).toFixed(1)
+  throw new RtkError(
+    'RTK_ERR_PLUGIN_SIZE',
+    `${source} is ${size_MiB} MiB of code, at most ${largest_bytes >> 20} MiB are loaded`,
+  )
+}
+
+/** Builds that are under way. */
+let builds = 0
+let loaded: typeof import('esbuild') | undefined
+
+async function loadEsbuild(entry: string): Promise<typeof import('esbuild')> {
+  try {
+    loaded ??= await import('esbuild')
+    return loaded
+  } catch {
+    throw new RtkError(
+      'RTK_ERR_PLUGIN_BUILD',
+      `${entry} is source, and esbuild is not installed here: install esbuild, or make the prebuilt form with "rtk-base build-plugin"`,
+    )
+  }
+}
+
+let ending: NodeJS.Timeout | undefined
+
+/** Ends the process that esbuild keeps (16 MB) when nothing was built for a while; the next build starts it again. */
+export function endBuilderSoon(): void {
+  clearTimeout(ending)
+  ending = setTimeout(() => {
+    if (builds === 0) void loaded?.stop()
+  }, idle_ms).unref()
 }
 
 function buildMessage(entry: string, error: unknown): string {

@@ -8,14 +8,19 @@ import type { LocalNetwork } from '../http/local-network.js'
 import type { ContextHost } from '../kernel/context/index.js'
 import type { Instance } from '../kernel/instance/instance.js'
 import { Lifecycle } from '../kernel/instance/lifecycle.js'
+import { describeHandle, openHandles } from '../kernel/instance/raw-handles.js'
 import type { Wanted } from '../kernel/plugins/entry.js'
 import { Manager } from '../kernel/plugins/manager.js'
 import { Services } from '../kernel/services.js'
 import { Loader } from '../loader/load.js'
 import { SourceWatcher } from '../loader/watch.js'
 import type { RuntimeOptions } from '../options.js'
+import type { Clock } from '../ports/clock.js'
 import type { Foundation } from './foundation.js'
 import type { Registries } from './registries.js'
+
+/** Sockets and child processes need a moment from their end to their close. */
+const closing_ms = 2_000
 
 export interface Plugins {
   readonly manager: Manager
@@ -54,6 +59,7 @@ export function buildPlugins(
     builtIn: options.builtIn ?? shippedPlugins(),
     base: options.base,
     cache: join(options.data, 'plugins'),
+    watch: options.watch,
   })
   const watcher = options.watch ? new SourceWatcher(clock, log, (plugin) => void reloadChanged(plugin)) : undefined
   const lifecycle = new Lifecycle({
@@ -63,6 +69,9 @@ export function buildPlugins(
     stopping,
     changesSeen: () => config.newest,
     released: (instance) => gateway.release(instance),
+    gone: (instance) => {
+      if (options.ownProcess && !stopping.aborted) nameLeftOpen(instance, clock)
+    },
   })
   const manager = new Manager({
     log,
@@ -83,6 +92,7 @@ export function buildPlugins(
       services.publish(tables.services)
     },
     stateChanged: changed,
+    forgotten: (source) => void loader.forget(source),
     unreadable: (plugin, source) => watcher?.add(plugin, loader.looked(source)),
     loaded: (plugin, inputs) => (inputs.length > 0 ? watcher?.set(plugin, inputs) : watcher?.drop(plugin)),
   })
@@ -104,6 +114,17 @@ export function buildPlugins(
       watcher?.close()
     },
   }
+}
+
+/** Says once what a plugin left open, when what is being closed has had its time. */
+function nameLeftOpen(instance: Instance, clock: Clock): void {
+  clock.timer(closing_ms, () => {
+    const open = openHandles(instance)
+    if (open.length === 0) return
+    const names = open.map(describeHandle).join(', ')
+    const what = `the plugin left open: ${names}; close it in stop, or with ctx.defer. It stays until the service restarts`
+    instance.log.warn({ leftOpen: open.length }, what)
+  })
 }
 
 function routeOwner(instance: Instance) {

@@ -3,13 +3,12 @@ import { everything, type MaskAssignment, selectionOf } from '../../schemas/mask
 import type { SyncHookPoint } from '../kernel/hook-point.js'
 import type { BlockRecord, InfoPart } from '../kernel/instance/registrations.js'
 import type { Tables } from '../kernel/tables.js'
+import { LogLimit } from '../log-limit.js'
 import type { InfoSelection } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 
 const textLife_ms = 100
 const keptTexts = 16
-/** How often a fault that every build shows is logged. */
-const sameFault_ms = 60_000
 
 type Json = Record<string, unknown>
 
@@ -49,10 +48,11 @@ export class InfoRegistry {
   readonly #deps: InfoDeps
   readonly #texts = new Map<number, { text: string; until_ms: number }>()
   readonly #conflicts = new WeakSet<BlockRecord>()
-  #toldAt_ms = Number.NEGATIVE_INFINITY
+  readonly #logLimit: LogLimit
 
   constructor(deps: InfoDeps) {
     this.#deps = deps
+    this.#logLimit = new LogLimit(deps.clock)
   }
 
   /** Drops the reused texts: something changed that a reader must see at once. */
@@ -98,13 +98,11 @@ export class InfoRegistry {
     try {
       return JSON.stringify(this.document(mask))
     } catch (error) {
-      // Blocks are plain: it was a tap. Which one, and what it did before, can no longer be told.
-      const now_ms = this.#deps.clock.monotonic()
-      if (now_ms - this.#toldAt_ms >= sameFault_ms) {
-        this.#toldAt_ms = now_ms
+      // Blocks are plain: it was a tap. Which one is not known any more.
+      if (this.#logLimit.admit('tap') !== undefined) {
         this.#deps.log.error(
           { err: error },
-          'a tap on onInfoBuild left what is no JSON: the document goes without taps',
+          'a tap on onInfoBuild left something that is not JSON: the document is sent without the edits of taps',
         )
       }
       return JSON.stringify(this.#build(selectionOf(mask, this.#deps.assignment)))

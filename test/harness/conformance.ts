@@ -1,39 +1,170 @@
-import type { AnyPlugin } from '../../runtime/plugin.js'
-import { createTestStation, type TestStationOptions } from './station.js'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { shippedPlugins } from '../../runtime/build/release.js'
+import { describeHandle, leftOpen, noteRawHandles } from '../../runtime/kernel/instance/raw-handles.js'
+import { Loader } from '../../runtime/loader/load.js'
+import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
+import { ManualClock } from './manual-clock.js'
+import { createTestStation, type LogLine, type TestStation, type TestStationOptions } from './station.js'
+
+/** Real time that sockets and child processes have to close. */
+const closing_ms = 1_500
+/** A start or a stop that takes longer in real time is taken for one that hangs: the clock then goes on to its limit. */
+const patience_ms = 1_000
+
+/** What the runtime logs of a plugin that misbehaves; its other errors may be those of hardware that is missing. */
+const misbehaviour =
+  /^(stop failed|could not undo|uncaught error|registered after the plugin was stopped)|; the plugin goes on$/
 
 /**
- * What every plugin must stand: start, stop, start again, reload, and leave nothing behind. Throws with what is wrong.
- * `surroundings` are the plugins that it needs.
+ * What every plugin must stand: it starts, stops and starts again, a reload that is refused and one whose new version cannot start
+ * leave the running version as it was, and nothing is left behind: no timer, socket, server, watcher, child process or
+ * listener of the process. Throws with everything that is wrong.
+ * @param plugin a definition; or the path of a plugin, source or prebuilt, which may then import texts and other assets
+ * @param surroundings the plugins that it needs
  */
 export async function conformance(
-  definition: AnyPlugin,
+  plugin: AnyPlugin | string,
   options: Record<string, unknown> = {},
   surroundings: TestStationOptions = {},
 ): Promise<void> {
-  const { name } = definition
-  const station = await createTestStation({
-    ...surroundings,
-    plugins: { ...surroundings.plugins, [name]: [definition, options] },
-  })
-  const problem = (what: string) => new Error(`${name}: ${what}`)
-  const stateOf = () => station.station.plugins().find((plugin) => plugin.name === name)
+  const definition = typeof plugin === 'string' ? await definitionAt(plugin) : plugin
+  const stopNoting = noteRawHandles()
   try {
-    if (stateOf()?.state !== 'running') throw problem(`did not start: ${stateOf()?.state} ${stateOf()?.reason}`)
-    const commands = station.station.commands().length
-    const document = JSON.stringify(Object.keys(station.station.document()))
-    await station.reload(name)
-    if (stateOf()?.state !== 'running') throw problem(`did not start again: ${stateOf()?.reason}`)
-    const timers = station.clock.pending
-    for (let i = 0; i < 3; i++) await station.reload(name)
-    if (station.clock.pending > timers)
-      throw problem(`${station.clock.pending - timers} timers are left behind by three reloads`)
-    if (station.station.commands().length !== commands) throw problem('commands differ after a reload')
-    if (JSON.stringify(Object.keys(station.station.document())) !== document)
-      throw problem('blocks differ after a reload')
-    await station.unload(name)
-    if (stateOf()) throw problem('is still listed after unload')
-    if (station.station.commands().some(({ plugin }) => plugin === name)) throw problem('left a command behind')
+    const problems = await examine(definition, options, surroundings)
+    if (problems.length > 0) throw new Error(`${definition.name}: ${problems.join('; ')}`)
   } finally {
-    await station.stop()
+    stopNoting()
   }
+}
+
+async function definitionAt(path: string): Promise<AnyPlugin> {
+  const cache = mkdtempSync(join(tmpdir(), 'rtk-base-conformance-'))
+  try {
+    // A name stays a name: of a shipped plugin, or of an npm package.
+    const source = existsSync(path) ? resolve(path) : path
+    const loader = new Loader({ builtIn: shippedPlugins(), base: process.cwd(), cache })
+    return (await loader.load(source)).definition
+  } finally {
+    rmSync(cache, { recursive: true, force: true })
+  }
+}
+
+async function examine(
+  definition: AnyPlugin,
+  options: Record<string, unknown>,
+  surroundings: TestStationOptions,
+): Promise<string[]> {
+  const { name } = definition
+  const clock = surroundings.clock ?? new ManualClock()
+  const problems = new Set<string>()
+  const began_ms = performance.now()
+  const station = await driven(
+    clock,
+    createTestStation({ ...surroundings, clock, plugins: { ...surroundings.plugins, [name]: [definition, options] } }),
+  )
+  const report = () => station.station.plugins().find((one) => one.name === name)
+  const state = () => `${report()?.state} ${report()?.reason}`.trim()
+  try {
+    if (report()?.state !== 'running') return [`did not start: ${state()}`, ...complaints(station, name)]
+    const registered = picture(station, name)
+    const replace = (next: AnyPlugin) => {
+      station.define(name, next)
+      return driven(clock, station.reload(name)).then(
+        () => undefined,
+        (error: Error) => error,
+      )
+    }
+    const expect = (after: string) => {
+      if (report()?.state !== 'running') problems.add(`does not run after ${after}: ${state()}`)
+      else if (picture(station, name) !== registered)
+        problems.add(`commands, parameters or blocks differ after ${after}`)
+    }
+
+    await replace(refusedAfterSetup(definition))
+    expect('a reload that was refused')
+    await replace(failingAfterStart(definition))
+    expect('a new version that could not start')
+    // What hangs would hang every time.
+    if (complaints(station, name).length === 0) {
+      await replace(definition)
+      const timers = station.clock.pending
+      for (let i = 0; i < 3; i++) await replace(definition)
+      expect('several reloads')
+      const more = station.clock.pending - timers
+      if (more > 0) problems.add(`${more} timers are left behind by three reloads`)
+    }
+
+    await driven(clock, station.unload(name))
+    if (report()) problems.add('is still listed after unload')
+    if (station.station.commands().some((command) => command.plugin === name)) problems.add('left a command behind')
+    for (const handle of await stillOpen(name, began_ms)) problems.add(`left open: ${handle}`)
+    for (const complaint of complaints(station, name)) problems.add(complaint)
+    return [...problems]
+  } finally {
+    await driven(clock, station.stop())
+  }
+}
+
+/** What the plugin shows of itself: the same before and after everything that must not change it. */
+function picture({ station }: TestStation, name: string): string {
+  const commands = station.commands().filter(({ plugin }) => plugin === name)
+  return JSON.stringify([commands, Object.keys(station.document())])
+}
+
+/** The runtime's log lines that say what the plugin did wrong, but for what was provoked here. */
+function complaints({ lines }: TestStation, name: string): string[] {
+  const of = ({ plugin, msg }: LogLine) => plugin === name && misbehaviour.test(msg) && !msg.includes(provoked)
+  return lines.filter(of).map(({ msg }) => msg)
+}
+
+const provoked = 'provoked by the conformance test'
+
+/** A second instance is set up beside the first and thrown away: what every reload does that is refused. */
+function refusedAfterSetup(definition: AnyPlugin): AnyPlugin {
+  return definePlugin({
+    ...definition,
+    setup(ctx, options) {
+      definition.setup(ctx, options)
+      throw new Error(provoked)
+    },
+  })
+}
+
+/** It opens everything and fails then: `stop` has to close it again, and the version before starts once more. */
+function failingAfterStart(definition: AnyPlugin): AnyPlugin {
+  return definePlugin({
+    ...definition,
+    async start(ctx, handoff, state) {
+      await definition.start?.(ctx, handoff, state)
+      throw new Error(provoked)
+    },
+  })
+}
+
+/** What is open when everything had its time to close. */
+async function stillOpen(name: string, since_ms: number): Promise<string[]> {
+  const end = performance.now() + closing_ms
+  while (leftOpen(name, since_ms).length > 0 && performance.now() < end) await pause(10)
+  return [...new Set(leftOpen(name, since_ms).map(describeHandle))]
+}
+
+/** Real time; the clock of the station may stand. */
+const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms))
+
+/** Waits for work of a station whose clock stands. What hangs runs into the runtime's time limits. */
+async function driven<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
+  let done = false
+  const ended = work.finally(() => {
+    done = true
+  })
+  ended.catch(() => {})
+  const patient = performance.now() + patience_ms
+  while (!done && performance.now() < patient) await Promise.race([ended.catch(() => {}), pause(20)])
+  while (!done) {
+    await clock.advance(1_000)
+    await pause(1)
+  }
+  return ended
 }

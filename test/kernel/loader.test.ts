@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
+import { prebuild } from '../../runtime/build/prebuild.js'
 import { bundle } from '../../runtime/loader/bundle.js'
 import { SourceWatcher } from '../../runtime/loader/watch.js'
 import { createLogger } from '../../runtime/log.js'
@@ -168,6 +169,53 @@ t.test('200 reloads leak neither code nor timers nor files', async (t) => {
   t.ok(alive <= 2, `${alive} of ${probes.length} versions are alive`)
   t.equal(running.clock.pending, timers)
   t.equal(readdirSync(join(running.data, 'plugins')).length, 1)
+})
+
+t.test('the folder of bundles', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, files())
+  const kept = (data: string) => readdirSync(join(data, 'plugins')).map((name) => join(data, 'plugins', name))
+
+  t.test('whatever became of a bundle there, the code that runs is the one that was built', async (t) => {
+    const data = elsewhere(t)
+    const once = async () => {
+      const running = await createTestStation({ sources: { [folder]: {} }, data })
+      t.match(running.field('third'), { says: 'version 1' })
+      await running.stop()
+      return kept(data)
+    }
+    const [file = ''] = await once()
+    const built = readFileSync(file, 'utf8')
+    t.equal(createHash('sha256').update(built).digest('hex'), /-([0-9a-f]{64})\.cjs$/.exec(file)?.[1])
+    for (const damaged of [built.slice(0, 300), '', built.replace('version 1', 'version X')]) {
+      writeFileSync(file, damaged)
+      t.same(await once(), [file])
+      t.equal(readFileSync(file, 'utf8'), built, 'written again')
+    }
+  })
+
+  t.test('is not needed: where it cannot be written, every plugin runs', async (t) => {
+    const data = elsewhere(t)
+    writeFileSync(join(data, 'plugins'), 'a file in its place')
+    const running = await createTestStation({ sources: { [folder]: {} }, data })
+    t.teardown(() => running.stop())
+    t.match(running.field('third'), { says: 'version 1' })
+  })
+
+  t.test('holds nothing of a plugin that was unloaded', async (t) => {
+    const running = await station(t)
+    await running.load(folder)
+    t.equal(kept(running.data).length, 1)
+    await running.unload('third-party')
+    await until(() => kept(running.data).length === 0, 'removed')
+  })
+
+  t.test('a plugin that is too large is refused with its size', async (t) => {
+    const large = elsewhere(t)
+    write(large, { ...files(), 'lib/nested/answer.ts': `export const answer = () => '${'x'.repeat(9 << 20)}'` })
+    const running = await station(t)
+    await t.rejects(running.load(large), { code: 'RTK_ERR_PLUGIN_SIZE', message: /9\.\d MiB of code, at most 8 MiB/ })
+  })
 })
 
 t.test('the prebuilt form', async (t) => {
@@ -367,3 +415,115 @@ t.test('code that cannot be loaded at first and then has the name of another plu
     { name: other, state: 'failed' },
   ])
 })
+
+t.test('assets', async (t) => {
+  const folder = elsewhere(t)
+  const noise = Array.from({ length: 300 }, (_, i) => (i * 7_919) % 256)
+  write(folder, {
+    'index.ts': `
+import { definePlugin } from 'rtk-base/plugin'
+import about from './about.md'
+import page from './page.html'
+import table from './table.json' with { type: 'json' }
+import raw from './table.json?bytes'
+import ui from './ui/main.tsx?client'
+export default definePlugin({
+  name: 'pages', version: '1.0.0', api: '^1.1.0',
+  setup(ctx) {
+    ctx.info.block('pages', () => ({ about, page, size: raw.length, table }))
+    const files = new Map(ui.files.map((file) => [file.name, file]))
+    ctx.http.route({ method: 'GET', url: '/ui', handler: async () => ({
+      entry: ui.entry, styles: ui.styles, files: ui.files.map(({ name, type, gzip, bytes, immutable }) =>
+        ({ name, type, immutable, gzip: gzip?.length ?? 0, size: bytes.length })) }) })
+    ctx.http.route({ method: 'GET', url: '/ui/:name', handler: async (request, reply) => {
+      const file = files.get(request.params.name)
+      return reply.type(file.type).header('content-encoding', 'gzip').send(file.gzip)
+    } })
+  },
+})
+`,
+    'about.md': '# About\n',
+    'page.html': '<p>page</p>',
+    'table.json': '{"a": 1}',
+    'ui/tsconfig.json': '{"compilerOptions": {"jsx": "react-jsx", "jsxImportSource": "./tiny"}}',
+    'ui/main.tsx': `import './look.css'\nimport { text } from './parts/text.js'
+document.body.append(<p>{text}</p> as any)\nvoid import('./parts/later.js')\n`,
+    'ui/tiny/jsx-runtime.ts': `export const jsx = (name: string, props: object) => name + JSON.stringify(props)\n`,
+    'ui/parts/text.ts': `export const text = ${JSON.stringify(`text of the page ${noise.join(' ')}`)}\n`,
+    'ui/parts/later.ts': `import picture from './dot.png'\nexport const later = picture\n`,
+    'ui/parts/dot.png': String.fromCharCode(...noise.slice(0, 40)),
+    'ui/look.css': 'body { color: red }\n',
+  })
+  const check = async (t: Test, running: Awaited<ReturnType<typeof station>>) => {
+    t.match(running.field('pages'), { about: '# About\n', page: '<p>page</p>', size: 8, table: { a: 1 } })
+    type Ui = {
+      entry: string
+      styles: string[]
+      files: { name: string; type: string; gzip: number; size: number; immutable: boolean }[]
+    }
+    const ui = (await running.request('/ui')).json() as Ui
+    t.match(ui.entry, /^main-[A-Z0-9]{8}\.js$/)
+    t.match(ui.styles, [/^main-[A-Z0-9]{8}\.css$/])
+    t.same(
+      new Set(ui.files.map(({ name }) => name.replace(/-\w+/, ''))),
+      new Set(['dot.png', 'later.js', 'main.css', 'main.js']),
+    )
+    const main = ui.files.find(({ name }) => name === ui.entry)
+    t.match(main, { type: 'text/javascript; charset=utf-8', immutable: true })
+    t.ok(main && main.gzip > 0 && main.gzip < main.size, 'compressed once, at the build')
+    t.equal(ui.files.find(({ name }) => name.endsWith('.png'))?.gzip, 0, 'where it does not help: not')
+    t.match((await running.request(`/ui/${ui.entry}`)).text, /text of the page 0 239/)
+  }
+
+  t.test('are the same in source form', async (t) => {
+    const running = await station(t)
+    await running.load(folder)
+    await check(t, running)
+  })
+
+  t.test('and in prebuilt form', async (t) => {
+    const out = elsewhere(t)
+    await prebuild([folder], { base: folder, folder: out }, () => {})
+    const running = await createTestStation({ plugins: { 'http-api': httpApi }, sources: { [out]: {} } })
+    t.teardown(() => running.stop())
+    await check(t, running)
+  })
+
+  t.test('are watched, deep down as well', async (t) => {
+    const { inputs } = await bundle(join(folder, 'index.ts'))
+    for (const file of ['about.md', 'table.json', 'ui/main.tsx', 'ui/parts/dot.png', 'ui/look.css'])
+      t.ok(inputs.includes(join(folder, file)), file)
+  })
+
+  t.test('a mistake in the browser program is named with its file and line', async (t) => {
+    write(folder, { 'ui/parts/later.ts': 'export const later = (' })
+    await t.rejects(bundle(join(folder, 'index.ts')), { message: /ui\/parts\/later\.ts:1:\d+: Unexpected end of file/ })
+    write(folder, { 'ui/main.tsx': `import './gone.js'` })
+    await t.rejects(bundle(join(folder, 'index.ts')), { message: /ui\/main\.tsx:1:\d+: Could not resolve/ })
+  })
+})
+
+t.test(
+  'esbuild does not stay in memory once everything is built',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const folder = elsewhere(t)
+    write(folder, files())
+    const running = await station(t)
+    await running.load(folder)
+    const children = () =>
+      readdirSync('/proc').filter((pid) => {
+        try {
+          const [, parent] = /\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
+          return Number(parent) === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('esbuild')
+        } catch {
+          return false
+        }
+      })
+    t.ok(children().length > 0)
+    await until(() => children().length === 0, 'the end of esbuild')
+    write(folder, { 'lib/nested/answer.ts': helper(5) })
+    await running.reload('third-party')
+    t.match(running.field('third'), { says: 'version 5' }, 'and comes back for the next build')
+  },
+)

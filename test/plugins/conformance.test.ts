@@ -1,14 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { describeHandle, leftOpen, noteRawHandles } from '../../runtime/kernel/instance/raw-handles.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
-import { createTestStation, freeTcpPort, freeUdpPort, ManualClock } from '../harness/index.js'
+import { createTestStation, freeTcpPort, freeUdpPort, ManualClock, until } from '../harness/index.js'
 
 const root = process.cwd()
 const variant = JSON.parse(readFileSync(join(root, 'runtime', 'variants', 'simulator.json'), 'utf8'))
 const names = readdirSync(join(root, 'plugins'))
 
 t.test('every shipped plugin stands start, stop, start beside all the others, and leaves nothing behind', async (t) => {
+  t.teardown(noteRawHandles())
   const clock = new ManualClock()
   const mqtt = await freeTcpPort()
   const plugins: Record<string, [AnyPlugin, Record<string, unknown>]> = {}
@@ -41,6 +43,9 @@ t.test('every shipped plugin stands start, stop, start beside all the others, an
       t.equal(JSON.stringify(station.station.commands()), commands)
       t.ok(clock.pending <= timers + 2, `${clock.pending} timers, ${timers} before`)
       t.strictSame(faults(), [])
+      const open = () => leftOpen(name, 0).map(describeHandle)
+      await until(() => open().length === 0, `everything that was left open: ${open()}`, 5_000).catch(() => {})
+      t.strictSame(open(), [], 'nothing is left open')
     })
   }
 })

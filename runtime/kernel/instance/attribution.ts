@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
 import type { Dispose } from '../../plugin.js'
@@ -31,6 +32,11 @@ export function runAs<A extends unknown[], T>(owner: Owner, fn: (...args: A) => 
   }
 }
 
+/** Runs `fn` on behalf of the runtime: what it opens belongs to no plugin, also when a plugin asked for it. */
+export function runAsRuntime<T>(fn: () => T): T {
+  return current.exit(fn)
+}
+
 /** On whose behalf code runs right now; undefined for the runtime itself. */
 export function currentOwner(): Owner | undefined {
   return current.getStore()
@@ -56,6 +62,15 @@ export function framesOfStack(error: unknown): Frame[] {
 export function placeIn(error: unknown, files: { has(file: string): boolean }): string {
   const frame = framesOfStack(error).find(({ file }) => files.has(file))
   return frame ? `${frame.file}:${frame.line}:${frame.column}` : ''
+}
+
+/** Where code outside of the runtime and of npm packages made an error: `file:line:column`, '' when the stack does not say. */
+export function ownPlace(error: unknown): string {
+  // How this file stands in stacks: among the runtime's sources, or in the one bundle of a device.
+  const here = framesOfStack(new Error('here'))[0]?.file ?? ''
+  const runtime = here.endsWith('.mjs') ? here : dirname(dirname(dirname(here)))
+  const own = framesOfStack(error).find(({ file }) => !file.startsWith(runtime) && !file.includes('/node_modules/'))
+  return own ? `${own.file}:${own.line}:${own.column}` : ''
 }
 
 export interface CrashHandler {

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
 import type { PluginDefinition, StopReason } from '../../plugin.js'
@@ -6,7 +5,7 @@ import type { Clock } from '../../ports/clock.js'
 import { during } from '../../watchdog/activity.js'
 import { type ContextHost, createContext } from '../context/index.js'
 import { withLimit } from '../limit.js'
-import { framesOfStack } from './attribution.js'
+import { ownPlace } from './attribution.js'
 import { Instance } from './instance.js'
 
 const startLimit_ms = 10_000
@@ -26,6 +25,8 @@ export interface LifecycleDeps {
   stopping: AbortSignal
   /** What the runtime holds of an instance outside its scope, e.g. upgraded sockets. */
   released(instance: Instance): void
+  /** An instance is gone: what it opened past `ctx` is looked for. */
+  gone?(instance: Instance): void
 }
 
 export function idsOf(tokens: readonly { id: string }[] | undefined): string[] {
@@ -34,12 +35,17 @@ export function idsOf(tokens: readonly { id: string }[] | undefined): string[] {
 
 /** Where the plugin's own code failed, for a message: ` (at file:line:column)`, '' when the stack does not say. */
 function place(error: unknown): string {
-  if (error instanceof RtkError) return ''
-  // How this file stands in stacks: among the runtime's sources, or in the one bundle of a device.
-  const here = framesOfStack(new Error('here'))[0]?.file ?? ''
-  const runtime = here.endsWith('.mjs') ? here : dirname(dirname(dirname(here)))
-  const own = framesOfStack(error).find(({ file }) => !file.startsWith(runtime) && !file.includes('/node_modules/'))
-  return own ? ` (at ${own.file}:${own.line}:${own.column})` : ''
+  const own = error instanceof RtkError ? '' : ownPlace(error)
+  return own ? ` (at ${own})` : ''
+}
+
+function cloneOf(key: string, value: unknown): unknown {
+  try {
+    return structuredClone(value)
+  } catch (error) {
+    const reason = messageOf(error).replaceAll(/\s+/g, ' ')
+    throw new Error(`"${key}" cannot be handed over, only plain values can: ${reason}`)
+  }
 }
 
 /** `work`, or a rejection when `signal` aborts before it is done. */
@@ -124,7 +130,7 @@ export class Lifecycle {
       const stopped = during(name, 'stop', () => instance.run(async () => definition.stop?.(reason, state, context)))
       const limit_ms = this.#deps.stopping.aborted ? shutdownLimit_ms : stopLimit_ms
       const values = await withLimit(clock, limit_ms, name, 'stop', stopped)
-      for (const [key, value] of values ?? []) handoff.set(key, structuredClone(value))
+      for (const [key, value] of values ?? []) handoff.set(key, cloneOf(key, value))
     } catch (error) {
       log.error({ err: error }, `stop failed: ${messageOf(error)}; everything that it registered is undone`)
     }
@@ -137,5 +143,6 @@ export class Lifecycle {
     instance.live = false
     await instance.scope.close()
     this.#deps.released(instance)
+    this.#deps.gone?.(instance)
   }
 }

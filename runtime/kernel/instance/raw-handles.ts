@@ -1,0 +1,224 @@
+/**
+ * What plugins open past `ctx`: timers, servers, sockets, watchers, child processes, listeners of the process. Nobody closes
+ * these when a plugin goes, so it is noted who made them and where, and what is still open afterwards is named.
+ */
+import { ChildProcess } from 'node:child_process'
+import dgram from 'node:dgram'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import net from 'node:net'
+import { currentOwner, framesOfStack, type Owner, ownPlace } from './attribution.js'
+
+/** Something that a plugin opened and did not close. */
+export interface OpenHandle {
+  readonly plugin: string
+  /** E.g. `interval of 1000 ms`, `TCP server 127.0.0.1:4711`. */
+  readonly what: string
+  /** `file:line:column`; '' when the stack does not say. */
+  readonly place: string
+}
+
+interface Handle {
+  /** Undefined once it is closed or collected. */
+  what(): string | undefined
+  /** Its stack says where it was made. Written out only when somebody asks. */
+  readonly made: Error
+  readonly made_ms: number
+}
+
+/** Handles of one owner, pruned whenever their number has doubled. */
+class Handles {
+  static readonly least = 32
+  #all: Handle[] = []
+  #prunedTo = 0
+
+  add(handle: Handle): void {
+    this.#all.push(handle)
+    if (this.#all.length > Handles.least + 2 * this.#prunedTo) {
+      this.#all = this.open()
+      this.#prunedTo = this.#all.length
+    }
+  }
+
+  open(): Handle[] {
+    return this.#all.filter((handle) => handle.what() !== undefined)
+  }
+}
+
+const owned = new WeakMap<Owner, Handles>()
+let owners: WeakRef<Owner>[] = []
+
+/** @param isOpen asked with the handle while it is alive */
+function note<T extends object>(handle: T, isOpen: (handle: T) => boolean, describe: (handle: T) => string): void {
+  const owner = currentOwner()
+  if (!owner) return
+  let handles = owned.get(owner)
+  if (!handles) {
+    handles = new Handles()
+    owned.set(owner, handles)
+    owners = owners.filter((known) => known.deref())
+    owners.push(new WeakRef(owner))
+  }
+  const weak = new WeakRef(handle)
+  handles.add({
+    made: new Error('made here'),
+    made_ms: performance.now(),
+    what() {
+      const alive = weak.deref()
+      return alive && isOpen(alive) ? describe(alive) : undefined
+    },
+  })
+}
+
+/** What an owner has open now of what it made since then. */
+export function openHandles(owner: Owner, since_ms = 0): OpenHandle[] {
+  const all = owned.get(owner)?.open() ?? []
+  return all.flatMap(({ what, made, made_ms }) => {
+    const text = made_ms < since_ms || isOfNode(made) ? undefined : what()
+    return text ? [{ plugin: owner.name, what: text, place: ownPlace(made) }] : []
+  })
+}
+
+/** What instances of a plugin made since then and left open when they were stopped. */
+export function leftOpen(plugin: string, since_ms: number): OpenHandle[] {
+  return owners.flatMap((known) => {
+    const owner = known.deref()
+    return owner?.ended && owner.name === plugin ? openHandles(owner, since_ms) : []
+  })
+}
+
+/** A timer that Node made for itself, e.g. for the connections of `fetch`. */
+function isOfNode({ stack = '' }: Error): boolean {
+  const [, ...frames] = stack.split('\n')
+  const [here] = framesOfStack(new Error('here'))
+  const caller = frames.find((frame) => !here || !frame.includes(here.file))
+  return /\b(setTimeout|setInterval)\b/.test(stack) && /[( ]node:/.test(caller ?? '')
+}
+
+/** One line of text. */
+export function describeHandle({ what, place }: OpenHandle): string {
+  return place ? `${what} (made at ${place})` : what
+}
+
+let installed = 0
+let undoAll: () => void = () => {}
+
+/** Notes handles from now on. Returns the undo; what was noted stays. */
+export function noteRawHandles(): () => void {
+  installed += 1
+  if (installed === 1) undoAll = install()
+  let undone = false
+  return () => {
+    if (undone) return
+    undone = true
+    installed -= 1
+    if (installed === 0) undoAll()
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: functions of any kind are wrapped alike
+type AnyFunction = (...args: any[]) => any
+
+/** Calls `after` with what a function was called on, what it returned and its arguments. Returns the undo. */
+function wrap(target: object, name: string, after: (self: unknown, result: unknown, args: unknown[]) => void) {
+  const functions = target as Record<string, AnyFunction>
+  const real = functions[name]
+  const wrapped = function (this: unknown, ...args: unknown[]): unknown {
+    const result: unknown = real.apply(this, args)
+    if (currentOwner()) after(this, result, args)
+    return result
+  }
+  // `setTimeout` carries a form of itself for promisify, `fs.watch` nothing: kept alike.
+  functions[name] = Object.defineProperties(wrapped, Object.getOwnPropertyDescriptors(real)) as AnyFunction
+  return () => {
+    if (functions[name] === wrapped) functions[name] = real
+  }
+}
+
+/** A timer that neither fired nor was cleared; Node keeps no public sign of it. */
+const isArmed = (timer: object) => (timer as { _destroyed?: boolean })._destroyed === false
+/** A connection that waits in a pool is not referenced: it belongs to the pool. */
+const isReferenced = (socket: net.Socket) =>
+  (socket as { _handle?: { hasRef?(): boolean } | null })._handle?.hasRef?.() !== false
+
+function address(of: net.AddressInfo | string | null): string {
+  return of === null ? '' : typeof of === 'string' ? ` ${of}` : ` ${of.address}:${of.port}`
+}
+
+/** Follows handles that do not say whether they are closed. */
+const closed = new WeakSet<object>()
+function untilClosed(handle: NodeJS.EventEmitter): void {
+  handle.once('close', () => closed.add(handle))
+}
+
+function install(): () => void {
+  const undo: (() => void)[] = []
+  for (const [name, what] of [
+    ['setTimeout', 'timer'],
+    ['setInterval', 'interval'],
+  ]) {
+    undo.push(
+      wrap(globalThis, name, (_self, timer, [, ms]) =>
+        note(timer as object, isArmed, () => `${what} of ${Number(ms ?? 1)} ms`),
+      ),
+    )
+  }
+  undo.push(
+    wrap(net.Server.prototype, 'listen', (server) =>
+      note(
+        server as net.Server,
+        ({ listening }) => listening,
+        (open) => `TCP server${address(open.address())}`,
+      ),
+    ),
+    wrap(net.Socket.prototype, 'connect', (socket) =>
+      note(
+        socket as net.Socket,
+        (open) => !open.destroyed && isReferenced(open),
+        ({ remoteAddress, remotePort }) =>
+          remoteAddress ? `TCP connection to ${remoteAddress}:${remotePort}` : 'TCP connection',
+      ),
+    ),
+    wrap(dgram.Socket.prototype, 'bind', (socket) => {
+      untilClosed(socket as dgram.Socket)
+      note(
+        socket as dgram.Socket,
+        (open) => !closed.has(open),
+        () => 'UDP socket',
+      )
+    }),
+    wrap(ChildProcess.prototype, 'spawn', (child) =>
+      note(
+        child as ChildProcess,
+        ({ pid, exitCode, signalCode }) => pid !== undefined && exitCode === null && signalCode === null,
+        ({ pid, spawnfile }) => `child process ${pid} (${spawnfile})`,
+      ),
+    ),
+    wrap(fs, 'watch', (_self, watcher, [path]) => {
+      untilClosed(watcher as fs.FSWatcher)
+      note(
+        watcher as fs.FSWatcher,
+        (open) => !closed.has(open),
+        () => `watch of ${String(path)}`,
+      )
+    }),
+  )
+  for (const name of ['on', 'once', 'addListener', 'prependListener']) {
+    undo.push(
+      wrap(process, name, (_self, _result, [event, listener]) => {
+        if (typeof listener !== 'function') return
+        note(
+          listener,
+          (open) => process.listeners(event as NodeJS.Signals).includes(open as NodeJS.SignalsListener),
+          () => `process listener of "${String(event)}"`,
+        )
+      }),
+    )
+  }
+  // So that `import { watch } from 'node:fs'` gets the wrapped one too.
+  syncBuiltinESMExports()
+  return () => {
+    for (const step of undo.reverse()) step()
+    syncBuiltinESMExports()
+  }
+}

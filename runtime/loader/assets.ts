@@ -1,0 +1,124 @@
+/** What a plugin may import besides code: texts, bytes, and a program for the browser. All of it goes into the bundle. */
+import { readFile } from 'node:fs/promises'
+import { basename, dirname, extname, resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { BuildFailure, Loader, Location, Plugin } from 'esbuild'
+
+/** Endings that are imported as text and as bytes (`Uint8Array`). `.json` is esbuild's own. */
+export const assetLoaders: Readonly<Record<string, Loader>> = {
+  ...Object.fromEntries(['.txt', '.md', '.html', '.css', '.svg', '.csv', '.pem'].map((ending) => [ending, 'text'])),
+  ...Object.fromEntries(['.png', '.jpg', '.webp', '.ico', '.woff2', '.wasm'].map((ending) => [ending, 'binary'])),
+}
+
+/** Content types of what a browser bundle can consist of. */
+const contentTypes: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.webp': 'image/webp',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.wasm': 'application/wasm',
+}
+
+const textsOfClient = ['.txt', '.md', '.html', '.csv']
+
+/**
+ * `import x from './file?bytes'` and `import ui from './ui/main.tsx?client'`.
+ * @param inputs gets every file that goes in by one of these ways, absolute
+ * @param plugins for the builds of browser bundles
+ */
+export function assetPlugin(esbuild: typeof import('esbuild'), inputs: Set<string>, plugins: Plugin[]): Plugin {
+  return {
+    name: 'rtk-base-assets',
+    setup(build) {
+      for (const kind of ['bytes', 'client']) {
+        const namespace = `rtk-base-${kind}`
+        build.onResolve({ filter: new RegExp(`\\?${kind}$`) }, async ({ path, ...from }) => {
+          const file = path.slice(0, path.lastIndexOf('?'))
+          if (file.startsWith('.')) return { path: resolve(from.resolveDir, file), namespace }
+          // A file of an npm package.
+          const { resolveDir, importer, kind: how } = from
+          const found = await build.resolve(file, { resolveDir, importer, kind: how })
+          return found.errors.length > 0 ? { errors: found.errors } : { path: found.path, namespace }
+        })
+      }
+      build.onLoad({ filter: /.*/, namespace: 'rtk-base-bytes' }, async ({ path }) => {
+        inputs.add(path)
+        return { contents: await readFile(path), loader: 'binary', watchFiles: [path] }
+      })
+      build.onLoad({ filter: /.*/, namespace: 'rtk-base-client' }, async ({ path }) => {
+        inputs.add(path)
+        try {
+          const { contents, files } = await clientModule(esbuild, path, plugins)
+          for (const file of files) inputs.add(file)
+          return { contents, loader: 'js', watchFiles: files }
+        } catch (error) {
+          const { errors } = error as Partial<BuildFailure>
+          if (!errors) throw error
+          const absolute = (location: Location) => ({ ...location, file: resolve(dirname(path), location.file) })
+          return { errors: errors.map(({ text, location }) => ({ text, location: location && absolute(location) })) }
+        }
+      })
+    },
+  }
+}
+
+/**
+ * Bundles a program for the browser: minified, split, named by content hash. The JSX is Preact's unless the `tsconfig.json`
+ * beside it names another `jsxImportSource`.
+ * @returns a module whose default export is a `ClientBundle`, and the files that went in
+ */
+async function clientModule(
+  esbuild: typeof import('esbuild'),
+  entry: string,
+  plugins: Plugin[],
+): Promise<{ contents: string; files: string[] }> {
+  const folder = dirname(entry)
+  const { outputFiles, metafile } = await esbuild.build({
+    entryPoints: [entry],
+    absWorkingDir: folder,
+    outdir: folder,
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    minify: true,
+    splitting: true,
+    legalComments: 'none',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    loader: {
+      ...Object.fromEntries(Object.keys(contentTypes).map((ending) => [ending, 'file' as const])),
+      '.js': 'js',
+      '.css': 'css',
+      ...Object.fromEntries(textsOfClient.map((ending) => [ending, 'text' as const])),
+    },
+    logLevel: 'silent',
+    plugins,
+  })
+  const made = Object.entries(metafile.outputs).find(({ 1: output }) => output.entryPoint !== undefined)
+  const files = outputFiles.map(({ path, contents }) => asset(basename(path), contents))
+  const { cssBundle } = made?.[1] ?? {}
+  const bundle = { entry: made?.[0] ?? '', styles: cssBundle ? [cssBundle] : [], files }
+  return {
+    contents: `import { clientBundle } from 'rtk-base/plugin'\nexport default clientBundle(${JSON.stringify(bundle)})\n`,
+    files: Object.keys(metafile.inputs).map((input) => resolve(folder, input)),
+  }
+}
+
+/** As it stands in the plugin's bundle: compressed where that makes it smaller. */
+function asset(name: string, contents: Uint8Array) {
+  const type = contentTypes[extname(name)] ?? 'application/octet-stream'
+  const gzip = gzipSync(contents, { level: 9 })
+  const packed = gzip.length < contents.length * 0.9
+  return { name, type, packed, data: Buffer.from(packed ? gzip : contents).toString('base64') }
+}
