@@ -10,7 +10,7 @@ import { runSimCommand, SimulatedPort, type SimulatorSnapshot, simHelp, simulato
 import { watchTrouble } from './trouble.js'
 import { ZedReceiver, type ZedSnapshot } from './zed.js'
 
-/** The u-blox ZED-F9P: its serial link, identity, position, antenna and time, and its RTCM for whoever gates it. */
+/** The u-blox ZED-F9P: its serial link, identity, position, antenna and time, and its RTCM for the gate. */
 export default definePlugin({
   name: 'gnss-zed',
   version: '1.0.0',

@@ -34,7 +34,7 @@ const holdOf = (zed: ZedReceiver) => (zed.held ? '; no RTCM goes out until then 
 
 function adviceOf(zed: ZedReceiver): string {
   if (zed.link === 'up')
-    return 'it sends, but does not answer; check the line to its input, and that its port takes UBX'
+    return 'it sends, but does not answer; check the line to its input, and that its port accepts UBX'
   if (zed.ended) return 'no valid frame was in it; check that the option gnss-zed.port names a recording of a receiver'
   return zed.link === 'offline'
     ? 'check the cable and the option gnss-zed.port; it is opened again as soon as it is there'

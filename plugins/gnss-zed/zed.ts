@@ -24,7 +24,7 @@ export interface ZedOptions extends ConfiguratorOptions {
   antennaHold: boolean
 }
 
-/** RTCM counts as flowing for so long after a frame: low-rate sets send every few seconds. */
+/** RTCM counts as flowing for this long after a frame: low-rate sets send every few seconds. */
 const rtcmFlows_ms = 5000
 /** The wildcard that names all configuration keys. */
 const everyKey = 0x0fffffff

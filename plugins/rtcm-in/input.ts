@@ -1,11 +1,11 @@
-/** Which corrections are taken, from whom, and what is known of them. Pure; time and surroundings are passed in. */
+/** Which corrections are accepted, from whom, and what is known of them. Pure: time and surroundings are passed in. */
 import { distance, referencePoint, roundTo, stationId } from 'rtk-base/gnss'
 import type { CorrectionInput, CorrectionStatus, Ecef } from 'rtk-base/services'
 import { type CorrectionFrame, framesOf } from './packet.js'
 
-/** A source whose reference point is as near as this, and has our station ID, is ourselves. */
+/** A source with our station ID whose reference point is nearer than this is this station itself. */
 const ourselves_m = 1
-/** So many senders are remembered that are not the present source. */
+/** How many senders are remembered beside the present source. */
 const mostKnown = 16
 
 export interface InputDeps {
@@ -53,11 +53,11 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
   take(packet: Uint8Array, remote: string, address: string): string {
     const { allow, wanted, now_ms, forward } = this.#deps
     const frames = framesOf(packet)
-    if (!frames) return 'it is no RTCM, or damaged'
+    if (!frames) return 'it is not RTCM, or it is damaged'
     if (!this.forced && !wanted()) return 'no corrections are wanted now'
     if (allow.length > 0 && address !== 'mqtt' && !allow.includes(address.replace(/^::ffff:/, '')))
       return `${address} is not in the option allow`
-    if (this.remote !== '' && this.remote !== remote) return `${this.remote} sends already`
+    if (this.remote !== '' && this.remote !== remote) return `${this.remote} is the source already`
     const echo = this.#echo(frames, remote)
     if (echo) return echo
     const now = now_ms()
@@ -127,7 +127,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     const isUs = this.#known.get(remote)
     if (isUs) return 'these are our own corrections'
     const mayBeUs = frames.some(({ bytes }) => stationId(bytes) === own.stationId)
-    return mayBeUs && isUs === undefined ? 'it has our station ID and has not told its reference point yet' : ''
+    return mayBeUs && isUs === undefined ? 'it has our station ID and has not announced its reference point yet' : ''
   }
 
   #know(remote: string, isUs: boolean): void {

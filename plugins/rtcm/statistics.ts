@@ -1,10 +1,10 @@
 import { roundTo } from 'rtk-base/gnss'
 import type { RtcmFrame } from 'rtk-base/services'
 
-/** A message is being produced until it is missed for this many of its intervals, at least `shortest_ms`. */
+/** A message counts as produced until it has been missing for this many of its intervals, at least `shortest_ms`. */
 const missedIntervals = 5
 const shortest_ms = 5_000
-/** A message that has not come for so long is listed no more. */
+/** A message that has not come for this long is no longer listed. */
 const forgotten_ms = 600_000
 const mostTypes = 64
 /** Weight of the newest interval in the mean. */

@@ -23,7 +23,7 @@ export interface SubscriberDeps {
   left(subscriber: Taker): void
 }
 
-/** One taker of the stream and what waits for it: whole epochs, the oldest given up first. */
+/** One subscriber and what waits for it: whole epochs, the oldest dropped first. */
 class Subscription implements RtcmSubscription {
   readonly subscriber: Taker
   name: string
@@ -33,7 +33,7 @@ class Subscription implements RtcmSubscription {
   readonly #leave: (subscription: Subscription) => void
   #queue: Queued[] = []
   #queued_bytes = 0
-  /** The rest of this epoch is not wanted: its beginning was given up. */
+  /** The rest of this epoch is dropped, because its beginning was. */
   #skip = -1
 
   constructor(subscriber: Taker, deps: SubscriberDeps, leave: (subscription: Subscription) => void) {
@@ -47,7 +47,7 @@ class Subscription implements RtcmSubscription {
   /** The hot path: nothing is allocated for a subscriber that keeps up. */
   push(frame: RtcmFrame, epoch: number): void {
     if (epoch === this.#skip) return
-    if (this.#queue.length === 0 && this.#take(frame)) return
+    if (this.#queue.length === 0 && this.#offer(frame)) return
     this.#queue.push({ frame, epoch })
     this.#queued_bytes += frame.bytes.length
     while (this.#queued_bytes > this.#deps.queue_bytes) this.#dropOldestEpoch(epoch)
@@ -56,7 +56,7 @@ class Subscription implements RtcmSubscription {
   resume(): void {
     let taken = 0
     for (const { frame } of this.#queue) {
-      if (!this.#take(frame)) break
+      if (!this.#offer(frame)) break
       this.#queued_bytes -= frame.bytes.length
       taken += 1
     }
@@ -82,7 +82,7 @@ class Subscription implements RtcmSubscription {
     this.#leave(this)
   }
 
-  #take(frame: RtcmFrame): boolean {
+  #offer(frame: RtcmFrame): boolean {
     const taken = this.subscriber.take(frame)
     if (taken !== undefined) return taken
     this.#deps.left(this.subscriber)
@@ -107,7 +107,7 @@ interface Listed {
   seen_ms: number
 }
 
-/** Everyone who takes the stream. A slow one never holds another up. */
+/** All subscribers of the stream. A slow one never delays another. */
 export class Subscribers {
   readonly #deps: SubscriberDeps
   readonly #all = new Set<Subscription>()

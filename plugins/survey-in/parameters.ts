@@ -8,10 +8,10 @@ import type { StartLimits } from './watch/start-check.js'
 const longest_s = 2_592_000
 const axis_m = 7e6
 
-/** A number that can be taken back with null. */
+/** A number that null clears. */
 const optional = (minimum: number, maximum: number, description: string) =>
   Type.Union([Type.Number({ minimum, maximum }), Type.Null()], {
-    description: `${description}, ${minimum} to ${maximum}; null takes it back`,
+    description: `${description}, ${minimum} to ${maximum}; null clears it`,
   })
 
 const coordinates = {

@@ -100,7 +100,7 @@ export class BaseState {
   }
 }
 
-/** The gate of a receiver that is only listened to stands open all the time: its status tells whether RTCM comes. */
+/** The gate is always open for a receiver that is only listened to: its status shows whether RTCM comes. */
 function isSending(source: Receiver | undefined, status: string | undefined): boolean {
   if (source?.link !== 'up') return false
   return source.mode !== 'listening' || status === undefined || status === 'fixed'

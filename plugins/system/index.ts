@@ -71,7 +71,10 @@ function restartSoon(ctx: PluginContext, device: Device, base: BaseState): void 
       await device.reboot()
     } catch (error) {
       base.stopping = false
-      ctx.errors.raise('reboot', `the machine refused to restart: ${(error as Error).message}`)
+      ctx.errors.raise(
+        'reboot',
+        `the machine could not be restarted: ${(error as Error).message}; check that the service is permitted to`,
+      )
     }
   })
 }

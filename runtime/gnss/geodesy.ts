@@ -103,7 +103,7 @@ export function fromTenthMm(tenthMm: number): number {
   return tenthMm / 10_000
 }
 
-/** A coordinate as the receiver takes it: whole centimetres and a rest of the same sign, |hp| ≤ 99, in 0.1 mm. */
+/** A coordinate in the form of the receiver: whole centimetres and a rest of the same sign, |hp| ≤ 99, in 0.1 mm. */
 export interface SplitCm {
   cm: number
   hp: number

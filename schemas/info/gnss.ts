@@ -39,7 +39,7 @@ export const GnssStatus = oneOf(
   'offline: no port; stalled: the port is open but silent; identify, configure: the receiver is asked and set up; ' +
     'acquire: no fix or no RTCM yet; initial: the first position is judged; survey: a survey-in runs; fixed: it is a ' +
     'base and RTCM flows (a receiver that is only listened to: RTCM flows); moved: it is not where its reference is; ' +
-    'fault: it does not do what it is told',
+    'fault: it does not do what it is configured to do',
 )
 
 export const gpsFixes = ['none', 'dead-reckoning', '2d', '3d', '3d-dr', 'time', 'rtk-float', 'rtk-fixed'] as const
@@ -57,7 +57,7 @@ export const AntennaInfo = closed(
     failtime: utc('When it was last seen short or open'),
     oktime: utc('When it was last seen ok'),
   },
-  'The antenna. The times are 0 as long as no time is known',
+  'The antenna. The times are 0 while no time is known',
 )
 
 export const ReceivedRtcm = closed(

@@ -4,10 +4,10 @@ import { defineService } from '../token.js'
 /** Where corrections of another station come in, whatever carries them. */
 export interface CorrectionInput {
   /**
-   * Takes a packet of whole RTCM 3 frames.
-   * @param remote who sent it, e.g. `udp 192.168.1.9:4711`: one source is taken at a time, told apart by this
+   * Accepts a packet of whole RTCM 3 frames.
+   * @param remote who sent it, e.g. `udp 192.168.1.9:4711`: one source is accepted at a time, identified by this
    * @param address what the allow-list goes by, e.g. `192.168.1.9`
-   * @returns '' when it was taken, else why not
+   * @returns '' when it was accepted, else why not
    */
   take(packet: Uint8Array, remote: string, address: string): string
 }

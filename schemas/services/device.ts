@@ -21,13 +21,13 @@ export interface Device {
   /** What is wrong right now: `base.state.errors`, newest last, at most 32. `t` is UTC seconds, 0 without a credible clock. */
   errors(): { code: string; text: string; t: number }[]
   /**
-   * UTC in milliseconds: from the receiver once it was told, else the system clock, 0 if neither is credible (before
+   * UTC in milliseconds: from the receiver once that has reported it, else by the system clock, 0 if neither is credible (before
    * the build date).
    */
   utc_ms(): number
-  /** Tells the fully resolved time of a receiver. */
+  /** Sets the fully resolved time of a receiver. */
   setUtc(utc_ms: number): void
-  /** Whether a receiver told the time. */
+  /** Whether a receiver has reported the time. */
   readonly knowsUtc: boolean
   /** Whether something (NTP, PTP) keeps the system clock. */
   isClockSynchronised(): Promise<boolean>

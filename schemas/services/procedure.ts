@@ -11,7 +11,7 @@ export interface ProcedureStatus {
   readonly onState: Event<void>
   /** The procedure can use corrections now (`gnss.state.want_corr`). */
   readonly wantsCorrections: boolean
-  /** The reference that is used, or would be used: to tell our own corrections from those of another station. */
+  /** The reference that is used, or would be used: distinguishes our own corrections from those of another station. */
   readonly reference: Ecef | undefined
 }
 export const procedureStatus = defineService<ProcedureStatus>('procedure-status')

@@ -41,18 +41,18 @@ export interface Receiver {
   readonly fix: ReceiverFix | undefined
   /** Corrupt RTCM frames seen on the link since the service started. */
   readonly corruptRtcm: number
-  /** Every verified RTCM frame, not gated: for the gate alone. Subscribers take `rtcmStream`. */
+  /** Every verified RTCM frame, not gated: for the gate alone. Everybody else uses `rtcmStream`. */
   readonly onRtcm: Event<RtcmFrame>
   readonly onFix: Event<ReceiverFix>
   /** Link, mode or identity changed. */
   readonly onState: Event<void>
-  /** Hands whole RTCM frames to the receiver as corrections; false when it can't take them now. */
+  /** Hands whole RTCM frames to the receiver as corrections; false when it cannot accept them now. */
   sendCorrections(frames: Uint8Array): boolean
   /**
    * Puts the receiver into a mode with everything that a base needs configured: writes only what differs, verifies by
-   * reading back. `refused` names keys that it does not take. Rejects with RTK_ERR_UNAVAILABLE when it does not answer, is
+   * reading back. `refused` names keys that it rejects. Rejects with RTK_ERR_UNAVAILABLE when it does not answer, is
    * only listened to, or does not hold what was written. A receiver that restarts by itself loses all of it: `configured`
-   * turns false and `onState` tells.
+   * turns false and `onState` is emitted.
    */
   configure(target: ReceiverTarget): Promise<{ written: number; refused: string[] }>
   /** It holds what the last `configure` wrote. */
@@ -61,9 +61,9 @@ export interface Receiver {
   readTarget(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined>
   /** Milliseconds since its own start or reset; undefined while unknown. */
   readonly sinceReset_ms: number | undefined
-  /** The station ID that it was told to send. */
+  /** The station ID that it is configured to send. */
   readonly stationId: number
-  /** The seconds between two MSM of a constellation and between two 1005 that it was told; 1 each where it is not said. */
+  /** The seconds between two MSM of a constellation and between two 1005 that it is configured to; 1 each where the plugin does not say. */
   readonly intervals_s?: { readonly observations: number; readonly reference: number }
   /** Once an epoch, for the movement check: what the ranges say beside the position that it holds. */
   readonly onResiduals: Event<readonly SatelliteResidual[]>

@@ -27,7 +27,7 @@ export interface RtcmSubscriber {
 }
 
 export interface RtcmSubscription {
-  /** The subscriber can take frames again. */
+  /** The subscriber can accept frames again. */
   resume(): void
   /** It was heard of: `gnss.rtcm.subscribers[].seen` counts from here. */
   touch(): void
@@ -37,7 +37,7 @@ export interface RtcmSubscription {
   close(): void
 }
 
-/** A taker of the stream that is not served frame by frame, because it takes epochs: for the document only. */
+/** A user of the stream that receives epochs instead of frames: for the document only. */
 export interface RtcmTaker {
   /** Surface, e.g. `mqtt`. */
   via: string
@@ -56,7 +56,7 @@ export interface RtcmStream {
   readonly onEpoch: Event<RtcmEpoch>
   /** The gate opened or closed, or is closed for another reason. */
   readonly onState: Event<{ open: boolean; reason: string }>
-  /** Shows a taker of epochs in `gnss.rtcm.subscribers`, until it is closed. `touch` counts `seen` from now. */
+  /** Shows a user of epochs in `gnss.rtcm.subscribers`, until it is closed. `touch` counts `seen` from now. */
   list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'>
   /** The newest of 1005/1006, 1008, 1033, 1230 that went through the open gate. */
   reference(): readonly RtcmFrame[]
@@ -77,7 +77,7 @@ export interface RtcmJudge {
   /** Opens the gate for this reference alone: a 1005/1006 that differs (0.1 mm, or the station ID) closes it at once. */
   trust(reference: { arp: Ecef; stationId?: number }): void
   hold(reason: string): void
-  /** The judge goes. `reload`: its last verdict holds for 10 s, for the next one to take over; else the gate closes. */
+  /** The judge goes. `reload`: its last verdict holds for 10 s, until the next judge has its own; else the gate closes. */
   leave(reason: 'reload' | 'remove' | 'shutdown'): void
 }
 export const rtcmGate = defineService<RtcmGate>('rtcm-gate')

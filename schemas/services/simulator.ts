@@ -24,11 +24,11 @@ export interface SimulatedReceiver {
    * ends it.
    */
   corrections(away_m: number | undefined): void
-  /** It refuses a configuration key by name, or takes all again (undefined). */
+  /** It refuses a configuration key by name, or accepts all again (undefined). */
   nak(key: string | undefined): void
-  /** It acknowledges a configuration key by name but keeps its value, or takes all again (undefined). */
+  /** It acknowledges a configuration key by name but keeps its value, or accepts all again (undefined). */
   ignore(key: string | undefined): void
-  /** Every so many-th ACK or NAK gets lost; 0 ends it. */
+  /** Every n-th ACK or NAK is lost; 0 ends it. */
   dropAcks(every: number): void
   /** The host hears only garbage at rates above this one; 0 ends it. Means something on a UART only. */
   deafAbove(baud: number): void

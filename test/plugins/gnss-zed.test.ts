@@ -207,7 +207,7 @@ t.test('what only shows it is verified too, and a refused key costs itself only'
       `the log names ${key} alone`,
     )
     const trouble = () => station.device.errors().find(({ code }) => code === 'receiver-config')?.text
-    t.match(trouble(), `does not take ${key};`)
+    t.match(trouble(), `rejects ${key};`)
     simulated[fault](undefined)
     simulated.restart()
     await seconds(12)

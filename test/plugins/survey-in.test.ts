@@ -210,7 +210,7 @@ t.test('a first start', async (t) => {
     await rig.command('start-survey-in')
     rig.base.hears = false
     await rig.until(() => rig.field('ref.survey.state') === 'incomplete', 60)
-    t.match(rig.errors(), [/incomplete: no epoch after 30 s, .* are needed; start-survey-in starts anew/])
+    t.match(rig.errors(), [/incomplete: no epoch after 30 s, .* are needed; start-survey-in starts a new one/])
     t.match(await rig.command('use-incomplete-survey-in'), { status: 503 })
   })
 

@@ -7,7 +7,7 @@ import type { Step } from './plan.js'
 export interface Applied {
   /** Keys that were written. */
   written: number
-  /** Names of keys that the receiver does not take. */
+  /** Names of keys that the receiver rejects. */
   refused: string[]
   /** Those of them that every known firmware should have. */
   unexpected: string[]

@@ -82,9 +82,13 @@ export class Configurator {
 
   #report({ refused, unexpected }: Applied): void {
     const { log, errors } = this.#ctx
-    if (refused.length > 0) log.warn({ refused }, 'the receiver does not take these keys; it goes on without them')
+    if (refused.length > 0) log.warn({ refused }, 'the receiver rejects these keys; it works without them')
     if (unexpected.length === 0) errors.clear(errorCode)
-    else errors.raise(errorCode, `the receiver does not take ${unexpected.join(', ')}; it goes on without`)
+    else
+      errors.raise(
+        errorCode,
+        `the receiver rejects ${unexpected.join(', ')}; it works without them, check its firmware`,
+      )
   }
 
   async #raise(steps: readonly Step[], port: PortName): Promise<void> {

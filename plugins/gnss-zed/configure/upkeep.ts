@@ -1,5 +1,5 @@
 /**
- * What the receiver was told, and whether it still holds that. Asks who is there at each new link, configures on request,
+ * What the receiver was configured to, and whether it still holds that. Asks which receiver is there at each new link, configures on request,
  * and notices when the receiver forgot. One question or configuration at a time.
  */
 import { Mutex } from 'async-mutex'
@@ -67,10 +67,10 @@ export class Upkeep {
       const life = this.#lives
       try {
         const result = await this.#deps.configurator.configure(target, this.#known, () => life === this.#lives)
-        this.#told(target)
+        this.#configuredTo(target)
         return result
       } catch (error) {
-        this.#told(undefined)
+        this.#configuredTo(undefined)
         throw error
       }
     })
@@ -86,11 +86,11 @@ export class Upkeep {
     this.#watch.expect(this.#deps.now_ms())
   }
 
-  /** The port is closed: whoever answers at it next may be another one. */
+  /** The port is closed: the receiver that answers next may be another one. */
   linkLost(): void {
     this.#known = undefined
     this.#lives++
-    this.#watch.told(undefined, this.#deps.now_ms())
+    this.#watch.configuredTo(undefined, this.#deps.now_ms())
     if (!this.#deps.listening) this.#setMode('unknown')
   }
 
@@ -107,9 +107,9 @@ export class Upkeep {
     if (wrong !== '') this.#setMode(mode)
   }
 
-  /** It was told to restart: what it holds in RAM is gone. */
+  /** A restart was requested: what it holds in RAM is lost. */
   restarted(): void {
-    this.#forgot('it was told to restart')
+    this.#forgot('a restart was requested')
   }
 
   said(text: string): void {
@@ -149,7 +149,7 @@ export class Upkeep {
     const life = this.#lives
     const there = await whoIsThere(this.#deps.dialog)
     if (!there || life !== this.#lives) return
-    if (!there.port) this.#deps.log.warn('the receiver does not tell which of its ports this is; asked again')
+    if (!there.port) this.#deps.log.warn('the receiver does not say which of its ports this is; it is asked again')
     else if (await this.#deps.configurator.show(there.port)) {
       if (life !== this.#lives) return
       this.#known = { ...there, port: there.port }
@@ -157,9 +157,9 @@ export class Upkeep {
     }
   }
 
-  #told(target: ReceiverTarget | undefined): void {
+  #configuredTo(target: ReceiverTarget | undefined): void {
     const changed = this.configured || target !== undefined
-    this.#watch.told(target, this.#deps.now_ms())
+    this.#watch.configuredTo(target, this.#deps.now_ms())
     if (target) this.#mode = target.mode
     if (changed) this.#deps.changed()
   }
@@ -170,8 +170,8 @@ export class Upkeep {
     if (!reason || listening) return
     const held = this.configured
     this.#lives++
-    this.#watch.told(undefined, now_ms())
-    // One that was told nothing has lost nothing.
+    this.#watch.configuredTo(undefined, now_ms())
+    // A receiver that was not configured has lost nothing.
     log[held ? 'warn' : 'debug'](`the receiver restarted or was changed: ${reason}; it is set up again`)
     if (held) changed()
     this.ask()

@@ -5,7 +5,7 @@ import { type Firmware, firmwareOf } from './firmware.js'
 
 export interface Answerer {
   firmware: Firmware
-  /** Which port of the receiver we speak through; undefined while it can't be told. */
+  /** Which port of the receiver we speak through; undefined while that is not known. */
   port: ubx.PortName | undefined
 }
 

@@ -33,7 +33,7 @@ export function stateBlock(zed: ZedReceiver, status: string) {
     corrected: fix?.corrected ?? false,
     uptime: startTimes.uptime_s,
     time_first_fix: startTimes.timeToFirstFix_s,
-    // A receiver that only sends NMEA tells those that it uses.
+    // A receiver that only sends NMEA reports the satellites that it uses.
     satvis: fix ? Math.max(satellites.visible, used) : 0,
     satuse: used,
     antenna: antenna.report,
@@ -45,7 +45,7 @@ export function posBlock(zed: ZedReceiver) {
   if (!place) {
     return { lat: 0, lon: 0, alt: 0, x: 0, y: 0, z: 0, acc: 0, 'geoidal-seperation': 0, t: 0, tm: '' }
   }
-  // `t` is what tells that there is a position, so an epoch without a time borrows that of the receiver or the device.
+  // `t` says that there is a position, so an epoch without a time gets that of the receiver or the device.
   const age_s = (zed.now_ms() - place.arrival_ms) / 1000
   const t = Math.round(place.t > 0 ? place.t : Math.max(0, zed.facts.utc_s() - age_s))
   return {

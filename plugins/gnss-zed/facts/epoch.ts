@@ -1,5 +1,5 @@
 /**
- * Puts the messages of one navigation epoch together. A receiver sends what it was told to, in the order of message
+ * Puts the messages of one navigation epoch together. A receiver sends what it is configured to send, in the order of message
  * numbers, so an epoch is complete when both NAV-PVT and NAV-HPPOSECEF are there, at NAV-EOE, when a message of another
  * epoch comes, or after 300 ms; then the finest position that came counts.
  */
@@ -24,7 +24,7 @@ interface Pending {
 type Place = Pick<ReceiverFix, 'position' | 'lat' | 'lon' | 'alt' | 'acc_m'>
 
 const patience_ms = 300
-/** GGA alone is used when there was no position in UBX for so long. */
+/** GGA alone is used when UBX has carried no position for this long. */
 const ubxOnly_ms = 3000
 
 const fixNames: readonly GpsFix[] = ['none', 'dead-reckoning', '2d', '3d', '3d-dr', 'time']
@@ -40,8 +40,8 @@ const ggaFixes: Readonly<Record<number, GpsFix>> = {
 export class EpochAssembler {
   readonly #onFix: (fix: ReceiverFix) => void
   #pending: Pending | undefined
-  /** The epoch that was told last: late messages of it are not a new one. */
-  #told_iTOW_ms: number | undefined
+  /** The epoch that was reported last: late messages of it are not a new one. */
+  #reported_iTOW_ms: number | undefined
   #ubxAt_ms = Number.NEGATIVE_INFINITY
   #gga: Gga | undefined
   #status: { fix: GpsFix; at_ms: number } | undefined
@@ -82,8 +82,8 @@ export class EpochAssembler {
   gga(gga: Gga, now_ms: number): void {
     this.#gga = gga
     if (now_ms - this.#ubxAt_ms < ubxOnly_ms) return
-    const told = this.#status && now_ms - this.#status.at_ms < ubxOnly_ms ? this.#status.fix : undefined
-    this.#onFix(fixOfGga(gga, told, now_ms))
+    const statusFix = this.#status && now_ms - this.#status.at_ms < ubxOnly_ms ? this.#status.fix : undefined
+    this.#onFix(fixOfGga(gga, statusFix, now_ms))
   }
 
   /** Called a few times a second. */
@@ -94,7 +94,7 @@ export class EpochAssembler {
   #begin(iTOW_ms: number, now_ms: number): Pending | undefined {
     if (this.#pending?.iTOW_ms === iTOW_ms) return this.#pending
     if (this.#pending) this.#finish()
-    if (this.#told_iTOW_ms === iTOW_ms) return undefined
+    if (this.#reported_iTOW_ms === iTOW_ms) return undefined
     this.#pending = { iTOW_ms, arrival_ms: now_ms }
     return this.#pending
   }
@@ -103,7 +103,7 @@ export class EpochAssembler {
     const epoch = this.#pending
     this.#pending = undefined
     if (!epoch) return
-    this.#told_iTOW_ms = epoch.iTOW_ms
+    this.#reported_iTOW_ms = epoch.iTOW_ms
     const { pvt, status } = epoch
     const place = placeOf(epoch)
     // NAV-STATUS alone is no navigation epoch, e.g. of a receiver that sends its positions as NMEA.
@@ -183,11 +183,11 @@ function utcOf(pvt: Pvt): number {
 
 /**
  * The accuracy is unknown then: infinite.
- * @param told what NAV-STATUS says of the fix: a base in fixed mode is an ordinary fix for NMEA
+ * @param statusFix the fix as NAV-STATUS reports it: a base in fixed mode is an ordinary fix for NMEA
  */
-function fixOfGga(gga: Gga, told: GpsFix | undefined, now_ms: number): ReceiverFix {
+function fixOfGga(gga: Gga, statusFix: GpsFix | undefined, now_ms: number): ReceiverFix {
   const { lat, lon, altMsl_m, quality } = gga
-  const fix = told ?? ggaFixes[quality] ?? 'none'
+  const fix = statusFix ?? ggaFixes[quality] ?? 'none'
   const geoidSeparation_m = gga.geoidSeparation_m ?? 0
   const valid = fix !== 'none' && lat !== undefined && lon !== undefined && altMsl_m !== undefined
   return {

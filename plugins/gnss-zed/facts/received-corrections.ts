@@ -20,15 +20,15 @@ export class ReceivedCorrections {
 
   rxmRtcm(payload: Uint8Array, now_ms: number): void {
     const report = ubx.decode(ubx.rxmRtcm, payload)
-    if (report && !report.crcFailed) this.#take(report.refStation, now_ms)
+    if (report && !report.crcFailed) this.#count(report.refStation, now_ms)
   }
 
   rxmCor(payload: Uint8Array, now_ms: number): void {
     const report = ubx.decode(ubx.rxmCor, payload)
-    if (report?.protocol === rtcm3 && report.errStatus !== erroneous) this.#take(report.correctionId, now_ms)
+    if (report?.protocol === rtcm3 && report.errStatus !== erroneous) this.#count(report.correctionId, now_ms)
   }
 
-  /** `gnss.state.recvrtcm`, where no plugin has its own. Each message is a packet; the distance is not told. */
+  /** `gnss.state.recvrtcm`, where no plugin has its own. Each message counts as a packet; the distance is not known. */
   block(now_ms: number, maxAge_s: number) {
     if (!this.#source) return { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 }
     const { stationId, since_ms, last_ms, count } = this.#source
@@ -43,7 +43,7 @@ export class ReceivedCorrections {
     }
   }
 
-  #take(stationId: number, now_ms: number): void {
+  #count(stationId: number, now_ms: number): void {
     if (this.#source?.stationId !== stationId) {
       this.#source = { stationId, since_ms: now_ms, last_ms: now_ms, count: 0 }
     }

@@ -1,4 +1,4 @@
-/** What the messages of the receiver tell: identity, fixes, satellites, antenna, corrections, time, its own reference. */
+/** What the messages of the receiver say: identity, fixes, satellites, antenna, corrections, time, its own reference. */
 import { decodeGga, gpsToUnix, type ReferencePoint, referencePoint } from 'rtk-base/gnss'
 import type { Ecef, Receiver, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
 import * as ubx from '../ubx/index.js'
@@ -15,7 +15,7 @@ export interface FactEvents {
   secondFix(fix: ReceiverFix): void
   residuals(residuals: readonly SatelliteResidual[]): void
   identity(identity: Identity): void
-  /** The receiver tells UTC, seconds; only when it has fully resolved it. */
+  /** UTC seconds by the receiver; called only when it has fully resolved them. */
   time(utc_s: number): void
   /** Milliseconds since the receiver started. */
   uptime(msss_ms: number, now_ms: number): void
@@ -25,7 +25,7 @@ export interface FactEvents {
 
 export interface FactEdges {
   now_ms(): number
-  /** UTC seconds of the device, 0 when not credible: for as long as the receiver has no time. */
+  /** UTC seconds of the device, 0 when not credible; used until the receiver knows the time. */
   deviceUtc_s(): number
 }
 

@@ -3,7 +3,7 @@ import { constellationOf, decodeRtcm, isMsm } from 'rtk-base/gnss'
 import * as ubx from '../ubx/index.js'
 import type { Corrections } from './physics/solution.js'
 
-/** A gap longer than this starts the ambiguities anew. */
+/** After a gap longer than this the ambiguities are determined again. */
 const gap_ms = 10_000
 
 export class CorrectionInput {

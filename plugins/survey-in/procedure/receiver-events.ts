@@ -3,7 +3,7 @@ import type { Receiver, ReceiverFix } from 'rtk-base/services'
 import { isPosition } from '../watch/live-position.js'
 import type { Event, State } from './table.js'
 
-/** The receiver is asked what it holds when an epoch of this link came, or after so long. */
+/** The receiver is asked what it holds when an epoch came on this link, or after this long. */
 const firstEpoch_ms = 4000
 const lost_ms = 10_000
 
@@ -13,7 +13,7 @@ export class ReceiverEvents {
   #epochAt_ms = Number.NEGATIVE_INFINITY
   #positionAt_ms = Number.NEGATIVE_INFINITY
 
-  /** Another step begins. @param configured given where it is known to hold what it was told */
+  /** Another step begins. @param configured given where it is known to hold its configuration */
   begin(configured?: boolean): void {
     this.#questioned = false
     if (configured !== undefined) this.#wasConfigured = configured
@@ -26,7 +26,7 @@ export class ReceiverEvents {
     if (link === 'offline') return state === 'offline' ? undefined : 'port gone'
     if (link === 'stalled') return state === 'stalled' ? undefined : 'receiver silent'
     if (state === 'offline' || state === 'stalled') return 'receiver heard'
-    // While it is being configured, whoever does that tells how it ended.
+    // While it is being configured, the result of that comes as an event of its own.
     const isBusy = state === 'configure' || state === 'base'
     return was && !configured && !isBusy ? 'receiver restarted' : undefined
   }

@@ -1,4 +1,4 @@
-/** Puts the receiver into a mode and reads what it holds. What was begun for a step that is over has no result any more. */
+/** Puts the receiver into a mode and reads what it holds. The result of what was begun for a step that is over is dropped. */
 import { pause } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Receiver, ReceiverTarget } from 'rtk-base/services'
@@ -12,7 +12,7 @@ export class ReceiverSetup {
   readonly #ctx: PluginContext
   readonly #receiver: Receiver
   #job = 0
-  /** Why it was refused last, for people. */
+  /** Why it was rejected last, for people. */
   trouble = ''
 
   constructor(ctx: PluginContext, receiver: Receiver) {
@@ -20,7 +20,7 @@ export class ReceiverSetup {
     this.#receiver = receiver
   }
 
-  /** The step is over: what is under way tells nobody. */
+  /** The step is over: the result of what is under way is dropped. */
   cancel(): void {
     this.#job++
   }
@@ -35,15 +35,18 @@ export class ReceiverSetup {
         then(true)
         return
       }
-      const next = attempt < attempts ? 'tried again' : 'given up for now'
-      this.#ctx.log.warn({ attempt, mode: target.mode }, `the receiver is not set up: ${this.trouble}; ${next}`)
+      const next = attempt < attempts ? 'it is tried again' : 'the procedure decides what follows'
+      this.#ctx.log.warn(
+        { attempt, mode: target.mode },
+        `the receiver could not be configured: ${this.trouble}; ${next}`,
+      )
       await pause(this.#ctx.timers, retry_ms)
       if (job !== this.#job) return
     }
     then(false)
   }
 
-  /** Verifies a base that is in use already. @param refused called whatever step it is by then */
+  /** Verifies a base that is in use already. @param refused called even when the step is over */
   async confirm(target: ReceiverTarget, refused: () => void): Promise<void> {
     if (!(await this.#attempt(target))) refused()
   }

@@ -1,4 +1,4 @@
-/** What people are told: the entries of `base.state.errors`, why the gate is closed, and what to do about it. */
+/** Texts for people: the entries of `base.state.errors`, why the gate is closed, and what to do about it. */
 import type { Enu } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import { offsetText } from '../reference/reference.js'
@@ -64,7 +64,7 @@ export const noPositionText =
 /** @param count epochs that went in */
 export function surveyText({ state, reason }: SurveyEnd, count: number): string {
   const use = state === 'incomplete' && count > 0 ? 'use-incomplete-survey-in lets it be used, ' : ''
-  return `the survey-in is ${state}: ${reason}; ${use}start-survey-in starts anew`
+  return `the survey-in is ${state}: ${reason}; ${use}start-survey-in starts a new one`
 }
 
 /** @param seen where the antenna is instead; undefined where that is only suspected */

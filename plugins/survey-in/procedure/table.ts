@@ -12,7 +12,7 @@ export const states = {
   acquire: { status: 'acquire', waits: 'for a 3D fix' },
   initial: { status: 'initial', waits: 'for a position that is good enough to be compared' },
   survey: { status: 'survey', waits: 'for the survey-in to be good enough' },
-  base: { status: 'configure', waits: 'for the receiver to take the reference position' },
+  base: { status: 'configure', waits: 'for the receiver to accept the reference position' },
   accept: { status: 'acquire', waits: 'for a 1005 with exactly the reference position' },
   fixed: { status: 'fixed', waits: 'for nothing: RTCM goes out' },
   moved: { status: 'moved', waits: 'for a person, or for 10 min of agreement' },

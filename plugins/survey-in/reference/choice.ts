@@ -51,7 +51,7 @@ export class ReferenceChoice {
   }
 }
 
-/** What tells one chosen reference from another. */
+/** What distinguishes one chosen reference from another. */
 function signatureOf(reference: Reference | undefined): string {
   if (!reference) return ''
   const { method, arp, acc_m } = reference

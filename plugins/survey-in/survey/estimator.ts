@@ -29,7 +29,7 @@ export interface EstimatorSnapshot {
   correlation: CorrelationSnapshot
 }
 
-/** The correlation time is looked at anew when the series is longer by this factor: it changes slowly and costs most. */
+/** The correlation time is computed again when the series is longer by this factor: it changes slowly and costs most. */
 const relook = 1.02
 /** An epoch stands for the time since the one before it, but for no more than this: a gap is not observed. */
 const longestStep_s = 2

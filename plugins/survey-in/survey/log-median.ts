@@ -1,4 +1,4 @@
-/** Values are told apart to 1 %, from 0.1 mm to 100 km. */
+/** Values are distinguished to 1 %, from 0.1 mm to 100 km. */
 const perBin = Math.log(1.01)
 const smallest = 1e-4
 const bins = Math.ceil(Math.log(1e5 / smallest) / perBin)

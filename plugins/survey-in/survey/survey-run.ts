@@ -4,7 +4,7 @@ import type { Ecef, ReceiverFix } from 'rtk-base/services'
 import { isPosition } from '../watch/live-position.js'
 import { type AccuracyModel, type EstimatorSnapshot, PositionEstimator } from './estimator.js'
 
-/** The change parameters that a survey-in goes by; read anew each time. */
+/** The change parameters of a survey-in; read again each time. */
 export interface SurveyLimits {
   mintime_s: number
   maxtime_s: number
@@ -12,7 +12,7 @@ export interface SurveyLimits {
   accuracyCorr_m: number
 }
 
-/** The corrections at an epoch; undefined where nothing tells about them. */
+/** The corrections at an epoch; undefined where no plugin reports them. */
 export interface CorrectionsNow {
   age_s: number
   count: number
@@ -65,7 +65,7 @@ export class SurveyRun {
   #lastFix = 'none'
   #rtcm = { age_s: 0, count: 0, remote: '', dist_m: 0 }
   #countAtStart: number | undefined
-  /** How often a step began the averaging anew. */
+  /** How often a step restarted the averaging. */
   restarts = 0
 
   constructor({ model, corrected, by }: SurveyOptions) {
@@ -133,7 +133,7 @@ export class SurveyRun {
     return undefined
   }
 
-  /** One navigation epoch. @returns whether the averaging began anew because of a step */
+  /** One navigation epoch. @returns whether the averaging started again because of a step */
   epoch(fix: ReceiverFix, corrections: CorrectionsNow | undefined): boolean {
     this.#lastFix = fix.fix
     this.#note(corrections)

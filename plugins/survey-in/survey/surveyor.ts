@@ -125,7 +125,7 @@ export class Surveyor {
     this.save()
   }
 
-  /** @returns whether a step began the averaging anew */
+  /** @returns whether the averaging started again because of a step */
   epoch(fix: ReceiverFix): boolean {
     return this.#run?.epoch(fix, this.#deps.corrections()) === true
   }

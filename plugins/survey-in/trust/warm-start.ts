@@ -19,7 +19,7 @@ export interface Trusted {
 const oldest_s = 600
 /** How much its own clock and UTC may disagree about the time between: more means that it was off. */
 const play_s = 5
-/** A receiver may count its milliseconds in 32 bits: they begin anew after 49.7 days. */
+/** A receiver may count its milliseconds in 32 bits: they start again at 0 after 49.7 days. */
 const round_s = 2 ** 32 / 1000
 
 /**
@@ -36,7 +36,7 @@ export function warmStart(
 ): string {
   if (!sameEcef(trusted.reference.arp, chosen.arp)) return 'another reference is chosen'
   if (now.uid !== trusted.uid) return 'it is another receiver'
-  if (now.msss_ms === undefined) return 'the receiver does not tell how long it has been on'
+  if (now.msss_ms === undefined) return 'the receiver does not report how long it has been on'
   if (now.t === 0 || trusted.t === 0) return 'the time is not known'
   const went_s = (now.msss_ms - trusted.msss_ms) / 1000
   const byReceiver_s = went_s < -play_s ? went_s + round_s : went_s

@@ -1,31 +1,31 @@
-/** Whether the base does what it was told: its 1005, the flow of its RTCM, and whether its antenna stays where it was. Pure. */
+/** Whether the base does what it was configured to do: its 1005, the flow of its RTCM, and whether its antenna stays in place. Pure. */
 import { isMsm, referenceDifference } from 'rtk-base/gnss'
 import type { Ecef, Receiver, RtcmFrame } from 'rtk-base/services'
 import type { Event } from '../procedure/table.js'
 import type { Reference } from '../reference/reference.js'
 import { type Baselines, MovementWatch } from './movement.js'
 
-/** A first message may still be of the mode before. */
+/** The first message may still be of the previous mode. */
 const wrongFrames = 3
-/** So often it is told anew before that is called a fault. */
+/** How often it is configured again before that counts as a fault. */
 const acceptRounds = 3
-/** Messages that are rare by order have so many of their intervals, the others at least so long. */
+/** A message is missing after this many of its intervals, but not before the time below. */
 const missed = 3
 const accept_ms = 15_000
 const flows_ms = 5000
 const stopped_ms = 10_000
-/** Without RTCM for so long the antenna may have been carried away: the start-up check comes first. */
+/** After this long without RTCM the antenna may have been moved: the start-up check comes first. */
 const silent_ms = 600_000
 
 export type Intervals = NonNullable<Receiver['intervals_s']>
 
 export class BaseWatch {
-  /** The reference that the receiver was told, or is about to be. */
+  /** The reference that the receiver was configured to, or is about to be. */
   target: Reference | undefined
   /** What was wrong last, for people. */
   trouble = ''
   movement: MovementWatch | undefined
-  /** What the receiver is told to send, and how often. */
+  /** What the receiver is configured to send, and how often. */
   expected: { stationId: number; intervals_s: Intervals } = {
     stationId: 0,
     intervals_s: { observations: 1, reference: 1 },

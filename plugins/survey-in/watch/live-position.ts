@@ -51,7 +51,7 @@ export class PositionWindow {
     this.#since_ms = undefined
   }
 
-  /** The median of the window; undefined until positions came for as long as it is, and came at least every 2 s on average. */
+  /** The median of the window; undefined until positions have filled it, at least one every 2 s on average. */
   result(now_ms: number): LivePosition | undefined {
     const enough = this.#length_ms / 2000
     if (this.#since_ms === undefined || now_ms - this.#since_ms < this.#length_ms || this.#epochs.length < enough) {

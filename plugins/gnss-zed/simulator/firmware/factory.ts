@@ -4,7 +4,7 @@ import type { Ecef } from 'rtk-base/services'
 import * as ubx from '../../ubx/index.js'
 import type { SimulatorOptions } from '../options.js'
 
-/** What tells the simulated receivers apart. */
+/** What distinguishes the simulated receivers. */
 export interface Firmware {
   version: { swVersion: string; hwVersion: string; blocks: { extension: string }[] }
   /** Constellations by name that it does not track. */
@@ -51,16 +51,16 @@ export const firmwares: Record<SimulatorOptions['module'], Firmware> = {
 }
 
 const warning = ubx.encodeInf('warning', 'Base station position seems incorrect')
-/** A base that is told a place where it is not says this. */
+/** What a base says whose reference is not where it is. */
 export const implausibleWarning = ubx.ubxFrame(ubx.INF_CLASS, warning.id, warning.payload)
 
 const bootLines = ['u-blox AG - www.u-blox.com', 'HW UBX 9 00190000', 'ANTSUPERV=AC SD OD PDoS SR', 'ANTSTATUS=OK']
-/** What it says at its start as long as NMEA is on. */
+/** What it says at its start while NMEA is on. */
 export const bootText: readonly Uint8Array[] = bootLines.map((line) => encodeNmea(`GNTXT,01,01,02,${line}`))
 
 /** What stands in the flash when it is switched on for the first time. */
 export function factorySettings(options: SimulatorOptions): ubx.ConfigPair[] {
-  // UART2 says no UBX as it leaves the factory, so whoever wired it has switched that on.
+  // UART2 sends no UBX as delivered, so a receiver that is wired to it has been set to do that.
   const spoken: ubx.ConfigPair[] = options.wiring === 'UART2' ? [[ubx.keyId('CFG-UART2OUTPROT-UBX'), 1]] : []
   if (options.boot === 'rover') return spoken
   return [
@@ -86,7 +86,7 @@ export function fixedSettings(arp: Ecef): ubx.ConfigPair[] {
   return pairs
 }
 
-/** A survey-in that takes what comes. */
+/** A survey-in that accepts any accuracy. */
 export const surveySettings: readonly ubx.ConfigPair[] = [
   [ubx.keyId('CFG-TMODE-MODE'), 1],
   [ubx.keyId('CFG-TMODE-SVIN_MIN_DUR'), 60],

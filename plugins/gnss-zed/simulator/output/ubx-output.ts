@@ -221,7 +221,7 @@ function monRf({ antenna, jam_db, epoch }: ReceiverEpoch): Uint8Array {
   const block = {
     jammingState: jam_db > 15 ? 3 : jam_db > 3 ? 2 : 1,
     antStatus: antennaCode[antenna],
-    // The supervisor takes the power away from a short circuit.
+    // The supervisor switches the power of a short circuit off.
     antPower: antenna === 'short' ? 0 : 1,
     noisePerMs: antenna === 'ok' ? 85 : 40,
     agcCnt: Math.max(500, 5200 - jam_db * 120 + (epoch.tow_ms % 7)),

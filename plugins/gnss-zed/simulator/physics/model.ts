@@ -28,7 +28,7 @@ export interface Track {
   readonly noise_m: number
   /** Since the signal was locked. */
   readonly lock_s: number
-  /** Whole cycles of the phase ambiguity, the same as long as the lock holds. */
+  /** Whole cycles of the phase ambiguity; they stay the same while the lock holds. */
   readonly ambiguity: number
 }
 

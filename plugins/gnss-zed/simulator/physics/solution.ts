@@ -25,7 +25,7 @@ export interface Solution {
   hAcc_m: number
   vAcc_m: number
   pDOP: number
-  /** Where it would be without the time mode: NAV2 tells that. */
+  /** Where it would be without the time mode, as NAV2 reports it. */
   own: { position: Ecef; hAcc_m: number; vAcc_m: number }
   used: readonly Track[]
   /** By satellite key; metres. */
@@ -136,7 +136,7 @@ export class Navigation {
     this.#sum = { ...sum }
   }
 
-  /** The GNSS part starts anew. @param cold nothing is known any more, so it takes longer */
+  /** The GNSS part starts again. @param cold nothing is known any more, so it takes longer */
   restart(cold: boolean): void {
     // A hot start in the middle of a cold one still has to find the satellites.
     this.#untilFix_s = cold ? coldFix_s : Math.max(hotFix_s, this.#untilFix_s)
@@ -269,7 +269,7 @@ export class Navigation {
     return geodeticToEcef({ lat: value(lat) / 1e9, lon: value(lon) / 1e9, alt: value(height) / 1e4 })
   }
 
-  /** A base that is told a place where it is not says so. */
+  /** A base reports it when its reference is not where it is. */
   get implausible(): boolean {
     return this.mode === 2 && distance(this.#fixedPosition(), this.#model.truth) > 50
   }

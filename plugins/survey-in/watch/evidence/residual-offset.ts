@@ -1,4 +1,4 @@
-/** Where the antenna is beside the position that a fixed base holds, as its pseudorange residuals tell it. */
+/** Where the antenna is relative to the position that a fixed base holds, by its pseudorange residuals. */
 import type { Enu } from 'rtk-base/gnss'
 import type { SatelliteResidual } from 'rtk-base/services'
 
