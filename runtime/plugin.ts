@@ -72,6 +72,8 @@ export interface InfoParts {
   config?: InfoBuilder
   /** Parts that are only wanted with the all-granularity bit. */
   detail?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
+  /** Fields that stand in while no other plugin builds them: which plugins run is up to the variant. */
+  fallback?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
 }
 export interface InfoBlock {
   /** Drops the cached static part (and every cached text) of this block. */

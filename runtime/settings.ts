@@ -4,7 +4,7 @@ import { RtkError } from './errors.js'
 import type { Tables } from './kernel/tables.js'
 import type { RuntimeOptions } from './options.js'
 import type { ConfigRegistry } from './registry/config.js'
-import { parseBySchema, quote } from './registry/validate.js'
+import { parseBySchema, quote } from './validate.js'
 
 /** `--set` for something that is not there is a slip of the pen, not to be passed over. */
 export function checkSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): void {

@@ -1,6 +1,7 @@
 /** The services of the shipped plugins and the plugin that provides each: for the answer where that plugin is missing. */
 export const serviceHomes: Readonly<Record<string, string>> = {
   'mqtt-link': 'mqtt-link',
+  'embedded-broker': 'mqtt-broker',
   receiver: 'gnss-zed',
   'receiver-limits': 'gnss-zed',
   'simulated-receiver': 'gnss-zed',

@@ -1,7 +1,7 @@
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import type { ReceiverFix, RtcmFrame, SatelliteResidual } from 'rtk-base/services'
 
-/** What the receiver tells other plugins: the events of the service `receiver`. */
+/** The events of the service `receiver`. */
 export interface ReceiverEvents {
   readonly rtcm: EventSource<RtcmFrame>
   readonly fix: EventSource<ReceiverFix>

@@ -1,16 +1,16 @@
+import { portFrom } from 'rtk-base/link'
 import { definePlugin } from 'rtk-base/plugin'
 import { procedureStatus, receiver, receiverLimits, simulatedReceiver } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { rebootZed, resetZed } from './commands.js'
-import { fillGnss, posBlock, stateBlock, statusOf, zedBlock } from './info.js'
+import { posBlock, standInSettings, standIns, stateBlock, statusOf, zedBlock } from './document/index.js'
 import { baudsToTry, ZedOptions } from './options.js'
-import { portFrom } from './port/index.js'
-import { receiverService } from './service.js'
+import { receiverService } from './receiver-service.js'
 import { runSimCommand, SimulatedPort, type SimulatorSnapshot, simHelp, simulatorControl } from './simulator/index.js'
 import { watchTrouble } from './trouble.js'
 import { ZedReceiver, type ZedSnapshot } from './zed.js'
 
-/** The u-blox ZED-F9P: its serial link, identity, position, antenna and time, and its RTCM for whoever gates it. */
+/** The u-blox ZED-F9P: its serial link, identity, position, antenna and time, and its RTCM for the gate. */
 export default definePlugin({
   name: 'gnss-zed',
   version: '1.0.0',
@@ -19,39 +19,23 @@ export default definePlugin({
   provides: [receiver, receiverLimits, simulatedReceiver],
 
   setup(ctx, options) {
-    const metres = { minimum: 0.001, maximum: 100_000 }
-    const delta = { minimum: 0, maximum: 100_000 }
     const maxAge = ctx.config.define('gnss-recvrtcm-max-age', Type.Integer({ minimum: 1, maximum: 86_400 }), {
       default: 30,
     })
-    const accuracy = ctx.config.define('gnss-initial-accuracy', Type.Number(metres), { default: 5 })
-    const maxDelta = ctx.config.define('gnss-initial-max-delta', Type.Number(delta), { default: 15 })
-    const maxDeltaCorr = ctx.config.define('gnss-initial-max-delta-corr', Type.Number(delta), { default: 0.5 })
 
     const simulator = options.port === 'simulator' ? new SimulatedPort(options.simulator, ctx) : undefined
     const port = simulator ?? portFrom(options.port, options, ctx)
     const zed = new ZedReceiver(ctx, port, { ...options, bauds: baudsToTry(options.baud) })
     const procedure = () => ctx.services.find(procedureStatus)
     ctx.services.provide(receiver, receiverService(zed))
-    ctx.services.provide(receiverLimits, {
-      initialAccuracy_m: accuracy.get,
-      initialMaxDelta_m: maxDelta.get,
-      initialMaxDeltaCorr_m: maxDeltaCorr.get,
-      correctionMaxAge_s: maxAge.get,
-    })
+    ctx.services.provide(receiverLimits, { correctionMaxAge_s: maxAge.get })
 
     const identity = ctx.info.block('gnss.zed', { static: () => zedBlock(zed) })
     ctx.info.block('gnss.state', () => stateBlock(zed, procedure()?.status ?? statusOf(zed)))
-    ctx.info.block('gnss.config', {
-      config: () => ({
-        startup: { accuracy: accuracy.get(), delta_max: maxDelta.get(), delta_max_corr: maxDeltaCorr.get() },
-        recvrtcm: { max_age: maxAge.get() },
-      }),
-    })
+    ctx.info.block('gnss.config.recvrtcm', { config: () => ({ max_age: maxAge.get() }) })
     ctx.info.block('gnss.pos', () => posBlock(zed))
-    ctx.hooks.onInfoBuild.tap(({ gnss }, { runtime, basic }) => {
-      const wantsCorrections = procedure()?.wantsCorrections ?? false
-      if (runtime && basic) fillGnss(gnss as Record<string, unknown>, zed, { wantsCorrections, maxAge_s: maxAge.get() })
+    ctx.info.block('gnss', {
+      fallback: { runtime: () => standIns(zed, maxAge.get(), procedure()), config: () => standInSettings(zed) },
     })
 
     ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed))
@@ -77,7 +61,10 @@ export default definePlugin({
     simulator?.zed.powerOn()
     await zed.start()
     watchTrouble(ctx, zed)
-    ctx.services.watch(procedureStatus, (procedure) => procedure && ctx.on(procedure.onState, report))
+    ctx.services.watch(procedureStatus, (procedure) => {
+      report()
+      return procedure && ctx.on(procedure.onState, report)
+    })
   },
 
   async stop(_reason, { zed, simulator }) {

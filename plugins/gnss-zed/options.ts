@@ -59,7 +59,7 @@ export const ZedOptions = Type.Object(
     }),
     secondFix: Type.Boolean({
       default: true,
-      description: 'Ask for the second solution (NAV2-PVT) where the firmware has it; it tells a moved antenna',
+      description: 'Ask for the second solution (NAV2-PVT) where the firmware has it; it shows a moved antenna',
     }),
     raiseBaud: Type.Boolean({
       default: true,

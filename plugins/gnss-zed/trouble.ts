@@ -7,10 +7,10 @@ const look_ms = 1000
 const patience_ms = 10_000
 
 export function watchTrouble(ctx: PluginContext, zed: ZedReceiver): void {
-  let dataAt_ms = ctx.clock.monotonic()
+  let dataAt_ms = zed.awake_ms()
   let answerAt_ms = dataAt_ms
   ctx.timers.every(look_ms, () => {
-    const now_ms = ctx.clock.monotonic()
+    const now_ms = zed.awake_ms()
     const isUp = zed.link === 'up'
     if (isUp || (zed.ended && zed.heard)) dataAt_ms = now_ms
     // One that sends but never answers: everything behind it would wait without a word. Its time begins with the link.
@@ -34,7 +34,7 @@ const holdOf = (zed: ZedReceiver) => (zed.held ? '; no RTCM goes out until then 
 
 function adviceOf(zed: ZedReceiver): string {
   if (zed.link === 'up')
-    return 'it sends, but does not answer; check the line to its input, and that its port takes UBX'
+    return 'it sends, but does not answer; check the line to its input, and that its port accepts UBX'
   if (zed.ended) return 'no valid frame was in it; check that the option gnss-zed.port names a recording of a receiver'
   return zed.link === 'offline'
     ? 'check the cable and the option gnss-zed.port; it is opened again as soon as it is there'

@@ -1,16 +1,12 @@
-/** One receiver: its link, what it was told, and what it says, put together. */
+/** One receiver: its link, its configuration and what it reports, put together. */
 import type { Frame } from 'rtk-base/gnss'
+import { AwakeClock, type BytePort } from 'rtk-base/link'
 import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device, type ReceiverLink as LinkState, type ReceiverFix } from 'rtk-base/services'
-import type { AntennaReport } from './antenna.js'
-import { Configurator, type ConfiguratorOptions } from './configure/configurator.js'
-import { Upkeep } from './configure/upkeep.js'
+import { Configurator, type ConfiguratorOptions, Upkeep } from './configure/index.js'
 import { type ReceiverEvents, receiverEvents } from './events.js'
-import { type Identity, ReceiverFacts } from './facts.js'
-import { Dialog } from './link/dialog.js'
-import { RateMemory } from './link/rate-memory.js'
-import { ReceiverLink } from './link/receiver-link.js'
-import type { ReceiverPort } from './port/index.js'
+import { type AntennaReport, type Identity, ReceiverFacts } from './facts/index.js'
+import { linkTick_ms, RateMemory, ReceiverLink, UbxDialog } from './link/index.js'
 import * as ubx from './ubx/index.js'
 
 /** What goes over to the next instance on a reload. */
@@ -24,41 +20,41 @@ export interface ZedOptions extends ConfiguratorOptions {
   bauds: readonly number[]
   /** False: nothing is written. */
   configure: boolean
-  /** No RTCM is handed on while the antenna is short or open. */
+  /** No RTCM is passed on while the antenna is short or open. */
   antennaHold: boolean
 }
 
-const tick_ms = 250
-/** RTCM counts as flowing for so long after a frame: low-rate sets send every few seconds. */
+/** RTCM counts as flowing for this long after a frame: low-rate sets send every few seconds. */
 const rtcmFlows_ms = 5000
 /** The wildcard that names all configuration keys. */
 const everyKey = 0x0fffffff
 
 export class ZedReceiver {
   readonly facts: ReceiverFacts
-  /** True: nothing is ever written, and the receiver is trusted as it is. */
+  /** Nothing is ever written, and the receiver is trusted as it is. */
   readonly listening: boolean
-  /** The station ID that it is told to send. */
+  /** The station ID that it is configured to send. */
   readonly stationId: number
-  /** Between two MSM of a constellation, and between two 1005, as it is told. */
+  /** Between two MSM of a constellation, and between two 1005, as configured. */
   readonly intervals_s: { observations: number; reference: number }
   readonly events: ReceiverEvents
   readonly upkeep: Upkeep
   readonly #ctx: PluginContext
-  readonly #port: ReceiverPort
+  readonly #port: BytePort
   readonly #antennaHold: boolean
   readonly #link: ReceiverLink
-  readonly #dialog: Dialog
+  readonly #dialog: UbxDialog
   readonly #rates: RateMemory
+  readonly #awake: AwakeClock
   readonly #logLimit: LogLimit
-  /** The identity that was told last, as text; '' before the first on this link. */
-  #told = ''
+  /** The identity that was reported last, as text; '' before the first on this link. */
+  #reported = ''
   #rtcmAt_ms = Number.NEGATIVE_INFINITY
   #rtcmFlowed: boolean = false
   #wasUp: boolean = false
   #corruptBefore = 0
 
-  constructor(ctx: PluginContext, port: ReceiverPort, options: ZedOptions) {
+  constructor(ctx: PluginContext, port: BytePort, options: ZedOptions) {
     this.#ctx = ctx
     this.#logLimit = new LogLimit(ctx.clock)
     this.#port = port
@@ -68,6 +64,7 @@ export class ZedReceiver {
     this.listening = !options.configure || !port.live
     this.events = receiverEvents(ctx)
     this.#rates = new RateMemory(ctx)
+    this.#awake = new AwakeClock(ctx.clock, linkTick_ms)
     this.facts = new ReceiverFacts(
       {
         now_ms: () => this.now_ms(),
@@ -87,6 +84,7 @@ export class ZedReceiver {
     const link = new ReceiverLink(
       port,
       ctx,
+      this.#awake,
       { bauds: options.bauds, listenOnly: this.listening },
       {
         frame: (frame) => this.#frame(frame),
@@ -95,12 +93,13 @@ export class ZedReceiver {
       },
     )
     this.#link = link
-    this.#dialog = new Dialog(ctx, (bytes) => link.write(bytes))
+    this.#dialog = new UbxDialog(ctx, (bytes) => link.write(bytes))
     this.upkeep = new Upkeep({
       log: ctx.log,
       dialog: this.#dialog,
       configurator: new Configurator(ctx, this.#dialog, link, options),
       now_ms: () => this.now_ms(),
+      lost_ms: () => this.#awake.lost_ms,
       listening: this.listening,
       isUp: () => this.link === 'up',
       mayWrite: () => this.mayWrite(),
@@ -111,7 +110,7 @@ export class ZedReceiver {
   async start(): Promise<void> {
     const baud = await this.#rates.load()
     if (baud !== undefined) this.#link.prefer(baud)
-    this.#ctx.timers.every(tick_ms, () => this.#tick())
+    this.#ctx.timers.every(linkTick_ms, () => this.#tick())
     this.#link.start()
   }
 
@@ -136,7 +135,7 @@ export class ZedReceiver {
     return this.#corruptBefore + this.#link.framer.stats.badChecksum.rtcm
   }
 
-  /** Writes as it is; false when the port takes nothing. */
+  /** Writes bytes as they are; false when the port accepts nothing. */
   write(bytes: Uint8Array): boolean {
     return this.#link.write(bytes)
   }
@@ -146,13 +145,13 @@ export class ZedReceiver {
     return this.#dialog.delete([everyKey], ubx.layerBit.bbr | ubx.layerBit.flash)
   }
 
-  /** Whether the receiver has told who it is since the link came up. */
+  /** Whether the receiver has identified itself since the link came up. */
   get identified(): boolean {
-    return this.#told !== ''
+    return this.#reported !== ''
   }
 
   get rtcmFlows(): boolean {
-    return this.now_ms() - this.#rtcmAt_ms < rtcmFlows_ms
+    return this.awake_ms() - this.#rtcmAt_ms < rtcmFlows_ms
   }
 
   /** Whether RTCM is held back because the antenna is short or open (option `antennaHold`). */
@@ -183,6 +182,11 @@ export class ZedReceiver {
     return this.#ctx.clock.monotonic()
   }
 
+  /** The same without the time in which the event loop was blocked: what limits of silence are measured with. */
+  awake_ms(): number {
+    return this.#awake.monotonic()
+  }
+
   /** @throws RTK_ERR_UNAVAILABLE where nothing may or can be written */
   mayWrite(): void {
     if (this.listening)
@@ -196,13 +200,13 @@ export class ZedReceiver {
     // RTCM first: it is the hot path.
     if (frame.kind === 'rtcm') {
       if (this.held) return
-      this.#rtcmAt_ms = frame.arrival_ms
+      this.#rtcmAt_ms = this.awake_ms()
       this.events.rtcm.emit(frame)
       this.facts.rtcm(frame.type, frame.bytes)
     } else if (frame.kind === 'ubx') {
       const payload = ubx.payloadOf(frame.bytes)
       this.facts.ubx(frame.cls, frame.id, payload, frame.arrival_ms)
-      this.#dialog.take(frame.cls, frame.id, payload)
+      this.#dialog.hear(frame.cls, frame.id, payload)
     } else this.facts.nmea(frame.bytes, frame.arrival_ms)
   }
 
@@ -223,11 +227,11 @@ export class ZedReceiver {
 
   #identity(identity: Identity): void {
     const text = JSON.stringify(identity)
-    if (text === this.#told) return
+    if (text === this.#reported) return
     const omitted = this.#logLimit.admit(text)
     if (omitted !== undefined)
       this.#ctx.log.info({ ...identity, omitted: omitted || undefined }, 'the receiver identified itself')
-    this.#told = text
+    this.#reported = text
     this.#changed()
   }
 
@@ -239,7 +243,7 @@ export class ZedReceiver {
     if (state === 'up') this.upkeep.linkUp()
     if (state === 'offline') {
       this.#dialog.abort()
-      this.#told = ''
+      this.#reported = ''
       this.upkeep.linkLost()
     }
     this.#changed()

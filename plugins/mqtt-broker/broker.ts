@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { Aedes } from 'aedes'
-import type { PluginContext } from 'rtk-base/plugin'
+import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import type { EmbeddedBroker } from 'rtk-base/services'
 
 export interface BrokerOptions {
@@ -26,6 +26,7 @@ export class Broker implements EmbeddedBroker {
   /** Publications that wait behind a retained one. */
   readonly #publications: { retain: boolean; publish: () => void }[] = []
   #retaining = false
+  readonly #address: EventSource<void>
   #aedes: Aedes | undefined
   #server: Server | undefined
   #port: number | undefined
@@ -33,6 +34,11 @@ export class Broker implements EmbeddedBroker {
   constructor(ctx: PluginContext, options: BrokerOptions) {
     this.#ctx = ctx
     this.#options = options
+    this.#address = ctx.event()
+  }
+
+  get onAddress(): EmbeddedBroker['onAddress'] {
+    return this.#address.on
   }
 
   get address(): EmbeddedBroker['address'] {
@@ -63,6 +69,7 @@ export class Broker implements EmbeddedBroker {
     const server = this.#server
     this.#server = undefined
     this.#port = undefined
+    this.#address.emit()
     const closed = new Promise<void>((resolve) => {
       if (server?.listening) server.close(() => resolve())
       else resolve()
@@ -124,6 +131,7 @@ export class Broker implements EmbeddedBroker {
       server.on('error', (error) => this.#ctx.log.error({ err: error }, 'the broker reports an error'))
       const { port: bound } = server.address() as { port: number }
       this.#port = bound
+      this.#address.emit()
       this.#ctx.errors.clear('mqtt-broker')
       this.#ctx.status(`listening on ${host}:${bound}`)
       this.#ctx.log.info({ host, port: bound }, 'the embedded MQTT broker listens')

@@ -5,8 +5,6 @@ import { type Broker, sameBroker } from './settings.js'
 /** Default of `mqtt-port`: MQTT over TLS. */
 export const tlsPort = 8_883
 
-const look_ms = 1_000
-
 /**
  * Which broker the link uses: the one of `mqtt-host` and `mqtt-port`. While no host is set, it is the embedded broker, where the
  * variant has one: at the port on which it listens, or at `mqtt-port` where that is not the default.
@@ -15,7 +13,8 @@ export class BrokerChoice {
   readonly #ctx: PluginContext
   readonly #host: ConfigKey<string>
   readonly #port: ConfigKey<number>
-  #stop: () => unknown = () => {}
+  /** As `current` was when it was looked at last. */
+  #last: Broker = { host: '', port: 0 }
 
   constructor(ctx: PluginContext, host: ConfigKey<string>, port: ConfigKey<number>) {
     this.#ctx = ctx
@@ -35,19 +34,23 @@ export class BrokerChoice {
     return { host: address.host, port: port === tlsPort ? address.port : port }
   }
 
-  /**
-   * Calls `changed` when the embedded broker starts to listen, stops, or moves to another port. Call it again after a change of the
-   * parameters: while a host is set there is nothing to watch.
-   */
+  /** Calls `changed` when the embedded broker starts to listen, stops, or moves to another port. From `start` on. */
   watch(changed: () => void): void {
-    this.#stop()
-    if (this.#host.get() !== '') return
-    let last = this.current
-    this.#stop = this.#ctx.timers.every(look_ms, () => {
+    this.#last = this.current
+    const look = () => {
       const { current } = this
-      const moved = !sameBroker(current, last)
-      last = current
+      const moved = !sameBroker(current, this.#last)
+      this.#last = current
       if (moved) changed()
+    }
+    this.#ctx.services.watch(embeddedBroker, (broker) => {
+      look()
+      return broker && this.#ctx.on(broker.onAddress, look)
     })
+  }
+
+  /** The parameters were changed and applied. */
+  settled(): void {
+    this.#last = this.current
   }
 }

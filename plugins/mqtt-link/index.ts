@@ -73,7 +73,7 @@ export default definePlugin({
     ctx.config.onChange([enabled.name, host.name, port.name], (_changed, source) => {
       void trial.changed(settings(), { source, wasUp: link.session !== undefined })
       link.apply()
-      broker.watch(() => link.apply())
+      broker.settled()
     })
     ctx.banner('MQTT', () => {
       const { host, port } = broker.current

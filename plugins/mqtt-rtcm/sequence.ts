@@ -14,7 +14,7 @@ const ahead = 600
  */
 export class Sequence {
   readonly #ctx: PluginContext
-  /** 0 until the first number is taken. */
+  /** 0 until the first number is issued. */
   #next = 0
   /** Numbers below this one may be used. */
   #reserved = 0
@@ -24,7 +24,7 @@ export class Sequence {
     this.#ctx = ctx
   }
 
-  /** The next number, for the instance after a reload; 0 while none was taken. */
+  /** The next number, for the instance after a reload; 0 while none was issued. */
   get next(): number {
     return this.#next
   }
@@ -37,7 +37,7 @@ export class Sequence {
   }
 
   /** The next number. Rejects when none can be reserved. */
-  async take(): Promise<number> {
+  async issue(): Promise<number> {
     if (this.#next === 0) {
       // The last run may have used everything that it had reserved.
       this.#next = Math.max(this.#reserved, Math.floor(this.#ctx.services.use(device).utc_ms()))

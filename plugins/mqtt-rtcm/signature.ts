@@ -22,7 +22,7 @@ export async function signatureOf(
   topic: string,
   payload: Uint8Array,
 ): Promise<RtcmSignature> {
-  const number = await sequence.take()
+  const number = await sequence.issue()
   const time_ms = Math.floor(ctx.services.use(device).utc_ms())
   const { algorithm, signature, serial } = await link.sign(signedBytes(topic, number, time_ms, payload))
   return {

@@ -4,9 +4,9 @@ const batch_bytes = 4096
 
 export interface ForwarderDeps {
   after(ms: number, fn: () => void): () => void | Promise<void>
-  /** False when the receiver cannot take them now. */
+  /** False when the receiver cannot accept them now. */
   send(frames: Uint8Array): boolean
-  /** The receiver began to refuse, or takes them again. */
+  /** The receiver began to reject them, or accepts them again. */
   changed(taken: boolean): void
 }
 
@@ -29,7 +29,7 @@ export class Forwarder {
     else this.#timer ??= this.#deps.after(batch_ms, () => this.flush())
   }
 
-  /** Whole frames leave together. What the receiver cannot take is lost: old corrections are worth nothing. */
+  /** Whole frames leave together. What the receiver does not accept is lost: old corrections are worth nothing. */
   flush(): void {
     void this.#timer?.()
     this.#timer = undefined

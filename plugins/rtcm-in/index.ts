@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { Forwarder } from './forwarder.js'
 import { Corrections, type InputSnapshot } from './input.js'
 
-/** As gnss-zed has `gnss-recvrtcm-max-age`, where nobody tells. */
+/** The default of `gnss-recvrtcm-max-age`, for a receiver's plugin that does not provide it. */
 const usualAge_s = 30
 
 /** Corrections of another station for the receiver: over UDP (through udp-rtcm) or from that station's MQTT topic. */
@@ -39,7 +39,7 @@ export default definePlugin({
       send: (frames) => find()?.sendCorrections(frames) ?? false,
       changed: (taken) =>
         ctx.log[taken ? 'info' : 'warn'](
-          taken ? 'the receiver takes corrections again' : 'the receiver takes no corrections now: they are lost',
+          taken ? 'the receiver accepts corrections again' : 'the receiver accepts no corrections now: they are lost',
         ),
     })
     const corrections = new Corrections({
@@ -58,13 +58,13 @@ export default definePlugin({
       allow,
       forward: (frame) => forwarder.push(frame),
     })
-    let told = ''
+    let shown = ''
     const take = (packet: Uint8Array, remote: string, address: string) => {
       const refusal = corrections.take(packet, remote, address)
-      const status = refusal ? `refused ${remote}: ${refusal}` : `corrections from ${remote}`
-      // A sender that is refused sends every second: one line in the plugin list, none in the log.
-      if (status !== told) ctx.status(status)
-      told = status
+      const status = refusal ? `rejected ${remote}: ${refusal}` : `corrections from ${remote}`
+      // A sender that is rejected may send every second: one line in the plugin list, none in the log.
+      if (status !== shown) ctx.status(status)
+      shown = status
       return refusal
     }
     ctx.services.provide(correctionInput, { take })
@@ -73,18 +73,21 @@ export default definePlugin({
 
     ctx.commands.add(
       'rtcmin',
-      'rtcmin=1 takes corrections at all times, rtcmin=0 only while they are wanted',
+      'rtcmin=1 accepts corrections at all times, rtcmin=0 only while they are wanted',
       (call) => {
         if (call.arg !== '0' && call.arg !== '1') throw badValue(`rtcmin is 0 or 1, not '${call.arg ?? ''}'`)
         corrections.forced = call.arg === '1'
         block.changed()
-        return corrections.forced ? 'corrections are taken at all times' : 'corrections are taken while they are wanted'
+        return corrections.forced
+          ? 'corrections are accepted at all times'
+          : 'corrections are accepted while they are wanted'
       },
     )
-    if (topic === `base/${ctx.serial}/drtk`) ctx.log.error({ topic }, 'topic is that of this station: not used')
+    if (topic === `base/${ctx.serial}/drtk`)
+      ctx.log.error({ topic }, 'the option topic names this station itself: it is not used')
     else if (topic !== undefined) {
       ctx.mqtt.on(topic, ({ payload, retain }) => {
-        // What a broker kept may be of any age.
+        // A retained message may be of any age.
         if (!retain) take(payload, `mqtt ${topic}`, 'mqtt')
       })
     }

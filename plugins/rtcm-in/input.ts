@@ -1,11 +1,11 @@
-/** Which corrections are taken, from whom, and what is known of them. Pure; time and surroundings are passed in. */
-import { decodeRtcm, distance, stationId } from 'rtk-base/gnss'
+/** Which corrections are accepted, from whom, and what is known of them. Pure: time and surroundings are passed in. */
+import { distance, referencePoint, roundTo, stationId } from 'rtk-base/gnss'
 import type { CorrectionInput, CorrectionStatus, Ecef } from 'rtk-base/services'
 import { type CorrectionFrame, framesOf } from './packet.js'
 
-/** A source whose reference point is as near as this, and has our station ID, is ourselves. */
+/** A source with our station ID whose reference point is nearer than this is this station itself. */
 const ourselves_m = 1
-/** So many senders are remembered that are not the present source. */
+/** How many senders are remembered beside the present source. */
 const mostKnown = 16
 
 export interface InputDeps {
@@ -53,11 +53,11 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
   take(packet: Uint8Array, remote: string, address: string): string {
     const { allow, wanted, now_ms, forward } = this.#deps
     const frames = framesOf(packet)
-    if (!frames) return 'it is no RTCM, or damaged'
+    if (!frames) return 'it is not RTCM, or it is damaged'
     if (!this.forced && !wanted()) return 'no corrections are wanted now'
     if (allow.length > 0 && address !== 'mqtt' && !allow.includes(address.replace(/^::ffff:/, '')))
       return `${address} is not in the option allow`
-    if (this.remote !== '' && this.remote !== remote) return `${this.remote} sends already`
+    if (this.remote !== '' && this.remote !== remote) return `${this.remote} is the source already`
     const echo = this.#echo(frames, remote)
     if (echo) return echo
     const now = now_ms()
@@ -70,7 +70,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     source.count += frames.length
     this.#total += frames.length
     for (const { bytes } of frames) {
-      source.arp = arpOf(bytes) ?? source.arp
+      source.arp = referencePoint(bytes)?.arp ?? source.arp
       forward(bytes)
     }
     return ''
@@ -102,7 +102,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     if (!source) return { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 }
     const { count, packets, since_ms } = source
     const elapsed = Math.floor((this.#deps.now_ms() - since_ms) / 1000)
-    const dist = Math.round((this.distance_m ?? 0) * 10) / 10
+    const dist = roundTo(this.distance_m ?? 0, 1)
     return { elapsed, age: Math.floor(this.age_s()), count, packets, remote: this.remote, dist }
   }
 
@@ -121,13 +121,13 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     const own = this.#deps.own()
     if (!own) return ''
     for (const { bytes } of frames) {
-      const arp = arpOf(bytes)
-      if (arp) this.#know(remote, stationId(bytes) === own.stationId && distance(arp, own.arp) < ourselves_m)
+      const point = referencePoint(bytes)
+      if (point) this.#know(remote, point.stationId === own.stationId && distance(point.arp, own.arp) < ourselves_m)
     }
     const isUs = this.#known.get(remote)
     if (isUs) return 'these are our own corrections'
     const mayBeUs = frames.some(({ bytes }) => stationId(bytes) === own.stationId)
-    return mayBeUs && isUs === undefined ? 'it has our station ID and has not told its reference point yet' : ''
+    return mayBeUs && isUs === undefined ? 'it has our station ID and has not announced its reference point yet' : ''
   }
 
   #know(remote: string, isUs: boolean): void {
@@ -136,11 +136,4 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     const [oldest] = this.#known.keys()
     if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest)
   }
-}
-
-function arpOf(frame: Uint8Array): Ecef | undefined {
-  const message = decodeRtcm(frame)
-  if (message?.type !== 1005 && message?.type !== 1006) return undefined
-  const { x, y, z } = message
-  return { x, y, z }
 }

@@ -1,4 +1,4 @@
-import { decodeRtcm, sameEcef, stationId } from 'rtk-base/gnss'
+import { referenceDifference } from 'rtk-base/gnss'
 import type { Ecef, RtcmFrame, RtcmGate, RtcmJudge } from 'rtk-base/services'
 
 /** A judge that is reloaded has this long to come back before its last verdict ends. */
@@ -63,7 +63,7 @@ export class Gate implements RtcmGate {
   admit(frame: RtcmFrame): boolean {
     if (!this.#open) return false
     if (this.#verdict.kind === 'trusted' && this.#deps.mode() !== 'listening') {
-      const difference = differenceOf(frame, this.#verdict.reference)
+      const difference = referenceDifference(frame.bytes, this.#verdict.reference)
       if (difference) this.#decide({ kind: 'held', reason: difference })
     }
     return this.#open
@@ -121,20 +121,4 @@ export class Gate implements RtcmGate {
     this.#verdict = verdict
     this.look()
   }
-}
-
-/** What a frame says of the reference that the trusted one does not; undefined when it agrees or says nothing. */
-function differenceOf(frame: RtcmFrame, trusted: Reference): string | undefined {
-  if (trusted.stationId !== undefined) {
-    const id = stationId(frame.bytes)
-    if (id !== undefined && id !== trusted.stationId) {
-      return `the receiver sent station ID ${id} in ${frame.type}, not ${trusted.stationId}`
-    }
-  }
-  if (frame.type !== 1005 && frame.type !== 1006) return undefined
-  const message = decodeRtcm(frame.bytes)
-  if (message?.type !== 1005 && message?.type !== 1006) return `the receiver sent a ${frame.type} that cannot be read`
-  if (sameEcef(message, trusted.arp)) return undefined
-  const text = [message.x, message.y, message.z].map((metres) => metres.toFixed(4)).join(' ')
-  return `the receiver sent the reference position ${text}, which is not the trusted one`
 }

@@ -1,9 +1,10 @@
+import { roundTo } from 'rtk-base/gnss'
 import type { RtcmFrame } from 'rtk-base/services'
 
-/** A message is being produced until it is missed for this many of its intervals, at least `shortest_ms`. */
+/** A message counts as produced until it has been missing for this many of its intervals, at least `shortest_ms`. */
 const missedIntervals = 5
 const shortest_ms = 5_000
-/** A message that has not come for so long is listed no more. */
+/** A message that has not come for this long is no longer listed. */
 const forgotten_ms = 600_000
 const mostTypes = 64
 /** Weight of the newest interval in the mean. */
@@ -40,7 +41,7 @@ export class RtcmStatistics {
       const since_ms = now_ms - last_ms
       if (since_ms > forgotten_ms) this.#messages.delete(id)
       else if (since_ms > Math.max(shortest_ms, interval_ms * missedIntervals)) rows.push({ id })
-      else rows.push({ id, interval: Math.round(interval_ms / 10) / 100, since: Math.round(since_ms / 10) / 100 })
+      else rows.push({ id, interval: roundTo(interval_ms / 1000, 2), since: roundTo(since_ms / 1000, 2) })
     }
     return rows.sort((a, b) => a.id - b.id)
   }

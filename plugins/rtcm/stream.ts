@@ -1,4 +1,4 @@
-import { decodeRtcm } from 'rtk-base/gnss'
+import { referencePoint } from 'rtk-base/gnss'
 import type { Event, EventSource, PluginContext } from 'rtk-base/plugin'
 import {
   type Ecef,
@@ -95,10 +95,8 @@ export class GatedStream implements RtcmStream {
 
   get station(): { id: number; arp: Ecef } | undefined {
     const frame = this.#reference.get(1005) ?? this.#reference.get(1006)
-    const message = frame && decodeRtcm(frame.bytes)
-    if (message?.type !== 1005 && message?.type !== 1006) return undefined
-    const { stationId: id, x, y, z } = message
-    return { id, arp: { x, y, z } }
+    const point = frame && referencePoint(frame.bytes)
+    return point && { id: point.stationId, arp: point.arp }
   }
 
   reference(): readonly RtcmFrame[] {

@@ -1,3 +1,4 @@
+import { roundTo } from 'rtk-base/gnss'
 import type { RtcmFrame, RtcmSubscriber, RtcmSubscription, RtcmTaker } from 'rtk-base/services'
 
 /** The document shows so many, the most recently seen. */
@@ -22,7 +23,7 @@ export interface SubscriberDeps {
   left(subscriber: Taker): void
 }
 
-/** One taker of the stream and what waits for it: whole epochs, the oldest given up first. */
+/** One subscriber and what waits for it: whole epochs, the oldest dropped first. */
 class Subscription implements RtcmSubscription {
   readonly subscriber: Taker
   name: string
@@ -32,7 +33,7 @@ class Subscription implements RtcmSubscription {
   readonly #leave: (subscription: Subscription) => void
   #queue: Queued[] = []
   #queued_bytes = 0
-  /** The rest of this epoch is not wanted: its beginning was given up. */
+  /** The rest of this epoch is dropped, because its beginning was. */
   #skip = -1
 
   constructor(subscriber: Taker, deps: SubscriberDeps, leave: (subscription: Subscription) => void) {
@@ -46,7 +47,7 @@ class Subscription implements RtcmSubscription {
   /** The hot path: nothing is allocated for a subscriber that keeps up. */
   push(frame: RtcmFrame, epoch: number): void {
     if (epoch === this.#skip) return
-    if (this.#queue.length === 0 && this.#take(frame)) return
+    if (this.#queue.length === 0 && this.#offer(frame)) return
     this.#queue.push({ frame, epoch })
     this.#queued_bytes += frame.bytes.length
     while (this.#queued_bytes > this.#deps.queue_bytes) this.#dropOldestEpoch(epoch)
@@ -55,7 +56,7 @@ class Subscription implements RtcmSubscription {
   resume(): void {
     let taken = 0
     for (const { frame } of this.#queue) {
-      if (!this.#take(frame)) break
+      if (!this.#offer(frame)) break
       this.#queued_bytes -= frame.bytes.length
       taken += 1
     }
@@ -81,7 +82,7 @@ class Subscription implements RtcmSubscription {
     this.#leave(this)
   }
 
-  #take(frame: RtcmFrame): boolean {
+  #offer(frame: RtcmFrame): boolean {
     const taken = this.subscriber.take(frame)
     if (taken !== undefined) return taken
     this.#deps.left(this.subscriber)
@@ -106,7 +107,7 @@ interface Listed {
   seen_ms: number
 }
 
-/** Everyone who takes the stream. A slow one never holds another up. */
+/** All subscribers of the stream. A slow one never delays another. */
 export class Subscribers {
   readonly #deps: SubscriberDeps
   readonly #all = new Set<Subscription>()
@@ -145,14 +146,19 @@ export class Subscribers {
     }
   }
 
-  /** For the document: `seen` is seconds since it was last heard of. */
+  /** For the document: `seen` is seconds since it was last heard of, 0 for one that is connected. */
   block(): { via: string; name: string; seen: number; ip: string }[] {
     const now_ms = this.#deps.now()
-    const subscribed = [...this.#all].map(({ subscriber: { via, ip }, name, seen_ms }) => ({ via, name, seen_ms, ip }))
+    const subscribed = [...this.#all].map(({ subscriber: { via, ip, connected }, name, seen_ms }) => ({
+      via,
+      name,
+      seen_ms: connected ? now_ms : seen_ms,
+      ip,
+    }))
     const listed = [...this.#listed].map(({ taker: { via, name, ip }, seen_ms }) => ({ via, name, seen_ms, ip }))
     return [...subscribed, ...listed]
       .sort((a, b) => b.seen_ms - a.seen_ms)
       .slice(0, mostShown)
-      .map(({ via, name, seen_ms, ip }) => ({ via, name, seen: Math.round((now_ms - seen_ms) / 100) / 10, ip }))
+      .map(({ via, name, seen_ms, ip }) => ({ via, name, seen: roundTo((now_ms - seen_ms) / 1000, 1), ip }))
   }
 }

@@ -2,8 +2,8 @@
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import { station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import type { Conductor } from './conductor.js'
-import type { LedgerEntry } from './ledger.js'
+import type { Conductor } from './procedure/conductor.js'
+import type { LedgerEntry } from './reference/ledger.js'
 
 export function historyRoutes(ctx: PluginContext, conductor: Conductor): void {
   ctx.http.route({

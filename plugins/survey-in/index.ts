@@ -1,10 +1,12 @@
+import { roundTo } from 'rtk-base/gnss'
 import { definePlugin, unavailable } from 'rtk-base/plugin'
 import { procedureStatus, receiver, rtcmGate, station } from 'rtk-base/services'
-import { Conductor, type Snapshot } from './conductor.js'
+import { configRef, runtimeRef } from './document.js'
 import { historyRoutes } from './history.js'
-import { configRef, runtimeRef } from './info.js'
 import { SurveyInOptions } from './options.js'
 import { defineParameters } from './parameters.js'
+import { Conductor } from './procedure/conductor.js'
+import type { Snapshot } from './procedure/run.js'
 
 /** The reference position: the GNSS procedure, the survey-in, and whether what the base sends can be trusted. */
 export default definePlugin({
@@ -31,8 +33,14 @@ export default definePlugin({
       runtime: () => (conductor.listening ? undefined : runtimeRef(conductor, parameters)),
       config: () => (conductor.listening ? undefined : configRef(parameters)),
     })
+    ctx.info.block('gnss.config.startup', {
+      config: () => {
+        const { accuracy_m, maxDelta_m, maxDeltaCorr_m } = parameters.start()
+        return { accuracy: accuracy_m, delta_max: maxDelta_m, delta_max_corr: maxDeltaCorr_m }
+      },
+    })
     ctx.info.block('gnss.state.want_corr', () => (conductor.wantsCorrections ? 1 : 0))
-    ctx.info.block('gnss.pos.delta', () => Math.round((conductor.delta_m ?? 0) * 1000) / 1000)
+    ctx.info.block('gnss.pos.delta', () => roundTo(conductor.delta_m ?? 0, 3))
 
     ctx.commands.add('start-survey-in', 'starts a survey-in', ({ source }) => {
       const answer = startSurvey(source)

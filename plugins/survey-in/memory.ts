@@ -1,12 +1,12 @@
 /** What outlives the service: the survey-in, when the manual reference was entered, the last trusted moment, the ledger. */
 import type { PluginContext } from 'rtk-base/plugin'
-import type { LedgerEntry } from './ledger.js'
-import type { SurveyRecord } from './surveyor.js'
-import type { Trusted } from './trusted.js'
+import type { LedgerEntry } from './reference/ledger.js'
+import type { SurveyRecord } from './survey/surveyor.js'
+import type { Trusted } from './trust/warm-start.js'
 
 export interface Memories {
   survey: SurveyRecord
-  /** `entry` tells whether it is still the same one. */
+  /** `entry` shows whether it is still the same one. */
   manual: { entry: string; t: number; by: string }
   trusted: Trusted
   /** Why the antenna is suspected to have moved, until that is settled. */
@@ -29,7 +29,7 @@ export class Memory {
     try {
       this.#values = (await this.#ctx.store.entries()) as Partial<Memories>
     } catch (error) {
-      this.#ctx.log.error({ err: error }, 'what was known of the reference cannot be read; it is determined anew')
+      this.#ctx.log.error({ err: error }, 'what was stored of the reference cannot be read; it is determined again')
     }
   }
 
@@ -42,7 +42,10 @@ export class Memory {
     if (value === undefined && this.#values[name] === undefined) return
     this.#values[name] = value
     const written = this.#ctx.store.set(name, value).catch((error: unknown) => {
-      this.#ctx.log.error({ err: error, name }, 'could not be stored: a restart of the service will not know of it')
+      this.#ctx.log.error(
+        { err: error, name },
+        'the reference could not be stored: it is lost at the next restart of the service (disk full?)',
+      )
     })
     this.#writes = Promise.all([this.#writes, written])
     await written

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { type AccuracyModel, correctedModel, plainModel } from './estimator.js'
+import { type AccuracyModel, correctedModel, plainModel } from './survey/estimator.js'
 
 const model = (defaults: AccuracyModel, description: string) =>
   Type.Object(

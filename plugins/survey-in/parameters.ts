@@ -1,16 +1,17 @@
 /** The change parameters of the survey-in and of the manual reference, and the rules across them. */
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import { type TSchema, Type } from 'typebox'
-import { disagreement, type ManualEntry, manualPosition } from './reference.js'
-import type { SurveyLimits } from './survey-run.js'
+import { disagreement, type ManualEntry, manualPosition, type ReferenceSettings } from './reference/manual-entry.js'
+import type { SurveyLimits } from './survey/survey-run.js'
+import type { StartLimits } from './watch/start-check.js'
 
 const longest_s = 2_592_000
 const axis_m = 7e6
 
-/** A number that can be taken back with null. */
+/** A number that null clears. */
 const optional = (minimum: number, maximum: number, description: string) =>
   Type.Union([Type.Number({ minimum, maximum }), Type.Null()], {
-    description: `${description}, ${minimum} to ${maximum}; null takes it back`,
+    description: `${description}, ${minimum} to ${maximum}; null clears it`,
   })
 
 const coordinates = {
@@ -25,12 +26,12 @@ type Coordinate = keyof typeof coordinates
 const names = Object.keys(coordinates) as Coordinate[]
 const keyOf = (name: string) => `gnss-ref-manual-${name}`
 
-export interface Parameters {
+export interface Parameters extends ReferenceSettings {
   /** The parameters that make up the reference. */
   readonly reference: readonly string[]
   limits(): SurveyLimits
-  manual(): ManualEntry & { acc: number; corr: boolean }
-  chosen(): 'manual' | 'survey'
+  /** The limits of the start-up check. */
+  start(): StartLimits
 }
 
 /** @param trigger what `trigger-gnss-survey` does */
@@ -48,6 +49,10 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
   config.action('trigger-gnss-survey', Type.Boolean(), (start) => {
     if (start) trigger()
   })
+
+  const initialAccuracy = metres('gnss-initial-accuracy', 5, 0.001, 100_000)
+  const maxDelta = metres('gnss-initial-max-delta', 15, 0, 100_000)
+  const maxDeltaCorr = metres('gnss-initial-max-delta-corr', 0.5, 0, 100_000)
 
   const acc = metres(keyOf('acc'), 0, 0, 100_000)
   const corr = flag(keyOf('corr'), false)
@@ -92,5 +97,10 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
       corr: corr.get(),
     }),
     chosen: () => chosen.get(),
+    start: () => ({
+      accuracy_m: initialAccuracy.get(),
+      maxDelta_m: maxDelta.get(),
+      maxDeltaCorr_m: maxDeltaCorr.get(),
+    }),
   }
 }

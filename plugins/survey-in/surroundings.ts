@@ -1,16 +1,8 @@
-/** What the procedure asks of others, where they run: limits, corrections, the time. */
+/** What the procedure asks of other plugins, where they run: corrections and the time. */
 import type { PluginContext } from 'rtk-base/plugin'
-import { correctionStatus, device, type Receiver, receiverLimits } from 'rtk-base/services'
-import type { CorrectionsNow } from './survey-run.js'
+import { correctionStatus, device, type Receiver } from 'rtk-base/services'
+import type { CorrectionsNow } from './survey/survey-run.js'
 
-export interface StartLimits {
-  accuracy_m: number
-  maxDelta_m: number
-  maxDeltaCorr_m: number
-}
-
-/** The defaults of the parameters, for a receiver's plugin that does not tell them. */
-const usual: StartLimits = { accuracy_m: 5, maxDelta_m: 15, maxDeltaCorr_m: 0.5 }
 /** Corrections are fresh up to this age. */
 const fresh_s = 10
 
@@ -19,16 +11,6 @@ export class Surroundings {
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
-  }
-
-  limits(): StartLimits {
-    const limits = this.#ctx.services.find(receiverLimits)
-    if (!limits) return usual
-    return {
-      accuracy_m: limits.initialAccuracy_m(),
-      maxDelta_m: limits.initialMaxDelta_m(),
-      maxDeltaCorr_m: limits.initialMaxDeltaCorr_m(),
-    }
   }
 
   corrections(): CorrectionsNow | undefined {

@@ -1,4 +1,4 @@
-import type { PluginContext } from 'rtk-base/plugin'
+import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName } from 'rtk-base/schemas'
 import { device, procedureStatus, type Receiver, receiver, rtcmStream } from 'rtk-base/services'
 
@@ -6,9 +6,9 @@ import { device, procedureStatus, type Receiver, receiver, rtcmStream } from 'rt
 const startTime_ms = 120_000
 
 export interface BaseFacts {
-  /** A restart was asked for. */
+  /** A restart was requested. */
   stopping: boolean
-  /** Of the procedure; undefined where nobody runs one. */
+  /** Of the GNSS procedure; undefined while no plugin runs it. */
   status: string | undefined
   /** RTCM goes out of a receiver that is up. */
   sending: boolean
@@ -25,38 +25,82 @@ export function baseState({ stopping, status, sending, elapsed_ms }: BaseFacts):
   return elapsed_ms < startTime_ms && !stuck ? 'starting' : 'degraded'
 }
 
-/** `base.state.base`, from what the station does and not from what it was told. */
+const errorCode = 'base-degraded'
+/** Errors of these codes say why no RTCM goes out. */
+const explains = /^(gnss-(?!reference-moved)|receiver-|antenna-|plugin-failed)/
+
+/** What a person can do, by the status of the procedure. */
+const advice: Readonly<Record<string, string>> = {
+  offline: 'check the cable and the power of the receiver; its port is opened again by itself',
+  stalled: 'check the power of the receiver and the line to it',
+  identify: 'the receiver is asked again; if this lasts, check that the line works in both directions',
+  configure: 'the receiver is configured again; if this lasts, check that the line works in both directions',
+  acquire:
+    'if this lasts, check the antenna and its view of the sky, and whether something else configures the receiver',
+  initial: 'if this lasts, check the antenna and its view of the sky, or raise gnss-initial-accuracy',
+  moved: 'set or choose another reference, or send start-survey-in',
+  fault: 'check whether something else configures the receiver; everything is tried again every minute',
+}
+const usualAdvice = 'check the receiver, and the state of each plugin with `rtk-base plugins`'
+
+/** `base.state`, from what the station does and not from what it was configured to do. */
 export class BaseState {
   stopping = false
   readonly #ctx: PluginContext
   /** Uptime when what is waited for began. */
   #begun_ms = 0
+  #look: Dispose = () => {}
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
   }
 
-  /** Sees survey-ins that nobody asks about: what follows one is a start. */
+  /** Notices what changes it, also while nobody reads the document: what follows a survey-in is a start. */
   watch(): void {
     const { on, services } = this.#ctx
-    services.watch(procedureStatus, (procedure) => procedure && on(procedure.onState, () => void this.now()))
+    const follow = (event: Event<unknown> | undefined) => {
+      this.look()
+      return event && on(event, () => this.look())
+    }
+    services.watch(procedureStatus, (procedure) => follow(procedure?.onState))
+    services.watch(rtcmStream, (stream) => follow(stream?.onState))
+    services.watch(receiver, (source) => follow(source?.onState))
   }
 
-  now(): BaseStateName {
+  /** The state now. `degraded` has its reason in `base.state.errors`. */
+  look(): BaseStateName {
     const { services } = this.#ctx
     const uptime_ms = services.use(device).uptime_ms()
     const status = services.find(procedureStatus)?.status
     if (status === 'survey') this.#begun_ms = uptime_ms
-    return baseState({
-      stopping: this.stopping,
-      status,
-      sending: services.find(rtcmStream)?.open === true && isSending(services.find(receiver), status),
-      elapsed_ms: uptime_ms - this.#begun_ms,
-    })
+    const elapsed_ms = uptime_ms - this.#begun_ms
+    const sending = services.find(rtcmStream)?.open === true && isSending(services.find(receiver), status)
+    const state = baseState({ stopping: this.stopping, status, sending, elapsed_ms })
+    this.#explain(state, status)
+    void this.#look()
+    if (state === 'starting') this.#look = this.#ctx.timers.after(startTime_ms - elapsed_ms, () => this.look())
+    return state
+  }
+
+  #explain(state: BaseStateName, status: string | undefined): void {
+    const { errors, services } = this.#ctx
+    const others = services.use(device).errors()
+    if (state !== 'degraded' || others.some(({ code }) => explains.test(code))) errors.clear(errorCode)
+    else errors.raise(errorCode, `no RTCM goes out: ${this.#reason()}; ${advice[status ?? ''] ?? usualAdvice}`)
+  }
+
+  #reason(): string {
+    const { services } = this.#ctx
+    const stream = services.find(rtcmStream)
+    const source = services.find(receiver)
+    if (!source) return 'no plugin has a receiver'
+    if (source.link !== 'up') return `the receiver is ${source.link}`
+    if (!stream) return 'the plugin rtcm does not run'
+    return stream.reason || 'the receiver sends no RTCM'
   }
 }
 
-/** The gate of a receiver that is only listened to stands open all the time: its status tells whether RTCM comes. */
+/** The gate is always open for a receiver that is only listened to: its status shows whether RTCM comes. */
 function isSending(source: Receiver | undefined, status: string | undefined): boolean {
   if (source?.link !== 'up') return false
   return source.mode !== 'listening' || status === undefined || status === 'fixed'

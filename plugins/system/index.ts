@@ -34,7 +34,8 @@ export default definePlugin({
       detail: { runtime: () => ({ mem: { internal: processMemory(), spiram: machineMemory() } }) },
     })
     ctx.info.block('esp.state', () => ({ uptime: Math.floor(device().uptime_ms() / 1000) }))
-    ctx.info.block('base.state', () => ({ base: base.now(), errors: device().errors() }))
+    // The state comes first: its reason is one of the errors.
+    ctx.info.block('base.state', () => ({ base: base.look(), errors: device().errors() }))
 
     ctx.commands.add('reboot', 'restarts the device', async () => {
       restartSoon(ctx, device(), base)
@@ -70,7 +71,10 @@ function restartSoon(ctx: PluginContext, device: Device, base: BaseState): void 
       await device.reboot()
     } catch (error) {
       base.stopping = false
-      ctx.errors.raise('reboot', `the machine refused to restart: ${(error as Error).message}`)
+      ctx.errors.raise(
+        'reboot',
+        `the machine could not be restarted: ${(error as Error).message}; check that the service is permitted to`,
+      )
     }
   })
 }

@@ -2,7 +2,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import type { UdpSocket } from './socket.js'
 
-/** A datagram keeps its sender subscribed for so long. */
+/** How long a datagram keeps its sender subscribed. */
 const subscription_ms = 60_000
 const look_ms = 1_000
 const longestName = 32
@@ -41,7 +41,7 @@ export class Peers {
   readonly #most: number
   readonly #socket: () => UdpSocket | undefined
   readonly #peers = new Map<string, Peer>()
-  #toldFull = false
+  #reportedFull = false
 
   constructor(ctx: PluginContext, stream: RtcmStream, most: number, socket: () => UdpSocket | undefined) {
     this.#ctx = ctx
@@ -85,9 +85,12 @@ export class Peers {
 
   #add(record: PeerRecord): void {
     if (this.#peers.size >= this.#most) {
-      if (!this.#toldFull)
-        this.#ctx.log.warn({ ip: record.address }, `${this.#most} subscribers by UDP: no more are taken`)
-      this.#toldFull = true
+      if (!this.#reportedFull)
+        this.#ctx.log.warn(
+          { ip: record.address },
+          `${this.#most} subscribers by UDP: no more are accepted (option maxSubscribers)`,
+        )
+      this.#reportedFull = true
       return
     }
     const { address, port, name } = record
@@ -109,6 +112,6 @@ export class Peers {
       subscription.close()
       this.#peers.delete(key)
     }
-    if (this.#peers.size < this.#most) this.#toldFull = false
+    if (this.#peers.size < this.#most) this.#reportedFull = false
   }
 }

@@ -1,11 +1,12 @@
 import type { RemoteInfo } from 'node:dgram'
-import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import { Backoff } from 'rtk-base/link'
+import { type Dispose, LogLimit, type PluginContext } from 'rtk-base/plugin'
 import { correctionInput, type LocalNetwork, type RtcmStream } from 'rtk-base/services'
 import { isRtcm, type PeerRecord, Peers } from './peers.js'
 import { UdpSocket } from './socket.js'
 
-/** A port that is taken is tried again after these, the last one for ever. */
-const retries_ms = [1_000, 2_000, 5_000, 10_000, 30_000]
+/** When a port that is taken is tried again. */
+const waits = { first_ms: 1_000, longest_ms: 30_000 }
 
 export interface UdpOptions {
   host: string
@@ -13,7 +14,7 @@ export interface UdpOptions {
   queue_bytes: number
 }
 
-/** The socket and its peers: opens, moves to another port, tries again where a port is taken. */
+/** The socket and its peers: opens, moves to another port, retries while a port is taken. */
 export class UdpService {
   readonly #ctx: PluginContext
   readonly #options: UdpOptions
@@ -21,12 +22,13 @@ export class UdpService {
   #peers: Peers | undefined
   #network: LocalNetwork | undefined
   #retry: Dispose | undefined
-  #failures = 0
-  #tellFrom_ms = 0
+  readonly #backoff = new Backoff(waits)
+  readonly #logLimit: LogLimit
 
   constructor(ctx: PluginContext, options: UdpOptions) {
     this.#ctx = ctx
     this.#options = options
+    this.#logLimit = new LogLimit(ctx.clock)
   }
 
   start(stream: RtcmStream, network: LocalNetwork): void {
@@ -36,8 +38,8 @@ export class UdpService {
     this.#ctx.defer(() => this.#close())
   }
 
-  /** Opens as it was set. Never fails: a port that is taken is tried again. */
-  async open(enabled: boolean, port: number, attempt = 0): Promise<void> {
+  /** Opens the port that is set. Never fails: a port that is taken is tried again. */
+  async open(enabled: boolean, port: number): Promise<void> {
     if (!enabled) {
       this.#ctx.status('disabled')
       return
@@ -45,24 +47,24 @@ export class UdpService {
     try {
       await this.#bind(port)
     } catch (error) {
-      const delay_ms = retries_ms[Math.min(attempt, retries_ms.length - 1)]
+      const delay_ms = this.#backoff.next()
       this.#ctx.errors.raise(
         'udp',
-        `UDP port ${port}: ${(error as Error).message}; tried again every ${delay_ms / 1000} s`,
+        `UDP port ${port} cannot be opened: ${(error as Error).message}; the next attempt follows in ${delay_ms / 1000} s`,
       )
       this.#ctx.status(`port ${port} cannot be opened`)
-      this.#retry = this.#ctx.timers.after(delay_ms, () => this.open(enabled, port, attempt + 1))
+      this.#retry = this.#ctx.timers.after(delay_ms, () => this.open(enabled, port))
     }
   }
 
   /**
-   * Applies a change: the new port is opened before the old one is given up, so a port that is taken refuses the change
-   * and nobody loses anything.
+   * Applies a change: the new port is opened before the old one is closed, so a port that is taken rejects the change
+   * and no subscriber loses anything.
    */
   async apply(enabled: boolean, port: number): Promise<void> {
     if (!this.#peers) return
     if (enabled && this.#socket?.port === port) return
-    // A port that cannot be bound refuses the change: a retry of the old one that is pending goes on.
+    // A port that cannot be bound rejects the change; a pending retry of the old one continues.
     if (enabled) await this.#bind(port)
     void this.#retry?.()
     if (enabled) return
@@ -76,7 +78,7 @@ export class UdpService {
     if (Array.isArray(records)) this.#peers?.restore(records as PeerRecord[])
   }
 
-  /** For a person: where RTCM can be had now. */
+  /** For a person: where RTCM is available now. */
   describe(): string {
     return this.#socket ? `UDP port ${this.#socket.port}: send one datagram, frames come back for 60 s` : ''
   }
@@ -95,20 +97,18 @@ export class UdpService {
     })
     const old = this.#socket
     this.#socket = next
+    this.#backoff.reset()
     await old?.close()
     this.#ctx.errors.clear('udp')
     this.#ctx.status(`port ${port}`)
     this.#peers?.resume()
   }
 
-  /** Peers come and go: one line a minute, with how many datagrams were refused meanwhile. */
+  /** Peers come and go: one line a minute, with the number of datagrams that could not be sent. */
   #sendFailed(error: Error): void {
-    this.#failures += 1
-    const now_ms = this.#ctx.clock.monotonic()
-    if (now_ms < this.#tellFrom_ms) return
-    this.#tellFrom_ms = now_ms + 60_000
-    this.#ctx.log.warn({ failures: this.#failures }, `UDP: ${error.message}; these datagrams are lost`)
-    this.#failures = 0
+    const omitted = this.#logLimit.admit('send')
+    if (omitted === undefined) return
+    this.#ctx.log.warn({ failures: omitted + 1 }, `UDP: ${error.message}; these datagrams are lost`)
   }
 
   async #close(): Promise<void> {
@@ -120,7 +120,7 @@ export class UdpService {
   #received(datagram: Buffer, { address, port }: RemoteInfo): void {
     if (port === 0 || !this.#network?.isLocal(address)) return
     if (isRtcm(datagram)) {
-      // Whether it is whole, wanted and from the right one is for the owner of the input to say.
+      // The owner of the input decides whether it is complete, wanted and from the right sender.
       this.#ctx.services.find(correctionInput)?.take(datagram, `udp ${address}:${port}`, address)
     } else this.#peers?.heard(address, port, datagram)
   }

@@ -3,13 +3,13 @@ import { isIPv6 } from 'node:net'
 
 export interface UdpHandlers {
   received(datagram: Buffer, from: RemoteInfo): void
-  /** There is room again after a send was refused. */
+  /** There is room again after a send was rejected. */
   drained(): void
   failed(error: Error): void
   after(ms: number, fn: () => void): unknown
 }
 
-/** How soon room is looked for after a send was refused. */
+/** When to look for room after a send was rejected. */
 const room_ms = 20
 
 /** A bound UDP socket with a bounded number of bytes under way. */
@@ -59,7 +59,7 @@ export class UdpSocket {
       return false
     }
     // Without a callback: most datagrams leave at once, and a callback for each would cost more than that. What a peer
-    // that is gone or unreachable refuses comes as an error of the socket.
+    // that is gone or unreachable rejects comes as an error of the socket.
     this.#socket.send(bytes, 0, bytes.length, port, address)
     return true
   }

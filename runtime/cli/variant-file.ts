@@ -4,7 +4,7 @@ import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseEr
 import { Variant } from '../../schemas/variant.js'
 import { packageRoot } from '../build/release.js'
 import { RtkError } from '../errors.js'
-import { pointerNames, problemOf } from '../registry/validate.js'
+import { pointerNames, problemOf } from '../validate.js'
 
 export interface VariantFile {
   variant: Variant

@@ -288,7 +288,7 @@ export class Framer {
     const high = hexDigit(bytes[i - 2])
     const low = hexDigit(bytes[i - 1])
     if (high < 0 || low < 0) return 0
-    // The loop took `*hh` in as well: taking it in again takes it out.
+    // The loop included `*hh`: XOR with it a second time removes it.
     if ((xor ^ 0x2a ^ bytes[i - 2] ^ bytes[i - 1]) === ((high << 4) | low)) return last + 1 - at
     this.#badChecksum.nmea++
     return 0

@@ -103,7 +103,7 @@ export function fromTenthMm(tenthMm: number): number {
   return tenthMm / 10_000
 }
 
-/** A coordinate as the receiver takes it: whole centimetres and a rest of the same sign, |hp| ≤ 99, in 0.1 mm. */
+/** A coordinate in the form of the receiver: whole centimetres and a rest of the same sign, |hp| ≤ 99, in 0.1 mm. */
 export interface SplitCm {
   cm: number
   hp: number
@@ -124,6 +124,11 @@ export function joinCm({ cm, hp }: SplitCm): number {
 /** The position to 0.1 mm, so that it survives RTCM, UBX and JSON unchanged. */
 export function roundEcef({ x, y, z }: Ecef): Ecef {
   return { x: fromTenthMm(toTenthMm(x)), y: fromTenthMm(toTenthMm(y)), z: fromTenthMm(toTenthMm(z)) }
+}
+
+/** Whether a coordinate is finer than a centimetre. */
+export function hasTenthMm({ x, y, z }: Ecef): boolean {
+  return [x, y, z].some((metres) => toTenthMm(metres) % 100 !== 0)
 }
 
 /** Equal to 0.1 mm in each coordinate. */

@@ -3,7 +3,7 @@
 /** 1980-01-06T00:00:00Z. */
 export const gpsEpoch_unix_s = 315_964_800
 export const secondsPerWeek = 604_800
-/** GPS − UTC since 2017-01-01, for callers that were told nothing else. */
+/** GPS − UTC since 2017-01-01, for callers that have no newer value. */
 export const knownLeap_s = 18
 
 export interface GpsTime {
@@ -35,6 +35,6 @@ export function formatTm(unix_s: number): string {
 export function parseTm(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d$/.test(text)) return undefined
   const unix_ms = Date.parse(`${text.replace('_', 'T')}Z`)
-  // Date takes the 30th of February for a day in March.
+  // Date reads the 30th of February as a day in March.
   return Number.isNaN(unix_ms) || formatTm(unix_ms / 1000) !== text ? undefined : unix_ms / 1000
 }

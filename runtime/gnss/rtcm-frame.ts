@@ -1,5 +1,5 @@
 /**
- * The RTCM 3 frame (RTCM 10403.3 §4) and what can be told from its first bytes. Everything that takes `frame` takes a
+ * The RTCM 3 frame (RTCM 10403.3 §4) and what its first bytes say. Everything that takes `frame` takes a
  * whole verified frame, from the 0xD3 to the last CRC byte.
  */
 import { crc24q } from './crc24q.js'

@@ -144,7 +144,7 @@ export function moreFollows(frame: Uint8Array): boolean {
   return (frame[9] & 2) !== 0
 }
 
-/** The header of an MSM frame; undefined when it is none or too short. */
+/** The header of an MSM frame; undefined when it is not one, or too short. */
 export function decodeMsmHeader(frame: Uint8Array): MsmHeader | undefined {
   return readHeader(frame)?.header
 }
@@ -169,7 +169,7 @@ function readMask(reader: BitReader, bits: number): number[] {
   return numbers
 }
 
-/** The observations of an MSM1-7 frame; undefined when it is none or too short. Bytes behind the last cell are padding. */
+/** The observations of an MSM1-7 frame; undefined when it is not one, or too short. Bytes behind the last cell are padding. */
 export function decodeMsm(frame: Uint8Array): Msm | undefined {
   const start = readHeader(frame)
   if (!start) return undefined

@@ -62,7 +62,7 @@ type MessageType = keyof Layouts
 
 /** The message with a given number, e.g. `RtcmMessageOf<1005>`. */
 export type RtcmMessageOf<T extends MessageType> = { type: T } & Values<Layouts[T]>
-/** A decoded message about the reference station, told apart by `type`. */
+/** A decoded message about the reference station, distinguished by `type`. */
 export type RtcmMessage = { [T in MessageType]: RtcmMessageOf<T> }[MessageType]
 
 /** The frame's message; undefined when there is no table for its number or it is too short for what it says. */

@@ -2,11 +2,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
 import { RtkError } from '../errors.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import { deepest, isTooDeep } from '../registry/validate.js'
+import { deepest, isTooDeep, pointerNames, problemOf, validatorOf } from '../validate.js'
 
 /** A request that is wrong in a way that its sender can correct. */
 export class RequestError extends Error {
@@ -17,24 +16,15 @@ export class RequestError extends Error {
   }
 }
 
-interface ValidationIssue {
-  keyword: string
-  instancePath: string
-  message: string
-  params: object
-}
-
-/** Carries the field that a schema refused. */
+/** Carries the field that a schema rejected. */
 export class ValidationError extends Error {
   readonly statusCode = 400
   readonly field: string
-  constructor(part: string, issue: ValidationIssue | undefined) {
-    const missing = (issue?.params as { requiredProperties?: string[] } | undefined)?.requiredProperties ?? []
-    const path = (issue?.instancePath ?? '').split('/').slice(1)
-    if (issue?.keyword === 'required') path.push(missing[0] ?? '')
-    const field = path.map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~')).join('.')
-    super(`${part}${field === '' ? '' : `.${field}`} ${issue?.message ?? 'is not what the route takes'}`)
-    this.field = field
+  /** @param problem with the field as a JSON pointer */
+  constructor(part: string, { field, message }: { field: string; message: string }) {
+    const path = pointerNames(field).join('.')
+    super(`${part}${path === '' ? '' : `.${path}`} ${message}`)
+    this.field = path
   }
 }
 
@@ -43,22 +33,15 @@ export class ValidationError extends Error {
  * anyway (query, params, headers) is converted to the type that the schema names.
  */
 export const validatorCompiler: FastifySchemaCompiler<TSchema | boolean> = ({ schema, httpPart = 'body' }) => {
-  if (schema === false) return () => ({ error: new ValidationError(httpPart, undefined) })
+  if (schema === false) {
+    return () => ({ error: new ValidationError(httpPart, { field: '', message: 'is not accepted by this route' }) })
+  }
   if (schema === true) return (value: unknown) => ({ value })
-  if (typeof schema !== 'object' || schema === null) throw new TypeError(`the schema of ${httpPart} is no schema`)
-  let validator: ReturnType<typeof Compile> | undefined
+  if (typeof schema !== 'object' || schema === null) throw new TypeError(`the schema of ${httpPart} is not a schema`)
   return (given: unknown) => {
-    validator ??= Compile(schema)
-    const value = httpPart === 'body' ? given : validator.Convert(given)
-    if (validator.Check(value)) return { value }
-    const issues = validator.Errors(value) as ValidationIssue[]
-    // Of several errors for one field the last one sums up; the deepest field is the one that its sender got wrong.
-    const depth = ({ instancePath }: ValidationIssue) => instancePath.split('/').length
-    const deepest = issues.reduce<ValidationIssue | undefined>(
-      (best, issue) => (best === undefined || depth(issue) >= depth(best) ? issue : best),
-      undefined,
-    )
-    return { error: new ValidationError(httpPart, deepest) }
+    const value = httpPart === 'body' ? given : validatorOf(schema).Convert(given)
+    const problem = problemOf(schema, value)
+    return problem ? { error: new ValidationError(httpPart, problem) } : { value }
   }
 }
 

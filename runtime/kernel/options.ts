@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { RtkError, type RtkErrorCode } from '../errors.js'
-import { parseBySchema, pointerNames, problemOf, quote } from '../registry/validate.js'
+import { parseBySchema, pointerNames, problemOf, quote } from '../validate.js'
 
 /** One `--set` of the command line, below a plugin or a section: dotted path and text. */
 export interface SetOption {

@@ -5,6 +5,7 @@
 import * as schemas from '../../schemas/index.js'
 import * as services from '../../schemas/services.js'
 import * as gnss from '../gnss/index.js'
+import * as link from '../link/index.js'
 import * as plugin from '../plugin.js'
 import { hostPackages } from './host-packages.js'
 
@@ -13,6 +14,7 @@ const table: Readonly<Record<string, () => unknown>> = {
   'rtk-base/services': () => services,
   'rtk-base/schemas': () => schemas,
   'rtk-base/gnss': () => gnss,
+  'rtk-base/link': () => link,
   ...hostPackages,
 }
 

@@ -11,7 +11,7 @@ import type { Tables } from '../kernel/tables.js'
 import type { ChangeSet, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import type { Store } from '../ports/store.js'
-import { deepest, isTooDeep, problemOf, quote, relaxSwitch } from './validate.js'
+import { deepest, isTooDeep, problemOf, quote, relaxSwitch } from '../validate.js'
 
 /** The store's namespace of change parameters. */
 export const configNamespace = 'config'

@@ -3,13 +3,12 @@ import { everything, type MaskAssignment, selectionOf } from '../../schemas/mask
 import type { SyncHookPoint } from '../kernel/hook-point.js'
 import type { BlockRecord, InfoPart } from '../kernel/instance/registrations.js'
 import type { Tables } from '../kernel/tables.js'
+import { LogLimit } from '../log-limit.js'
 import type { InfoSelection } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 
 const textLife_ms = 100
 const keptTexts = 16
-/** A fault that occurs in every build is logged once in this time. */
-const sameFault_ms = 60_000
 
 type Json = Record<string, unknown>
 
@@ -30,7 +29,7 @@ export interface InfoDeps {
 function plain(value: unknown): unknown {
   if (value instanceof Promise) {
     value.catch(() => {})
-    throw new Error('it is asynchronous; a block is built at once')
+    throw new Error('it is asynchronous; a block is built synchronously')
   }
   const text = JSON.stringify(value)
   return text === undefined ? undefined : JSON.parse(text)
@@ -49,10 +48,11 @@ export class InfoRegistry {
   readonly #deps: InfoDeps
   readonly #texts = new Map<number, { text: string; until_ms: number }>()
   readonly #conflicts = new WeakSet<BlockRecord>()
-  #toldAt_ms = Number.NEGATIVE_INFINITY
+  readonly #logLimit: LogLimit
 
   constructor(deps: InfoDeps) {
     this.#deps = deps
+    this.#logLimit = new LogLimit(deps.clock)
   }
 
   /** Drops the reused texts: something changed that a reader must see at once. */
@@ -70,11 +70,13 @@ export class InfoRegistry {
   #build(selection: InfoSelection): Json {
     const document: Json = {}
     for (const name of this.#deps.order) document[name] = undefined
-    for (const block of this.#deps.tables().blocks) {
-      if (!block.owner.live) continue
-      for (const part of block.parts) {
-        if (!selection[part.class] || !(part.detail ? selection.all : selection.basic)) continue
-        this.#add(document, block, part)
+    for (const fallback of [false, true]) {
+      for (const block of this.#deps.tables().blocks) {
+        if (!block.owner.live) continue
+        for (const part of block.parts) {
+          if (part.fallback !== fallback || !selection[part.class]) continue
+          if (part.detail ? selection.all : selection.basic) this.#add(document, block, part)
+        }
       }
     }
     for (const name of this.#deps.order) if (document[name] === undefined) delete document[name]
@@ -97,12 +99,10 @@ export class InfoRegistry {
       return JSON.stringify(this.document(mask))
     } catch (error) {
       // Blocks are plain JSON, so a tap did it. Which one is not known any more.
-      const now_ms = this.#deps.clock.monotonic()
-      if (now_ms - this.#toldAt_ms >= sameFault_ms) {
-        this.#toldAt_ms = now_ms
+      if (this.#logLimit.admit('tap') !== undefined) {
         this.#deps.log.error(
           { err: error },
-          'a tap on onInfoBuild left what is no JSON: the document goes without taps',
+          'a tap on onInfoBuild left something that is not JSON: the document is sent without the edits of taps',
         )
       }
       return JSON.stringify(this.#build(selectionOf(mask, this.#deps.assignment)))
@@ -119,30 +119,30 @@ export class InfoRegistry {
       // What is kept is changed neither by those who nest under it nor by those who edit the document.
       if (part.class === 'static') value = structuredClone(value)
       if (value === undefined) return
-      this.#mergeAt(document, block, value)
+      this.#mergeAt(document, block, part, value)
     } catch (error) {
       block.owner.failed(error, `block ${block.path}`)
     }
   }
 
-  #mergeAt(document: Json, block: BlockRecord, value: unknown): void {
+  #mergeAt(document: Json, block: BlockRecord, part: InfoPart, value: unknown): void {
     const path = block.path.split('.')
     const last = path.pop() as string
     let parent = document
     for (const name of path) {
       const next = fieldOf(parent, name) ?? {}
       if (!isObject(next)) {
-        this.#conflict(name, block)
+        this.#conflict(name, block, part)
         return
       }
       parent[name] = next
       parent = next
     }
-    this.#merge(parent, last, value, block)
+    this.#merge(parent, last, value, block, part)
   }
 
-  /** Objects are merged field by field; a field that is there already stays and its second owner is named, once. */
-  #merge(parent: Json, name: string, value: unknown, block: BlockRecord): void {
+  /** Objects are merged field by field. A field that is there already stays, and its second owner is reported once. */
+  #merge(parent: Json, name: string, value: unknown, block: BlockRecord, part: InfoPart): void {
     // Inherited by every object, and no field of the document.
     if (name === '__proto__') return
     const there = fieldOf(parent, name)
@@ -150,17 +150,18 @@ export class InfoRegistry {
       parent[name] = isObject(value) ? {} : value
       if (!isObject(value)) return
     } else if (!isObject(there) || !isObject(value)) {
-      this.#conflict(name, block)
+      this.#conflict(name, block, part)
       return
     }
     const target = parent[name] as Json
     for (const [field, fieldValue] of Object.entries(value as Json)) {
-      if (fieldValue !== undefined) this.#merge(target, field, fieldValue, block)
+      if (fieldValue !== undefined) this.#merge(target, field, fieldValue, block, part)
     }
   }
 
-  #conflict(name: string, block: BlockRecord): void {
-    if (this.#conflicts.has(block)) return
+  #conflict(name: string, block: BlockRecord, part: InfoPart): void {
+    // A field that stands in gives way.
+    if (part.fallback || this.#conflicts.has(block)) return
     this.#conflicts.add(block)
     block.owner.failed(new Error(`field ${name} has another owner already`), `block ${block.path}`)
   }

@@ -39,7 +39,7 @@ export const GnssStatus = oneOf(
   'offline: no port; stalled: the port is open but silent; identify, configure: the receiver is asked and set up; ' +
     'acquire: no fix or no RTCM yet; initial: the first position is judged; survey: a survey-in runs; fixed: it is a ' +
     'base and RTCM flows (a receiver that is only listened to: RTCM flows); moved: it is not where its reference is; ' +
-    'fault: it does not do what it is told',
+    'fault: it does not do what it is configured to do',
 )
 
 export const gpsFixes = ['none', 'dead-reckoning', '2d', '3d', '3d-dr', 'time', 'rtk-float', 'rtk-fixed'] as const
@@ -57,7 +57,7 @@ export const AntennaInfo = closed(
     failtime: utc('When it was last seen short or open'),
     oktime: utc('When it was last seen ok'),
   },
-  'The antenna. The times are 0 as long as no time is known',
+  'The antenna. The times are 0 while no time is known',
 )
 
 export const ReceivedRtcm = closed(
@@ -103,13 +103,15 @@ export const GnssState = closed(
 
 export const GnssConfig = closed(
   {
-    startup: closed(
-      {
-        accuracy: metres('gnss-initial-accuracy: needed accuracy of the first position'),
-        delta_max: metres('gnss-initial-max-delta: allowed distance to the reference'),
-        delta_max_corr: metres('gnss-initial-max-delta-corr: the same when both are RTK-corrected'),
-      },
-      'The start-up check',
+    startup: Type.Optional(
+      closed(
+        {
+          accuracy: metres('gnss-initial-accuracy: needed accuracy of the first position'),
+          delta_max: metres('gnss-initial-max-delta: allowed distance to the reference'),
+          delta_max_corr: metres('gnss-initial-max-delta-corr: the same when both are RTK-corrected'),
+        },
+        'The start-up check; there when survey-in runs',
+      ),
     ),
     recvrtcm: closed({ max_age: count('gnss-recvrtcm-max-age, seconds') }, 'Corrections that come in'),
   },
@@ -199,7 +201,10 @@ export const GnssRtcm = closed(
         {
           via: text('Surface, e.g. udp'),
           name: text('As the subscriber calls itself'),
-          seen: Type.Number({ minimum: 0, description: 'Seconds since it was last heard of' }),
+          seen: Type.Number({
+            minimum: 0,
+            description: 'Seconds since it was last heard of; 0 while it is connected (TCP)',
+          }),
           ip: text('Address'),
         },
         'One subscriber',

@@ -54,7 +54,10 @@ export const RtcmSignature = Type.Object({
   ),
   sig: Type.String({ description: 'the signature, base64' }),
   'sig-cert': Type.String({ description: 'serial number of the certificate, hexadecimal' }),
-  'sig-seq': Type.String({ pattern: '^[0-9]+$', description: 'rises by one per publication; begins anew at the time' }),
+  'sig-seq': Type.String({
+    pattern: '^[0-9]+$',
+    description: 'rises by one per publication; may jump ahead to the current time',
+  }),
   'sig-time': Type.String({
     pattern: '^[0-9]+$',
     description: 'UTC, milliseconds; 0 while the station does not know it',

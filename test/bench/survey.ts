@@ -1,8 +1,8 @@
 /**
  * How honest the accuracy of a survey-in is: seeded surveys whose errors are known here and unknown to the estimator.
  */
-import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/random.js'
-import { PositionEstimator, plainModel } from '../../plugins/survey-in/estimator.js'
+import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
+import { PositionEstimator, plainModel } from '../../plugins/survey-in/survey/estimator.js'
 import { atLeast, atMost, type Measurement } from './measurement.js'
 
 const truth = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }

@@ -1,9 +1,9 @@
 /** The movement check on residuals of the simulated sky: what it finds, and that it finds nothing where nothing is. */
 import fc from 'fast-check'
 import t from 'tap'
-import { Model } from '../../plugins/gnss-zed/simulator/model.js'
-import { MovementWatch } from '../../plugins/survey-in/movement.js'
-import { offsetOf } from '../../plugins/survey-in/residual-offset.js'
+import { Model } from '../../plugins/gnss-zed/simulator/physics/model.js'
+import { offsetOf } from '../../plugins/survey-in/watch/evidence/residual-offset.js'
+import { MovementWatch } from '../../plugins/survey-in/watch/movement.js'
 import { distance, offsetEnu, roundEcef } from '../../runtime/gnss/index.js'
 import type { Ecef, ReceiverFix, SatelliteResidual } from '../../schemas/services.js'
 

@@ -1,7 +1,7 @@
 /** The rules of one survey-in at their limits: what counts, when it ends, when its averaging begins anew. */
 import t from 'tap'
-import { correctedModel, plainModel } from '../../plugins/survey-in/estimator.js'
-import { type CorrectionsNow, type SurveyLimits, SurveyRun } from '../../plugins/survey-in/survey-run.js'
+import { correctedModel, plainModel } from '../../plugins/survey-in/survey/estimator.js'
+import { type CorrectionsNow, type SurveyLimits, SurveyRun } from '../../plugins/survey-in/survey/survey-run.js'
 import type { ReceiverFix } from '../../schemas/services.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }

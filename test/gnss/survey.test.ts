@@ -1,16 +1,16 @@
 /** The survey-in's mean and what it says of its own accuracy. */
 import fc from 'fast-check'
 import t from 'tap'
-import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/random.js'
-import { CorrelationTime } from '../../plugins/survey-in/correlation.js'
+import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
+import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
 import {
   correctedModel,
   type EstimatorSnapshot,
   PositionEstimator,
   plainModel,
   reduction,
-} from '../../plugins/survey-in/estimator.js'
-import { LogMedian } from '../../plugins/survey-in/log-median.js'
+} from '../../plugins/survey-in/survey/estimator.js'
+import { LogMedian } from '../../plugins/survey-in/survey/log-median.js'
 import { honesty, simulateSurveys } from '../bench/survey.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }

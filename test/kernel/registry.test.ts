@@ -488,6 +488,22 @@ t.test('the document', async (t) => {
     },
   )
 
+  t.test('a fallback stands in for fields that nobody else builds, whatever the order of the plugins', async (t) => {
+    const standIn = plugin('stand-in', (ctx) => {
+      ctx.info.block('x', { fallback: { runtime: () => ({ y: 0, z: { k: 0, l: 0 } }), config: () => ({ set: 1 }) } })
+    })
+    const owner = plugin('owner', (ctx) => void ctx.info.block('x.z', () => ({ k: 5 })))
+    for (const plugins of [
+      { standIn, owner },
+      { owner, standIn },
+    ]) {
+      const station = await stationWith(t, plugins)
+      t.same(station.station.document().x, { z: { k: 5, l: 0 }, y: 0, set: 1 })
+      t.same(station.station.document(0x002).x, { z: { k: 5, l: 0 }, y: 0 }, 'runtime parts only')
+      t.notOk(station.lines.some(({ msg }) => msg.includes('another owner')))
+    }
+  })
+
   t.test('a field has one owner: the second is named, the first stays', async (t) => {
     const one = plugin('one', (ctx) => void ctx.info.block('x', () => ({ y: 1, z: { k: 1 } })))
     const two = plugin('two', (ctx) => void ctx.info.block('x.y', () => 2))

@@ -477,6 +477,30 @@ t.test('RTCM that goes out, and who takes it', async (t) => {
   })
 })
 
+t.test('K20: the plugin list never shows an old status of the receiver beside that of the procedure', async (t) => {
+  const rig = await setUp(t)
+  const statusOf = (name: string) => rig.station.station.plugins().find((plugin) => plugin.name === name)?.reason
+  const seen = new Set<unknown>()
+  const compare = () => {
+    const status = rig.field('state.status') as string
+    seen.add(status)
+    t.match(statusOf('gnss-zed'), new RegExp(`^${status}; simulator: `))
+  }
+  const fixed = () => {
+    compare()
+    return rig.field('state.status') === 'fixed'
+  }
+  await rig.until(fixed, 300)
+  await rig.station.reload('survey-in')
+  await rig.clock.advance(0)
+  t.equal(rig.field('state.status'), 'fixed', 'goes on over the reload')
+  compare()
+  await rig.station.unload('survey-in')
+  await rig.clock.advance(0)
+  compare()
+  t.ok(seen.size > 3)
+})
+
 t.test('no field is left out, and none stands still', async (t) => {
   const rig = await setUp(t)
   const leaves = (part: unknown, path: string): string[] =>

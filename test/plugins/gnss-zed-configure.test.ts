@@ -2,17 +2,17 @@
 import { createServer, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { AntennaWatch } from '../../plugins/gnss-zed/antenna.js'
 import { apply } from '../../plugins/gnss-zed/configure/apply.js'
 import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
 import { bytesPerSecond, lineLoad, neededRate } from '../../plugins/gnss-zed/configure/load.js'
 import { type BaseSettings, planOf } from '../../plugins/gnss-zed/configure/plan.js'
 import { isBootText, RestartWatch } from '../../plugins/gnss-zed/configure/restart-watch.js'
 import { targetOf, tmodePairs } from '../../plugins/gnss-zed/configure/tmode.js'
+import { AntennaWatch } from '../../plugins/gnss-zed/facts/antenna.js'
 import gnssZed from '../../plugins/gnss-zed/index.js'
-import { Dialog } from '../../plugins/gnss-zed/link/dialog.js'
-import { runCommand } from '../../plugins/gnss-zed/simulator/commands.js'
-import { ConfigStore } from '../../plugins/gnss-zed/simulator/config-store.js'
+import { UbxDialog } from '../../plugins/gnss-zed/link/ubx-dialog.js'
+import { runCommand } from '../../plugins/gnss-zed/simulator/firmware/commands.js'
+import { ConfigStore } from '../../plugins/gnss-zed/simulator/firmware/config-store.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import {
   decodeRtcm,
@@ -266,7 +266,7 @@ t.test('one refused optional key costs itself only, and is named until it works'
   simulated.nak('CFG-SIGNAL-SBAS_ENA')
   t.match((await configure(fixed)).value?.refused.sort(), ['CFG-MSGOUT-RTCM_3X_TYPE1124_USB', 'CFG-SIGNAL-SBAS_ENA'])
   t.equal(receiver.configured, true)
-  t.match(context.errors.get('receiver-config'), /TYPE1124_USB.*goes on without|SBAS_ENA.*goes on without/)
+  t.match(context.errors.get('receiver-config'), /TYPE1124_USB.*works without them|SBAS_ENA.*works without them/)
   t.ok(station.lines.some(({ refused }) => Array.isArray(refused) && refused.includes('CFG-SIGNAL-SBAS_ENA')))
   await seconds(15)
   t.same(context.types(), [1005, 1074, 1084, 1094, 1230])
@@ -407,6 +407,22 @@ for (const wiring of ['USB', 'UART1'] as const) {
     t.same(types(), [1005, 1074, 1084, 1094, 1124, 1230])
   })
 }
+
+t.test('K23: after reboot-zed it is not configured, at once', async (t) => {
+  for (const command of ['reboot-zed', 'reset-zed']) {
+    const { receiver, seconds, configure, seen, command: run } = await start(t, { simulator: { wiring: 'UART1' } })
+    await seconds(5)
+    await configure(fixed)
+    await seconds(3)
+    t.equal(receiver.configured, true)
+    seen.configured.length = 0
+    const answer = run(command)
+    await seconds(0.1)
+    t.match(await answer, { status: 200 }, command)
+    t.equal(receiver.configured, false, command)
+    t.same(seen.configured, [false], 'onState reported it once')
+  }
+})
 
 t.test('a restart is noticed in a moment, by its own clock or by what it says', async (t) => {
   for (const [what, key] of [
@@ -734,7 +750,7 @@ t.test('the status is that of the procedure where one runs, and others may fill 
   })
   t.teardown(() => station.stop())
   await station.clock.advance(3000)
-  t.same(station.field('gnss.ref'), { chosen: 'survey' })
+  t.match(station.field('gnss.ref'), { chosen: 'survey', survey: { config: {} } }, 'and the rest stands in')
   t.equal(station.field('gnss.state.want_corr'), 1)
   t.match(station.field('gnss.state.recvrtcm'), { count: 0, remote: '' })
   t.equal(station.field('gnss.pos.delta'), 0.5)
@@ -819,9 +835,9 @@ t.test('a value that the receiver does not take costs its key alone, although it
   const clock = new ManualClock()
   const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn), every: () => () => {} }
   const store = new ConfigStore()
-  const reply = (frame: Uint8Array) => dialog.take(frame[2], frame[3], ubx.payloadOf(frame))
+  const reply = (frame: Uint8Array) => dialog.hear(frame[2], frame[3], ubx.payloadOf(frame))
   const target = { config: store, reply, loseAck: () => false, configChanged() {}, reset() {}, poll: () => undefined }
-  const dialog = new Dialog({ clock, timers }, (bytes) => {
+  const dialog = new UbxDialog({ timers }, (bytes) => {
     clock.timer(1, () => runCommand(target, bytes[2], bytes[3], ubx.payloadOf(bytes)))
     return true
   })
@@ -913,7 +929,7 @@ t.test('what the receiver holds, until it shows otherwise', async (t) => {
   t.match(old.status(800, 64_300), /clock/, 'that is no round of it')
 
   t.equal(watch.mode('fixed', 3100), undefined, 'nobody said what it should be')
-  watch.told(fixed, 10_000)
+  watch.configuredTo(fixed, 10_000)
   t.equal(watch.mode('rover', 11_000), '', 'left over')
   t.equal(watch.mode('fixed', 12_000), undefined)
   t.equal(watch.mode('rover', 50_000), '')
@@ -922,7 +938,7 @@ t.test('what the receiver holds, until it shows otherwise', async (t) => {
   t.equal(watch.missing(17_000, 17_000), undefined)
   t.match(watch.missing(19_000, 19_000), /missing/, 'epochs come, NAV-STATUS does not')
   t.equal(watch.missing(19_100, 19_100), undefined, 'told once')
-  watch.told(undefined, 20_000)
+  watch.configuredTo(undefined, 20_000)
   t.equal(watch.missing(40_000, 40_000), undefined)
   t.match(watch.missing(40_000, 49_000), /missing/)
 

@@ -4,12 +4,11 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { Dialog } from '../../plugins/gnss-zed/link/dialog.js'
-import { Ladder } from '../../plugins/gnss-zed/link/ladder.js'
-import { ReceiverLink } from '../../plugins/gnss-zed/link/receiver-link.js'
-import { type Edges, type PortSink, portFrom, type ReceiverPort } from '../../plugins/gnss-zed/port/index.js'
+import { linkTick_ms, ReceiverLink } from '../../plugins/gnss-zed/link/receiver-link.js'
+import { UbxDialog } from '../../plugins/gnss-zed/link/ubx-dialog.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import type { Frame } from '../../runtime/gnss/index.js'
+import { AwakeClock, Backoff, type BytePort, type Edges, type PortSink, portFrom } from '../../runtime/link/index.js'
 import { ManualClock, until } from '../harness/index.js'
 
 const frame = ubx.encodeFrame(ubx.navEoe, { iTOW_ms: 1 })
@@ -31,7 +30,7 @@ function edgesOf(clock: ManualClock): Edges {
   }
 }
 
-class FakePort implements ReceiverPort {
+class FakePort implements BytePort {
   readonly name = 'fake'
   hasBaud = true
   live = true
@@ -64,12 +63,18 @@ class FakePort implements ReceiverPort {
 
 async function linkOn({ listenOnly = false, bauds = [38_400, 115_200], port = new FakePort() } = {}) {
   const clock = new ManualClock()
+  const blocked = { ms: 0 }
+  const edges = {
+    ...edgesOf(clock),
+    clock: { now: () => clock.now(), monotonic: () => clock.monotonic() + blocked.ms },
+  }
   const frames: Frame[] = []
   const states: string[] = []
   let silences = 0
   const link: ReceiverLink = new ReceiverLink(
     port,
-    edgesOf(clock),
+    edges,
+    new AwakeClock(edges.clock, linkTick_ms),
     { bauds, listenOnly, random: () => 0.5 },
     {
       frame: (received) => frames.push(received),
@@ -88,7 +93,7 @@ async function linkOn({ listenOnly = false, bauds = [38_400, 115_200], port = ne
       await clock.advance(1000)
     }
   }
-  return { clock, port, link, frames, states, flow, silences: () => silences }
+  return { clock, blocked, port, link, frames, states, flow, silences: () => silences }
 }
 
 t.test('goes from offline over stalled to up, and asks at once', async (t) => {
@@ -218,23 +223,43 @@ t.test('opens nothing after it was stopped', async (t) => {
   t.equal(port.closings, 1)
 })
 
-t.test('the waiting times double up to their end, with jitter, and start anew', async (t) => {
-  const ladder = new Ladder(200, 5000, () => 0.5)
+t.test('a block of the event loop is not taken for silence of the receiver', async (t) => {
+  const { clock, blocked, link, flow, states, port } = await linkOn()
+  await flow(2)
+  // The tick is late and comes before the bytes that wait in the port.
+  blocked.ms += 20_000
+  await clock.advance(300)
+  t.equal(link.state, 'up')
+  await flow(3)
+  t.same(states, ['stalled', 'up'])
+  t.equal(port.openings.length, 1)
+
+  await clock.advance(3300)
+  t.equal(link.state, 'stalled', 'real silence is still noticed')
+  blocked.ms += 20_000
+  await clock.advance(300)
+  t.equal(port.openings.length, 1, 'and the block does not make it longer')
+  await clock.advance(12_000)
+  t.equal(port.openings.length, 2)
+})
+
+t.test('the waiting times double up to the longest, with a spread, and start again', async (t) => {
+  const ladder = new Backoff({ first_ms: 200, longest_ms: 5000, spread: [0.8, 1.2], random: () => 0.5 })
   t.same(
     [1, 2, 3, 4, 5, 6, 7].map(() => ladder.next()),
     [200, 400, 800, 1600, 3200, 5000, 5000],
   )
   ladder.reset()
   t.equal(ladder.next(), 200)
-  const jittered = new Ladder(1000, 1000)
+  const jittered = new Backoff({ first_ms: 1000, longest_ms: 1000, spread: [0.8, 1.2] })
   t.ok([...Array(50)].map(() => jittered.next()).every((ms) => ms >= 800 && ms <= 1200))
 })
 
 t.test('a dialog', async (t) => {
   const clock = new ManualClock()
   const written: Uint8Array[] = []
-  const dialog = new Dialog(edgesOf(clock), (bytes) => written.push(bytes) > 0)
-  const say = (message: Uint8Array) => dialog.take(message[2], message[3], ubx.payloadOf(message))
+  const dialog = new UbxDialog(edgesOf(clock), (bytes) => written.push(bytes) > 0)
+  const say = (message: Uint8Array) => dialog.hear(message[2], message[3], ubx.payloadOf(message))
 
   t.test('asks one thing at a time, and gives up after a second', async (t) => {
     const first = dialog.poll(ubx.monVer)

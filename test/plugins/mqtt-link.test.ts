@@ -14,10 +14,11 @@ import embedded from '../../plugins/mqtt-broker/index.js'
 import { failureOf } from '../../plugins/mqtt-link/failure.js'
 import { noCertificate } from '../../plugins/mqtt-link/identity/certificate.js'
 import link from '../../plugins/mqtt-link/index.js'
-import { backoff_ms, Retry } from '../../plugins/mqtt-link/link/retry.js'
+import { Retry, waits } from '../../plugins/mqtt-link/link/retry.js'
 import { linkStates } from '../../plugins/mqtt-link/link/states.js'
 import { OldBrokers } from '../../plugins/mqtt-link/session/old-brokers.js'
 import { outboxLimit, Session } from '../../plugins/mqtt-link/session/session.js'
+import { Backoff } from '../../runtime/link/index.js'
 import { fakeBroker, isUp, listen, message, sn, startBroker, startLinkStation } from '../harness/brokers.js'
 import type { TestStation } from '../harness/station.js'
 
@@ -589,14 +590,16 @@ t.test('the link', async (t) => {
 
   t.test('the back-off doubles from 1 s to 60 s, with full jitter', async () => {
     fc.assert(
-      fc.property(fc.nat({ max: 1_000 }), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, random) => {
-        const wait_ms = backoff_ms(attempt, random)
+      fc.property(fc.nat({ max: 100 }), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, random) => {
+        const backoff = new Backoff({ ...waits, random: () => random })
+        const wait_ms = Array.from({ length: attempt + 1 }, () => backoff.next()).at(-1) ?? -1
         return wait_ms >= 0 && wait_ms <= Math.min(60_000, 1_000 * 2 ** attempt)
       }),
     )
+    const longest = new Backoff({ ...waits, random: () => 1 })
     t.same(
-      [0, 1, 5, 6, 500].map((attempt) => backoff_ms(attempt, 1)),
-      [1_000, 2_000, 32_000, 60_000, 60_000],
+      Array.from({ length: 8 }, () => longest.next()),
+      [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000],
     )
   })
 

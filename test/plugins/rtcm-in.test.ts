@@ -64,12 +64,12 @@ t.test('sources', async (t) => {
   t.test('the first one wins until it is older than the maximum age', async (t) => {
     const { self, corrections } = input()
     t.equal(corrections.take(arp, 'a', ''), '')
-    t.match(corrections.take(arp, 'b', ''), /a sends already/)
+    t.match(corrections.take(arp, 'b', ''), /a is the source already/)
     self.now_ms = 30_000
-    t.match(corrections.take(arp, 'b', ''), /a sends already/)
+    t.match(corrections.take(arp, 'b', ''), /a is the source already/)
     self.now_ms = 30_001
     t.equal(corrections.take(arp, 'b', ''), '')
-    t.match(corrections.take(arp, 'a', ''), /b sends already/)
+    t.match(corrections.take(arp, 'a', ''), /b is the source already/)
     t.equal(self.forwarded.length, 2)
     t.match(corrections.block(), { remote: 'b', count: 1, packets: 1, elapsed: 0, age: 0, dist: 12_000 })
     t.equal(corrections.count, 2)
@@ -87,7 +87,7 @@ t.test('sources', async (t) => {
   })
   t.test('never ourselves: our station ID waits for its reference point, and ours is refused', async (t) => {
     const { corrections } = input({ own: () => ({ stationId: 7, arp: home }) })
-    t.match(corrections.take(msmFrame(1074, 1, false, 7), 'a', ''), /has not told its reference point/)
+    t.match(corrections.take(msmFrame(1074, 1, false, 7), 'a', ''), /has not announced its reference point/)
     t.match(corrections.take(arpFrame(home, 7), 'a', ''), /our own/)
     t.match(corrections.take(msmFrame(1074, 1, false, 7), 'a', ''), /our own/)
     t.equal(corrections.take(arpFrame(remoteArp, 7), 'b', ''), '', 'the same ID elsewhere')
@@ -154,7 +154,9 @@ t.test('a corrected survey-in', async (t) => {
     rig.remote.flows = false
     const seconds = await rig.until(() => rig.field('ref.survey.state') === 'aborted', 700)
     t.ok(seconds >= 595 && seconds <= 615, `${seconds} s`)
-    t.match(rig.errors(), [/^the survey-in is aborted: no corrections came for 10 min; start-survey-in starts anew$/])
+    t.match(rig.errors(), [
+      /^the survey-in is aborted: no corrections came for 10 min; start-survey-in starts a new one$/,
+    ])
     await rig.seconds(600)
     t.equal(rig.sent.length, 0)
     t.equal(rig.field('ref.survey.state'), 'aborted')
@@ -309,7 +311,7 @@ t.test('the topic of the station itself is refused', async (t) => {
   const rig = await setUp(t, {
     plugins: { 'rtcm-in': [rtcmIn as unknown as Definition, { topic: 'base/TEST0001/drtk' }] },
   })
-  t.ok(rig.station.lines.some(({ msg }) => /topic is that of this station/.test(msg)))
+  t.ok(rig.station.lines.some(({ msg }) => /the option topic names this station itself/.test(msg)))
 })
 
 t.test('stands start, stop, start and leaves nothing behind', async (t) => {

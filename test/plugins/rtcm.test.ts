@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
+import { Gate } from '../../plugins/rtcm/gate.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import udpRtcm from '../../plugins/udp-rtcm/index.js'
 import { encodeRtcm, messageNumber } from '../../runtime/gnss/index.js'
@@ -175,7 +176,7 @@ t.test('the gate', async (t) => {
       receiver.emit(frame)
       receiver.emit(arpFrame(here, 7))
       t.strictSame(rover.taken, [1005])
-      t.match(stream, { open: false, reason: /the receiver sent/ })
+      t.match(stream, { open: false, reason: /the receiver sends/ })
       judge.trust({ arp: here, stationId: 7 })
       receiver.emit(arpFrame(here, 7))
       t.strictSame(rover.taken, [1005, 1005], 'a new verdict opens it again')
@@ -220,6 +221,31 @@ t.test('the gate', async (t) => {
     t.equal(stream.reference().length, 0)
     t.equal(stream.station, undefined)
   })
+})
+
+t.test('K21: a frame costs no look at the plugins, and one at most at the mode', async (t) => {
+  const calls = { mode: 0, isJudged: 0 }
+  const gate = new Gate({
+    mode: () => {
+      calls.mode++
+      return 'fixed'
+    },
+    isJudged: () => {
+      calls.isJudged++
+      return false
+    },
+    after: () => () => {},
+    changed: () => {},
+  })
+  const frame: RtcmFrame = { type: 1074, bytes: msmFrame(1074, 1, true), arrival_ms: 0 }
+  gate.look()
+  for (const judged of [false, true]) {
+    if (judged) gate.judge().trust({ arp: here, stationId: 0 })
+    calls.mode = 0
+    calls.isJudged = 0
+    for (let i = 0; i < 100; i++) t.ok(gate.admit(frame))
+    t.same(calls, { mode: judged ? 100 : 0, isJudged: 0 })
+  }
 })
 
 t.test('epochs', async (t) => {
@@ -348,6 +374,19 @@ t.test('subscribers', async (t) => {
     t.equal(block.subscribers.length, 64)
     t.match(block.subscribers[0], { via: 'test', name: 'newest', ip: '127.0.0.1', seen: 10 })
   })
+
+  t.test('one that is connected is never last seen a while ago', async (t) => {
+    const { clock, station, stream } = await setUp(t)
+    stream.subscribe(taker('datagrams'))
+    const connection = stream.subscribe({ ...taker('connection'), connected: true })
+    await clock.advance(3_600_000)
+    t.match(station.field('gnss.rtcm.subscribers'), [
+      { name: 'connection', seen: 0 },
+      { name: 'datagrams', seen: 3600 },
+    ])
+    connection.close()
+    t.match(station.field('gnss.rtcm.subscribers'), [{ name: 'datagrams' }])
+  })
 })
 
 /** A UDP client on loopback: what it got, as message numbers. */
@@ -467,12 +506,34 @@ t.test('udp-rtcm', async (t) => {
     squatter.bind(0, '127.0.0.1')
     await once(squatter, 'listening')
     const { clock, station } = await udpStation(t, {}, squatter.address().port)
-    t.match(station.device.errors(), [{ code: 'udp', text: /EADDRINUSE.*tried again/ }])
+    t.match(station.device.errors(), [{ code: 'udp', text: /EADDRINUSE.*the next attempt follows in 1 s/ }])
     await new Promise<void>((resolve) => squatter.close(() => resolve()))
     await until(async () => {
       await clock.advance(1_000)
       return station.device.errors().length === 0
     }, 'the second try')
+  })
+
+  t.test('K5: a change that is rejected does not end the retries of the port that is set', async (t) => {
+    const squatters = [createSocket('udp4'), createSocket('udp4')]
+    for (const squatter of squatters) {
+      squatter.bind(0, '127.0.0.1')
+      await once(squatter, 'listening')
+    }
+    const [taken, other] = squatters.map((squatter) => squatter.address().port)
+    const { clock, station } = await udpStation(t, {}, taken)
+    t.match(await station.station.change({ 'udp-port': other }, { source: 'http' }), { result: 'failed' })
+    for (const squatter of squatters) await new Promise<void>((resolve) => squatter.close(() => resolve()))
+    await until(async () => {
+      await clock.advance(1_000)
+      return station.device.errors().length === 0
+    }, 'the port that is set')
+    const rover = await client(t)
+    await until(async () => {
+      rover.say('rover', taken)
+      await clock.advance(1)
+      return (station.field('gnss.rtcm.subscribers') as unknown[]).length === 1
+    }, 'a subscriber there')
   })
 })
 

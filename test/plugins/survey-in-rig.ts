@@ -1,6 +1,6 @@
 /** A station with the procedure on a receiver that does what it is told: for tests of `survey-in` and `rtcm-in`. */
 import type { Test } from 'tap'
-import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/random.js'
+import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import surveyIn from '../../plugins/survey-in/index.js'
 import { decodeRtcm, geodeticToEcef, offsetEnu } from '../../runtime/gnss/index.js'

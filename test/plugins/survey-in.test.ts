@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import surveyIn from '../../plugins/survey-in/index.js'
-import { Ledger } from '../../plugins/survey-in/ledger.js'
-import { rowOf } from '../../plugins/survey-in/procedure.js'
-import { type Event, printed, type State, states, table } from '../../plugins/survey-in/table.js'
+import { rowOf } from '../../plugins/survey-in/procedure/procedure.js'
+import { type Event, printed, type State, states, table } from '../../plugins/survey-in/procedure/table.js'
+import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import {
   distance,
@@ -210,7 +210,7 @@ t.test('a first start', async (t) => {
     await rig.command('start-survey-in')
     rig.base.hears = false
     await rig.until(() => rig.field('ref.survey.state') === 'incomplete', 60)
-    t.match(rig.errors(), [/incomplete: no epoch after 30 s, .* are needed; start-survey-in starts anew/])
+    t.match(rig.errors(), [/incomplete: no epoch after 30 s, .* are needed; start-survey-in starts a new one/])
     t.match(await rig.command('use-incomplete-survey-in'), { status: 503 })
   })
 

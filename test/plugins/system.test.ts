@@ -1,9 +1,12 @@
 import t from 'tap'
+import rtcm from '../../plugins/rtcm/index.js'
 import { type BaseFacts, baseState } from '../../plugins/system/base-state.js'
 import system from '../../plugins/system/index.js'
+import { definePlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { gnssStatuses } from '../../schemas/index.js'
-import { arpFrame, createTestStation, ManualClock } from '../harness/index.js'
+import { procedureStatus, type RtcmJudge, rtcmGate } from '../../schemas/services.js'
+import { arpFrame, createTestStation, fakeReceiver, ManualClock } from '../harness/index.js'
 import { type Definition, FakeBase, home, setUp } from './survey-in-rig.js'
 
 const plugins = { system: system as unknown as Definition }
@@ -62,6 +65,65 @@ t.test('base.state.base', async (t) => {
     await rig.clock.advance(100)
     t.equal(base(), 'degraded')
   })
+
+  await t.test(
+    'K20: whenever it is degraded, an error says why and what to do, and goes when that is over',
+    async (t) => {
+      const clock = new ManualClock()
+      const fake = fakeReceiver(() => clock.monotonic())
+      let become: (status: string) => void = () => {}
+      let judge: RtcmJudge | undefined
+      const procedure = definePlugin({
+        name: 'procedure',
+        version: '1.0.0',
+        api: '^1.0.0',
+        needs: [rtcmGate],
+        provides: [procedureStatus],
+        setup(ctx) {
+          const state = ctx.event<void>()
+          const service = { status: 'offline', onState: state.on, wantsCorrections: false, reference: undefined }
+          become = (status) => {
+            service.status = status
+            state.emit()
+          }
+          ctx.services.provide(procedureStatus, service)
+        },
+        start(ctx) {
+          judge = ctx.services.use(rtcmGate).judge()
+          judge.hold('the receiver does not send the reference position')
+        },
+      })
+      const station = await createTestStation({
+        clock,
+        plugins: { ...plugins, 'fake-receiver': fake.definition, rtcm, procedure: procedure as unknown as Definition },
+      })
+      t.teardown(() => station.stop())
+      const of = () => station.field('base.state') as { base: string; errors: { code: string; text: string }[] }
+      t.strictSame(of(), { base: 'starting', errors: [] })
+      // Without a look at the document: the reason is there all the same.
+      await clock.advance(121_000)
+      t.match(station.device.errors(), [{ code: 'base-degraded', text: /does not send the reference position; check/ }])
+      for (const status of gnssStatuses) {
+        become(status)
+        await clock.advance(100)
+        const { base, errors } = of()
+        if (status === 'survey') t.strictSame([base, errors], ['surveying', []], status)
+        else {
+          // What follows a survey-in has its time.
+          if (base === 'starting') await clock.advance(121_000)
+          t.equal(of().base, 'degraded', status)
+          t.match(of().errors, [{ code: 'base-degraded', text: /^no RTCM goes out: .+; .+/ }], status)
+        }
+      }
+      fake.become({ link: 'offline' })
+      await clock.advance(100)
+      t.match(of().errors, [{ code: 'base-degraded', text: /^no RTCM goes out: the receiver is offline; / }])
+      fake.become({ link: 'up' })
+      judge?.trust({ arp: home })
+      await clock.advance(100)
+      t.strictSame(of(), { base: 'ready', errors: [] })
+    },
+  )
 
   await t.test('is ready with a receiver that is only listened to while that sends RTCM, not before', async (t) => {
     const base = new FakeBase(new ManualClock())

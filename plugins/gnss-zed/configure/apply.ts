@@ -1,13 +1,13 @@
 /** Brings the receiver to a plan: reads, writes to RAM what differs, reads back. */
-import type { PluginContext } from 'rtk-base/plugin'
-import type { Dialog } from '../link/dialog.js'
+import { type Edges, pause } from 'rtk-base/link'
+import type { UbxDialog } from '../link/ubx-dialog.js'
 import * as ubx from '../ubx/index.js'
 import type { Step } from './plan.js'
 
 export interface Applied {
   /** Keys that were written. */
   written: number
-  /** Names of keys that the receiver does not take. */
+  /** Names of keys that the receiver rejects. */
   refused: string[]
   /** Those of them that every known firmware should have. */
   unexpected: string[]
@@ -16,7 +16,7 @@ export interface Applied {
 /** Why a base could not be configured, for people. */
 export class NotConfigured extends Error {}
 
-type Timers = PluginContext['timers']
+type Timers = Edges['timers']
 
 /** What the receiver holds of the keys of a step; `refused` are those it does not know. */
 interface Held {
@@ -25,7 +25,7 @@ interface Held {
 }
 
 /** @throws NotConfigured when it does not answer, refuses a required key, or holds something else afterwards */
-export async function apply(dialog: Dialog, timers: Timers, steps: readonly Step[]): Promise<Applied> {
+export async function apply(dialog: UbxDialog, timers: Timers, steps: readonly Step[]): Promise<Applied> {
   const applied: Applied = { written: 0, refused: [], unexpected: [] }
   const written: [Step, ubx.ConfigPair[]][] = []
   const known = await readAll(dialog, steps)
@@ -54,7 +54,7 @@ function note(applied: Applied, step: Step, keys: readonly number[]): void {
 }
 
 /** Everything in as few questions as possible; undefined where one of them was refused. */
-async function readAll(dialog: Dialog, steps: readonly Step[]): Promise<Map<number, ubx.ConfigValue> | undefined> {
+async function readAll(dialog: UbxDialog, steps: readonly Step[]): Promise<Map<number, ubx.ConfigValue> | undefined> {
   const keys = steps.flatMap(({ pairs }) => pairs.map(([key]) => key))
   const values = await dialog.values(keys, 'ram')
   if (values === undefined) throw noAnswer()
@@ -66,7 +66,7 @@ function heldOf(step: Step, known: Map<number, ubx.ConfigValue> | undefined): He
 }
 
 /** One question; when it is refused one for each key, so that the culprit has a name. */
-async function readStep(dialog: Dialog, { pairs }: Step): Promise<Held> {
+async function readStep(dialog: UbxDialog, { pairs }: Step): Promise<Held> {
   const values = new Map<number, ubx.ConfigValue>()
   const refused: number[] = []
   const keys = pairs.map(([key]) => key)
@@ -82,7 +82,7 @@ async function readStep(dialog: Dialog, { pairs }: Step): Promise<Held> {
   return { values, refused }
 }
 
-async function write(dialog: Dialog, step: Step, { values, refused }: Held) {
+async function write(dialog: UbxDialog, step: Step, { values, refused }: Held) {
   const takes = step.pairs.filter(([key]) => !refused.includes(key))
   const differs = takes.filter(([key, value]) => values.get(key) !== value)
   const nothing: { done: ubx.ConfigPair[]; refused: number[] } = { done: [], refused }
@@ -97,7 +97,7 @@ async function write(dialog: Dialog, step: Step, { values, refused }: Held) {
 }
 
 /** A message was refused: each key by itself, so that only the culprit is missing. */
-async function writeAlone(dialog: Dialog, pairs: readonly ubx.ConfigPair[], refused: readonly number[]) {
+async function writeAlone(dialog: UbxDialog, pairs: readonly ubx.ConfigPair[], refused: readonly number[]) {
   const result = { done: [] as ubx.ConfigPair[], refused: [...refused] }
   for (const pair of pairs) {
     const answer = await dialog.set([pair], ubx.layerBit.ram)
@@ -109,7 +109,11 @@ async function writeAlone(dialog: Dialog, pairs: readonly ubx.ConfigPair[], refu
 }
 
 /** An ACK says that the message was understood; only the value itself says that it is there. */
-async function readBack(dialog: Dialog, written: readonly [Step, ubx.ConfigPair[]][], applied: Applied): Promise<void> {
+async function readBack(
+  dialog: UbxDialog,
+  written: readonly [Step, ubx.ConfigPair[]][],
+  applied: Applied,
+): Promise<void> {
   const keys = written.flatMap(([, pairs]) => pairs.map(([key]) => key))
   if (keys.length === 0) return
   const values = await dialog.values(keys, 'ram')
@@ -128,9 +132,3 @@ async function readBack(dialog: Dialog, written: readonly [Step, ubx.ConfigPair[
 }
 
 const noAnswer = () => new NotConfigured('the receiver does not answer')
-
-export function pause(timers: Timers, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    timers.after(ms, resolve)
-  })
-}

@@ -2,10 +2,9 @@
  * Raises the rate of the receiver's UART, in RAM. The ACK comes at the old rate while we are on our way to the new one, so
  * it is the answer to a poll at the new rate that counts; without one everything goes back to how it was.
  */
-import type { PluginContext } from 'rtk-base/plugin'
-import type { Dialog } from '../link/dialog.js'
+import { type Edges, pause } from 'rtk-base/link'
+import type { UbxDialog } from '../link/ubx-dialog.js'
 import * as ubx from '../ubx/index.js'
-import { pause } from './apply.js'
 
 /** The line as far as its rate goes. */
 export interface RateLine {
@@ -28,9 +27,9 @@ export type RateChange = 'raised' | 'refused' | 'lost'
  * answers at neither rate, the link has to look for it
  */
 export async function raiseRate(
-  dialog: Dialog,
+  dialog: UbxDialog,
   line: RateLine,
-  timers: PluginContext['timers'],
+  timers: Edges['timers'],
   port: 'UART1' | 'UART2',
   baud: number,
 ): Promise<RateChange> {

@@ -1,7 +1,7 @@
 /** Makes a base of the receiver, and reads what it is: the one place that writes to its configuration. */
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverTarget } from 'rtk-base/services'
-import type { Dialog } from '../link/dialog.js'
+import type { UbxDialog } from '../link/ubx-dialog.js'
 import type { PortName } from '../ubx/index.js'
 import { type Applied, apply, NotConfigured } from './apply.js'
 import { type RateLine, raiseRate } from './baud.js'
@@ -24,13 +24,13 @@ const errorCode = 'receiver-config'
 
 export class Configurator {
   readonly #ctx: PluginContext
-  readonly #dialog: Dialog
+  readonly #dialog: UbxDialog
   readonly #line: RateLine
   readonly #options: ConfiguratorOptions
   /** Rates that this line did not carry. */
   readonly #badRates = new Set<number>()
 
-  constructor(ctx: PluginContext, dialog: Dialog, line: RateLine, options: ConfiguratorOptions) {
+  constructor(ctx: PluginContext, dialog: UbxDialog, line: RateLine, options: ConfiguratorOptions) {
     this.#ctx = ctx
     this.#dialog = dialog
     this.#line = line
@@ -82,9 +82,13 @@ export class Configurator {
 
   #report({ refused, unexpected }: Applied): void {
     const { log, errors } = this.#ctx
-    if (refused.length > 0) log.warn({ refused }, 'the receiver does not take these keys; it goes on without them')
+    if (refused.length > 0) log.warn({ refused }, 'the receiver rejects these keys; it works without them')
     if (unexpected.length === 0) errors.clear(errorCode)
-    else errors.raise(errorCode, `the receiver does not take ${unexpected.join(', ')}; it goes on without`)
+    else
+      errors.raise(
+        errorCode,
+        `the receiver rejects ${unexpected.join(', ')}; it works without them, check its firmware`,
+      )
   }
 
   async #raise(steps: readonly Step[], port: PortName): Promise<void> {

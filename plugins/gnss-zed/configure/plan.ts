@@ -41,9 +41,9 @@ export interface Step {
   required: boolean
   /** Written as a whole as soon as one value differs. */
   whole?: boolean
-  /** Some firmware has it and some not: a refusal is told in the log alone. */
+  /** Some firmware has it and some does not: a rejection is only logged. */
   mayLack?: boolean
-  /** The receiver needs so long after it. */
+  /** How long the receiver needs after it, milliseconds. */
   settle_ms?: number
   /** What is done when it is refused. */
   fallback?: Step
@@ -56,7 +56,7 @@ export interface PlanInput {
   firmware: Firmware
 }
 
-/** What would only cost line and power, whoever switched it on. */
+/** Messages that only cost line capacity and power. */
 const notNeeded: readonly OutputMessage[] = [
   'NAV-SVIN',
   'NAV-HPPOSLLH',

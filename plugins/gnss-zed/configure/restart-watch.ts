@@ -6,23 +6,23 @@ import type { ReceiverTarget } from 'rtk-base/services'
 
 /** The receiver's clock may be read a little early or late. */
 const play_ms = 1000
-/** It is 32 bits wide: it begins anew after 49.7 days, a little off our own clock by then. */
+/** It is 32 bits wide: it starts again at 0 after 49.7 days, and differs a little from our own clock by then. */
 const round_ms = 2 ** 32
 const roundPlay_ms = 5000
-/** No navigation message for so long on a live link: it was restarted and forgot what it was told. */
+/** No navigation message for this long on a live link: it restarted and lost its configuration. */
 const missing_ms = 8000
-/** An epoch or two after a change may still be of the mode before; so long is something else. */
+/** One or two epochs after a change may still be of the previous mode; this long is something else. */
 const otherMode_ms = 30_000
 
 export class RestartWatch {
-  /** Undefined once it forgot, or before it was told. */
+  /** Undefined before it was configured, and after it lost that. */
   holds: ReceiverTarget | undefined
   #clock: { msss_ms: number; at_ms: number } | undefined
   #expectedFrom_ms = 0
   #otherModeSince_ms: number | undefined
 
-  /** It was told, or told anew: from now on its messages can be expected. */
-  told(target: ReceiverTarget | undefined, now_ms: number): void {
+  /** It was configured: its messages can be expected from now on. */
+  configuredTo(target: ReceiverTarget | undefined, now_ms: number): void {
     this.holds = target && structuredClone(target)
     this.#otherModeSince_ms = undefined
     this.#expectedFrom_ms = now_ms
@@ -44,7 +44,7 @@ export class RestartWatch {
     this.#clock = { msss_ms, at_ms: now_ms }
     if (before === undefined || msss_ms + play_ms >= before.msss_ms) return undefined
     const went_ms = msss_ms + round_ms - before.msss_ms
-    return Math.abs(went_ms - (now_ms - before.at_ms)) <= roundPlay_ms ? undefined : 'its clock started anew'
+    return Math.abs(went_ms - (now_ms - before.at_ms)) <= roundPlay_ms ? undefined : 'its clock started again'
   }
 
   /** An epoch came. @returns what is wrong; '' while the mode is to be left as it is */

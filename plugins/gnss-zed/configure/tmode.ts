@@ -21,7 +21,7 @@ export const tmodeKeys: readonly number[] = [
   ...llhKeys.flatMap(({ coarse, fine }) => [coarse, fine]),
 ]
 
-/** What must be written, all in one message: the receiver takes mode and position over together. */
+/** What must be written, all in one message: the receiver applies mode and position together. */
 export function tmodePairs(target: ReceiverTarget): ConfigPair[] {
   if (target.mode === 'rover') return [[key('MODE'), 0]]
   const position = ecefKeys.flatMap(({ axis, cm, hp }): ConfigPair[] => {

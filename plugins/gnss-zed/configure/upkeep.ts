@@ -1,19 +1,22 @@
 /**
- * What the receiver was told, and whether it still holds that. Asks who is there at each new link, configures on request,
+ * What the receiver was configured to, and whether it still holds that. Asks which receiver is there at each new link, configures on request,
  * and notices when the receiver forgot. One question or configuration at a time.
  */
+import { Mutex } from 'async-mutex'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Receiver, ReceiverFix, ReceiverMode, ReceiverTarget } from 'rtk-base/services'
-import type { Dialog } from '../link/dialog.js'
+import type { UbxDialog } from '../link/ubx-dialog.js'
 import type { Configurator, Known } from './configurator.js'
 import { isBootText, RestartWatch } from './restart-watch.js'
 import { whoIsThere } from './who.js'
 
 export interface UpkeepDeps {
   log: PluginContext['log']
-  dialog: Dialog
+  dialog: UbxDialog
   configurator: Configurator
   now_ms(): number
+  /** Milliseconds so far in which the event loop was blocked. */
+  lost_ms(): number
   /** Nothing is ever written. */
   listening: boolean
   /** Whether something answers right now. */
@@ -33,7 +36,8 @@ export class Upkeep {
   #known: Known | undefined
   /** Counts what makes a receiver forget: a link that went, a restart. */
   #lives = 0
-  #tasks: Promise<unknown> = Promise.resolve()
+  readonly #tasks = new Mutex()
+  #lost_ms = 0
 
   constructor(deps: UpkeepDeps) {
     this.#deps = deps
@@ -57,23 +61,23 @@ export class Upkeep {
 
   async configure(target: ReceiverTarget): ReturnType<Receiver['configure']> {
     this.#deps.mayWrite()
-    return this.#exclusively(async () => {
+    return this.#tasks.runExclusive(async () => {
       this.#deps.mayWrite()
       if (!this.#known) await this.#ask()
       const life = this.#lives
       try {
         const result = await this.#deps.configurator.configure(target, this.#known, () => life === this.#lives)
-        this.#told(target)
+        this.#configuredTo(target)
         return result
       } catch (error) {
-        this.#told(undefined)
+        this.#configuredTo(undefined)
         throw error
       }
     })
   }
 
   read(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined> {
-    return this.#exclusively(() => this.#deps.configurator.read())
+    return this.#tasks.runExclusive(() => this.#deps.configurator.read())
   }
 
   // ── what is seen of it ────────────────────────────────────────────────────────────────────────────────────────────
@@ -82,11 +86,11 @@ export class Upkeep {
     this.#watch.expect(this.#deps.now_ms())
   }
 
-  /** The port is closed: whoever answers at it next may be another one. */
+  /** The port is closed: the receiver that answers next may be another one. */
   linkLost(): void {
     this.#known = undefined
     this.#lives++
-    this.#watch.told(undefined, this.#deps.now_ms())
+    this.#watch.configuredTo(undefined, this.#deps.now_ms())
     if (!this.#deps.listening) this.#setMode('unknown')
   }
 
@@ -103,9 +107,9 @@ export class Upkeep {
     if (wrong !== '') this.#setMode(mode)
   }
 
-  /** It was told to restart: what it holds in RAM is gone. */
+  /** A restart was requested: what it holds in RAM is lost. */
   restarted(): void {
-    this.#forgot('it was told to restart')
+    this.#forgot('a restart was requested')
   }
 
   said(text: string): void {
@@ -115,15 +119,24 @@ export class Upkeep {
   /** Called a few times a second. @param epochAt_ms when the newest epoch came */
   tick(epochAt_ms: number): void {
     if (this.#deps.listening || !this.#deps.isUp()) return
+    this.#excuse()
     if (this.#known) this.#forgot(this.#watch.missing(epochAt_ms, this.#deps.now_ms()))
     else this.ask()
+  }
+
+  /** What came while the event loop was blocked is not read yet: its messages are expected from now on. */
+  #excuse(): void {
+    const lost_ms = this.#deps.lost_ms()
+    if (lost_ms !== this.#lost_ms) this.#watch.expect(this.#deps.now_ms())
+    this.#lost_ms = lost_ms
   }
 
   /** Asks who is there and switches on what is needed, as far as it may write. */
   ask(): void {
     if (this.#deps.listening || this.#asking) return
     this.#asking = true
-    this.#exclusively(() => this.#ask())
+    this.#tasks
+      .runExclusive(() => this.#ask())
       .catch((error: unknown) => this.#deps.log.error({ err: error }, 'asking the receiver failed; it is asked again'))
       .finally(() => {
         this.#asking = false
@@ -132,17 +145,11 @@ export class Upkeep {
 
   // ── how ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#tasks.then(work)
-    this.#tasks = done.catch(() => {})
-    return done
-  }
-
   async #ask(): Promise<void> {
     const life = this.#lives
     const there = await whoIsThere(this.#deps.dialog)
     if (!there || life !== this.#lives) return
-    if (!there.port) this.#deps.log.warn('the receiver does not tell which of its ports this is; asked again')
+    if (!there.port) this.#deps.log.warn('the receiver does not say which of its ports this is; it is asked again')
     else if (await this.#deps.configurator.show(there.port)) {
       if (life !== this.#lives) return
       this.#known = { ...there, port: there.port }
@@ -150,9 +157,9 @@ export class Upkeep {
     }
   }
 
-  #told(target: ReceiverTarget | undefined): void {
+  #configuredTo(target: ReceiverTarget | undefined): void {
     const changed = this.configured || target !== undefined
-    this.#watch.told(target, this.#deps.now_ms())
+    this.#watch.configuredTo(target, this.#deps.now_ms())
     if (target) this.#mode = target.mode
     if (changed) this.#deps.changed()
   }
@@ -163,8 +170,8 @@ export class Upkeep {
     if (!reason || listening) return
     const held = this.configured
     this.#lives++
-    this.#watch.told(undefined, now_ms())
-    // One that was told nothing has lost nothing.
+    this.#watch.configuredTo(undefined, now_ms())
+    // A receiver that was not configured has lost nothing.
     log[held ? 'warn' : 'debug'](`the receiver restarted or was changed: ${reason}; it is set up again`)
     if (held) changed()
     this.ask()

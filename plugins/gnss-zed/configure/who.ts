@@ -1,16 +1,16 @@
 /** Who is there, and which of its ports we are on. */
-import type { Dialog } from '../link/dialog.js'
+import type { UbxDialog } from '../link/ubx-dialog.js'
 import * as ubx from '../ubx/index.js'
 import { type Firmware, firmwareOf } from './firmware.js'
 
 export interface Answerer {
   firmware: Firmware
-  /** Which port of the receiver we speak through; undefined while it can't be told. */
+  /** Which port of the receiver we speak through; undefined while that is not known. */
   port: ubx.PortName | undefined
 }
 
 /** Undefined when the receiver does not answer. Whoever reads all messages hears version and unique id as well. */
-export async function whoIsThere(dialog: Dialog): Promise<Answerer | undefined> {
+export async function whoIsThere(dialog: UbxDialog): Promise<Answerer | undefined> {
   const version = await dialog.poll(ubx.monVer)
   if (!version) return undefined
   await dialog.poll(ubx.secUniqId)
@@ -21,7 +21,7 @@ export async function whoIsThere(dialog: Dialog): Promise<Answerer | undefined> 
 const poll_bytes = 8
 
 /** The port whose receive counter goes up while we ask; a radio on another one makes that count up as well, but otherwise. */
-async function ownPort(dialog: Dialog): Promise<ubx.PortName | undefined> {
+async function ownPort(dialog: UbxDialog): Promise<ubx.PortName | undefined> {
   const counters = async () => {
     const payload = await dialog.poll(ubx.monComms)
     const comms = payload && ubx.decode(ubx.monComms, payload)

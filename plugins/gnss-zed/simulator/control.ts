@@ -2,7 +2,7 @@
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { correctionInput, type SimulatedReceiver } from 'rtk-base/services'
 import { type ConfigPair, keyId } from '../ubx/index.js'
-import { fixedSettings, outputSettings, surveySettings } from './factory.js'
+import { fixedSettings, outputSettings, surveySettings } from './firmware/factory.js'
 import type { SimulatedPort } from './port.js'
 import { RemoteBase } from './remote-base.js'
 

@@ -1,9 +1,9 @@
 /** The correction input of the simulated receiver: what came in, how old it is, and the reports about it. */
 import { constellationOf, decodeRtcm, isMsm } from 'rtk-base/gnss'
 import * as ubx from '../ubx/index.js'
-import type { Corrections } from './solution.js'
+import type { Corrections } from './physics/solution.js'
 
-/** A gap longer than this starts the ambiguities anew. */
+/** After a gap longer than this the ambiguities are determined again. */
 const gap_ms = 10_000
 
 export class CorrectionInput {
@@ -13,7 +13,7 @@ export class CorrectionInput {
   readonly #reports: Uint8Array[] = []
 
   /** @param type message number of a verified frame */
-  take(frame: Uint8Array, type: number, now_ms: number, listening: boolean): void {
+  hear(frame: Uint8Array, type: number, now_ms: number, listening: boolean): void {
     const refStation = frame.length >= 8 ? ((frame[4] & 15) << 8) | frame[5] : 0
     const used = listening && (isMsm(type) || type === 1005 || type === 1006 || type === 1230)
     this.#reports.push(ubx.encodeFrame(ubx.rxmRtcm, { msgUsed: used ? 2 : 1, refStation, msgType: type }))

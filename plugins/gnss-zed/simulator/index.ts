@@ -1,4 +1,5 @@
 export { simulatorControl } from './control.js'
+export type { SimulatorOptions, SimulatorSnapshot } from './options.js'
 export { SimulatedPort } from './port.js'
-export { SimulatedZed, type SimulatorOptions, type SimulatorSnapshot } from './receiver.js'
+export { SimulatedZed } from './receiver.js'
 export { runSimCommand, simHelp } from './sim-command.js'

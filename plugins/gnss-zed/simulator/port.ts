@@ -1,6 +1,7 @@
+import type { BytePort, Edges, PortSink } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
-import type { Edges, PortSink, ReceiverPort } from '../port/types.js'
-import { SimulatedZed, type SimulatorOptions } from './receiver.js'
+import type { SimulatorOptions } from './options.js'
+import { SimulatedZed } from './receiver.js'
 
 /** How the operating system hands bytes over: not in frames. */
 const chunkSize = 512
@@ -8,7 +9,7 @@ const chunkSize = 512
 const reenumerate_ms = 1200
 
 /** The wire between the service and the simulated receiver: it can be pulled out, and on a UART it has a rate. */
-export class SimulatedPort implements ReceiverPort {
+export class SimulatedPort implements BytePort {
   readonly name = 'simulator'
   readonly live = true
   readonly hasBaud: boolean

@@ -1,57 +1,23 @@
 /** The simulated ZED-F9P: a byte stream in and out, a configuration, and one epoch after the other. */
 import { Framer } from 'rtk-base/gnss'
+import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
-import type { Ecef } from 'rtk-base/services'
-import type { Edges } from '../port/types.js'
 import * as ubx from '../ubx/index.js'
-import { type CommandTarget, type ResetKind, runCommand } from './commands.js'
-import { type ConfigSnapshot, ConfigStore } from './config-store.js'
 import { CorrectionInput } from './corrections.js'
-import { bootText, type Firmware, factorySettings, firmwares, implausibleWarning } from './factory.js'
-import { Model, type ModelOptions } from './model.js'
-import { rtcmMessages } from './rtcm-output.js'
-import { Navigation, type NavigationState } from './solution.js'
-import { type ReceiverEpoch, ubxMessage, ubxMessages } from './ubx-output.js'
-
-export interface SimulatorOptions extends ModelOptions {
-  /** `fixed`: someone set it up as a base at its position. `rover`: as it leaves the factory. */
-  boot: 'fixed' | 'rover'
-  module: 'ZED-F9P' | 'ZED-X20P'
-  /** The port of the receiver that the host is wired to. */
-  wiring: ubx.PortName
-  uniqueId: string
-  geoidSeparation_m: number
-  /** Also NMEA GGA. */
-  nmea: boolean
-}
-
-/** Survives a reload of the plugin that holds it. */
-export interface SimulatorSnapshot {
-  config: ConfigSnapshot
-  offset: [east: number, north: number, up: number]
-  navigation: NavigationState
-  /** Monotonic; when it was started. */
-  bootedAt_ms: number
-  ttff_ms: number
-}
-
-/** Faults of the receiver as a device, beside those of the model. */
-export interface Faults {
-  silent: boolean
-  /** Metres in X that its 1005 is wrong by. */
-  wrongReference_m: number
-  /** RTCM frames that still are to be damaged. */
-  corruptFrames: number
-  /** Every so many-th ACK or NAK gets lost; 0: none. */
-  dropAcks: number
-}
+import { type CommandTarget, type ResetKind, runCommand } from './firmware/commands.js'
+import { ConfigStore } from './firmware/config-store.js'
+import { bootText, type Firmware, factorySettings, firmwares } from './firmware/factory.js'
+import type { Faults, SimulatorOptions, SimulatorSnapshot } from './options.js'
+import { EpochFrames } from './output/epoch-frames.js'
+import { type ReceiverEpoch, ubxMessage } from './output/ubx-output.js'
+import { Model } from './physics/model.js'
+import { Navigation } from './physics/solution.js'
 
 /** What an epoch needs from its moment to the first byte. */
 const latency_ms = 40
 const boot_ms = 300
 /** Without a credible system clock the receiver still knows the time: it has satellites. */
 const earliest_utc_ms = Date.UTC(2026, 0, 1)
-const stationIdKey = ubx.keyId('CFG-RTCM-DF003_OUT')
 const tmodeKey = ubx.keyId('CFG-TMODE-MODE')
 const measKey = ubx.keyId('CFG-RATE-MEAS')
 const nav2Key = ubx.keyId('CFG-NAV2-OUT_ENABLED')
@@ -68,6 +34,7 @@ export class SimulatedZed implements CommandTarget {
   readonly #edges: Edges
   readonly #corrections = new CorrectionInput()
   readonly #framer: Framer
+  readonly #frames: EpochFrames
   /** UTC of the receiver less the monotonic clock: a step of the system clock does not move the satellites. */
   readonly #utcOffset_ms: number
   #send: ((bytes: Uint8Array) => void) | undefined
@@ -89,7 +56,8 @@ export class SimulatedZed implements CommandTarget {
     this.config = new ConfigStore(this.#firmware.lacks)
     this.model = new Model({ ...options, without: this.#firmware.without })
     this.navigation = new Navigation(this.model, this.config)
-    this.#framer = new Framer({ onFrame: (frame) => this.#take(frame) })
+    this.#framer = new Framer({ onFrame: (frame) => this.#heard(frame) })
+    this.#frames = new EpochFrames(this, this.#corrections)
     this.#utcOffset_ms = Math.max(edges.clock.now(), earliest_utc_ms) - edges.clock.monotonic()
     this.#bootedAt_ms = edges.clock.monotonic()
     this.config.preset(factorySettings(options))
@@ -121,7 +89,7 @@ export class SimulatedZed implements CommandTarget {
     // After a snapshot it has been on all the time.
     const booting_ms = Math.max(0, this.#bootedAt_ms + boot_ms - this.#edges.clock.monotonic())
     this.#timer = this.#edges.timers.after(booting_ms, () => {
-      if (booting_ms > 0 && this.#enabled('NMEA')) this.#write(bootText)
+      if (booting_ms > 0 && this.#frames.enabled('NMEA')) this.#write(bootText)
       this.#schedule()
     })
   }
@@ -154,7 +122,7 @@ export class SimulatedZed implements CommandTarget {
     this.#framer.push(bytes, this.#edges.clock.monotonic())
   }
 
-  /** All of its own accord: RAM is lost. */
+  /** It restarts by itself: RAM is lost. */
   restart(cold = false): void {
     this.powerOff()
     this.config.restart()
@@ -174,7 +142,7 @@ export class SimulatedZed implements CommandTarget {
   }
 
   reply(frame: Uint8Array): void {
-    if (this.#enabled('UBX')) this.#write([frame])
+    if (this.#frames.enabled('UBX')) this.#write([frame])
   }
 
   /** Someone else writes a key, through another port. */
@@ -212,15 +180,15 @@ export class SimulatedZed implements CommandTarget {
     return this.#now && ubxMessage(cls, id, this.#now)
   }
 
-  #take(frame: Parameters<ConstructorParameters<typeof Framer>[0]['onFrame']>[0]): void {
+  #heard(frame: Parameters<ConstructorParameters<typeof Framer>[0]['onFrame']>[0]): void {
     if (frame.kind === 'ubx') runCommand(this, frame.cls, frame.id, ubx.payloadOf(frame.bytes))
     else if (frame.kind === 'rtcm') {
       const listening = this.#gnssOn && this.navigation.mode === 0
-      this.#corrections.take(frame.bytes, frame.type, frame.arrival_ms, listening)
+      this.#corrections.hear(frame.bytes, frame.type, frame.arrival_ms, listening)
     }
   }
 
-  /** What it takes for UTC. */
+  /** UTC as it knows it. */
   get utc_ms(): number {
     return this.#edges.clock.monotonic() + this.#utcOffset_ms
   }
@@ -262,55 +230,7 @@ export class SimulatedZed implements CommandTarget {
       jam_db: this.model.jam_db,
     }
     this.#epochCount++
-    this.#output(this.#now)
-  }
-
-  #output(now: ReceiverEpoch): void {
-    const frames: Uint8Array[] = []
-    const reports = this.#corrections.reports()
-    if (this.#enabled('UBX')) {
-      const wanted = (message: ubx.OutputMessage) => message !== 'GGA' && this.#due(message)
-      frames.push(...ubxMessages(now, wanted))
-      if (this.#due('RXM-RTCM')) frames.push(...reports)
-      if (this.#warns && this.navigation.implausible && this.#epochCount % 60 === 0) frames.push(implausibleWarning)
-    }
-    if (this.options.nmea && this.#enabled('NMEA')) {
-      frames.push(...ubxMessages(now, (message) => message === 'GGA' && this.#due(message)))
-    }
-    if (this.#enabled('RTCM3X') && now.solution.fixType > 0) {
-      const due = (type: number) => this.#due(type as ubx.OutputMessage)
-      const stationId = this.config.get(stationIdKey)
-      frames.push(...rtcmMessages({ epoch: now.epoch, stationId, arp: this.#sentArp(), due }).map(this.#damaged))
-    }
-    this.#write(frames)
-  }
-
-  /** CFG-INFMSG: bit 1 is for warnings. */
-  get #warns(): boolean {
-    return (this.config.get(ubx.infKey(this.options.wiring)) & 2) !== 0
-  }
-
-  #sentArp(): Ecef | undefined {
-    const { arp } = this.navigation
-    return arp && { ...arp, x: arp.x + this.faults.wrongReference_m }
-  }
-
-  readonly #damaged = (frame: Uint8Array): Uint8Array => {
-    if (this.faults.corruptFrames === 0) return frame
-    this.faults.corruptFrames--
-    const damaged = Uint8Array.from(frame)
-    damaged[frame.length >> 1] ^= 0x5a
-    return damaged
-  }
-
-  #due(message: ubx.OutputMessage): boolean {
-    const rate = this.config.get(ubx.messageOutKey(message, this.options.wiring))
-    return rate > 0 && this.#epochCount % rate === 0
-  }
-
-  #enabled(protocol: 'UBX' | 'NMEA' | 'RTCM3X'): boolean {
-    const { wiring } = this.options
-    return wiring === 'I2C' || wiring === 'SPI' || this.config.get(ubx.keyId(`CFG-${wiring}OUTPROT-${protocol}`)) === 1
+    this.#write(this.#frames.of(this.#now, this.#epochCount))
   }
 
   #write(frames: readonly Uint8Array[]): void {

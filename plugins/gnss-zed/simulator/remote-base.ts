@@ -1,9 +1,10 @@
 /** Another base station under the same sky: its RTCM is what a corrected survey-in lives on. */
+
+import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
-import type { Edges } from '../port/types.js'
-import { Model } from './model.js'
+import { rtcmMessages } from './output/rtcm-output.js'
+import { Model } from './physics/model.js'
 import type { SimulatedZed } from './receiver.js'
-import { rtcmMessages } from './rtcm-output.js'
 
 const period_ms = 1000
 /** Unlike that of the station itself. */

@@ -22,7 +22,7 @@ const keyNamed = (key: string | undefined): string | undefined => {
   throw badValue(`sim: there is no configuration key '${key}'`)
 }
 
-/** What `sim` takes: usage, help, and what is done. */
+/** The controls of `sim`: usage, help, and what is done. */
 const faults: Record<string, [args: string, help: string, run: (receiver: SimulatedReceiver, args: string[]) => void]> =
   {
     move: [
@@ -116,7 +116,7 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
     ],
   }
 
-export const simHelp = 'faults of the simulated receiver (sim help lists them); alone it tells the state'
+export const simHelp = 'faults of the simulated receiver (sim help lists them); alone it shows the state'
 
 /** One line for each. */
 function helpText(): string {
@@ -126,7 +126,7 @@ function helpText(): string {
 }
 
 /**
- * Runs the text behind `sim=`, e.g. `move 30 0 0` or `antenna open`; without text it only tells the state.
+ * Runs the text behind `sim=`, e.g. `move 30 0 0` or `antenna open`; without text it only shows the state.
  * @throws RTK_ERR_COMMAND_VALUE
  */
 export function runSimCommand(receiver: SimulatedReceiver, text: string | undefined): string {

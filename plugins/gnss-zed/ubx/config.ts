@@ -93,7 +93,7 @@ export type Transaction = 0 | 1 | 2 | 3
  * @throws RangeError above 64 pairs, which the receiver would refuse
  */
 export function valset(pairs: readonly ConfigPair[], layers: number, transaction?: Transaction): Uint8Array {
-  if (pairs.length > maxPairs) throw new RangeError(`VALSET takes ${maxPairs} pairs at most, not ${pairs.length}`)
+  if (pairs.length > maxPairs) throw new RangeError(`VALSET holds ${maxPairs} pairs at most, not ${pairs.length}`)
   const values = encodePairs(pairs)
   const payload = new Uint8Array(4 + values.length)
   payload.set([transaction === undefined ? 0 : 1, layers, transaction ?? 0, 0])

@@ -26,7 +26,7 @@ export interface Layout<F extends Fields = Fields, G extends Fields = Fields> {
   readonly id: number
   /** Payload length without blocks. */
   readonly length: number
-  /** A decoder takes payloads from here on; `length` unless older firmware sends less. */
+  /** A decoder accepts payloads of at least this length; `length` unless older firmware sends less. */
   readonly minLength?: number
   readonly fields: F
   readonly group?: Group<G>

@@ -210,7 +210,7 @@ export function decodeIdentity(payload: Uint8Array): Identity | undefined {
   }
   const firmware = find('FWVER')
   const protocol = find('PROTVER')
-  // The X20P names no module: told apart by its protocol and firmware line.
+  // The X20P names no module: it is recognised by its protocol and firmware line.
   const x20 = Number.parseFloat(protocol) >= 50 && firmware.startsWith('HPG 2.')
   return {
     module: find('MOD') || (x20 ? 'ZED-X20P' : ''),

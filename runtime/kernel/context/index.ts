@@ -14,13 +14,14 @@ export type { ContextHost } from './host.js'
 
 /** The parts of a block, in the order in which they are merged. */
 function infoParts(build: InfoBuilder | InfoParts): InfoPart[] {
-  if (typeof build === 'function') return [{ class: 'runtime', detail: false, build }]
+  if (typeof build === 'function') return [{ class: 'runtime', detail: false, fallback: false, build }]
   const parts: InfoPart[] = []
-  for (const detail of [false, true]) {
-    const group = detail ? build.detail : build
+  for (const group of ['basic', 'detail', 'fallback'] as const) {
+    const builders = group === 'basic' ? build : build[group]
     for (const part of ['static', 'runtime', 'config'] as const) {
-      const builder = group?.[part]
-      if (builder) parts.push({ class: part, detail, build: builder })
+      const builder = builders?.[part]
+      if (builder)
+        parts.push({ class: part, detail: group === 'detail', fallback: group === 'fallback', build: builder })
     }
   }
   return parts

@@ -36,6 +36,8 @@ export interface RuleRecord {
 export interface InfoPart {
   readonly class: InfoClass
   readonly detail: boolean
+  /** Merged last, and only where nobody else built a field. */
+  readonly fallback: boolean
   readonly build: InfoBuilder
 }
 

@@ -1,0 +1,2 @@
+export { Configurator, type ConfiguratorOptions } from './configurator.js'
+export { Upkeep } from './upkeep.js'

@@ -1,0 +1,1 @@
+export { posBlock, standInSettings, standIns, stateBlock, statusOf, zedBlock } from './blocks.js'

@@ -1,0 +1,2 @@
+export type { AntennaReport } from './antenna.js'
+export { type Identity, ReceiverFacts } from './receiver-facts.js'

@@ -1,0 +1,3 @@
+export { RateMemory } from './rate-memory.js'
+export { linkTick_ms, ReceiverLink } from './receiver-link.js'
+export { UbxDialog } from './ubx-dialog.js'

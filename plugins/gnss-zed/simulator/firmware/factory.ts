@@ -1,0 +1,117 @@
+/** What the simulated receiver says of itself, and what stands in its flash when it is switched on for the first time. */
+import { encodeNmea, geodeticToEcef, splitCm } from 'rtk-base/gnss'
+import type { Ecef } from 'rtk-base/services'
+import * as ubx from '../../ubx/index.js'
+import type { SimulatorOptions } from '../options.js'
+
+/** What distinguishes the simulated receivers. */
+export interface Firmware {
+  version: { swVersion: string; hwVersion: string; blocks: { extension: string }[] }
+  /** Constellations by name that it does not track. */
+  without: readonly string[]
+  /** Whether it lacks a configuration key. */
+  lacks(key: string): boolean
+  /** The portIds of MON-COMMS. */
+  ports: readonly number[]
+}
+
+const versionOf = (hwVersion: string, extensions: readonly string[]) => ({
+  swVersion: 'EXT CORE 1.00 (simulated)',
+  hwVersion,
+  blocks: extensions.map((extension) => ({ extension })),
+})
+
+/** By the option `module`. The X20P names no module, and its UART2 has another portId. */
+export const firmwares: Record<SimulatorOptions['module'], Firmware> = {
+  'ZED-F9P': {
+    version: versionOf('00190000', [
+      'ROM BASE 0x118B2060',
+      'FWVER=HPG 1.32',
+      'PROTVER=27.31',
+      'MOD=ZED-F9P',
+      'GPS;GLO;GAL;BDS',
+      'SBAS;QZSS',
+    ]),
+    without: [],
+    lacks: () => false,
+    ports: [0x0000, 0x0100, 0x0201, 0x0300, 0x0400],
+  },
+  'ZED-X20P': {
+    version: versionOf('000B0000', [
+      'ROM BASE 0xCDEF0123',
+      'FWVER=HPG 2.00',
+      'PROTVER=50.10',
+      'GPS;GAL;BDS',
+      'SBAS;QZSS',
+    ]),
+    without: ['GLONASS'],
+    lacks: (key) => /GLO_|TYPE(1084|1087|1230|4072)|RXM_RTCM|NAV2|MON_HW/.test(key),
+    ports: [0x0000, 0x0100, 0x0200, 0x0300, 0x0400],
+  },
+}
+
+const warning = ubx.encodeInf('warning', 'Base station position seems incorrect')
+/** What a base says whose reference is not where it is. */
+export const implausibleWarning = ubx.ubxFrame(ubx.INF_CLASS, warning.id, warning.payload)
+
+const bootLines = ['u-blox AG - www.u-blox.com', 'HW UBX 9 00190000', 'ANTSUPERV=AC SD OD PDoS SR', 'ANTSTATUS=OK']
+/** What it says at its start while NMEA is on. */
+export const bootText: readonly Uint8Array[] = bootLines.map((line) => encodeNmea(`GNTXT,01,01,02,${line}`))
+
+/** What stands in the flash when it is switched on for the first time. */
+export function factorySettings(options: SimulatorOptions): ubx.ConfigPair[] {
+  // UART2 sends no UBX as delivered, so a receiver that is wired to it has been set to do that.
+  const spoken: ubx.ConfigPair[] = options.wiring === 'UART2' ? [[ubx.keyId('CFG-UART2OUTPROT-UBX'), 1]] : []
+  if (options.boot === 'rover') return spoken
+  return [
+    ...spoken,
+    [ubx.keyId('CFG-NAVSPG-DYNMODEL'), 2],
+    ...fixedSettings(geodeticToEcef(options)),
+    ...outputSettings(options),
+  ]
+}
+
+/** A base at a position. */
+export function fixedSettings(arp: Ecef): ubx.ConfigPair[] {
+  const pairs: ubx.ConfigPair[] = [
+    [ubx.keyId('CFG-TMODE-MODE'), 2],
+    [ubx.keyId('CFG-TMODE-POS_TYPE'), 0],
+    [ubx.keyId('CFG-TMODE-FIXED_POS_ACC'), 100],
+  ]
+  for (const axis of ['x', 'y', 'z'] as const) {
+    const { cm, hp } = splitCm(arp[axis])
+    pairs.push([ubx.keyId(`CFG-TMODE-ECEF_${axis.toUpperCase()}`), cm])
+    pairs.push([ubx.keyId(`CFG-TMODE-ECEF_${axis.toUpperCase()}_HP`), hp])
+  }
+  return pairs
+}
+
+/** A survey-in that accepts any accuracy. */
+export const surveySettings: readonly ubx.ConfigPair[] = [
+  [ubx.keyId('CFG-TMODE-MODE'), 1],
+  [ubx.keyId('CFG-TMODE-SVIN_MIN_DUR'), 60],
+  [ubx.keyId('CFG-TMODE-SVIN_ACC_LIMIT'), 50_000],
+]
+
+/** What a base sends. */
+export function outputSettings({ wiring, module }: SimulatorOptions): ubx.ConfigPair[] {
+  const { lacks } = firmwares[module]
+  const every: readonly [ubx.OutputMessage, number][] = [
+    ['NAV-PVT', 1],
+    ['NAV-HPPOSECEF', 1],
+    ['NAV-STATUS', 1],
+    ['NAV-SAT', 1],
+    ['NAV-EOE', 1],
+    ['MON-RF', 1],
+    ['RXM-RTCM', 1],
+    [1005, 1],
+    [1074, 1],
+    [1084, 1],
+    [1094, 1],
+    [1124, 1],
+    [1230, 10],
+  ]
+  return every
+    .map(([message, rate]): ubx.ConfigPair => [ubx.messageOutKey(message, wiring), rate])
+    .filter(([key]) => !lacks(ubx.keyName(key)))
+}

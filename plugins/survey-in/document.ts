@@ -1,0 +1,53 @@
+/** The parts of the `gnss` block that the procedure fills. Shapes and units: schemas/info/gnss.ts. */
+import { formatTm, hasTenthMm, roundTo } from 'rtk-base/gnss'
+import type { Parameters } from './parameters.js'
+import type { Conductor } from './procedure/conductor.js'
+import type { Reference } from './reference/reference.js'
+import { never_s } from './survey/survey-run.js'
+
+const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false }
+
+function referenceFields(reference: Reference) {
+  const { arp, acc_m, t, corr } = reference
+  return { type: 'ecef', ...arp, acc: roundTo(acc_m, 4), t, tm: formatTm(t), hp: hasTenthMm(arp), corr }
+}
+
+/** What was entered; no reference until a group of coordinates is complete. */
+function manualBlock({ references }: Conductor, parameters: Parameters) {
+  const { x, y, z, acc, hp, corr } = parameters.manual()
+  const { manual } = references
+  if (!manual) return { ...nothing, x: x ?? 0, y: y ?? 0, z: z ?? 0, acc, hp, corr }
+  return { ...referenceFields(manual), hp }
+}
+
+function surveyBlock({ surveyor }: Conductor) {
+  const { state, mean, acc_m, corrected, t, allowUse, needed_m, elapsed_s, count, rtcm } = surveyor.record
+  const reference = mean && { method: 'survey' as const, arp: mean, acc_m, corr: corrected, t }
+  return {
+    ...(reference ? referenceFields({ ...reference, by: '', samples: count, elapsed_s }) : nothing),
+    corr: corrected,
+    state,
+    allow_use: allowUse ? 1 : 0,
+    accuracy_corr_dyn: corrected ? roundTo(needed_m, 4) : 0,
+    elapsed: Math.floor(elapsed_s),
+    count,
+    rtcm: {
+      age: rtcm.count > 0 && rtcm.age_s < never_s ? Math.floor(rtcm.age_s) : 0,
+      count: rtcm.count,
+      remote: rtcm.remote,
+      dist: roundTo(rtcm.dist_m, 1),
+    },
+  }
+}
+
+export function runtimeRef(conductor: Conductor, parameters: Parameters) {
+  return { manual: manualBlock(conductor, parameters), survey: surveyBlock(conductor) }
+}
+
+export function configRef(parameters: Parameters) {
+  const { mintime_s: mintime, maxtime_s: maxtime, accuracy_m: accuracy, accuracyCorr_m } = parameters.limits()
+  return {
+    survey: { config: { mintime, maxtime, accuracy, accuracy_corr: accuracyCorr_m } },
+    chosen: parameters.chosen(),
+  }
+}

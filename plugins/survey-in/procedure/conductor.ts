@@ -1,0 +1,190 @@
+/** The procedure as others see it: the service, what people ask for, and what outlives a receiver and a restart. */
+import type { EventSource, PluginContext, Event as PluginEvent } from 'rtk-base/plugin'
+import type { Ecef, ProcedureStatus, Receiver, RtcmGate } from 'rtk-base/services'
+import { Memory } from '../memory.js'
+import type { SurveyInOptions } from '../options.js'
+import type { Parameters } from '../parameters.js'
+import { ReferenceChoice } from '../reference/choice.js'
+import { Ledger } from '../reference/ledger.js'
+import type { Reference } from '../reference/reference.js'
+import { Surroundings } from '../surroundings.js'
+import type { SurveyRequest } from '../survey/survey-request.js'
+import { Surveyor } from '../survey/surveyor.js'
+import { ListenedReceiver } from '../watch/listened-receiver.js'
+import { StartCheck } from '../watch/start-check.js'
+import { Suspicion } from '../watch/suspicion.js'
+import { Reports } from './reports.js'
+import { Run, type Snapshot } from './run.js'
+import { type State, states } from './table.js'
+
+export class Conductor implements ProcedureStatus {
+  readonly surveyor: Surveyor
+  readonly references: ReferenceChoice
+  readonly ledger: Ledger
+  readonly #ctx: PluginContext
+  readonly #parameters: Parameters
+  readonly #memory: Memory
+  readonly #surroundings: Surroundings
+  readonly #reports: Reports
+  readonly #suspicion: Suspicion
+  readonly #check: StartCheck
+  readonly #request: SurveyRequest = { by: undefined }
+  readonly #state: EventSource<void>
+  #run: Run | undefined
+  #listened: ListenedReceiver | undefined
+
+  constructor(ctx: PluginContext, options: SurveyInOptions, parameters: Parameters) {
+    this.#ctx = ctx
+    this.#parameters = parameters
+    this.#state = ctx.event()
+    this.#memory = new Memory(ctx)
+    this.#surroundings = new Surroundings(ctx)
+    this.#reports = new Reports(ctx.errors)
+    this.#suspicion = new Suspicion(this.#memory)
+    this.ledger = new Ledger(options.history)
+    const now_ms = () => this.#surroundings.now_ms()
+    this.surveyor = new Surveyor({
+      models: { plain: options.plain, corrected: options.corrected },
+      limits: () => parameters.limits(),
+      corrections: () => this.#surroundings.corrections(),
+      now_ms,
+      utc_s: () => this.#surroundings.utc_s(),
+      save: (record) => void this.#memory.set('survey', record),
+    })
+    this.references = new ReferenceChoice(parameters, this.surveyor, this.#memory)
+    this.#check = new StartCheck(
+      { choice: this.references, suspicion: this.#suspicion, limits: () => parameters.start(), now_ms },
+      options.initial_s,
+    )
+  }
+
+  // ── the service, and what the document shows ──────────────────────────────────────────────────────────────────────
+
+  get status(): string {
+    return this.#listened?.status ?? states[this.#procedureState].status
+  }
+
+  get onState(): PluginEvent<void> {
+    return this.#state.on
+  }
+
+  /** Someone else set the receiver up: nothing here applies. */
+  get listening(): boolean {
+    return this.#listened !== undefined
+  }
+
+  get wantsCorrections(): boolean {
+    if (this.listening) return false
+    const state = this.#procedureState
+    return state === 'acquire' || state === 'initial' || (state === 'survey' && this.surveyor.run?.corrected === true)
+  }
+
+  get reference(): Ecef | undefined {
+    return this.references.chosen?.arp
+  }
+
+  /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
+  get delta_m(): number | undefined {
+    return this.#run?.delta_m
+  }
+
+  get #procedureState(): State {
+    return this.#run?.state ?? 'offline'
+  }
+
+  // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async start(receiver: Receiver, gate: RtcmGate, before: Snapshot | undefined): Promise<void> {
+    const changed = () => this.#state.emit()
+    if (receiver.mode === 'listening') {
+      this.#listened = new ListenedReceiver(this.#ctx, receiver, changed)
+      this.#listened.start()
+      return
+    }
+    const judge = gate.judge()
+    await this.#recall(before)
+    this.#run = new Run(
+      {
+        ctx: this.#ctx,
+        memory: this.#memory,
+        surroundings: this.#surroundings,
+        reports: this.#reports,
+        surveyor: this.surveyor,
+        choice: this.references,
+        ledger: this.ledger,
+        check: this.#check,
+        suspicion: this.#suspicion,
+        request: this.#request,
+        limits: () => this.#parameters.start(),
+        changed,
+      },
+      receiver,
+      judge,
+    )
+    this.#run.start(before)
+  }
+
+  async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot | undefined> {
+    return this.#run?.stop(reason)
+  }
+
+  /** What outlived the service, and what the previous instance knew. */
+  async #recall(before: Snapshot | undefined): Promise<void> {
+    const memory = this.#memory
+    await memory.load()
+    const survey = memory.get('survey')
+    if (survey)
+      this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)
+    this.ledger.restore(memory.get('ledger'))
+    const moved = memory.get('moved')
+    if (moved) this.#reports.raise('gnss-reference-moved', moved)
+    await this.references.noteManual('plugin', this.#surroundings.utc_s())
+    this.references.noteChosen()
+    this.#request.by = before?.asked
+  }
+
+  // ── what people ask for ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** @param by who asks @returns what will happen */
+  askForSurvey(by: string): string {
+    this.#request.by = by
+    const state = this.#procedureState
+    this.#run?.dispatch('survey asked for')
+    if (state === 'offline' || state === 'stalled') return 'a survey-in starts as soon as the receiver is there'
+    return this.#procedureState === 'survey' ? 'a survey-in has started' : 'a survey-in starts with the next fix'
+  }
+
+  /** @returns '' or why that is not possible */
+  useIncomplete(): string {
+    const problem = this.surveyor.allow()
+    if (problem) return problem
+    if (this.#procedureState === 'survey') this.#run?.survey.done()
+    else {
+      this.#reports.clear('gnss-survey')
+      if (this.references.noteChosen()) this.#run?.dispatch('reference changed')
+    }
+    return ''
+  }
+
+  /** Parameters of the reference were changed. @param by who changed them */
+  async changed(by: string): Promise<void> {
+    if (this.listening) return
+    await this.references.noteManual(by, this.#surroundings.utc_s())
+    this.#reports.clear('gnss-reference-moved')
+    await this.#memory.set('moved', undefined)
+    this.#referenceMayHaveChanged()
+  }
+
+  /** Uses an earlier survey-in as the surveyed reference. */
+  reuse(reference: Reference): void {
+    this.surveyor.reuse(reference)
+    this.#referenceMayHaveChanged()
+  }
+
+  #referenceMayHaveChanged(): void {
+    if (!this.references.noteChosen()) return
+    void this.#suspicion.settle()
+    if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
+    this.#run?.dispatch('reference changed')
+  }
+}

@@ -1,0 +1,70 @@
+/** Puts the receiver into a mode and reads what it holds. The result of what was begun for a step that is over is dropped. */
+import { pause } from 'rtk-base/link'
+import type { PluginContext } from 'rtk-base/plugin'
+import type { Receiver, ReceiverTarget } from 'rtk-base/services'
+
+const attempts = 3
+const retry_ms = 2000
+
+export type HeldTarget = Awaited<ReturnType<Receiver['readTarget']>>
+
+export class ReceiverSetup {
+  readonly #ctx: PluginContext
+  readonly #receiver: Receiver
+  #job = 0
+  /** Why it was rejected last, for people. */
+  trouble = ''
+
+  constructor(ctx: PluginContext, receiver: Receiver) {
+    this.#ctx = ctx
+    this.#receiver = receiver
+  }
+
+  /** The step is over: the result of what is under way is dropped. */
+  cancel(): void {
+    this.#job++
+  }
+
+  /** Tries a few times. @param then whether the receiver holds it now; not called when the step is over */
+  async configure(target: ReceiverTarget, then: (held: boolean) => void): Promise<void> {
+    const job = ++this.#job
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const held = await this.#attempt(target)
+      if (job !== this.#job) return
+      if (held) {
+        then(true)
+        return
+      }
+      const next = attempt < attempts ? 'it is tried again' : 'the procedure decides what follows'
+      this.#ctx.log.warn(
+        { attempt, mode: target.mode },
+        `the receiver could not be configured: ${this.trouble}; ${next}`,
+      )
+      await pause(this.#ctx.timers, retry_ms)
+      if (job !== this.#job) return
+    }
+    then(false)
+  }
+
+  /** Verifies a base that is in use already. @param refused called even when the step is over */
+  async confirm(target: ReceiverTarget, refused: () => void): Promise<void> {
+    if (!(await this.#attempt(target))) refused()
+  }
+
+  /** @param then not called when the step is over */
+  async read(then: (held: HeldTarget) => void): Promise<void> {
+    const job = ++this.#job
+    const held = await this.#receiver.readTarget().catch(() => undefined)
+    if (job === this.#job) then(held)
+  }
+
+  async #attempt(target: ReceiverTarget): Promise<boolean> {
+    try {
+      await this.#receiver.configure(target)
+      return true
+    } catch (error) {
+      this.trouble = error instanceof Error ? error.message : String(error)
+      return false
+    }
+  }
+}

@@ -1,0 +1,283 @@
+/** Runs the procedure with a receiver: turns what the receiver does into events, and has the actions carried out. */
+import { sameEcef } from 'rtk-base/gnss'
+import type { PluginContext } from 'rtk-base/plugin'
+import type { Ecef, Receiver, ReceiverFix, RtcmFrame, RtcmJudge } from 'rtk-base/services'
+import type { Memory } from '../memory.js'
+import type { ReferenceChoice } from '../reference/choice.js'
+import type { Ledger } from '../reference/ledger.js'
+import type { Reference } from '../reference/reference.js'
+import type { Surroundings } from '../surroundings.js'
+import type { SurveyRequest } from '../survey/survey-request.js'
+import type { SurveySnapshot } from '../survey/survey-run.js'
+import type { Surveyor } from '../survey/surveyor.js'
+import { BaseTrust } from '../trust/base-trust.js'
+import { LastTrust } from '../trust/last-trust.js'
+import { BaseWatch } from '../watch/base-watch.js'
+import type { Baselines } from '../watch/movement.js'
+import type { StartCheck, StartLimits } from '../watch/start-check.js'
+import type { Suspicion } from '../watch/suspicion.js'
+import { Actions } from './actions.js'
+import { BaseSetup } from './base-setup.js'
+import { Lateness } from './lateness.js'
+import { Procedure } from './procedure.js'
+import { ReceiverEvents } from './receiver-events.js'
+import { ReceiverSetup } from './receiver-setup.js'
+import { checkedFirst, type Report, type Reports } from './reports.js'
+import { SurveyStep } from './survey-step.js'
+import { type Event, isAbsent, isSettled, type State } from './table.js'
+
+/** What is handed over to the next instance on a reload. */
+export interface Snapshot {
+  state: State
+  uid: string
+  target?: Reference
+  live?: Ecef
+  baselines: Baselines
+  progress?: SurveySnapshot
+  asked?: string
+  reports: [Report, string][]
+}
+
+export interface RunDeps {
+  ctx: PluginContext
+  memory: Memory
+  surroundings: Surroundings
+  reports: Reports
+  surveyor: Surveyor
+  choice: ReferenceChoice
+  ledger: Ledger
+  check: StartCheck
+  suspicion: Suspicion
+  request: SurveyRequest
+  limits(): StartLimits
+  /** The status changed. */
+  changed(): void
+}
+
+const tick_ms = 1000
+const again_ms = 60_000
+
+export class Run {
+  readonly survey: SurveyStep
+  readonly #deps: RunDeps
+  readonly #receiver: Receiver
+  readonly #judge: RtcmJudge
+  readonly #base = new BaseWatch()
+  readonly #procedure = new Procedure()
+  readonly #events = new ReceiverEvents()
+  readonly #setup: ReceiverSetup
+  readonly #last: LastTrust
+  readonly #trust: BaseTrust
+  readonly #actions: Actions
+  readonly #lateness: Lateness
+  #entered_ms = 0
+
+  constructor(deps: RunDeps, receiver: Receiver, judge: RtcmJudge) {
+    const { check, ctx, limits, memory, reports, suspicion, surroundings } = deps
+    const base = this.#base
+    const state = () => this.state
+    const dispatch = (event: Event) => this.dispatch(event)
+    this.#deps = deps
+    this.#receiver = receiver
+    this.#judge = judge
+    const { stationId, intervals_s = base.expected.intervals_s } = receiver
+    base.expected = { stationId, intervals_s }
+    this.#setup = new ReceiverSetup(ctx, receiver)
+    this.#last = new LastTrust(memory, surroundings, suspicion)
+    this.#trust = new BaseTrust({ ...deps, receiver, judge, base, last: this.#last })
+    const held = { log: ctx.log, receiver, base, state, dispatch }
+    const setup = new BaseSetup({ ...deps, ...held, setup: this.#setup, trust: this.#trust, last: this.#last })
+    this.survey = new SurveyStep({ ...deps, log: ctx.log, receiver, dispatch })
+    this.#actions = new Actions({ ...deps, judge, base, setup, trust: this.#trust, survey: this.survey })
+    this.#lateness = new Lateness(reports, check, () => limits().accuracy_m)
+  }
+
+  get state(): State {
+    return this.#procedure.state
+  }
+
+  /** As `gnss.state.status` shows it. */
+  get status(): string {
+    return this.#procedure.status
+  }
+
+  /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
+  get delta_m(): number | undefined {
+    if (this.state === 'fixed') return this.#base.movement?.delta_m(this.#now_ms())
+    return this.#events.hasPosition(this.#now_ms()) ? this.#deps.check.delta_m() : undefined
+  }
+
+  // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  start(before: Snapshot | undefined): void {
+    const { on, timers } = this.#deps.ctx
+    const receiver = this.#receiver
+    if (before) this.#resume(before)
+    // The gate kept the verdict of the previous instance, which is not valid when the receiver was lost meanwhile.
+    if (this.state === 'offline') this.#judge.hold(checkedFirst)
+    const base = this.#base
+    on(receiver.onRtcm, (frame) => this.#heardRtcm(frame))
+    on(receiver.onFix, (fix) => this.#heardFix(fix))
+    on(receiver.onState, () => this.#look())
+    on(receiver.onResiduals, (residuals) => this.#suspect(base.movement?.residuals(residuals, this.#now_ms())))
+    on(receiver.onSecondFix, (fix) => this.#suspect(base.movement?.secondFix(fix, this.#now_ms())))
+    on(receiver.onWarning, (text) => this.#suspect(base.movement?.warning(text, this.#now_ms())))
+    timers.every(tick_ms, () => this.#second())
+    this.#look()
+    this.#showStatus()
+  }
+
+  async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot> {
+    const { check, memory, reports, request, surveyor } = this.#deps
+    if (this.state === 'fixed') await this.#trust.remember(true)
+    surveyor.pause()
+    this.#setup.cancel()
+    this.#judge.leave(reason)
+    await memory.flush()
+    const progress = surveyor.run?.snapshot()
+    const live = check.live?.position
+    const { target, movement } = this.#base
+    return {
+      state: this.state,
+      uid: this.#receiver.identity.serial,
+      baselines: movement?.baselines ?? {},
+      ...(target && { target }),
+      ...(live && { live }),
+      ...(progress && { progress }),
+      ...(request.by !== undefined && { asked: request.by }),
+      reports: reports.snapshot(),
+    }
+  }
+
+  /** Goes on where the previous instance was, when the receiver did not notice anything. */
+  #resume({ state, uid, target, live, baselines, reports }: Snapshot): void {
+    const { link, configured, identity } = this.#receiver
+    if (link !== 'up' || !configured || uid !== identity.serial) return
+    const { chosen } = this.#deps.choice
+    if (state === 'fixed' && target && chosen && sameEcef(target.arp, chosen.arp)) {
+      this.#base.target = target
+      this.#trust.place(live)
+      this.#procedure.resume('fixed')
+      this.#trust.trust(baselines)
+    } else if (state === 'survey' || state === 'moved') this.#procedure.resume(state)
+    else return
+    this.#events.begin(true)
+    this.#entered_ms = this.#now_ms()
+    this.#base.begin(this.#now_ms())
+    this.#deps.reports.restore(reports)
+    this.#deps.changed()
+  }
+
+  // ── what the receiver does ────────────────────────────────────────────────────────────────────────────────────────
+
+  #look(): void {
+    const event = this.#events.look(this.#receiver, this.state)
+    if (event) this.dispatch(event)
+    this.#question()
+  }
+
+  #heardRtcm(frame: RtcmFrame): void {
+    const { state } = this
+    const event = this.#base.heard(frame, state === 'accept' || state === 'fixed' ? state : undefined)
+    if (event) this.dispatch(event)
+  }
+
+  #heardFix(fix: ReceiverFix): void {
+    const hasPosition = this.#events.epoch(fix, this.#now_ms())
+    this.#question()
+    const { state } = this
+    if (state === 'survey') this.survey.epoch(fix)
+    if (!hasPosition) return
+    if (state === 'acquire') this.dispatch('3D fix')
+    this.#deps.check.add(fix)
+    if (state === 'initial') this.#judgeInitial()
+  }
+
+  /** Asks what the receiver holds, once it is known and its clock was heard on this link. */
+  #question(): void {
+    if (this.state !== 'identify') return
+    const { isThere } = this.#last
+    if (this.#events.isIdentified(this.#receiver, this.#entered_ms, this.#now_ms(), isThere))
+      this.dispatch('identified')
+  }
+
+  #judgeInitial(): void {
+    const { check, request, surveyor, suspicion } = this.#deps
+    const event = check.initial(request.by !== undefined || surveyor.run !== undefined)
+    if (!event) return
+    suspicion.recall()
+    this.dispatch(event)
+  }
+
+  #suspect(evidence: string | undefined): void {
+    if (evidence === undefined || this.state !== 'fixed') return
+    this.#deps.suspicion.raise(evidence)
+    this.dispatch('move suspected')
+  }
+
+  // ── what a second brings ──────────────────────────────────────────────────────────────────────────────────────────
+
+  #second(): void {
+    this.#secondOf(this.state, this.#now_ms())
+    this.#lateness.second(this.state)
+    this.#showStatus()
+  }
+
+  #secondOf(state: State, now_ms: number): void {
+    const base = this.#base
+    if (state === 'identify') this.#question()
+    else if (state === 'initial' && !this.#events.hasPosition(now_ms)) this.dispatch('fix lost')
+    else if (state === 'initial') this.#judgeInitial()
+    else if (state === 'survey') this.survey.second()
+    else if (state === 'accept') {
+      const event = base.waits(this.#entered_ms, now_ms)
+      if (event) this.dispatch(event)
+    } else if (state === 'fixed' && base.hasStopped(now_ms)) this.dispatch('RTCM stopped')
+    else if (state === 'fixed') void this.#trust.remember(false)
+    else if (state === 'moved' && this.#deps.check.agreed()) {
+      void this.#deps.suspicion.settle()
+      this.dispatch('agreed for 10 min')
+    } else if (state === 'fault' && now_ms - this.#entered_ms >= again_ms) this.dispatch('try again')
+  }
+
+  // ── steps ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  dispatch(event: Event): void {
+    const step = this.#procedure.step(event)
+    if (!step) return
+    const { from, to, actions } = step
+    if (from === to && actions.length === 0) return
+    this.#setup.cancel()
+    if (from !== to) {
+      this.#deps.ctx.log.info({ from, to, event }, `${from}: ${event} → ${to}`)
+      this.#entered_ms = this.#now_ms()
+      this.#enter(from, to)
+      this.#deps.changed()
+    }
+    for (const action of actions) this.#actions.act(action, event)
+    this.#showStatus()
+  }
+
+  #enter(from: State, to: State): void {
+    const { reports, surveyor } = this.#deps
+    const base = this.#base
+    base.begin()
+    this.#events.begin()
+    if (from === 'survey') surveyor.pause()
+    if (from === 'fixed') base.movement = undefined
+    if (from === 'moved') reports.clear('gnss-moved')
+    if (isSettled(to) || isAbsent(to)) reports.clear('gnss-initial')
+    if (to === 'acquire' || to === 'fixed') reports.clear('gnss-fault')
+    if (to === 'base') reports.clear('gnss-survey')
+  }
+
+  #showStatus(): void {
+    const { elapsed_s, count, acc_m } = this.#deps.surveyor.record
+    const progress = `survey-in: ${Math.floor(elapsed_s)} s, ${count} epochs, ${acc_m.toFixed(3)} m`
+    this.#deps.ctx.status(this.state === 'survey' ? progress : this.state === 'fixed' ? '' : this.status)
+  }
+
+  #now_ms(): number {
+    return this.#deps.surroundings.now_ms()
+  }
+}

@@ -1,0 +1,85 @@
+/** The survey-in as a step of the procedure: how it begins, what each second and each epoch brings, what its end means. */
+import type { PluginContext } from 'rtk-base/plugin'
+import type { Receiver, ReceiverFix } from 'rtk-base/services'
+import type { ReferenceChoice } from '../reference/choice.js'
+import type { Surroundings } from '../surroundings.js'
+import type { SurveyRequest } from '../survey/survey-request.js'
+import type { Surveyor } from '../survey/surveyor.js'
+import type { StartCheck } from '../watch/start-check.js'
+import { late_s } from './lateness.js'
+import { noPositionText, type Reports, surveyText } from './reports.js'
+import type { Event } from './table.js'
+
+export interface SurveyStepDeps {
+  log: PluginContext['log']
+  receiver: Receiver
+  surveyor: Surveyor
+  check: StartCheck
+  choice: ReferenceChoice
+  request: SurveyRequest
+  reports: Reports
+  surroundings: Surroundings
+  dispatch(event: Event): void
+}
+
+export class SurveyStep {
+  readonly #deps: SurveyStepDeps
+
+  constructor(deps: SurveyStepDeps) {
+    this.#deps = deps
+  }
+
+  /** Begins a new survey-in, or goes on with the one that was interrupted. */
+  begin(): void {
+    const { check, choice, log, receiver, reports, request, surroundings, surveyor } = this.#deps
+    const { run } = surveyor
+    const goesOn = request.by === undefined && run?.mean && check.isNear({ arp: run.mean, corr: run.corrected })
+    if (goesOn) log.info('the survey-in continues where it was interrupted')
+    else {
+      // One that was aborted for want of corrections stays a corrected one when it starts again.
+      const { state, corrected } = surveyor.record
+      const wasCorrected = request.by === undefined && state === 'aborted' && corrected
+      surveyor.begin(wasCorrected || surroundings.isCorrected(receiver), request.by ?? 'survey')
+    }
+    request.by = undefined
+    choice.noteChosen()
+    reports.clear('gnss-survey')
+  }
+
+  epoch(fix: ReceiverFix): void {
+    if (this.#deps.surveyor.epoch(fix)) {
+      this.#deps.log.warn('the corrected position jumped: the averaging of the survey-in starts again')
+    }
+  }
+
+  second(): void {
+    const { check, log, reports, surveyor } = this.#deps
+    const { run } = surveyor
+    if (run?.mean && check.isElsewhere({ arp: run.mean, corr: run.corrected })) {
+      log.warn('the antenna is not where the survey-in found it so far: the survey-in starts again')
+      surveyor.begin(run.corrected, run.by)
+      return
+    }
+    const end = surveyor.tick()
+    if (run && !end) {
+      if (run.unusable_s >= late_s) reports.raise('gnss-survey', noPositionText)
+      else reports.clear('gnss-survey')
+    }
+    if (!end) return
+    check.live = check.newest()
+    log.info({ ...end }, `the survey-in ended: ${end.state}`)
+    if (end.state === 'complete') this.done()
+    else reports.raise('gnss-survey', surveyText(end, surveyor.record.count))
+  }
+
+  /** Its result can be used. */
+  done(): void {
+    const { check, choice, dispatch, reports, surveyor } = this.#deps
+    const { reference } = surveyor
+    const { manual, chosenMethod } = choice
+    reports.clear('gnss-survey')
+    choice.noteChosen()
+    const usable = chosenMethod === 'survey' || !manual || !reference
+    dispatch(usable ? 'survey usable' : check.surveyed(reference, manual))
+  }
+}

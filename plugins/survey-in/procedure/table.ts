@@ -1,0 +1,151 @@
+/**
+ * The GNSS procedure as one table: states × events → next state and actions. The README prints it, a test keeps the two
+ * equal, `procedure.ts` interprets it and knows nothing else.
+ */
+
+/** What each state shows as `gnss.state.status`, and what it waits for. */
+export const states = {
+  offline: { status: 'offline', waits: 'for the port of the receiver' },
+  stalled: { status: 'stalled', waits: 'for the receiver to say something' },
+  identify: { status: 'identify', waits: 'for the receiver to say who it is and what it holds' },
+  configure: { status: 'configure', waits: 'for the receiver to be a rover' },
+  acquire: { status: 'acquire', waits: 'for a 3D fix' },
+  initial: { status: 'initial', waits: 'for a position that is good enough to be compared' },
+  survey: { status: 'survey', waits: 'for the survey-in to be good enough' },
+  base: { status: 'configure', waits: 'for the receiver to accept the reference position' },
+  accept: { status: 'acquire', waits: 'for a 1005 with exactly the reference position' },
+  fixed: { status: 'fixed', waits: 'for nothing: RTCM goes out' },
+  moved: { status: 'moved', waits: 'for a person, or for 10 min of agreement' },
+  fault: { status: 'fault', waits: 'a minute, then everything is tried again' },
+} as const
+export type State = keyof typeof states
+
+/** People are informed of these otherwise; in all others the station is on its way. */
+export const isSettled = (state: State): boolean => state === 'survey' || state === 'fixed' || state === 'moved'
+/** Nothing can be done with the receiver. */
+export const isAbsent = (state: State): boolean => state === 'offline' || state === 'stalled' || state === 'fault'
+
+export type Event =
+  | 'port gone'
+  | 'receiver silent'
+  | 'receiver heard'
+  | 'identified'
+  | 'still our base'
+  | 'not our base'
+  | 'configured'
+  | 'not taken'
+  | '3D fix'
+  | 'fix lost'
+  | 'nothing to compare'
+  | 'agrees'
+  | 'survey elsewhere'
+  | 'manual elsewhere'
+  | 'survey usable'
+  | 'right 1005'
+  | 'wrong 1005'
+  | 'no 1005'
+  | 'RTCM stopped'
+  | 'no RTCM for 10 min'
+  | 'move suspected'
+  | 'agreed for 10 min'
+  | 'receiver restarted'
+  | 'reference changed'
+  | 'survey asked for'
+  | 'try again'
+
+export type Action =
+  /** The gate closes. */
+  | 'hold'
+  /** The gate opens for the reference. */
+  | 'trust'
+  /** The mode that the receiver holds is read. */
+  | 'read mode'
+  | 'set rover'
+  | 'set base'
+  /** What the base is configured to is verified while it is in use, or should be. */
+  | 'confirm base'
+  | 'gather positions'
+  /** A new survey-in, or the one that was interrupted. */
+  | 'survey'
+  | 'report move'
+  | 'report fault'
+
+export type Row = readonly [from: State | 'any', on: Event, to: State, actions: readonly Action[]]
+
+/** A row of a state comes before one of `any`; what has no row changes nothing. */
+export const table: readonly Row[] = [
+  ['any', 'port gone', 'offline', ['hold']],
+  ['any', 'receiver silent', 'stalled', ['hold']],
+  ['offline', 'receiver heard', 'identify', []],
+  ['stalled', 'receiver heard', 'identify', []],
+
+  ['identify', 'identified', 'identify', ['read mode']],
+  ['identify', 'still our base', 'accept', ['confirm base']],
+  ['identify', 'not our base', 'configure', ['hold', 'set rover']],
+
+  ['configure', 'configured', 'acquire', []],
+  ['configure', 'not taken', 'fault', ['report fault']],
+  ['acquire', '3D fix', 'initial', ['gather positions']],
+  ['initial', 'fix lost', 'acquire', []],
+  ['initial', 'nothing to compare', 'survey', ['survey']],
+  ['initial', 'agrees', 'base', ['set base']],
+  ['initial', 'survey elsewhere', 'survey', ['report move', 'survey']],
+  ['initial', 'manual elsewhere', 'moved', ['report move']],
+  ['initial', 'move suspected', 'moved', ['report move']],
+
+  ['survey', 'survey usable', 'base', ['set base']],
+  ['survey', 'agrees', 'base', ['set base']],
+  ['survey', 'manual elsewhere', 'moved', ['report move']],
+  ['survey', 'survey asked for', 'survey', ['survey']],
+
+  ['base', 'configured', 'accept', []],
+  ['base', 'not taken', 'fault', ['report fault']],
+  ['accept', 'right 1005', 'fixed', ['trust']],
+  ['accept', 'wrong 1005', 'base', ['hold', 'set base']],
+  ['accept', 'no 1005', 'base', ['hold', 'set base']],
+  ['accept', 'not taken', 'fault', ['hold', 'report fault']],
+  ['accept', 'no RTCM for 10 min', 'configure', ['hold', 'set rover']],
+
+  ['fixed', 'wrong 1005', 'base', ['hold', 'set base']],
+  ['fixed', 'RTCM stopped', 'accept', ['hold', 'confirm base']],
+  ['fixed', 'not taken', 'base', ['hold', 'set base']],
+  ['fixed', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
+
+  ['moved', 'agreed for 10 min', 'base', ['set base']],
+  ['moved', 'receiver restarted', 'moved', ['set rover']],
+  ['moved', 'not taken', 'moved', ['set rover']],
+
+  ['fault', 'try again', 'identify', []],
+  ['fault', 'receiver restarted', 'fault', []],
+
+  ['identify', 'receiver restarted', 'identify', []],
+  ['any', 'receiver restarted', 'identify', ['hold']],
+
+  ['offline', 'reference changed', 'offline', []],
+  ['stalled', 'reference changed', 'stalled', []],
+  ['identify', 'reference changed', 'identify', []],
+  ['any', 'reference changed', 'configure', ['hold', 'set rover']],
+  ['offline', 'survey asked for', 'offline', []],
+  ['stalled', 'survey asked for', 'stalled', []],
+  ['identify', 'survey asked for', 'identify', []],
+  ['configure', 'survey asked for', 'configure', []],
+  ['acquire', 'survey asked for', 'acquire', []],
+  ['initial', 'survey asked for', 'initial', []],
+  ['any', 'survey asked for', 'configure', ['hold', 'set rover']],
+]
+
+/** The tables of the README. */
+export function printed(): string {
+  const line = (...cells: string[]) => `| ${cells.join(' | ')} |`
+  return [
+    line('state', 'shown as', 'waits'),
+    line('---', '---', '---'),
+    ...Object.entries(states).map(([name, { status, waits }]) => line(`\`${name}\``, `\`${status}\``, waits)),
+    '',
+    line('state', 'event', 'next state', 'actions'),
+    line('---', '---', '---', '---'),
+    ...table.map(([from, on, to, actions]) =>
+      line(from === 'any' ? 'any' : `\`${from}\``, on, `\`${to}\``, actions.join(', ') || 'none'),
+    ),
+  ].join('\n')
+}

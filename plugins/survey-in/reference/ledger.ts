@@ -1,0 +1,89 @@
+/** Every reference that was ever used, and every move that was found: newest last, bounded, plain values for the store. Pure. */
+import { type Enu, roundTo, sameEcef } from 'rtk-base/gnss'
+import type { Ecef } from 'rtk-base/services'
+import type { Reference } from './reference.js'
+
+export interface LedgerEntry {
+  /** Counts up for ever; what `POST /reference/history/:id` goes by. */
+  id: number
+  /** `used`: RTCM went out for it. `moved`: the antenna was found away from it. */
+  what: 'used' | 'moved'
+  method: Reference['method']
+  x: number
+  y: number
+  z: number
+  acc: number
+  samples: number
+  elapsed: number
+  corr: boolean
+  /** When the reference was determined, UTC seconds; 0 unknown. */
+  determined: number
+  /** When this entry was made. */
+  t: number
+  /** Who set it. */
+  by: string
+  /** Of `moved`: where the antenna was instead, metres, and by what it was found. */
+  offset?: Enu
+  evidence?: string
+}
+
+export class Ledger {
+  readonly #most: number
+  #entries: LedgerEntry[] = []
+  /** The newest entry is a move, and nothing was trusted since. */
+  #moveStands: boolean = false
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  get entries(): readonly LedgerEntry[] {
+    return this.#entries
+  }
+
+  restore(entries: unknown): void {
+    if (!Array.isArray(entries)) return
+    this.#entries = (entries as LedgerEntry[]).slice(-this.#most)
+    this.#moveStands = this.#entries.at(-1)?.what === 'moved'
+  }
+
+  find(id: number): LedgerEntry | undefined {
+    return this.#entries.find((entry) => entry.id === id)
+  }
+
+  /** @returns whether it was new: the reference that was used last is not entered again */
+  used(reference: Reference, t: number): boolean {
+    this.#moveStands = false
+    const last = this.#entries.findLast(({ what }) => what === 'used')
+    if (last && isOf(last, reference)) return false
+    this.#add({ what: 'used', ...plain(reference), t })
+    return true
+  }
+
+  /** A move that is only found again, after a restart or while the link comes and goes, is not entered again. */
+  moved(reference: Reference, t: number, evidence: string, offset?: Enu): void {
+    const last = this.#entries.at(-1)
+    if (this.#moveStands && last?.evidence === evidence && isOf(last, reference)) return
+    this.#moveStands = true
+    this.#add({ what: 'moved', ...plain(reference), t, evidence, ...(offset && { offset: rounded(offset) }) })
+  }
+
+  #add(entry: Omit<LedgerEntry, 'id'>): void {
+    const id = (this.#entries.at(-1)?.id ?? 0) + 1
+    this.#entries = [...this.#entries, { id, ...entry }].slice(-this.#most)
+  }
+}
+
+function isOf(entry: LedgerEntry, { method, arp, t }: Reference): boolean {
+  return entry.method === method && sameEcef(entry, arp) && entry.determined === t
+}
+
+function plain({ method, arp, acc_m, samples, elapsed_s, corr, t, by }: Reference) {
+  const { x, y, z }: Ecef = arp
+  const acc = roundTo(acc_m, 4)
+  return { method, x, y, z, acc, samples, elapsed: Math.floor(elapsed_s), corr, determined: t, by }
+}
+
+function rounded({ east, north, up }: Enu): Enu {
+  return { east: roundTo(east, 2), north: roundTo(north, 2), up: roundTo(up, 2) }
+}

@@ -1,0 +1,54 @@
+/** The manual reference as a person enters it: ECEF or angles. Pure. */
+import { distance, geodeticToEcef, roundEcef, roundTo } from 'rtk-base/gnss'
+import type { Ecef } from 'rtk-base/services'
+
+/** The change parameters `gnss-ref-manual-*`; null is not set. */
+export interface ManualEntry {
+  lat: number | null
+  lon: number | null
+  alt: number | null
+  x: number | null
+  y: number | null
+  z: number | null
+  /** The 0.1 mm part counts; else the position is taken to 1 cm. */
+  hp: boolean
+}
+
+/** The change parameters that make up the reference. */
+export interface ReferenceSettings {
+  manual(): ManualEntry & { acc: number; corr: boolean }
+  chosen(): 'manual' | 'survey'
+}
+
+/** How far the two ways of entering one position may be apart. */
+const agreement_m = 0.01
+
+const isSet = (...values: (number | null)[]): boolean => values.every((value) => value !== null)
+
+function byAngles({ lat, lon, alt }: ManualEntry): Ecef | undefined {
+  if (!isSet(lat, lon, alt)) return undefined
+  return geodeticToEcef({ lat: lat as number, lon: lon as number, alt: alt as number })
+}
+
+function byAxes({ x, y, z }: ManualEntry): Ecef | undefined {
+  return isSet(x, y, z) ? { x: x as number, y: y as number, z: z as number } : undefined
+}
+
+/** The position that was entered: undefined until one of its groups is complete. ECEF comes before angles. */
+export function manualPosition(entry: ManualEntry): Ecef | undefined {
+  const position = byAxes(entry) ?? byAngles(entry)
+  if (!position) return undefined
+  const { x, y, z } = position
+  return entry.hp ? roundEcef(position) : { x: roundTo(x, 2), y: roundTo(y, 2), z: roundTo(z, 2) }
+}
+
+/** What is wrong with the two groups together; undefined when they agree or one is not complete. */
+export function disagreement(entry: ManualEntry): string | undefined {
+  const axes = byAxes(entry)
+  const angles = byAngles(entry)
+  if (!axes || !angles) return undefined
+  const apart_m = distance(axes, angles)
+  if (apart_m <= agreement_m) return undefined
+  const apart = apart_m < 10 ? `${apart_m.toFixed(3)} m` : `${Math.round(apart_m)} m`
+  return `gnss-ref-manual-x, -y, -z and -lat, -lon, -alt are ${apart} apart: send both, or clear one with null`
+}

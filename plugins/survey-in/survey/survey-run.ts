@@ -1,0 +1,234 @@
+/** One survey-in: which epochs count, when it is good enough, when it has to end. Pure; the time is always passed in. */
+import { distance } from 'rtk-base/gnss'
+import type { Ecef, ReceiverFix } from 'rtk-base/services'
+import { isPosition } from '../watch/live-position.js'
+import { type AccuracyModel, type EstimatorSnapshot, PositionEstimator } from './estimator.js'
+
+/** The change parameters of a survey-in; read again each time. */
+export interface SurveyLimits {
+  mintime_s: number
+  maxtime_s: number
+  accuracy_m: number
+  accuracyCorr_m: number
+}
+
+/** The corrections at an epoch; undefined where no plugin reports them. */
+export interface CorrectionsNow {
+  age_s: number
+  count: number
+  remote: string
+  distance_m: number | undefined
+}
+
+export interface SurveySnapshot {
+  corrected: boolean
+  by: string
+  elapsed_s: number
+  total_s: number
+  rtcm: { age_s: number; count: number; remote: string; dist_m: number }
+  estimator?: EstimatorSnapshot
+}
+
+export type SurveyEnd = { state: 'complete' | 'incomplete' | 'aborted'; reason: string }
+
+/** Rules of a corrected survey-in. */
+const held_s = 30
+const oldest_s = 10
+const step_m = 0.05
+const stepEpochs = 3
+const abort_s = 600
+/** The age of corrections that never came: infinite is no number for the store. */
+export const never_s = 1e9
+/** Weight of an epoch in the level that a step is seen against: a drift is followed, a jump is not. */
+const levelWeight = 0.1
+
+export interface SurveyOptions {
+  model: AccuracyModel
+  corrected: boolean
+  /** Who asked for it. */
+  by: string
+}
+
+export class SurveyRun {
+  readonly corrected: boolean
+  readonly by: string
+  readonly #model: AccuracyModel
+  #estimator: PositionEstimator
+  /** Seconds of this averaging, and of the whole survey-in. */
+  #elapsed_s = 0
+  #total_s = 0
+  #last_ms: number | undefined
+  #unusable_s = 0
+  #fixedSince_ms: number | undefined
+  #level: Ecef | undefined
+  #steps: Ecef[] = []
+  #lastFix = 'none'
+  #rtcm = { age_s: 0, count: 0, remote: '', dist_m: 0 }
+  #countAtStart: number | undefined
+  /** How often a step restarted the averaging. */
+  restarts = 0
+
+  constructor({ model, corrected, by }: SurveyOptions) {
+    this.#model = model
+    this.corrected = corrected
+    this.by = by
+    this.#estimator = new PositionEstimator(model)
+  }
+
+  get elapsed_s(): number {
+    return this.#elapsed_s
+  }
+
+  get count(): number {
+    return this.#estimator.count
+  }
+
+  get mean(): Ecef | undefined {
+    return this.#estimator.mean
+  }
+
+  get acc_m(): number {
+    return this.#estimator.accuracy_m(this.#rtcm.dist_m)
+  }
+
+  /** Messages since it began, and the newest of the rest. */
+  get rtcm(): Readonly<SurveySnapshot['rtcm']> {
+    return this.#rtcm
+  }
+
+  /** Since the last epoch that counted. */
+  get unusable_s(): number {
+    return this.#unusable_s
+  }
+
+  /** The accuracy that it needs: 1 ppm of the distance more when it is corrected. */
+  needed_m({ accuracy_m, accuracyCorr_m }: SurveyLimits): number {
+    return this.corrected ? accuracyCorr_m + this.#rtcm.dist_m * 1e-6 : accuracy_m
+  }
+
+  /** Time went by without an observation of it: a link that was down, a restart of the service. */
+  pause(): void {
+    this.#last_ms = undefined
+    this.#fixedSince_ms = undefined
+  }
+
+  /** Called at every epoch and every second. @returns how it ended, if it did */
+  tick(now_ms: number, corrections: CorrectionsNow | undefined, limits: SurveyLimits): SurveyEnd | undefined {
+    const dt_s = this.#last_ms === undefined ? 0 : Math.max(0, now_ms - this.#last_ms) / 1000
+    this.#last_ms = now_ms
+    this.#elapsed_s += dt_s
+    this.#total_s += dt_s
+    this.#unusable_s += dt_s
+    this.#note(corrections)
+    const { count } = this
+    if (count > 0 && this.#elapsed_s >= limits.mintime_s && this.acc_m <= this.needed_m(limits)) {
+      return { state: 'complete', reason: '' }
+    }
+    if (this.corrected && this.#unusable_s >= abort_s) return { state: 'aborted', reason: this.#unusable() }
+    if (this.#total_s >= limits.maxtime_s) {
+      const reached = count > 0 ? `${this.acc_m.toFixed(3)} m` : 'no epoch'
+      const reason = `${reached} after ${Math.round(this.#total_s)} s, ${this.needed_m(limits).toFixed(3)} m are needed`
+      return { state: 'incomplete', reason }
+    }
+    return undefined
+  }
+
+  /** One navigation epoch. @returns whether the averaging started again because of a step */
+  epoch(fix: ReceiverFix, corrections: CorrectionsNow | undefined): boolean {
+    this.#lastFix = fix.fix
+    this.#note(corrections)
+    if (!isPosition(fix)) {
+      this.#fixedSince_ms = undefined
+      return false
+    }
+    if (!this.corrected) {
+      this.#use(fix)
+      return false
+    }
+    return this.#correctedEpoch(fix)
+  }
+
+  snapshot(): SurveySnapshot {
+    const estimator = this.#estimator.snapshot()
+    return {
+      corrected: this.corrected,
+      by: this.by,
+      elapsed_s: this.#elapsed_s,
+      total_s: this.#total_s,
+      rtcm: { ...this.#rtcm },
+      ...(estimator && { estimator }),
+    }
+  }
+
+  static restored(snapshot: SurveySnapshot, model: AccuracyModel): SurveyRun {
+    const run = new SurveyRun({ model, corrected: snapshot.corrected, by: snapshot.by })
+    run.#elapsed_s = snapshot.elapsed_s
+    run.#total_s = snapshot.total_s
+    run.#rtcm = { ...snapshot.rtcm }
+    if (snapshot.estimator) run.#estimator.restore(snapshot.estimator)
+    return run
+  }
+
+  #note(corrections: CorrectionsNow | undefined): void {
+    if (!corrections) return
+    this.#countAtStart ??= corrections.count - this.#rtcm.count
+    const { age_s, remote, distance_m } = corrections
+    this.#rtcm = {
+      age_s: Math.min(age_s, never_s),
+      count: Math.max(0, corrections.count - this.#countAtStart),
+      remote: remote || this.#rtcm.remote,
+      dist_m: distance_m ?? this.#rtcm.dist_m,
+    }
+  }
+
+  /** Only RTK-fixed epochs that have held for a while and rest on fresh corrections. */
+  #correctedEpoch(fix: ReceiverFix): boolean {
+    if (fix.fix !== 'rtk-fixed') {
+      this.#fixedSince_ms = undefined
+      return false
+    }
+    this.#fixedSince_ms ??= fix.arrival_ms
+    if (fix.arrival_ms - this.#fixedSince_ms < held_s * 1000 || this.#rtcm.age_s > oldest_s) return false
+    if (this.#level && distance(fix.position, this.#level) > step_m) return this.#stepped(fix)
+    this.#steps = []
+    this.#use(fix)
+    this.#follow(fix.position)
+    return false
+  }
+
+  /** A single wild epoch is dropped; a few in a row mean that the ambiguities were or are wrong. */
+  #stepped(fix: ReceiverFix): boolean {
+    this.#steps.push(fix.position)
+    if (this.#steps.length < stepEpochs) return false
+    this.#estimator = new PositionEstimator(this.#model)
+    this.#elapsed_s = 0
+    this.#level = undefined
+    this.#steps = []
+    this.restarts++
+    this.#use(fix)
+    this.#follow(fix.position)
+    return true
+  }
+
+  #use(fix: ReceiverFix): void {
+    this.#unusable_s = 0
+    this.#estimator.add(fix.position, fix.acc_m, fix.arrival_ms / 1000)
+  }
+
+  #follow({ x, y, z }: Ecef): void {
+    const level = this.#level
+    if (!level) {
+      this.#level = { x, y, z }
+      return
+    }
+    const to = (before: number, now: number) => before + levelWeight * (now - before)
+    this.#level = { x: to(level.x, x), y: to(level.y, y), z: to(level.z, z) }
+  }
+
+  #unusable(): string {
+    const minutes = `for ${abort_s / 60} min`
+    if (this.#rtcm.age_s > oldest_s) return `no corrections came ${minutes}`
+    if (this.#lastFix !== 'rtk-fixed') return `the receiver got no RTK fix ${minutes}, only ${this.#lastFix}`
+    return `no RTK fix held for ${held_s} s ${minutes}`
+  }
+}

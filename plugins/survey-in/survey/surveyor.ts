@@ -1,0 +1,184 @@
+/** The newest survey-in: running, or what became of it. Durable, so that a restart of the service costs no progress. */
+import type { Ecef, ReceiverFix } from 'rtk-base/services'
+import type { Reference } from '../reference/reference.js'
+import type { AccuracyModel } from './estimator.js'
+import { type CorrectionsNow, type SurveyEnd, type SurveyLimits, SurveyRun, type SurveySnapshot } from './survey-run.js'
+
+export type SurveyState = 'none' | 'running' | 'complete' | 'incomplete' | 'aborted'
+
+/** What is kept of it. */
+export interface SurveyRecord {
+  state: SurveyState
+  corrected: boolean
+  by: string
+  /** Undefined before the first epoch. */
+  mean?: Ecef
+  acc_m: number
+  needed_m: number
+  elapsed_s: number
+  count: number
+  /** When it ended, UTC seconds. */
+  t: number
+  allowUse: boolean
+  rtcm: SurveySnapshot['rtcm']
+  /** Why it ended without success. */
+  reason: string
+  /** Of a running one, to go on with. */
+  progress?: SurveySnapshot
+}
+
+export const noSurvey: SurveyRecord = {
+  state: 'none',
+  corrected: false,
+  by: '',
+  acc_m: 0,
+  needed_m: 0,
+  elapsed_s: 0,
+  count: 0,
+  t: 0,
+  allowUse: false,
+  rtcm: { age_s: 0, count: 0, remote: '', dist_m: 0 },
+  reason: '',
+}
+
+export interface SurveyorDeps {
+  models: { plain: AccuracyModel; corrected: AccuracyModel }
+  limits(): SurveyLimits
+  corrections(): CorrectionsNow | undefined
+  now_ms(): number
+  utc_s(): number
+  /** Keeps the record. */
+  save(record: SurveyRecord): void
+}
+
+/** Progress is stored every minute at first, then less often: a power cut costs a twentieth of it at most. */
+const soonest_ms = 60_000
+const latest_ms = 600_000
+const share = 1 / 20
+
+export class Surveyor {
+  readonly #deps: SurveyorDeps
+  #ended: SurveyRecord = noSurvey
+  #run: SurveyRun | undefined
+  #savedAt_ms = 0
+
+  constructor(deps: SurveyorDeps) {
+    this.#deps = deps
+  }
+
+  /** As it is now. */
+  get record(): SurveyRecord {
+    const run = this.#run
+    if (!run) return this.#ended
+    const { mean } = run
+    return {
+      state: 'running',
+      corrected: run.corrected,
+      by: run.by,
+      ...(mean && { mean }),
+      acc_m: run.count > 0 ? run.acc_m : 0,
+      needed_m: run.needed_m(this.#deps.limits()),
+      elapsed_s: run.elapsed_s,
+      count: run.count,
+      t: this.#deps.utc_s(),
+      allowUse: false,
+      rtcm: { ...run.rtcm },
+      reason: '',
+    }
+  }
+
+  /** The one that runs or was interrupted. */
+  get run(): SurveyRun | undefined {
+    return this.#run
+  }
+
+  /** Its result, when that may be used. */
+  get reference(): Reference | undefined {
+    const { state, mean, acc_m, corrected, t, by, count, elapsed_s, allowUse } = this.#ended
+    const usable = state === 'complete' || (state === 'incomplete' && allowUse)
+    if (this.#run || !usable || !mean) return undefined
+    return { method: 'survey', arp: mean, acc_m, corr: corrected, t, by, samples: count, elapsed_s }
+  }
+
+  restore(record: SurveyRecord): void {
+    this.#ended = record
+    if (record.state !== 'running') return
+    if (record.progress) this.#run = SurveyRun.restored(record.progress, this.#model(record.progress.corrected))
+    else this.#ended = { ...record, state: 'aborted', reason: 'it was interrupted' }
+  }
+
+  /** Puts an earlier result back. */
+  reuse(reference: Reference): void {
+    this.#run = undefined
+    const { arp: mean, acc_m, corr: corrected, t, samples: count, elapsed_s } = reference
+    this.#end({ ...noSurvey, state: 'complete', corrected, by: reference.by, mean, acc_m, t, count, elapsed_s })
+  }
+
+  begin(corrected: boolean, by: string): void {
+    this.#run = new SurveyRun({ model: this.#model(corrected), corrected, by })
+    this.save()
+  }
+
+  pause(): void {
+    if (!this.#run) return
+    this.#run.pause()
+    this.save()
+  }
+
+  /** @returns whether the averaging started again because of a step */
+  epoch(fix: ReceiverFix): boolean {
+    return this.#run?.epoch(fix, this.#deps.corrections()) === true
+  }
+
+  /** Called every second while it runs. @returns how it ended, if it did */
+  tick(): SurveyEnd | undefined {
+    const now_ms = this.#deps.now_ms()
+    const end = this.#run?.tick(now_ms, this.#deps.corrections(), this.#deps.limits())
+    if (end) this.#finish(end)
+    else if (this.#run && now_ms - this.#savedAt_ms >= saveEvery_ms(this.#run)) this.save()
+    return end
+  }
+
+  /** Ends it: another reference is wanted. */
+  abort(reason: string): void {
+    if (this.#run) this.#finish({ state: 'aborted', reason })
+  }
+
+  /** Lets what there is be used. @returns '' or why that can't be */
+  allow(): string {
+    if (this.#run) {
+      if (this.#run.count === 0) return 'the survey-in has no epoch yet'
+      this.#finish({ state: 'incomplete', reason: 'it was ended by use-incomplete-survey-in' })
+    }
+    const { state, mean } = this.#ended
+    if (state === 'complete') return 'the survey-in is complete: it is used as it is'
+    if (state !== 'incomplete' || !mean) return 'there is no incomplete survey-in'
+    this.#end({ ...this.#ended, allowUse: true })
+    return ''
+  }
+
+  save(): void {
+    this.#savedAt_ms = this.#deps.now_ms()
+    const record = this.record
+    this.#deps.save(this.#run ? { ...record, progress: this.#run.snapshot() } : record)
+  }
+
+  #finish(end: SurveyEnd): void {
+    const record = this.record
+    this.#run = undefined
+    this.#end({ ...record, state: end.state, reason: end.reason })
+  }
+
+  #end(record: SurveyRecord): void {
+    this.#ended = record
+    this.save()
+  }
+
+  #model(corrected: boolean): AccuracyModel {
+    return this.#deps.models[corrected ? 'corrected' : 'plain']
+  }
+}
+
+function saveEvery_ms({ elapsed_s }: SurveyRun): number {
+  return Math.min(latest_ms, Math.max(soonest_ms, elapsed_s * 1000 * share))
+}

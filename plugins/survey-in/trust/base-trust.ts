@@ -1,0 +1,55 @@
+/** Opens the gate for the base, and keeps what a warm start needs. */
+import type { Ecef, Receiver, RtcmJudge } from 'rtk-base/services'
+import type { Memory } from '../memory.js'
+import type { Ledger } from '../reference/ledger.js'
+import type { Surroundings } from '../surroundings.js'
+import type { BaseWatch } from '../watch/base-watch.js'
+import type { Baselines } from '../watch/movement.js'
+import type { StartCheck } from '../watch/start-check.js'
+import type { LastTrust } from './last-trust.js'
+
+export interface BaseTrustDeps {
+  receiver: Receiver
+  judge: RtcmJudge
+  base: BaseWatch
+  check: StartCheck
+  last: LastTrust
+  ledger: Ledger
+  memory: Memory
+  surroundings: Surroundings
+}
+
+export class BaseTrust {
+  readonly #deps: BaseTrustDeps
+
+  constructor(deps: BaseTrustDeps) {
+    this.#deps = deps
+  }
+
+  /** @param baselines of the watch before this one, on a reload */
+  trust(baselines: Baselines = {}): void {
+    const { base, check, judge, last, ledger, memory, receiver, surroundings } = this.#deps
+    const { target } = base
+    if (!target) return
+    const live = check.live?.position
+    base.trust(live, { ...last.baselines(receiver, target, live), ...baselines })
+    judge.trust({ arp: target.arp, stationId: receiver.stationId })
+    if (ledger.used(target, surroundings.utc_s())) void memory.set('ledger', ledger.entries)
+    void this.remember(true)
+  }
+
+  /** Sets where the antenna was when that was last known otherwise than by an echo of the base. */
+  place(position: Ecef | undefined): void {
+    this.#deps.check.live = position && { position, acc_m: 0, corrected: false }
+  }
+
+  /** Keeps the trusted moment, for a warm start. @param atOnce else once a minute */
+  async remember(atOnce: boolean): Promise<void> {
+    const { base, check, last, receiver } = this.#deps
+    const { target, movement } = base
+    if (!target) return
+    const now = [receiver, target, check.live?.position, movement?.baselines ?? {}] as const
+    if (atOnce) await last.remember(...now)
+    else last.tick(...now)
+  }
+}

@@ -1,0 +1,101 @@
+/** Whether the base does what it was configured to do: its 1005, the flow of its RTCM, and whether its antenna stays in place. Pure. */
+import { isMsm, referenceDifference } from 'rtk-base/gnss'
+import type { Ecef, Receiver, RtcmFrame } from 'rtk-base/services'
+import type { Event } from '../procedure/table.js'
+import type { Reference } from '../reference/reference.js'
+import { type Baselines, MovementWatch } from './movement.js'
+
+/** The first message may still be of the previous mode. */
+const wrongFrames = 3
+/** How often it is configured again before that counts as a fault. */
+const acceptRounds = 3
+/** A message is missing after this many of its intervals, but not before the time below. */
+const missed = 3
+const accept_ms = 15_000
+const flows_ms = 5000
+const stopped_ms = 10_000
+/** After this long without RTCM the antenna may have been moved: the start-up check comes first. */
+const silent_ms = 600_000
+
+export type Intervals = NonNullable<Receiver['intervals_s']>
+
+export class BaseWatch {
+  /** The reference that the receiver was configured to, or is about to be. */
+  target: Reference | undefined
+  /** What was wrong last, for people. */
+  trouble = ''
+  movement: MovementWatch | undefined
+  /** What the receiver is configured to send, and how often. */
+  expected: { stationId: number; intervals_s: Intervals } = {
+    stationId: 0,
+    intervals_s: { observations: 1, reference: 1 },
+  }
+  #rtcmAt_ms = Number.NEGATIVE_INFINITY
+  #referenceAt_ms = Number.NEGATIVE_INFINITY
+  /** Since when RTCM flows without a gap. */
+  #since_ms = Number.NEGATIVE_INFINITY
+  #wrong = 0
+  #rounds = 0
+
+  flows(now_ms: number): boolean {
+    return now_ms - this.#rtcmAt_ms < this.#patience_ms(flows_ms, 'observations')
+  }
+
+  /** Observations or the 1005: a rover that comes now needs both. */
+  hasStopped(now_ms: number): boolean {
+    const lacks = (at_ms: number, of: keyof Intervals) => now_ms - at_ms > this.#patience_ms(stopped_ms, of)
+    return lacks(this.#rtcmAt_ms, 'observations') || lacks(this.#referenceAt_ms, 'reference')
+  }
+
+  /** A new step of the procedure begins. @param now_ms given when RTCM is known to flow */
+  begin(now_ms?: number): void {
+    this.#wrong = 0
+    if (now_ms === undefined) return
+    this.#rtcmAt_ms = now_ms
+    this.#referenceAt_ms = now_ms
+  }
+
+  /** @param step what is waited for: acceptance, or that it stays as it is @returns what the frame means then */
+  heard(frame: RtcmFrame, step: 'accept' | 'fixed' | undefined): Event | undefined {
+    const { type, arrival_ms } = frame
+    // A base without satellites goes on sending its 1005: only observations show that it works.
+    if (isMsm(type) || !this.target) {
+      if (!this.flows(arrival_ms)) this.#since_ms = arrival_ms
+      this.#rtcmAt_ms = arrival_ms
+    }
+    if (!step || !this.target) return undefined
+    const difference = referenceDifference(frame.bytes, { arp: this.target.arp, stationId: this.expected.stationId })
+    if (difference === undefined) {
+      if (type !== 1005 && type !== 1006) return undefined
+      this.#referenceAt_ms = arrival_ms
+      return step === 'accept' && this.flows(arrival_ms) ? 'right 1005' : undefined
+    }
+    this.trouble = difference
+    if (step === 'fixed') return 'wrong 1005'
+    return ++this.#wrong < wrongFrames ? undefined : this.#round('wrong 1005')
+  }
+
+  #patience_ms(least_ms: number, of: keyof Intervals): number {
+    return Math.max(least_ms, missed * this.expected.intervals_s[of] * 1000)
+  }
+
+  /** Called every second of waiting for the right 1005. @param since_ms when that began */
+  waits(since_ms: number, now_ms: number): Event | undefined {
+    if (!this.flows(now_ms)) return now_ms - since_ms > silent_ms ? 'no RTCM for 10 min' : undefined
+    if (now_ms - Math.max(since_ms, this.#since_ms) < this.#patience_ms(accept_ms, 'reference')) return undefined
+    this.trouble = 'the receiver sends RTCM without a 1005'
+    return this.#round('no 1005')
+  }
+
+  /** The base is trusted from now on. @param live where the antenna was when that was last known otherwise */
+  trust(live: Ecef | undefined, baselines: Baselines): void {
+    this.#rounds = 0
+    this.movement = this.target && new MovementWatch(this.target.arp, live, baselines)
+  }
+
+  #round(event: Event): Event {
+    if (++this.#rounds < acceptRounds) return event
+    this.#rounds = 0
+    return 'not taken'
+  }
+}

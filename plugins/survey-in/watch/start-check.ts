@@ -1,0 +1,110 @@
+/** Compares where the antenna is with the chosen reference: before a base is set up, and while it is `moved`. */
+import type { ReceiverFix } from 'rtk-base/services'
+import type { Event } from '../procedure/table.js'
+import type { ReferenceChoice } from '../reference/choice.js'
+import { type Comparison, compare, type Reference } from '../reference/reference.js'
+import { type LivePosition, PositionWindow } from './live-position.js'
+import type { Suspicion } from './suspicion.js'
+
+const agreed_ms = 600_000
+/** A suspicion is settled only by an agreement closer than what raises one. */
+const settled_m = 4
+
+/** The change parameters `gnss-initial-*`. */
+export interface StartLimits {
+  accuracy_m: number
+  maxDelta_m: number
+  maxDeltaCorr_m: number
+}
+
+export interface StartCheckDeps {
+  choice: Pick<ReferenceChoice, 'chosen'>
+  suspicion: Pick<Suspicion, 'stands'>
+  limits(): StartLimits
+  now_ms(): number
+}
+
+export class StartCheck {
+  readonly #deps: StartCheckDeps
+  readonly #window: PositionWindow
+  #agreeingSince_ms: number | undefined
+  /** The last comparison that was made. */
+  comparison: Comparison | undefined
+  /** The last position that was good enough. */
+  live: LivePosition | undefined
+
+  constructor(deps: StartCheckDeps, window_s: number) {
+    this.#deps = deps
+    this.#window = new PositionWindow(window_s)
+  }
+
+  add(fix: ReceiverFix): void {
+    this.#window.add(fix)
+  }
+
+  clear(): void {
+    this.#window.clear()
+    this.#agreeingSince_ms = undefined
+  }
+
+  /** The median of what there is, good enough or not. */
+  newest(): LivePosition | undefined {
+    return this.#window.newest()
+  }
+
+  /** @param surveys a survey-in was asked for or interrupted, so nothing is compared @returns undefined while there is no good position */
+  initial(surveys: boolean): Event | undefined {
+    const limits = this.#deps.limits()
+    const live = this.#window.result(this.#deps.now_ms())
+    if (!live || live.acc_m > limits.accuracy_m) return undefined
+    this.live = live
+    const { chosen } = this.#deps.choice
+    if (surveys || !chosen) return 'nothing to compare'
+    this.comparison = compare(live, chosen, limits)
+    if (this.#deps.suspicion.stands) return 'move suspected'
+    if (this.comparison.agrees) return 'agrees'
+    return chosen.method === 'survey' ? 'survey elsewhere' : 'manual elsewhere'
+  }
+
+  /** What the result of a survey-in says of a manual reference that is chosen. */
+  surveyed(result: Reference, manual: Reference): Event {
+    const live = { position: result.arp, acc_m: result.acc_m, corrected: result.corr }
+    this.comparison = compare(live, manual, this.#deps.limits())
+    return this.comparison.agrees ? 'agrees' : 'manual elsewhere'
+  }
+
+  /** Called every second while it is `moved`. @returns whether it agreed for 10 min */
+  agreed(): boolean {
+    const now_ms = this.#deps.now_ms()
+    const live = this.#window.result(now_ms)
+    const { chosen } = this.#deps.choice
+    const comparison = live && chosen && compare(live, chosen, this.#deps.limits())
+    const closest_m = this.#deps.suspicion.stands ? settled_m : Number.POSITIVE_INFINITY
+    if (!comparison || comparison.distance_m > Math.min(comparison.limit_m, closest_m)) {
+      this.#agreeingSince_ms = undefined
+      return false
+    }
+    this.live = live
+    this.#agreeingSince_ms ??= now_ms
+    return now_ms - this.#agreeingSince_ms >= agreed_ms
+  }
+
+  /** Distance of the newest position to the chosen reference, metres. */
+  delta_m(): number | undefined {
+    const live = this.newest()
+    const { chosen } = this.#deps.choice
+    return live && chosen && compare(live, chosen, this.#deps.limits()).distance_m
+  }
+
+  /** Whether the antenna is away from where a survey-in that runs finds it: it was moved meanwhile. */
+  isElsewhere(reference: Pick<Reference, 'arp' | 'corr'>): boolean {
+    const live = this.#window.result(this.#deps.now_ms())
+    return live !== undefined && !compare(live, reference, this.#deps.limits()).agrees
+  }
+
+  /** Whether the newest position is where an interrupted survey-in was. */
+  isNear(reference: Pick<Reference, 'arp' | 'corr'>): boolean {
+    const live = this.newest()
+    return live !== undefined && compare(live, reference, this.#deps.limits()).agrees
+  }
+}

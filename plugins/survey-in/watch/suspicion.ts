@@ -1,0 +1,30 @@
+import type { Memory } from '../memory.js'
+
+/** Why the antenna is suspected to have moved. Durable until it is settled: a restart must not forget it. */
+export class Suspicion {
+  readonly #memory: Memory
+  /** What was found last, for people; stays after the suspicion is settled. */
+  evidence = ''
+
+  constructor(memory: Memory) {
+    this.#memory = memory
+  }
+
+  get stands(): boolean {
+    return this.#memory.get('suspicion') !== undefined
+  }
+
+  raise(evidence: string): void {
+    this.evidence = evidence
+    void this.#memory.set('suspicion', evidence)
+  }
+
+  /** Takes over the evidence that was found before a restart. */
+  recall(): void {
+    this.evidence = this.#memory.get('suspicion') ?? ''
+  }
+
+  settle(): Promise<void> {
+    return this.#memory.set('suspicion', undefined)
+  }
+}

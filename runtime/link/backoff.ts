@@ -1,0 +1,36 @@
+export interface BackoffOptions {
+  /** The first wait, milliseconds; each one is twice the one before. */
+  first_ms: number
+  longest_ms: number
+  /**
+   * Each wait is multiplied by a random factor between these two: `[0.8, 1.2]` keeps several devices out of step, `[0, 1]` ("full
+   * jitter") a fleet that returns to one server. Without it the waits are exact.
+   */
+  spread?: readonly [least: number, most: number]
+  /** Between 0 and 1. */
+  random?: () => number
+}
+
+/** Waiting times of an attempt that is repeated. */
+export class Backoff {
+  readonly #options: BackoffOptions
+  #next_ms: number
+
+  constructor(options: BackoffOptions) {
+    this.#options = options
+    this.#next_ms = options.first_ms
+  }
+
+  /** How long to wait before the next attempt, milliseconds. */
+  next(): number {
+    const { longest_ms, spread: [least, most] = [1, 1], random = Math.random } = this.#options
+    const wait_ms = this.#next_ms
+    this.#next_ms = Math.min(longest_ms, wait_ms * 2)
+    return Math.round(wait_ms * (least + (most - least) * random()))
+  }
+
+  /** The attempt succeeded: the next wait is a short one. */
+  reset(): void {
+    this.#next_ms = this.#options.first_ms
+  }
+}

@@ -1,0 +1,72 @@
+import { Mutex } from 'async-mutex'
+import type { Edges } from './port.js'
+
+/** Looks at a message; anything but undefined is the answer. */
+export type Matcher<M, T> = (message: M) => T | undefined
+
+interface Waiting<M> {
+  hear(message: M): void
+  giveUp(): void
+}
+
+/** Questions to a device and their answers: one at a time, each with a time limit and a number of tries. */
+export class Dialog<M> {
+  readonly #edges: Pick<Edges, 'timers'>
+  readonly #write: (request: Uint8Array) => boolean
+  readonly #answer_ms: number
+  readonly #turn = new Mutex()
+  #waiting: Waiting<M> | undefined
+  #generation = 0
+
+  /**
+   * @param write hands a request to the port; false: not accepted
+   * @param answer_ms how long an answer may take
+   */
+  constructor(edges: Pick<Edges, 'timers'>, write: (request: Uint8Array) => boolean, answer_ms: number) {
+    this.#edges = edges
+    this.#write = write
+    this.#answer_ms = answer_ms
+  }
+
+  /** Every message of the device goes through here. */
+  hear(message: M): void {
+    this.#waiting?.hear(message)
+  }
+
+  /** The link was lost: no question that was asked will be answered. */
+  abort(): void {
+    this.#generation++
+    this.#waiting?.giveUp()
+  }
+
+  /** @returns undefined when no message matched in any of the tries, or the link was lost */
+  ask<T>(request: Uint8Array, match: Matcher<M, T>, tries = 1): Promise<T | undefined> {
+    const generation = this.#generation
+    return this.#turn.runExclusive(async () => {
+      for (let left = tries; left > 0 && generation === this.#generation; left--) {
+        const answer = await this.#ask(request, match)
+        if (answer !== undefined) return answer
+      }
+      return undefined
+    })
+  }
+
+  #ask<T>(request: Uint8Array, match: Matcher<M, T>): Promise<T | undefined> {
+    return new Promise((resolve) => {
+      const done = (answer: T | undefined) => {
+        this.#waiting = undefined
+        void cancel()
+        resolve(answer)
+      }
+      this.#waiting = {
+        hear: (message) => {
+          const answer = match(message)
+          if (answer !== undefined) done(answer)
+        },
+        giveUp: () => done(undefined),
+      }
+      const cancel = this.#edges.timers.after(this.#answer_ms, () => done(undefined))
+      if (!this.#write(request)) done(undefined)
+    })
+  }
+}

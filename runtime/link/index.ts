@@ -1,0 +1,14 @@
+/**
+ * What plugins that talk to a device share (`rtk-base/link`): ports that stay open, questions and answers, waiting times of
+ * retries. Time is always passed in, so that a test holds it.
+ */
+export { AwakeClock } from './awake-clock.js'
+export { Backoff, type BackoffOptions } from './backoff.js'
+export { Dialog, type Matcher } from './dialog.js'
+export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './kept-port.js'
+export { pause } from './pause.js'
+export type { BytePort, Edges, PortSink } from './port.js'
+export { portFrom } from './port-from.js'
+export { type ReplayOptions, ReplayPort } from './replay.js'
+export { SerialDevice } from './serial.js'
+export { TcpPort } from './tcp.js'

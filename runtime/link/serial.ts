@@ -1,0 +1,86 @@
+import { statSync } from 'node:fs'
+import type { SerialPort } from 'serialport'
+import type { BytePort, PortSink } from './port.js'
+import { sharing } from './share.js'
+
+/** A serial device by its path; `/dev/serial/by-id/…` stays the same whatever it is plugged into. */
+export class SerialDevice implements BytePort {
+  readonly name: string
+  readonly hasBaud = true
+  readonly live = true
+  #port: SerialPort | undefined
+  /** The device node that was opened: after a re-plug the same path may lead to another one. */
+  #node: string | undefined
+
+  constructor(path: string) {
+    this.name = path
+  }
+
+  present(): boolean {
+    const node = nodeOf(this.name)
+    return node !== undefined && (this.#node === undefined || node === this.#node)
+  }
+
+  async open(baud: number, sink: PortSink): Promise<void> {
+    const node = nodeOf(this.name)
+    if (node === undefined) throw new Error(`ENOENT: there is no ${this.name}`)
+    // Its native part is loaded only where a serial port is used.
+    const { SerialPort } = await import('serialport')
+    const port = new SerialPort({ path: this.name, baudRate: baud, autoOpen: false, hupcl: false, lock: true })
+    const data = sharing(port, (chunk) => sink.data(chunk))
+    port.on('data', data)
+    // A lost device is reported by `close` with an error; an `error` without a listener would be thrown.
+    port.on('error', (error) => this.#lost(port, sink, error.message))
+    port.on('close', (error: Error | null) => this.#lost(port, sink, error?.message ?? 'closed'))
+    port.on('end', () => this.#lost(port, sink, 'end of input'))
+    await new Promise<void>((resolve, reject) => {
+      port.open((error) => (error ? reject(error) : resolve()))
+    })
+    this.#port = port
+    this.#node = node
+  }
+
+  write(bytes: Uint8Array): boolean {
+    const port = this.#port
+    if (!port?.isOpen || port.writableLength > maxQueued) return false
+    port.write(Buffer.from(bytes))
+    return true
+  }
+
+  async close(): Promise<void> {
+    const port = this.#port
+    this.#port = undefined
+    this.#node = undefined
+    if (!port?.isOpen) return
+    await new Promise<void>((resolve) => port.close(() => resolve()))
+  }
+
+  async setBaud(baud: number): Promise<void> {
+    const port = this.#port
+    if (!port?.isOpen) return
+    // What was written at the old rate must be out before.
+    await new Promise<void>((resolve) => port.drain(() => resolve()))
+    await new Promise<void>((resolve, reject) => {
+      port.update({ baudRate: baud }, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+
+  #lost(port: SerialPort, sink: PortSink, reason: string): void {
+    if (this.#port !== port) return
+    void this.close()
+    sink.closed(reason)
+  }
+}
+
+/** When more than this waits, the device accepts nothing. */
+const maxQueued = 32_768
+
+/** The device behind a path, through symlinks; undefined while there is none. */
+function nodeOf(path: string): string | undefined {
+  try {
+    const { dev, ino, rdev } = statSync(path)
+    return `${dev}:${ino}:${rdev}`
+  } catch {
+    return undefined
+  }
+}

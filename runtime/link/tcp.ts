@@ -1,0 +1,72 @@
+import { connect, type Socket } from 'node:net'
+import type { BytePort, Edges, PortSink } from './port.js'
+import { sharing } from './share.js'
+
+const connect_ms = 5000
+const maxQueued = 65_536
+
+/** A serial server on the network, e.g. ser2net: `tcp://host:port`. */
+export class TcpPort implements BytePort {
+  readonly name: string
+  readonly hasBaud = false
+  readonly live = true
+  readonly #host: string
+  readonly #port: number
+  readonly #edges: Edges
+  #socket: Socket | undefined
+
+  /** @throws RangeError when the address has no host or port */
+  constructor(url: string, edges: Edges) {
+    const { hostname, port } = new URL(url)
+    if (hostname === '' || port === '') throw new RangeError(`'${url}' must have the form tcp://host:port`)
+    this.name = url
+    this.#host = hostname.replace(/^\[|\]$/g, '')
+    this.#port = Number(port)
+    this.#edges = edges
+  }
+
+  async open(_baud: number, sink: PortSink): Promise<void> {
+    const socket = connect({ host: this.#host, port: this.#port, noDelay: true, keepAlive: true })
+    this.#socket = socket
+    let open = false
+    await new Promise<void>((resolve, reject) => {
+      const cancel = this.#edges.timers.after(connect_ms, () => {
+        socket.destroy(new Error('no answer'))
+      })
+      socket.once('connect', () => {
+        void cancel()
+        open = true
+        resolve()
+      })
+      let reason = 'closed by the peer'
+      socket.on('error', (error) => {
+        reason = error.message
+      })
+      socket.on('close', () => {
+        void cancel()
+        if (!open) reject(new Error(reason))
+        else if (this.#socket === socket) {
+          this.#socket = undefined
+          sink.closed(reason)
+        }
+      })
+    })
+    const data = sharing(socket, (chunk) => {
+      if (this.#socket === socket) sink.data(chunk)
+    })
+    socket.on('data', data)
+  }
+
+  write(bytes: Uint8Array): boolean {
+    const socket = this.#socket
+    if (!socket || socket.connecting || socket.writableLength > maxQueued) return false
+    socket.write(bytes)
+    return true
+  }
+
+  async close(): Promise<void> {
+    const socket = this.#socket
+    this.#socket = undefined
+    socket?.destroy()
+  }
+}

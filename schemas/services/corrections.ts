@@ -1,0 +1,29 @@
+/** Provided by rtcm-in: corrections of another station. */
+import { defineService } from '../token.js'
+
+/** Where corrections of another station come in, whatever carries them. */
+export interface CorrectionInput {
+  /**
+   * Accepts a packet of whole RTCM 3 frames.
+   * @param remote who sent it, e.g. `udp 192.168.1.9:4711`: one source is accepted at a time, identified by this
+   * @param address what the allow-list goes by, e.g. `192.168.1.9`
+   * @returns '' when it was accepted, else why not
+   */
+  take(packet: Uint8Array, remote: string, address: string): string
+}
+export const correctionInput = defineService<CorrectionInput>('correction-input')
+
+/** The corrections that come in (`gnss.state.recvrtcm`). */
+export interface CorrectionStatus {
+  /** `rtcmin=1`: corrections are taken, and survey-ins are corrected, whatever else is said. */
+  readonly forced: boolean
+  /** Seconds since the newest correction; infinite while there is none. */
+  age_s(): number
+  /** Correction messages taken since the service started. */
+  readonly count: number
+  /** Who sends them; '' nobody. */
+  readonly remote: string
+  /** Distance to the reference point of the source, metres; undefined until its 1005 or 1006 came. */
+  readonly distance_m: number | undefined
+}
+export const correctionStatus = defineService<CorrectionStatus>('correction-status')

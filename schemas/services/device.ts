@@ -1,0 +1,44 @@
+/** Provided by the runtime: the controller that runs the service, and who counts as its local network. */
+import { defineService } from '../token.js'
+
+/** The controller that runs the service. */
+export interface Device {
+  /** The variant's hardware name. */
+  readonly hardware: string
+  /** The variant's name. */
+  readonly variant: string
+  /** Release, digest of the installed image (or source tree), build time (ISO), running OTA slot. */
+  readonly version: string
+  readonly sha256: string
+  readonly built: string
+  readonly partition: string
+  /** Milliseconds since the service started. */
+  uptime_ms(): number
+  /** Restarts the machine; in a simulator variant the service in place. Resolves when it is under way. */
+  reboot(): Promise<void>
+  /** Clears settings, references, logs and user namespaces (the protected ones stay), then restarts. */
+  factory(): Promise<void>
+  /** What is wrong right now: `base.state.errors`, newest last, at most 32. `t` is UTC seconds, 0 without a credible clock. */
+  errors(): { code: string; text: string; t: number }[]
+  /**
+   * UTC in milliseconds: from the receiver once that has reported it, else by the system clock, 0 if neither is credible (before
+   * the build date).
+   */
+  utc_ms(): number
+  /** Sets the fully resolved time of a receiver. */
+  setUtc(utc_ms: number): void
+  /** Whether a receiver has reported the time. */
+  readonly knowsUtc: boolean
+  /** Whether something (NTP, PTP) keeps the system clock. */
+  isClockSynchronised(): Promise<boolean>
+  /** Sets the system clock to `utc_ms()`. Rejects where that is not permitted. */
+  setSystemClock(): Promise<void>
+}
+export const device = defineService<Device>('device')
+
+/** Who counts as the local network: the rule that HTTP goes by. */
+export interface LocalNetwork {
+  /** Loopback, link-local, private, or inside a prefix of an own interface. */
+  isLocal(address: string): boolean
+}
+export const localNetwork = defineService<LocalNetwork>('local-network')

@@ -1,0 +1,17 @@
+/** Provided by the plugin that runs the GNSS procedure, survey-in as shipped. */
+import type { Event } from '../event.js'
+import { defineService } from '../token.js'
+import type { Ecef } from './gnss.js'
+
+/** Where the GNSS procedure stands (`gnss.state.status`), of the plugin that runs it. */
+export interface ProcedureStatus {
+  /** One of `gnssStatuses` (schemas/info/gnss.ts). */
+  readonly status: string
+  /** `status` changed. */
+  readonly onState: Event<void>
+  /** The procedure can use corrections now (`gnss.state.want_corr`). */
+  readonly wantsCorrections: boolean
+  /** The reference that is used, or would be used: distinguishes our own corrections from those of another station. */
+  readonly reference: Ecef | undefined
+}
+export const procedureStatus = defineService<ProcedureStatus>('procedure-status')

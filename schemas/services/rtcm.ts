@@ -1,0 +1,83 @@
+/** Provided by rtcm: the gated stream and the gate in front of it. */
+import type { Event } from '../event.js'
+import { defineService } from '../token.js'
+import type { Ecef, RtcmFrame } from './gnss.js'
+
+/** The frames of one measurement epoch of one receiver. */
+export interface RtcmEpoch {
+  /** The MSM frames, in order of arrival. */
+  readonly frames: readonly RtcmFrame[]
+  /** Epoch time as the first frame has it, in the time of its own constellation (RTCM 10403.3, DF004 and alike). */
+  readonly time: number
+  /** Satellites of all constellations together. */
+  readonly satellites: number
+  /** Closed by a multiple-message bit of 0; false when closed by a repeated number or by time. */
+  readonly complete: boolean
+}
+
+export interface RtcmSubscriber {
+  /** Surface, e.g. `udp`. */
+  via: string
+  name: string
+  ip: string
+  /** It has a connection of its own (TCP): while that stands it counts as heard of now, and `seen` stays 0. */
+  connected?: true
+  /** Takes one frame, synchronously; false: not taken, it is queued until `resume()`. Must not throw. */
+  take(frame: RtcmFrame): boolean
+}
+
+export interface RtcmSubscription {
+  /** The subscriber can accept frames again. */
+  resume(): void
+  /** It was heard of: `gnss.rtcm.subscribers[].seen` counts from here. */
+  touch(): void
+  rename(name: string): void
+  /** Whole epochs it lost because it was slow. */
+  readonly dropped: number
+  close(): void
+}
+
+/** A user of the stream that receives epochs instead of frames: for the document only. */
+export interface RtcmTaker {
+  /** Surface, e.g. `mqtt`. */
+  via: string
+  name: string
+  /** Read again for each document. */
+  readonly ip: string
+}
+
+/** The gated stream: nothing comes out unless the reference is trusted. */
+export interface RtcmStream {
+  readonly open: boolean
+  /** Why the gate is closed, '' while it is open. */
+  readonly reason: string
+  /** A newcomer gets the newest 1005/1006, 1033 and 1230 at once. */
+  subscribe(subscriber: RtcmSubscriber): RtcmSubscription
+  readonly onEpoch: Event<RtcmEpoch>
+  /** The gate opened or closed, or is closed for another reason. */
+  readonly onState: Event<{ open: boolean; reason: string }>
+  /** Shows a user of epochs in `gnss.rtcm.subscribers`, until it is closed. `touch` counts `seen` from now. */
+  list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'>
+  /** The newest of 1005/1006, 1008, 1033, 1230 that went through the open gate. */
+  reference(): readonly RtcmFrame[]
+  /** Station ID and antenna reference point of the newest 1005/1006 that went through the open gate. */
+  readonly station: { id: number; arp: Ecef } | undefined
+}
+export const rtcmStream = defineService<RtcmStream>('rtcm-stream')
+
+/**
+ * The gate in front of the stream, for the one plugin that judges the reference. Without a judge the receiver's own word
+ * counts: open while it is in fixed mode. A receiver that is only listened to is trusted in any case.
+ */
+export interface RtcmGate {
+  /** Takes over as judge; until `trust` the gate is closed. */
+  judge(): RtcmJudge
+}
+export interface RtcmJudge {
+  /** Opens the gate for this reference alone: a 1005/1006 that differs (0.1 mm, or the station ID) closes it at once. */
+  trust(reference: { arp: Ecef; stationId?: number }): void
+  hold(reason: string): void
+  /** The judge goes. `reload`: its last verdict holds for 10 s, until the next judge has its own; else the gate closes. */
+  leave(reason: 'reload' | 'remove' | 'shutdown'): void
+}
+export const rtcmGate = defineService<RtcmGate>('rtcm-gate')

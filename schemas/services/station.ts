@@ -1,0 +1,64 @@
+/** Provided by the runtime: the operations that every surface offers, and the plugins that run. */
+import type { Event } from '../event.js'
+import { defineService } from '../token.js'
+
+export interface ChangeResult {
+  result: 'ok' | 'failed'
+  /** The submitted fields that no plugin owns; everything that was submitted when `failed`. */
+  leftover: Record<string, unknown>
+  /** Only when `failed`. */
+  errors?: { name: string; message: string }[]
+}
+
+export interface CommandResult {
+  /** As HTTP would answer: 200, 400 bad value, 404 unknown, 503 not now, 500 the owner failed. */
+  status: number
+  text: string
+}
+
+export type PluginStateName = 'waiting' | 'starting' | 'running' | 'stopping' | 'stopped' | 'failed' | 'quarantined'
+
+export interface PluginReport {
+  name: string
+  version: string
+  state: PluginStateName
+  /** Why it is in that state, or what it says of itself. */
+  reason: string
+  needs: string[]
+  provides: string[]
+}
+
+export type CallSource = 'http' | 'mqtt' | 'console' | 'plugin'
+
+/** What every surface (HTTP, MQTT, console) offers: the same operations on the same station. */
+export interface Station {
+  /** {SN} */
+  readonly serial: string
+  /**
+   * One change transaction. `values` is what came off the wire; anything but a JSON object rejects with
+   * RTK_ERR_CHANGE_BODY. Parameters that end the caller's link are applied after `answered` resolves.
+   */
+  change(values: unknown, options: { source: CallSource; answered?: Promise<void> }): Promise<ChangeResult>
+  /** `text` is `name` or `name=value`. Never rejects. */
+  command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
+  /** Every command with its help line. */
+  commands(): { name: string; help: string; plugin: string }[]
+  /** The information document. The mask is read by assignment 1 (HTTP) unless the variant says otherwise; none: everything. */
+  document(mask?: number): Record<string, unknown>
+  /** The same, serialised; reused for up to 100 ms. */
+  documentText(mask?: number): string
+  /**
+   * Something that the document shows has changed, at most 10 times a second. Figures that change all the time (uptime,
+   * position) raise no event: who shows them reads the document when it shows them.
+   */
+  readonly onDocument: Event<void>
+  plugins(): PluginReport[]
+  readonly nvs: {
+    namespaces(): Promise<string[]>
+    /** @throws RTK_ERR_NVS_PROTECTED */
+    read(namespace: string): Promise<Record<string, unknown>>
+    /** Durable when it resolves. @throws RTK_ERR_NVS_VALUE, _LIMIT, _OWNED, _PROTECTED, RTK_ERR_STORE_WRITE */
+    write(namespace: string, values: unknown): Promise<number>
+  }
+}
+export const station = defineService<Station>('station')
