@@ -102,6 +102,10 @@ export const errorTable = {
   RTK_ERR_REQUEST_HEADERS: { status: 431, help: 'Send fewer or shorter headers.' },
   RTK_ERR_INTERNAL: { status: 500, help: 'The plugin behind this route failed: see the log.' },
   RTK_ERR_UNAUTHORIZED: { status: 401, help: 'Send `Authorization: Bearer <http.token>`, or log in: POST /session.' },
+  RTK_ERR_NET_LISTEN: {
+    status: 503,
+    help: 'Choose another host or port, or stop the program that the message speaks of.',
+  },
 } as const satisfies Record<string, { status: number; help: string }>
 
 export type RtkErrorCode = keyof typeof errorTable

@@ -16,11 +16,21 @@ import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
 // Beside the types: what a route may say in its `config`, and `request.role`.
 import type { LoginRole } from './http/routes/config.js'
+import type { ConnectionHandler, Listener, ListenOptions } from './net/types.js'
 
 export type { Callback, Event } from '../schemas/event.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
 export type { LoginRole, Role } from './http/routes/config.js'
+export type {
+  Connection,
+  ConnectionHandler,
+  HandedOver,
+  ListenAddress,
+  Listener,
+  ListenOptions,
+  ListenTls,
+} from './net/types.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
 export const apiVersion = '1.1.0'
@@ -252,6 +262,14 @@ export interface PluginContext {
   status(text: string): void
   /** Any other undo. Disposers run last-in-first-out, every one is attempted. */
   defer(dispose: Dispose): void
+  readonly net: {
+    /**
+     * Listens for TCP (or TLS) clients, from `start` on. The runtime owns the socket: while the plugin is reloaded, clients wait for
+     * the next version, and live connections go over to it when both versions want that. An address that cannot be had is
+     * tried again and shown in `base.state.errors`; it never fails a start.
+     */
+    listen(options: ListenOptions, onConnection: ConnectionHandler): Listener
+  }
 }
 
 export type StopReason = 'reload' | 'remove' | 'shutdown'

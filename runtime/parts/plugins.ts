@@ -13,6 +13,7 @@ import { Manager } from '../kernel/plugins/manager.js'
 import { Services } from '../kernel/services.js'
 import { Loader } from '../loader/load.js'
 import { SourceWatcher } from '../loader/watch.js'
+import { Network } from '../net/index.js'
 import type { RuntimeOptions } from '../options.js'
 import type { Foundation } from './foundation.js'
 import type { Registries } from './registries.js'
@@ -39,6 +40,7 @@ export function buildPlugins(
       [localNetwork.id, network],
     ]),
   )
+  const sockets = new Network({ log, clock })
   const host: ContextHost = {
     serial,
     clock,
@@ -49,6 +51,7 @@ export function buildPlugins(
     findService: (id, asker) => services.find(id, asker),
     watchService: (owner, id, call) => services.watch(owner, id, call),
     utc_s,
+    network: sockets,
   }
   const loader = new Loader({
     builtIn: options.builtIn ?? shippedPlugins(),
@@ -62,6 +65,8 @@ export function buildPlugins(
     host,
     stopping,
     changesSeen: () => config.newest,
+    entered: (instance) => sockets.entered(instance),
+    leaving: (instance, reason) => sockets.leaving(instance, reason),
     released: (instance) => gateway.release(instance),
   })
   const manager = new Manager({
@@ -101,6 +106,7 @@ export function buildPlugins(
     wanted: wantedPlugins(options),
     async close() {
       await manager.close()
+      sockets.close()
       watcher?.close()
     },
   }

@@ -1,4 +1,5 @@
 import { RtkError } from '../../errors.js'
+import type { Network } from '../../net/index.js'
 import type { Dispose, PublishOptions, PublishResult } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Store } from '../../ports/store.js'
@@ -17,12 +18,18 @@ export interface ContextHost {
   /** `call` never throws. */
   watchService(owner: Instance, id: string, call: (service: unknown) => unknown): Dispose
   utc_s(): number
+  readonly network: Network
 }
 
 /** Registrations end with `setup`: the runtime checks and publishes them as one set. */
 export function registering(instance: Instance, what: string): void {
   if (instance.inSetup) return
   throw new RtkError('RTK_ERR_LATE_REGISTRATION', `${instance.name}: ${what} after setup`)
+}
+
+/** What opens something waits for `start`: in `setup` the version before still runs. */
+export function opening(instance: Instance, what: string): void {
+  if (instance.inSetup) throw new Error(`${what} in setup: open it in start`)
 }
 
 const nameRule = /^[A-Za-z0-9][A-Za-z0-9-]*$/

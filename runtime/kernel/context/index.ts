@@ -6,6 +6,7 @@ import type { Instance } from '../instance/instance.js'
 import type { HookName, InfoPart } from '../instance/registrations.js'
 import { configOf } from './config.js'
 import { type ContextHost, named, placed, registering } from './host.js'
+import { netOf } from './net.js'
 import { servicesOf } from './services.js'
 import { storeOf } from './store.js'
 import { timersOf } from './timers.js'
@@ -37,6 +38,21 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       registered.taps[hook].push({ owner: instance, stage: options.stage ?? 0, fn })
     },
   })
+
+  const errors: PluginContext['errors'] = {
+    raise(code, text) {
+      if (scope.closed) return
+      const before = instance.errors.get(code)
+      if (before?.text === text) return
+      instance.errors.delete(code)
+      instance.errors.set(code, { code, text, t: host.utc_s() })
+      instance.log.warn({ code }, text)
+      host.infoChanged()
+    },
+    clear(code) {
+      if (instance.errors.delete(code)) host.infoChanged()
+    },
+  }
 
   return {
     name,
@@ -105,20 +121,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     },
     services: servicesOf(instance, host),
     store: storeOf(name, host.store),
-    errors: {
-      raise(code, text) {
-        if (scope.closed) return
-        const before = instance.errors.get(code)
-        if (before?.text === text) return
-        instance.errors.delete(code)
-        instance.errors.set(code, { code, text, t: host.utc_s() })
-        instance.log.warn({ code }, text)
-        host.infoChanged()
-      },
-      clear(code) {
-        if (instance.errors.delete(code)) host.infoChanged()
-      },
-    },
+    errors,
     banner(label, text) {
       registering(instance, 'banner')
       registered.banner.push({ label, text })
@@ -131,5 +134,6 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     defer(dispose) {
       scope.own('deferred', dispose)
     },
+    net: netOf(instance, host, errors),
   }
 }
