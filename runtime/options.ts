@@ -5,6 +5,7 @@ import type { SetOption } from './kernel/options.js'
 import type { PluginDefinition } from './plugin.js'
 import type { Clock } from './ports/clock.js'
 import type { Machine } from './ports/machine.js'
+import type { ProcessPort } from './ports/processes.js'
 import type { Store } from './ports/store.js'
 import type { Watchdog } from './watchdog/index.js'
 
@@ -31,6 +32,7 @@ export interface RuntimeOptions {
   // For tests and embedding:
   clock?: Clock
   store?: Store
+  processes?: ProcessPort
   release?: Release
   /** Definitions given in the process; the key is the plugin's key in the variant. */
   definitions?: Readonly<Record<string, PluginDefinition>>

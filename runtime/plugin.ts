@@ -14,13 +14,17 @@ import type { Callback, Event } from '../schemas/event.js'
 import type { MaskSelection } from '../schemas/mask.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
+import type { Fetch } from './fetch/types.js'
 // Beside the types: what a route may say in its `config`, and `request.role`.
 import type { LoginRole } from './http/routes/config.js'
 import type { ConnectionHandler, Listener, ListenOptions } from './net/types.js'
+import type { DataDir, DataDirOptions } from './ports/data-files.js'
+import type { ProcessPort } from './ports/processes.js'
 
 export type { Callback, Event } from '../schemas/event.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
+export type { Fetch, FetchOptions } from './fetch/types.js'
 export type { LoginRole, Role } from './http/routes/config.js'
 export type {
   Connection,
@@ -31,6 +35,8 @@ export type {
   ListenOptions,
   ListenTls,
 } from './net/types.js'
+export type { DataDir, DataDirOptions } from './ports/data-files.js'
+export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
 export const apiVersion = '1.1.0'
@@ -270,6 +276,20 @@ export interface PluginContext {
      */
     listen(options: ListenOptions, onConnection: ConnectionHandler): Listener
   }
+  /** Other programs of the machine: `ctx.process.execFile('nmcli', ['-t', 'device'])`. They end with the plugin. */
+  readonly process: ProcessPort
+  /**
+   * HTTP and https with limits of time, size and redirects, and with pinned certificates. Ends with the plugin.
+   * @throws RTK_ERR_FETCH_… with the cause in words, RTK_ERR_ABORTED; reading the body throws the same
+   */
+  readonly fetch: Fetch
+  /**
+   * A folder for bulk files of this plugin (recordings, updates, certificates), from `start` on: made with mode 0700, kept over
+   * restarts and reloads, removed by a factory reset unless `protected`. Settings belong into `store`.
+   * @param name kebab-case, `'main'` when left out
+   * @throws RTK_ERR_DATA_FOLDER
+   */
+  dataDir(name?: string, options?: DataDirOptions): DataDir
 }
 
 export type StopReason = 'reload' | 'remove' | 'shutdown'

@@ -6,6 +6,7 @@ import { StationDevice, type StationError } from '../device.js'
 import { RtkError } from '../errors.js'
 import type { RuntimeOptions } from '../options.js'
 import { type Clock, systemClock } from '../ports/clock.js'
+import { DataFiles } from '../ports/data-files.js'
 import { machineSerial } from '../ports/machine.js'
 import { isProtected, openStore, type Store } from '../ports/store.js'
 
@@ -40,6 +41,7 @@ export interface Foundation {
   /** Refuses writes once a factory reset has begun, but to what it keeps. */
   readonly store: Store
   readonly device: StationDevice
+  readonly files: DataFiles
   readonly troubles: Troubles
   close(): Promise<void>
 }
@@ -56,6 +58,7 @@ export async function layFoundation(
   const store = options.store ?? (await openStore(join(data, 'store'), log))
   try {
     let sealed = false
+    const files = new DataFiles(data)
     const serial = await serialNumber(variant, store)
     const troubles = new Troubles({
       utc_s: () => Math.floor(device.utc_ms() / 1000),
@@ -73,6 +76,7 @@ export async function layFoundation(
       clearStore: async () => {
         await store.clear(isProtected)
         sealed = true
+        await files.clear()
       },
     })
     const guarded: Store = {
@@ -89,7 +93,7 @@ export async function layFoundation(
       },
     }
     for (const { code, text } of store.troubles) troubles.raise(code, text)
-    return { clock, serial, store: guarded, device, troubles, close: async () => store.close() }
+    return { clock, serial, store: guarded, device, files, troubles, close: async () => store.close() }
   } catch (error) {
     await store.close()
     throw error

@@ -15,6 +15,7 @@ import { Loader } from '../loader/load.js'
 import { SourceWatcher } from '../loader/watch.js'
 import { Network } from '../net/index.js'
 import type { RuntimeOptions } from '../options.js'
+import { SystemProcesses } from '../ports/processes.js'
 import type { Foundation } from './foundation.js'
 import type { Registries } from './registries.js'
 
@@ -26,7 +27,7 @@ export interface Plugins {
 
 export function buildPlugins(
   options: RuntimeOptions,
-  { clock, serial, store, device }: Foundation,
+  { clock, serial, store, device, files }: Foundation,
   { config, bus, station, publish, changed }: Registries,
   { gateway, network, stopping }: { gateway: Gateway; network: LocalNetwork; stopping: AbortSignal },
 ): Plugins {
@@ -52,6 +53,8 @@ export function buildPlugins(
     watchService: (owner, id, call) => services.watch(owner, id, call),
     utc_s,
     network: sockets,
+    files,
+    processes: options.processes ?? new SystemProcesses(clock),
   }
   const loader = new Loader({
     builtIn: options.builtIn ?? shippedPlugins(),

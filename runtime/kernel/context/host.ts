@@ -2,6 +2,8 @@ import { RtkError } from '../../errors.js'
 import type { Network } from '../../net/index.js'
 import type { Dispose, PublishOptions, PublishResult } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
+import type { DataFiles } from '../../ports/data-files.js'
+import type { ProcessPort } from '../../ports/processes.js'
 import type { Store } from '../../ports/store.js'
 import type { Instance } from '../instance/instance.js'
 import type { ParameterRecord } from '../instance/registrations.js'
@@ -19,6 +21,8 @@ export interface ContextHost {
   watchService(owner: Instance, id: string, call: (service: unknown) => unknown): Dispose
   utc_s(): number
   readonly network: Network
+  readonly processes: ProcessPort
+  readonly files: DataFiles
 }
 
 /** Registrations end with `setup`: the runtime checks and publishes them as one set. */

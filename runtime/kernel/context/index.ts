@@ -5,8 +5,10 @@ import { EventHub, listen } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import type { HookName, InfoPart } from '../instance/registrations.js'
 import { configOf } from './config.js'
-import { type ContextHost, named, placed, registering } from './host.js'
+import { fetchOf } from './fetch.js'
+import { type ContextHost, named, opening, placed, registering } from './host.js'
 import { netOf } from './net.js'
+import { processOf } from './process.js'
 import { servicesOf } from './services.js'
 import { storeOf } from './store.js'
 import { timersOf } from './timers.js'
@@ -135,5 +137,11 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       scope.own('deferred', dispose)
     },
     net: netOf(instance, host, errors),
+    process: processOf(instance, host.processes),
+    fetch: fetchOf(instance, clock),
+    dataDir(folder = 'main', options) {
+      opening(instance, `data folder ${folder}`)
+      return host.files.dir(name, folder, options)
+    },
   }
 }
