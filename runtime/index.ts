@@ -11,11 +11,13 @@ import type { RuntimeOptions } from './options.js'
 import { layFoundation } from './parts/foundation.js'
 import { buildPlugins } from './parts/plugins.js'
 import { buildRegistries } from './parts/registries.js'
+import { reportAlive } from './ports/supervisor.js'
 import { checkSets, presetChanges } from './settings.js'
 
 export { RtkError } from './errors.js'
 export { createLogger } from './log.js'
 export type { RuntimeOptions } from './options.js'
+export type { Supervisor } from './ports/supervisor.js'
 
 /** So long a block of the event loop stands in `base.state.errors` after it ended. */
 const stallShown_ms = 600_000
@@ -54,7 +56,7 @@ function bannerOf(instance: Instance): [string, string][] {
  *   RTK_ERR_STOPPED when `options.signal` aborted before it was up
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { variant, log } = options
+  const { variant, log, supervisor, watchdog } = options
   const section = (name: 'http' | 'info', schema: typeof HttpSection | typeof InfoSection) =>
     resolveOptions(name, schema, variant[name] ?? {}, options.sets?.get(name) ?? [], [name], 'RTK_ERR_VARIANT')
   const http = section('http', HttpSection) as HttpSection
@@ -70,6 +72,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const stop = () => {
     stopping.abort()
     stopped ??= (async () => {
+      supervisor?.stopping()
       for (const step of undo.reverse()) await step()
     })()
     return stopped
@@ -92,13 +95,24 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     undo.push(() => plugins.close())
     const { manager } = plugins
     if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit())
-    options.watchdog?.onStall(({ plugin, place, blocked_s }) => {
+    const notice = watchdog?.onStall(({ plugin, place, blocked_s }) => {
       const who = plugin ? `plugin ${plugin}` : 'the service'
       const where = place ? ` at ${place}` : ''
       const text = `${who} blocked everything for ${blocked_s.toFixed(1)} s${where}: RTCM and answers were late`
       foundation.troubles.raise('event-loop-blocked', text)
       foundation.clock.timer(stallShown_ms, () => foundation.troubles.clear('event-loop-blocked'))
     })
+    if (notice) undo.push(notice)
+    if (supervisor && watchdog) {
+      // Real time, as that of the watchdog's beat.
+      undo.push(
+        reportAlive(
+          supervisor,
+          (fn) => watchdog.onAlive(fn),
+          () => performance.now(),
+        ),
+      )
+    }
     unlessStopped()
 
     let address = { host: http.host, port: http.port }
@@ -109,6 +123,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
     await manager.boot(plugins.wanted, ready, stopping.signal)
     unlessStopped()
+    supervisor?.ready()
     return {
       station: registries.station,
       device: foundation.device,

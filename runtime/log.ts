@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module'
 import pino, { type Logger } from 'pino'
+import { LogControl, LogTap } from './log-control.js'
 
 export type { Logger } from 'pino'
+export { LogControl } from './log-control.js'
 
 /** Names under which secrets travel; their values never reach a log line. */
 const secretNames = [
@@ -29,13 +31,16 @@ export function createLogger(
 ): Logger {
   const { level = 'info', pretty = process.stdout.isTTY === true } = options
   const settings: pino.LoggerOptions = { level, base: null, redact: { paths: redact, censor: '…' } }
-  if (options.destination) return pino(settings, options.destination)
-  if (!pretty) return pino(settings, standardOutput())
+  const tap = new LogTap(options.destination ?? (pretty ? prettyOutput() : standardOutput()))
+  return new LogControl((onChild) => pino({ ...settings, onChild }, tap), tap).logger
+}
+
+function prettyOutput(): pino.DestinationStream {
   // In this thread, not as a transport: the last lines before an exit must be seen. Loaded only on a terminal; a device
   // has none, and does not carry it.
   const prettyStream = loadPretty()
-  if (!prettyStream) return pino(settings, standardOutput())
-  const stream = prettyStream({
+  if (!prettyStream) return standardOutput()
+  return prettyStream({
     colorize: true,
     // One line an event: its fields are for machines, which read the JSON form. A stack is for whoever mends it.
     hideObject: true,
@@ -47,7 +52,6 @@ export function createLogger(
     },
     sync: true,
   })
-  return pino(settings, stream)
 }
 
 /** Its disk may be full: that costs lines beyond what is kept for later, never the station. */

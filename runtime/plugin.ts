@@ -17,6 +17,7 @@ import { RtkError } from './errors.js'
 import type { Fetch } from './fetch/types.js'
 // Beside the types: what a route may say in its `config`, and `request.role`.
 import type { LoginRole } from './http/routes/config.js'
+import type { Counter, Gauge, GaugeOptions, Histogram, HistogramOptions, MetricOptions } from './metrics/types.js'
 import type { ConnectionHandler, Listener, ListenOptions } from './net/types.js'
 import type { DataDir, DataDirOptions } from './ports/data-files.js'
 import type { ProcessPort } from './ports/processes.js'
@@ -26,6 +27,15 @@ export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
 export type { Fetch, FetchOptions } from './fetch/types.js'
 export type { LoginRole, Role } from './http/routes/config.js'
+export type {
+  Counter,
+  Gauge,
+  GaugeOptions,
+  Histogram,
+  HistogramOptions,
+  MetricLabels,
+  MetricOptions,
+} from './metrics/types.js'
 export type {
   Connection,
   ConnectionHandler,
@@ -290,6 +300,15 @@ export interface PluginContext {
    * @throws RTK_ERR_DATA_FOLDER
    */
   dataDir(name?: string, options?: DataDirOptions): DataDir
+  /**
+   * Figures for Prometheus, in `setup` or later; they go with the plugin. After a reload a counter goes on where it was.
+   * @throws RTK_ERR_METRIC, RTK_ERR_METRIC_TAKEN
+   */
+  readonly metrics: {
+    counter(options: MetricOptions): Counter
+    gauge(options: GaugeOptions): Gauge
+    histogram(options: HistogramOptions): Histogram
+  }
 }
 
 export type StopReason = 'reload' | 'remove' | 'shutdown'

@@ -1,11 +1,22 @@
 /** The third part: the plugins, where they come from, and how a set of them comes into force. */
 import { join } from 'node:path'
 import { serviceHomes } from '../../schemas/index.js'
-import { device as deviceToken, localNetwork, mqttBus, station as stationToken } from '../../schemas/services.js'
+import {
+  device as deviceToken,
+  type LogLine,
+  type Logs,
+  localNetwork,
+  logs as logsToken,
+  type Metrics as MetricsService,
+  metrics as metricsToken,
+  mqttBus,
+  station as stationToken,
+} from '../../schemas/services.js'
 import { shippedPlugins } from '../build/release.js'
 import type { Gateway } from '../http/gateway.js'
 import type { LocalNetwork } from '../http/local-network.js'
 import type { ContextHost } from '../kernel/context/index.js'
+import { EventHub } from '../kernel/instance/events.js'
 import type { Instance } from '../kernel/instance/instance.js'
 import { Lifecycle } from '../kernel/instance/lifecycle.js'
 import type { Wanted } from '../kernel/plugins/entry.js'
@@ -13,6 +24,9 @@ import { Manager } from '../kernel/plugins/manager.js'
 import { Services } from '../kernel/services.js'
 import { Loader } from '../loader/load.js'
 import { SourceWatcher } from '../loader/watch.js'
+import { LogControl } from '../log-control.js'
+import { MetricRegistry } from '../metrics/index.js'
+import { stationMetrics } from '../metrics/station.js'
 import { Network } from '../net/index.js'
 import type { RuntimeOptions } from '../options.js'
 import { SystemProcesses } from '../ports/processes.js'
@@ -33,15 +47,28 @@ export function buildPlugins(
 ): Plugins {
   const { log } = options
   const utc_s = () => Math.floor(device.utc_ms() / 1000)
+  const sockets = new Network({ log, clock })
+  const metrics = new MetricRegistry(clock)
+  const counts = stationMetrics(metrics, { plugins: () => manager.report(), listeners: () => sockets.figures() })
+  const countStalls = options.watchdog?.onStall(({ plugin }) => counts.stalled(plugin))
+  const lines = new EventHub<LogLine>(clock, 'listener of the log')
+  const control = LogControl.of(log)
+  control.listen({ wanted: () => lines.listeners > 0, show: (line) => lines.emit(line) })
+  const logs: Logs = {
+    onLine: lines.on,
+    level: (plugin) => control.level(plugin),
+    setLevel: (level, plugin) => control.setLevel(level, plugin),
+  }
   const services = new Services(
     new Map<string, unknown>([
       [stationToken.id, station],
       [deviceToken.id, device],
       [mqttBus.id, bus],
       [localNetwork.id, network],
+      [metricsToken.id, metrics satisfies MetricsService],
+      [logsToken.id, logs],
     ]),
   )
-  const sockets = new Network({ log, clock })
   const host: ContextHost = {
     serial,
     clock,
@@ -54,6 +81,7 @@ export function buildPlugins(
     utc_s,
     network: sockets,
     files,
+    metrics,
     processes: options.processes ?? new SystemProcesses(clock),
   }
   const loader = new Loader({
@@ -68,9 +96,18 @@ export function buildPlugins(
     host,
     stopping,
     changesSeen: () => config.newest,
-    entered: (instance) => sockets.entered(instance),
-    leaving: (instance, reason) => sockets.leaving(instance, reason),
-    released: (instance) => gateway.release(instance),
+    entered(instance) {
+      sockets.entered(instance)
+      metrics.entered(instance)
+    },
+    leaving(instance, reason) {
+      sockets.leaving(instance, reason)
+      metrics.leaving(instance, reason)
+    },
+    released(instance) {
+      gateway.release(instance)
+      metrics.released(instance)
+    },
   })
   const manager = new Manager({
     log,
@@ -91,6 +128,7 @@ export function buildPlugins(
       services.publish(tables.services)
     },
     stateChanged: changed,
+    pluginFailed: counts.failed,
     unreadable: (plugin, source) => watcher?.add(plugin, loader.looked(source)),
     loaded: (plugin, inputs) => (inputs.length > 0 ? watcher?.set(plugin, inputs) : watcher?.drop(plugin)),
   })
@@ -110,6 +148,8 @@ export function buildPlugins(
     async close() {
       await manager.close()
       sockets.close()
+      control.listen(undefined)
+      countStalls?.()
       watcher?.close()
     },
   }

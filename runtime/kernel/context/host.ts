@@ -1,4 +1,5 @@
 import { RtkError } from '../../errors.js'
+import type { MetricRegistry } from '../../metrics/index.js'
 import type { Network } from '../../net/index.js'
 import type { Dispose, PublishOptions, PublishResult } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
@@ -23,6 +24,7 @@ export interface ContextHost {
   readonly network: Network
   readonly processes: ProcessPort
   readonly files: DataFiles
+  readonly metrics: MetricRegistry
 }
 
 /** Registrations end with `setup`: the runtime checks and publishes them as one set. */

@@ -7,6 +7,7 @@ import type { HookName, InfoPart } from '../instance/registrations.js'
 import { configOf } from './config.js'
 import { fetchOf } from './fetch.js'
 import { type ContextHost, named, opening, placed, registering } from './host.js'
+import { metricsOf } from './metrics.js'
 import { netOf } from './net.js'
 import { processOf } from './process.js'
 import { servicesOf } from './services.js'
@@ -139,6 +140,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     net: netOf(instance, host, errors),
     process: processOf(instance, host.processes),
     fetch: fetchOf(instance, clock),
+    metrics: metricsOf(instance, host.metrics),
     dataDir(folder = 'main', options) {
       opening(instance, `data folder ${folder}`)
       return host.files.dir(name, folder, options)
