@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
-import { hostPackages } from '../loader/host-packages.js'
+import { hostPackages, ownPackages } from '../loader/host-packages.js'
 import type { ManifestEntry } from '../loader/load.js'
 import { digestImage, imageManifest } from './image.js'
 import { prebuild, writeJson } from './prebuild.js'
@@ -89,6 +89,12 @@ function isBuild(folder: string): boolean {
   }
 }
 
+/** A table of packages in a form whose `require` the bundler sees. */
+function tableOf(packages: Readonly<Record<string, unknown>>): string {
+  const rows = Object.keys(packages).map((id) => `${JSON.stringify(id)}: () => require(${JSON.stringify(id)})`)
+  return `{ ${rows.join(', ')} }`
+}
+
 /** One file with the command line, the kernel and every pure JavaScript package in it. */
 async function buildRuntime(root: string, target: string): Promise<void> {
   const { build } = await import('esbuild')
@@ -97,9 +103,7 @@ async function buildRuntime(root: string, target: string): Promise<void> {
     name: 'host-packages',
     setup({ onLoad }) {
       onLoad({ filter: /loader[\\/]host-packages\.[jt]s$/ }, () => ({
-        contents: `export const hostPackages = { ${Object.keys(hostPackages)
-          .map((id) => `${JSON.stringify(id)}: () => require(${JSON.stringify(id)})`)
-          .join(', ')} }`,
+        contents: `export const hostPackages = ${tableOf(hostPackages)}; export const ownPackages = ${tableOf(ownPackages)}`,
         loader: 'js',
         resolveDir: root,
       }))

@@ -14,3 +14,11 @@ export const hostPackages: Readonly<Record<string, () => unknown>> = {
   serialport: () => require('serialport'),
   undici: () => require('undici'),
 }
+
+/** npm packages that only the runtime uses, and not at every start. */
+export const ownPackages: Readonly<Record<string, () => unknown>> = {
+  'prom-client/lib/counter': () => require('prom-client/lib/counter'),
+  'prom-client/lib/gauge': () => require('prom-client/lib/gauge'),
+  'prom-client/lib/histogram': () => require('prom-client/lib/histogram'),
+  'prom-client/lib/registry': () => require('prom-client/lib/registry'),
+}

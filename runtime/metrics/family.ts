@@ -1,5 +1,6 @@
+import type { Counter, Histogram, Gauge as PromGauge } from 'prom-client'
 import type { Owner } from '../kernel/instance/attribution.js'
-import { PromCounter, PromGauge, PromHistogram } from './prom.js'
+import { prom } from './prom.js'
 import type { MetricKind } from './rules.js'
 import type { Gauge, GaugeOptions, HistogramOptions, MetricLabels, MetricOptions } from './types.js'
 
@@ -8,7 +9,7 @@ const longestValue = 128
 
 /** What a metric has counted: kept over a reload of its plugin. */
 export interface Counted {
-  readonly metric: PromCounter | PromGauge | PromHistogram
+  readonly metric: Counter | PromGauge | Histogram
   readonly series: Set<string>
 }
 
@@ -63,9 +64,9 @@ export class Family {
     const checked = this.#admit(labels)
     if (!checked) return
     const { metric } = this.counted
-    if (metric instanceof PromCounter) metric.inc(checked, value)
-    else if (metric instanceof PromGauge) metric.set(checked, value)
-    else metric.observe(checked, value)
+    if (this.kind === 'counter') (metric as Counter).inc(checked, value)
+    else if (this.kind === 'gauge') (metric as PromGauge).set(checked, value)
+    else (metric as Histogram).observe(checked, value)
   }
 
   remove(labels: MetricLabels): void {
@@ -79,15 +80,15 @@ export class Family {
     metric.reset()
     series.clear()
     // The others do this themselves.
-    if (metric instanceof PromHistogram && this.#labels.length === 0) metric.zero({})
+    if (this.kind === 'histogram' && this.#labels.length === 0) (metric as Histogram).zero({})
   }
 
   #make(): Counted['metric'] {
     const { name, options } = this
     const common = { name, help: options.help, labelNames: [...this.#labels], registers: [] }
-    if (this.kind === 'counter') return new PromCounter(common)
-    if (this.kind === 'gauge') return new PromGauge(common)
-    return new PromHistogram({ ...common, buckets: [...(options as HistogramOptions).buckets] })
+    if (this.kind === 'counter') return new (prom().Counter)(common)
+    if (this.kind === 'gauge') return new (prom().Gauge)(common)
+    return new (prom().Histogram)({ ...common, buckets: [...(options as HistogramOptions).buckets] })
   }
 
   #admit(labels: MetricLabels | undefined): Record<string, string> | undefined {

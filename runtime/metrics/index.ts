@@ -1,11 +1,12 @@
 /** Metrics of the station in the form that Prometheus reads. */
+import type { Registry } from 'prom-client'
 import { RtkError } from '../errors.js'
 import { asRuntime, type Owner } from '../kernel/instance/attribution.js'
 import { onBehalf } from '../kernel/instance/events.js'
 import type { StopReason } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { Family } from './family.js'
-import { PromCounter, PromRegistry } from './prom.js'
+import { prom } from './prom.js'
 import { checkBuckets, fullName, type MetricKind } from './rules.js'
 import type { HistogramOptions, MetricOptions } from './types.js'
 
@@ -14,25 +15,23 @@ import type { HistogramOptions, MetricOptions } from './types.js'
  */
 export class MetricRegistry {
   readonly #clock: Clock
-  /** Also takes the runtime's own metrics, which read themselves. */
-  readonly registry = new PromRegistry()
+  readonly #own: (registry: Registry) => void
+  #registry: Registry | undefined
   /** In force, by name. */
   readonly #families = new Map<string, Family>()
   /** Of versions that do not run yet. */
   readonly #coming = new Map<Owner, Family[]>()
-  readonly #dropped = new PromCounter({
-    name: 'rtk_base_metric_values_dropped_total',
-    help: 'Values that were dropped because their metric has too many combinations of labels.',
-    labelNames: ['metric'],
-    registers: [this.registry],
-  })
+  /** Values that were dropped because their metric has too many combinations of labels. */
+  readonly dropped = new Map<string, number>()
 
-  constructor(clock: Clock) {
+  /** @param own adds the runtime's own metrics, which read themselves; called when the first metric is made or read */
+  constructor(clock: Clock, own: (registry: Registry) => void) {
     this.#clock = clock
+    this.#own = own
   }
 
   get contentType(): string {
-    return this.registry.contentType
+    return this.#all.contentType
   }
 
   /**
@@ -49,12 +48,12 @@ export class MetricRegistry {
       others.find((family) => family.name === name) ?? (before?.owner.name === owner.name ? undefined : before)
     const isTwice = before?.owner === owner || coming.some((family) => family.name === name)
     const holder = taken?.owner.name ?? (isTwice ? owner.name : undefined)
-    const isOwn = !before && this.registry.getSingleMetric(name) !== undefined
+    const isOwn = !before && this.#all.getSingleMetric(name) !== undefined
     if (holder || isOwn) {
       const by = holder ? `plugin ${holder}` : 'the runtime'
       throw new RtkError('RTK_ERR_METRIC_TAKEN', `metric ${name} of ${owner.name} is taken by ${by}`)
     }
-    const dropped = (metric: string) => this.#dropped.inc({ metric })
+    const dropped = (metric: string) => this.dropped.set(metric, (this.dropped.get(metric) ?? 0) + 1)
     const family = new Family({ owner, kind, name, options, dropped }, before)
     if (runs) this.#install(family)
     else this.#coming.set(owner, [...coming, family])
@@ -92,7 +91,7 @@ export class MetricRegistry {
       const set = (value: number, labels?: Parameters<Family['add']>[1]) => family.add(value, labels)
       onBehalf(owner, this.#clock, `metric ${name}`, collect)({ set, remove: (labels) => family.remove(labels) })
     }
-    return asRuntime(() => this.registry.metrics())
+    return asRuntime(() => this.#all.metrics())
   }
 
   /** Counters and histograms begin at zero again: all, or those of one plugin. */
@@ -102,18 +101,26 @@ export class MetricRegistry {
     }
   }
 
+  get #all(): Registry {
+    if (!this.#registry) {
+      this.#registry = new (prom().Registry)()
+      this.#own(this.#registry)
+    }
+    return this.#registry
+  }
+
   #of(plugin: string): Family[] {
     return [...this.#families.values()].filter(({ owner }) => owner.name === plugin)
   }
 
   #install(family: Family): void {
     this.#families.set(family.name, family)
-    this.registry.removeSingleMetric(family.name)
-    this.registry.registerMetric(family.counted.metric)
+    this.#all.removeSingleMetric(family.name)
+    this.#all.registerMetric(family.counted.metric)
   }
 
   #remove({ name }: Family): void {
     this.#families.delete(name)
-    this.registry.removeSingleMetric(name)
+    this.#all.removeSingleMetric(name)
   }
 }

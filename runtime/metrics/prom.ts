@@ -1,22 +1,26 @@
-/**
- * The metrics of prom-client by their own files: its main file also loads a push gateway, a cluster and the default metrics, 11 MB and
- * a tenth of a second that a small machine would pay at every start.
- */
-import type * as prom from 'prom-client'
-// @ts-expect-error: the package has types for its main file only
-import counter from 'prom-client/lib/counter.js'
-// @ts-expect-error: the same
-import gauge from 'prom-client/lib/gauge.js'
-// @ts-expect-error: the same
-import histogram from 'prom-client/lib/histogram.js'
-// @ts-expect-error: the same
-import registry from 'prom-client/lib/registry.js'
+import type { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { ownPackages } from '../loader/host-packages.js'
 
-export const PromCounter = counter as typeof prom.Counter
-export const PromGauge = gauge as typeof prom.Gauge
-export const PromHistogram = histogram as typeof prom.Histogram
-export const PromRegistry = registry as typeof prom.Registry
-export type PromCounter = prom.Counter
-export type PromGauge = prom.Gauge
-export type PromHistogram = prom.Histogram
-export type PromRegistry = prom.Registry
+interface Prom {
+  Counter: typeof Counter
+  Gauge: typeof Gauge
+  Histogram: typeof Histogram
+  Registry: typeof Registry
+}
+
+let loaded: Prom | undefined
+
+/**
+ * What is used of prom-client, loaded when somebody counts: by its own files, as its main file also loads a push gateway, a cluster and
+ * the default metrics, 11 MB that a small machine would miss.
+ */
+export function prom(): Prom {
+  const load = <T>(file: string) => ownPackages[`prom-client/lib/${file}`]() as T
+  loaded ??= {
+    Counter: load('counter'),
+    Gauge: load('gauge'),
+    Histogram: load('histogram'),
+    Registry: load('registry'),
+  }
+  return loaded
+}

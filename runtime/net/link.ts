@@ -107,7 +107,7 @@ class Client implements Connection {
   /** The state that goes to the next version, or undefined when the plugin keeps the connection to its end. */
   give(): HandedOver | undefined {
     const { owner } = this.#terms
-    if (!this.#state || this.closed) return undefined
+    if (!this.#state || this.closed || this.socket.writableEnded) return undefined
     try {
       const given = { state: structuredClone(runAs(owner, this.#state)) }
       this.#link = undefined

@@ -48,6 +48,8 @@ export class Listening {
   readonly #given = new Map<Link, HandedOver>()
   #door: Door | undefined
   #claim: Claim | undefined
+  /** Of the version that listened last. */
+  #limits = { maxConnections: defaults.maxConnections, maxPerAddress: defaults.maxPerAddress }
   /** The plugin runs: connections are given to it. */
   #serving = false
   /** A version before this one listened here. */
@@ -93,7 +95,11 @@ export class Listening {
     const opened = new Promise<ListenAddress>((resolve) => {
       this.#opened = resolve
     })
-    const { host, port, tls } = claim.options
+    const { host, port, tls, maxConnections, maxPerAddress } = claim.options
+    this.#limits = {
+      maxConnections: maxConnections ?? defaults.maxConnections,
+      maxPerAddress: maxPerAddress ?? defaults.maxPerAddress,
+    }
     const door = this.#door
     const isSame = door?.wanted.host === host && door.wanted.port === port && door.isSecure === (tls !== undefined)
     if (door && isSame) this.#goOn(door)
@@ -219,8 +225,7 @@ export class Listening {
 
   /** Before a handshake: counts the connection until its socket is gone. */
   #admit(raw: Socket): boolean {
-    const { maxConnections, maxPerAddress } = { ...defaults, ...this.#claim?.options }
-    const leave = this.#admission.enter(plainAddress(raw.remoteAddress), { maxConnections, maxPerAddress })
+    const leave = this.#admission.enter(plainAddress(raw.remoteAddress), this.#limits)
     if (leave) raw.once('close', leave)
     return leave !== undefined
   }

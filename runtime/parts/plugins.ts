@@ -7,7 +7,7 @@ import {
   type Logs,
   localNetwork,
   logs as logsToken,
-  type Metrics as MetricsService,
+  type Metrics,
   metrics as metricsToken,
   mqttBus,
   station as stationToken,
@@ -27,7 +27,7 @@ import { Loader } from '../loader/load.js'
 import { SourceWatcher } from '../loader/watch.js'
 import { LogControl } from '../log-control.js'
 import { MetricRegistry } from '../metrics/index.js'
-import { stationMetrics } from '../metrics/station.js'
+import { StationMetrics } from '../metrics/station.js'
 import { Network } from '../net/index.js'
 import type { RuntimeOptions } from '../options.js'
 import type { Clock } from '../ports/clock.js'
@@ -53,8 +53,19 @@ export function buildPlugins(
   const { log } = options
   const utc_s = () => Math.floor(device.utc_ms() / 1000)
   const sockets = new Network({ log, clock })
-  const metrics = new MetricRegistry(clock)
-  const counts = stationMetrics(metrics, { plugins: () => manager.report(), listeners: () => sockets.figures() })
+  const counts = new StationMetrics({
+    plugins: () => manager.report(),
+    listeners: () => sockets.figures(),
+    dropped: () => metrics.dropped,
+  })
+  const metrics = new MetricRegistry(clock, (registry) => counts.register(registry))
+  const figures: Metrics = {
+    text: () => metrics.text(),
+    get contentType() {
+      return metrics.contentType
+    },
+    reset: (plugin) => metrics.reset(plugin),
+  }
   const countStalls = options.watchdog?.onStall(({ plugin }) => counts.stalled(plugin))
   const lines = new EventHub<LogLine>(clock, 'listener of the log')
   const control = LogControl.of(log)
@@ -70,7 +81,7 @@ export function buildPlugins(
       [deviceToken.id, device],
       [mqttBus.id, bus],
       [localNetwork.id, network],
-      [metricsToken.id, metrics satisfies MetricsService],
+      [metricsToken.id, figures],
       [logsToken.id, logs],
     ]),
   )
@@ -138,7 +149,7 @@ export function buildPlugins(
     },
     stateChanged: changed,
     forgotten: (source) => void loader.forget(source),
-    pluginFailed: counts.failed,
+    pluginFailed: (plugin) => counts.failed(plugin),
     unreadable: (plugin, source) => watcher?.add(plugin, loader.looked(source)),
     loaded: (plugin, inputs) => (inputs.length > 0 ? watcher?.set(plugin, inputs) : watcher?.drop(plugin)),
   })

@@ -495,6 +495,14 @@ t.test('limits', async (t) => {
       const next = new Client(port)
       next.socket.write('hi')
       await until(() => next.text === 'hi', 'served')
+      // Also while the plugin is away.
+      station.define('caster', it.define({ options: { ...options, handover: true }, stop: () => turns(20) }))
+      await station.reload('caster')
+      const reload = station.reload('caster')
+      const meanwhile = Array.from({ length: 10 }, () => new Client(port))
+      await until(() => meanwhile.filter(({ closed }) => closed).length >= 7, 'refused as well')
+      await reload
+      for (const { socket } of meanwhile) socket.destroy()
       for (const { socket } of [...kept, next]) socket.destroy()
     }
   })
