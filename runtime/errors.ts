@@ -16,7 +16,7 @@ export const errorTable = {
   },
   RTK_ERR_LISTEN: { status: 500, help: 'The HTTP address is in use or not allowed: set http.port or http.host.' },
   RTK_ERR_NOT_RUNNING: { status: 503, help: 'No service answers for this data folder: start it with `rtk-base run`.' },
-  RTK_ERR_STOPPED: { status: 503, help: 'The service was told to stop: start it again when it is wanted.' },
+  RTK_ERR_STOPPED: { status: 503, help: 'The service was asked to stop: start it again when it is wanted.' },
   RTK_ERR_PLUGIN_NOT_FOUND: { status: 404, help: 'Check the name or the path in the variant.' },
   RTK_ERR_PLUGIN_BUILD: {
     status: 422,
@@ -109,6 +109,46 @@ export const errorTable = {
   RTK_ERR_REQUEST_HEADERS: { status: 431, help: 'Send fewer or shorter headers.' },
   RTK_ERR_INTERNAL: { status: 500, help: 'The plugin behind this route failed: see the log.' },
   RTK_ERR_UNAUTHORIZED: { status: 401, help: 'Send `Authorization: Bearer <http.token>`, or log in: POST /session.' },
+  RTK_ERR_NET_LISTEN: {
+    status: 503,
+    help: 'Choose another host or port, or stop the program that the message speaks of.',
+  },
+  RTK_ERR_ABORTED: {
+    status: 503,
+    help: 'Nobody waits for it any more: the plugin was stopped, or its caller gave up.',
+  },
+  RTK_ERR_PROCESS_NOT_FOUND: {
+    status: 503,
+    help: 'Install the program that the message names, or give this user the right to run it.',
+  },
+  RTK_ERR_PROCESS_TIMEOUT: { status: 504, help: 'The program did not end in its time: run it by hand to see why.' },
+  RTK_ERR_PROCESS_OUTPUT: { status: 502, help: 'The program wrote more than allowed: ask it for less.' },
+  RTK_ERR_FETCH_URL: { status: 400, help: 'Send an http or https URL; a pinned certificate needs https.' },
+  RTK_ERR_FETCH_UNREACHABLE: { status: 502, help: 'Check name, address and network: the message says what failed.' },
+  RTK_ERR_FETCH_REFUSED: {
+    status: 502,
+    help: 'The server is there and nothing listens at that port: check the port, or start what listens there.',
+  },
+  RTK_ERR_FETCH_CERTIFICATE: {
+    status: 502,
+    help: 'The server is not the expected one, or its certificate ended: check it before the pin is changed.',
+  },
+  RTK_ERR_FETCH_TIMEOUT: { status: 504, help: 'The server did not answer in time: try again later.' },
+  RTK_ERR_FETCH_TOO_LARGE: { status: 502, help: 'The answer is larger than the plugin takes: check the URL.' },
+  RTK_ERR_FETCH_REDIRECT: { status: 502, help: 'Use the URL that the server redirects to, if it is to be trusted.' },
+  RTK_ERR_FETCH_ANSWER: {
+    status: 502,
+    help: 'The answer broke off or is no HTTP: try again, then look at the server.',
+  },
+  RTK_ERR_DATA_QUOTA: {
+    status: 503,
+    help: 'Delete what is not needed, or give the plugin a larger quota: the message names the limit.',
+  },
+  RTK_ERR_METRIC: {
+    status: 422,
+    help: 'Correct name, unit, help or labels of the metric: the message says what is wrong.',
+  },
+  RTK_ERR_METRIC_TAKEN: { status: 422, help: 'Two plugins have the same metric: rename one.' },
 } as const satisfies Record<string, { status: number; help: string }>
 
 export type RtkErrorCode = keyof typeof errorTable

@@ -14,11 +14,13 @@ import type { RuntimeOptions } from './options.js'
 import { layFoundation } from './parts/foundation.js'
 import { buildPlugins } from './parts/plugins.js'
 import { buildRegistries } from './parts/registries.js'
+import { reportAlive } from './ports/supervisor.js'
 import { checkSets, presetChanges } from './settings.js'
 
 export { RtkError } from './errors.js'
 export { createLogger } from './log.js'
 export type { RuntimeOptions } from './options.js'
+export type { Supervisor } from './ports/supervisor.js'
 
 /** So long a block of the event loop stands in `base.state.errors` after it ended. */
 const stallShown_ms = 600_000
@@ -57,7 +59,7 @@ function bannerOf(instance: Instance): [string, string][] {
  *   RTK_ERR_STOPPED when `options.signal` aborted before it was up
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { variant, log } = options
+  const { variant, log, supervisor, watchdog } = options
   const section = (name: 'http' | 'info', schema: typeof HttpSection | typeof InfoSection) =>
     resolveOptions(name, schema, variant[name] ?? {}, options.sets?.get(name) ?? [], [name], 'RTK_ERR_VARIANT')
   const http = section('http', HttpSection) as HttpSection
@@ -73,6 +75,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const stop = () => {
     stopping.abort()
     stopped ??= (async () => {
+      supervisor?.stopping()
       for (const step of undo.reverse()) await step()
     })()
     return stopped
@@ -96,13 +99,24 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const { manager } = plugins
     above.pluginTroubles = () => manager.troubles()
     if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit(), noteRawHandles())
-    options.watchdog?.onStall(({ plugin, place, blocked_s }) => {
+    const notice = watchdog?.onStall(({ plugin, place, blocked_s }) => {
       const who = plugin ? `plugin ${plugin}` : 'the service'
       const where = place ? ` at ${place}` : ''
       const text = `${who} blocked everything for ${blocked_s.toFixed(1)} s${where}: RTCM and answers were late`
       foundation.troubles.raise('event-loop-blocked', text)
       foundation.clock.timer(stallShown_ms, () => foundation.troubles.clear('event-loop-blocked'))
     })
+    if (notice) undo.push(notice)
+    if (supervisor && watchdog) {
+      // Real time, as that of the watchdog's beat.
+      undo.push(
+        reportAlive(
+          supervisor,
+          (fn) => watchdog.onAlive(fn),
+          () => performance.now(),
+        ),
+      )
+    }
     unlessStopped()
 
     let address = { host: http.host, port: http.port }
@@ -120,6 +134,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         foundation.troubles.raise('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
       })
     }
+    supervisor?.ready()
     return {
       station: registries.station,
       device: foundation.device,

@@ -1,8 +1,10 @@
 import { createRequire } from 'node:module'
 import pino, { type Logger } from 'pino'
+import { LogControl, LogTap } from './log-control.js'
 import { censor, secretWords, withoutSecrets } from './redact.js'
 
 export type { Logger } from 'pino'
+export { LogControl } from './log-control.js'
 
 /** Lines that are written as soon as the standard output takes something again. */
 const keptWhileFull_bytes = 65_536
@@ -22,13 +24,16 @@ export function createLogger(
     redact: { paths: [...secretWords, 'privateKey'], censor },
     serializers: { err: (error) => withoutSecrets(pino.stdSerializers.err(error) as unknown as Line) },
   }
-  if (options.destination) return pino(settings, options.destination)
-  if (!pretty) return pino(settings, standardOutput())
+  const tap = new LogTap(options.destination ?? (pretty ? prettyOutput() : standardOutput()))
+  return new LogControl((onChild) => pino({ ...settings, onChild }, tap), tap).logger
+}
+
+function prettyOutput(): pino.DestinationStream {
   // In this thread, not as a transport: the last lines before an exit must be seen. Loaded only on a terminal; a device
   // has none, and does not carry it.
   const prettyStream = loadPretty()
-  if (!prettyStream) return pino(settings, standardOutput())
-  const stream = prettyStream({
+  if (!prettyStream) return standardOutput()
+  return prettyStream({
     colorize: true,
     // One line an event: its fields are for machines, which read the JSON form. A stack is for whoever mends it.
     hideObject: true,
@@ -40,7 +45,6 @@ export function createLogger(
     },
     sync: true,
   })
-  return pino(settings, stream)
 }
 
 /** Its disk may be full: that costs lines beyond what is kept for later, never the station. */

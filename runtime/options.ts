@@ -5,7 +5,9 @@ import type { SetOption } from './kernel/options.js'
 import type { PluginDefinition } from './plugin.js'
 import type { Clock } from './ports/clock.js'
 import type { Machine } from './ports/machine.js'
+import type { ProcessPort } from './ports/processes.js'
 import type { Store } from './ports/store.js'
+import type { Supervisor } from './ports/supervisor.js'
 import type { Watchdog } from './watchdog/index.js'
 
 export interface RuntimeOptions {
@@ -26,11 +28,14 @@ export interface RuntimeOptions {
   ownProcess?: boolean
   /** Sees blocks of the event loop; the caller closes it. */
   watchdog?: Watchdog
+  /** Who started the service and watches it, e.g. systemd. */
+  supervisor?: Supervisor
   /** Aborts a start that is under way, between two of its steps. */
   signal?: AbortSignal
   // For tests and embedding:
   clock?: Clock
   store?: Store
+  processes?: ProcessPort
   release?: Release
   /** Definitions given in the process; the key is the plugin's key in the variant. */
   definitions?: Readonly<Record<string, PluginDefinition>>

@@ -15,14 +15,40 @@ import type { Callback, Event } from '../schemas/event.js'
 import type { MaskSelection } from '../schemas/mask.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
+import type { Fetch } from './fetch/types.js'
 // Beside the types: what a route may say in its `config`, and `request.role`.
 import type { LoginRole } from './http/routes/config.js'
+import type { Counter, Gauge, GaugeOptions, Histogram, HistogramOptions, MetricOptions } from './metrics/types.js'
+import type { ConnectionHandler, Listener, ListenOptions } from './net/types.js'
+import type { DataDir, DataDirOptions } from './ports/data-files.js'
+import type { ProcessPort } from './ports/processes.js'
 
 export type { Callback, Event } from '../schemas/event.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
+export type { Fetch, FetchOptions } from './fetch/types.js'
 export type { LoginRole, Role } from './http/routes/config.js'
 export { LogLimit } from './log-limit.js'
+export type {
+  Counter,
+  Gauge,
+  GaugeOptions,
+  Histogram,
+  HistogramOptions,
+  MetricLabels,
+  MetricOptions,
+} from './metrics/types.js'
+export type {
+  Connection,
+  ConnectionHandler,
+  HandedOver,
+  ListenAddress,
+  Listener,
+  ListenOptions,
+  ListenTls,
+} from './net/types.js'
+export type { DataDir, DataDirOptions } from './ports/data-files.js'
+export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
 export const apiVersion = '1.1.0'
@@ -256,6 +282,37 @@ export interface PluginContext {
   status(text: string): void
   /** Any other undo. Disposers run last-in-first-out, every one is attempted. */
   defer(dispose: Dispose): void
+  readonly net: {
+    /**
+     * Listens for TCP (or TLS) clients, from `start` on. The runtime owns the socket: while the plugin is reloaded, clients wait for
+     * the next version, and live connections go over to it when both versions want that. An address that cannot be had is
+     * tried again and shown in `base.state.errors`; it never fails a start.
+     */
+    listen(options: ListenOptions, onConnection: ConnectionHandler): Listener
+  }
+  /** Other programs of the machine: `ctx.process.execFile('nmcli', ['-t', 'device'])`. They end with the plugin. */
+  readonly process: ProcessPort
+  /**
+   * HTTP and https with limits of time, size and redirects, and with pinned certificates. Ends with the plugin.
+   * @throws RTK_ERR_FETCH_… with the cause in words, RTK_ERR_ABORTED; reading the body throws the same
+   */
+  readonly fetch: Fetch
+  /**
+   * A folder for bulk files of this plugin (recordings, updates, certificates), from `start` on: made with mode 0700, kept over
+   * restarts and reloads, removed by a factory reset unless `protected`. Settings belong into `store`.
+   * @param name kebab-case, `'main'` when left out
+   * @throws RTK_ERR_DATA_FOLDER
+   */
+  dataDir(name?: string, options?: DataDirOptions): DataDir
+  /**
+   * Figures for Prometheus, in `setup` or later; they go with the plugin. After a reload a counter goes on where it was.
+   * @throws RTK_ERR_METRIC, RTK_ERR_METRIC_TAKEN
+   */
+  readonly metrics: {
+    counter(options: MetricOptions): Counter
+    gauge(options: GaugeOptions): Gauge
+    histogram(options: HistogramOptions): Histogram
+  }
 }
 
 export type StopReason = 'reload' | 'remove' | 'shutdown'

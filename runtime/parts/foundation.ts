@@ -5,6 +5,7 @@ import { readRelease } from '../build/release.js'
 import { StationDevice, type StationError } from '../device.js'
 import type { RuntimeOptions } from '../options.js'
 import { type Clock, systemClock } from '../ports/clock.js'
+import { DataFiles } from '../ports/data-files.js'
 import { machineSerial } from '../ports/machine.js'
 import { SealableStore } from '../ports/sealed-store.js'
 import { openStore, type Store, type StoreTrouble } from '../ports/store.js'
@@ -40,6 +41,7 @@ export interface Foundation {
   /** Refuses writes once a factory reset has begun, but to what it keeps. */
   readonly store: Store
   readonly device: StationDevice
+  readonly files: DataFiles
   readonly troubles: Troubles
   close(): Promise<void>
 }
@@ -55,6 +57,7 @@ export async function layFoundation(
   const { variant, log, data, clock = systemClock, release = readRelease() } = options
   const store = new SealableStore(options.store ?? (await openStore(join(data, 'store'), log, { clock })))
   try {
+    const files = new DataFiles(data)
     const serial = await serialNumber(variant, store)
     const troubles = new Troubles({
       utc_s: () => Math.floor(device.utc_ms() / 1000),
@@ -69,7 +72,10 @@ export async function layFoundation(
       clock,
       machine: options.machine,
       errors: () => [...storeErrors, ...troubles.list(), ...later.pluginTroubles()],
-      clearStore: () => store.factory(),
+      clearStore: async () => {
+        await store.factory()
+        await files.clear()
+      },
     })
     let storeErrors: StationError[] = []
     const readStoreErrors = () => {
@@ -81,7 +87,7 @@ export async function layFoundation(
     }
     store.onTroubles(readStoreErrors)
     readStoreErrors()
-    return { clock, serial, store, device, troubles, close: async () => store.close() }
+    return { clock, serial, store, device, files, troubles, close: async () => store.close() }
   } catch (error) {
     await store.close()
     throw error

@@ -1,11 +1,22 @@
 /** The third part: the plugins, where they come from, and how a set of them comes into force. */
 import { join } from 'node:path'
 import { serviceHomes } from '../../schemas/index.js'
-import { device as deviceToken, localNetwork, mqttBus, station as stationToken } from '../../schemas/services.js'
+import {
+  device as deviceToken,
+  type LogLine,
+  type Logs,
+  localNetwork,
+  logs as logsToken,
+  type Metrics as MetricsService,
+  metrics as metricsToken,
+  mqttBus,
+  station as stationToken,
+} from '../../schemas/services.js'
 import { shippedPlugins } from '../build/release.js'
 import type { Gateway } from '../http/gateway.js'
 import type { LocalNetwork } from '../http/local-network.js'
 import type { ContextHost } from '../kernel/context/index.js'
+import { EventHub } from '../kernel/instance/events.js'
 import type { Instance } from '../kernel/instance/instance.js'
 import { Lifecycle } from '../kernel/instance/lifecycle.js'
 import { describeHandle, openHandles } from '../kernel/instance/raw-handles.js'
@@ -14,8 +25,13 @@ import { Manager } from '../kernel/plugins/manager.js'
 import { Services } from '../kernel/services.js'
 import { Loader } from '../loader/load.js'
 import { SourceWatcher } from '../loader/watch.js'
+import { LogControl } from '../log-control.js'
+import { MetricRegistry } from '../metrics/index.js'
+import { stationMetrics } from '../metrics/station.js'
+import { Network } from '../net/index.js'
 import type { RuntimeOptions } from '../options.js'
 import type { Clock } from '../ports/clock.js'
+import { SystemProcesses } from '../ports/processes.js'
 import type { Foundation } from './foundation.js'
 import type { Registries } from './registries.js'
 
@@ -30,18 +46,32 @@ export interface Plugins {
 
 export function buildPlugins(
   options: RuntimeOptions,
-  { clock, serial, store, device }: Foundation,
+  { clock, serial, store, device, files }: Foundation,
   { config, bus, station, publish, changed }: Registries,
   { gateway, network, stopping }: { gateway: Gateway; network: LocalNetwork; stopping: AbortSignal },
 ): Plugins {
   const { log } = options
   const utc_s = () => Math.floor(device.utc_ms() / 1000)
+  const sockets = new Network({ log, clock })
+  const metrics = new MetricRegistry(clock)
+  const counts = stationMetrics(metrics, { plugins: () => manager.report(), listeners: () => sockets.figures() })
+  const countStalls = options.watchdog?.onStall(({ plugin }) => counts.stalled(plugin))
+  const lines = new EventHub<LogLine>(clock, 'listener of the log')
+  const control = LogControl.of(log)
+  control.listen({ wanted: () => lines.listeners > 0, show: (line) => lines.emit(line) })
+  const logs: Logs = {
+    onLine: lines.on,
+    level: (plugin) => control.level(plugin),
+    setLevel: (level, plugin) => control.setLevel(level, plugin),
+  }
   const services = new Services(
     new Map<string, unknown>([
       [stationToken.id, station],
       [deviceToken.id, device],
       [mqttBus.id, bus],
       [localNetwork.id, network],
+      [metricsToken.id, metrics satisfies MetricsService],
+      [logsToken.id, logs],
     ]),
   )
   const host: ContextHost = {
@@ -54,6 +84,10 @@ export function buildPlugins(
     findService: (id, asker) => services.find(id, asker),
     watchService: (owner, id, call) => services.watch(owner, id, call),
     utc_s,
+    network: sockets,
+    files,
+    metrics,
+    processes: options.processes ?? new SystemProcesses(clock),
   }
   const loader = new Loader({
     builtIn: options.builtIn ?? shippedPlugins(),
@@ -68,7 +102,18 @@ export function buildPlugins(
     host,
     stopping,
     changesSeen: () => config.newest,
-    released: (instance) => gateway.release(instance),
+    entered(instance) {
+      sockets.entered(instance)
+      metrics.entered(instance)
+    },
+    leaving(instance, reason) {
+      sockets.leaving(instance, reason)
+      metrics.leaving(instance, reason)
+    },
+    released(instance) {
+      gateway.release(instance)
+      metrics.released(instance)
+    },
     gone: (instance) => {
       if (options.ownProcess && !stopping.aborted) nameLeftOpen(instance, clock)
     },
@@ -93,6 +138,7 @@ export function buildPlugins(
     },
     stateChanged: changed,
     forgotten: (source) => void loader.forget(source),
+    pluginFailed: counts.failed,
     unreadable: (plugin, source) => watcher?.add(plugin, loader.looked(source)),
     loaded: (plugin, inputs) => (inputs.length > 0 ? watcher?.set(plugin, inputs) : watcher?.drop(plugin)),
   })
@@ -111,6 +157,9 @@ export function buildPlugins(
     wanted: wantedPlugins(options),
     async close() {
       await manager.close()
+      sockets.close()
+      control.listen(undefined)
+      countStalls?.()
       watcher?.close()
     },
   }

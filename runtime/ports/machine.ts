@@ -1,7 +1,7 @@
-import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { promisify } from 'node:util'
+import { RtkError } from '../errors.js'
+import { type ProcessPort, SystemProcesses } from './processes.js'
 
 /** The machine that the service runs on: what reaches beyond the process. */
 export interface Machine {
@@ -15,19 +15,18 @@ export interface Machine {
   isClockSynchronised(): Promise<boolean>
 }
 
-const run = promisify(execFile)
-const commandLimit_ms = 10_000
-
 /** A Linux machine with systemd. */
 export class LinuxMachine implements Machine {
   readonly #restart: () => void
+  readonly #processes: ProcessPort
 
-  constructor(restart: () => void) {
+  constructor(restart: () => void, processes: ProcessPort = new SystemProcesses()) {
     this.#restart = restart
+    this.#processes = processes
   }
 
   async reboot(): Promise<void> {
-    await run('systemctl', ['reboot'], { timeout: commandLimit_ms })
+    await this.#run('systemctl', 'reboot')
   }
 
   restartService(): void {
@@ -35,14 +34,18 @@ export class LinuxMachine implements Machine {
   }
 
   async setSystemTime(utc_ms: number): Promise<void> {
-    await run('date', ['--utc', `--set=@${(utc_ms / 1000).toFixed(3)}`], { timeout: commandLimit_ms })
+    await this.#run('date', '--utc', `--set=@${(utc_ms / 1000).toFixed(3)}`)
   }
 
   async isClockSynchronised(): Promise<boolean> {
-    const { stdout } = await run('timedatectl', ['show', '--property=NTPSynchronized', '--value'], {
-      timeout: commandLimit_ms,
-    })
+    const stdout = await this.#run('timedatectl', 'show', '--property=NTPSynchronized', '--value')
     return stdout.trim() === 'yes'
+  }
+
+  async #run(file: string, ...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.#processes.execFile(file, args)
+    if (code === 0) return stdout
+    throw new RtkError('RTK_ERR_UNAVAILABLE', `${file} failed with ${code}: ${stderr.trim() || stdout.trim()}`)
   }
 }
 

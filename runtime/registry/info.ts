@@ -35,7 +35,7 @@ function plain(value: unknown): unknown {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** A field of its own: `constructor` may be one, but is none of every object. */
+/** Own fields only: every object inherits a `constructor`. */
 const fieldOf = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -98,7 +98,7 @@ export class InfoRegistry {
     try {
       return JSON.stringify(this.document(mask))
     } catch (error) {
-      // Blocks are plain: it was a tap. Which one is not known any more.
+      // Blocks are plain JSON, so a tap did it. Which one is not known any more.
       if (this.#logLimit.admit('tap') !== undefined) {
         this.#deps.log.error(
           { err: error },

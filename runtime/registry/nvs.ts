@@ -8,7 +8,7 @@ const longestValue_bytes = 4_000
 const mostNamespaces = 64
 const mostBytes = 256 * 1024
 
-/** In the store, a namespace of a user is told from the service's own by its prefix. */
+/** In the store, the prefix separates a user's namespaces from those of the service. */
 const userPrefix = 'nvs.'
 const pluginPrefix = 'plugin.'
 const defaultNamespace = 'user'

@@ -76,14 +76,16 @@ export class Watchdog {
     this.#thread.postMessage({ plugin, files: [...files] } satisfies ToThread)
   }
 
-  /** A block is over. */
-  onStall(fn: (stall: StallEnded) => void): void {
+  /** A block is over. Returns the undo. */
+  onStall(fn: (stall: StallEnded) => void): () => void {
     this.#stalled.add(fn)
+    return () => this.#stalled.delete(fn)
   }
 
-  /** The event loop turns: called several times a second, e.g. for a supervisor that wants to know. */
-  onAlive(fn: () => void): void {
+  /** The event loop turns: called several times a second, e.g. for a supervisor that wants to know. Returns the undo. */
+  onAlive(fn: () => void): () => void {
     this.#alive.add(fn)
+    return () => this.#alive.delete(fn)
   }
 
   async close(): Promise<void> {

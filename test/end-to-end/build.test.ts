@@ -22,8 +22,22 @@ mkdirSync(join(folder, 'extra'))
 writeFileSync(
   join(folder, 'extra', 'index.ts'),
   `import { definePlugin } from 'rtk-base/plugin'
+   // Listens, fetches from itself, counts: what the runtime loads only for plugins that ask for it has to be in the bundle.
    export default definePlugin({ name: 'extra-plugin', version: '2.1.0', api: '^1.0.0',
-     setup: (ctx) => void ctx.info.block('extra', () => ({ here: true })) })`,
+     setup(ctx) {
+       const state = { fetched: '', counter: ctx.metrics.counter({ name: 'extra_total', help: 'Extra.' }) }
+       ctx.info.block('extra', () => ({ here: true, fetched: state.fetched }))
+       return state
+     },
+     async start(ctx, _handoff, state) {
+       const answer = 'HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\n\\r\\nok'
+       const listener = ctx.net.listen({ name: 'extra', host: '127.0.0.1', port: 0 }, (client) => client.end(answer))
+       void listener.opened
+         .then(({ port }) => ctx.fetch('http://127.0.0.1:' + port))
+         .then((response) => response.text())
+         .then((text) => { state.fetched = text; state.counter.inc() }, (error) => { state.fetched = error.message })
+     },
+   })`,
 )
 const simulator = JSON.parse(readFileSync(join(process.cwd(), 'runtime', 'variants', 'simulator.json'), 'utf8'))
 const variant = join(folder, 'roof.json')
@@ -49,6 +63,10 @@ t.test('build makes a folder that runs anywhere, without sources, npm or a compi
   t.teardown(() => station.end('SIGKILL'))
   const { version, sha256 } = JSON.parse(readFileSync(join(elsewhere, 'manifest.json'), 'utf8'))
   t.match(await station.info(), { esp: { serial: 'ROOF1', version, sha256 }, extra: { here: true } })
+  await until(
+    async () => (await station.info<{ extra: { fetched: string } }>()).extra.fetched === 'ok',
+    'a fetch through a listener of the device',
+  )
   await until(
     async () => (await station.info<{ gnss: { state: { status: string } } }>()).gnss.state.status === 'fixed',
     'fixed',

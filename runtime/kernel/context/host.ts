@@ -1,6 +1,10 @@
 import { RtkError } from '../../errors.js'
+import type { MetricRegistry } from '../../metrics/index.js'
+import type { Network } from '../../net/index.js'
 import type { Dispose, PublishOptions, PublishResult } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
+import type { DataFiles } from '../../ports/data-files.js'
+import type { ProcessPort } from '../../ports/processes.js'
 import type { Store } from '../../ports/store.js'
 import type { Instance } from '../instance/instance.js'
 import type { ParameterRecord } from '../instance/registrations.js'
@@ -17,12 +21,21 @@ export interface ContextHost {
   /** `call` never throws. */
   watchService(owner: Instance, id: string, call: (service: unknown) => unknown): Dispose
   utc_s(): number
+  readonly network: Network
+  readonly processes: ProcessPort
+  readonly files: DataFiles
+  readonly metrics: MetricRegistry
 }
 
 /** Registrations end with `setup`: the runtime checks and publishes them as one set. */
 export function registering(instance: Instance, what: string): void {
   if (instance.inSetup) return
   throw new RtkError('RTK_ERR_LATE_REGISTRATION', `${instance.name}: ${what} after setup`)
+}
+
+/** What opens something waits for `start`: in `setup` the version before still runs. */
+export function opening(instance: Instance, what: string): void {
+  if (instance.inSetup) throw new Error(`${what} in setup: open it in start`)
 }
 
 const nameRule = /^[A-Za-z0-9][A-Za-z0-9-]*$/

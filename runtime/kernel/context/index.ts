@@ -5,7 +5,11 @@ import { EventHub, listen } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import type { HookName, InfoPart } from '../instance/registrations.js'
 import { configOf } from './config.js'
-import { type ContextHost, named, placed, registering } from './host.js'
+import { fetchOf } from './fetch.js'
+import { type ContextHost, named, opening, placed, registering } from './host.js'
+import { metricsOf } from './metrics.js'
+import { netOf } from './net.js'
+import { processOf } from './process.js'
 import { servicesOf } from './services.js'
 import { storeOf } from './store.js'
 import { timersOf } from './timers.js'
@@ -38,6 +42,21 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       registered.taps[hook].push({ owner: instance, stage: options.stage ?? 0, fn })
     },
   })
+
+  const errors: PluginContext['errors'] = {
+    raise(code, text) {
+      if (scope.closed) return
+      const before = instance.errors.get(code)
+      if (before?.text === text) return
+      instance.errors.delete(code)
+      instance.errors.set(code, { code, text, t: host.utc_s() })
+      instance.log.warn({ code }, text)
+      host.infoChanged()
+    },
+    clear(code) {
+      if (instance.errors.delete(code)) host.infoChanged()
+    },
+  }
 
   return {
     name,
@@ -106,20 +125,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     },
     services: servicesOf(instance, host),
     store: storeOf(name, host.store),
-    errors: {
-      raise(code, text) {
-        if (scope.closed) return
-        const before = instance.errors.get(code)
-        if (before?.text === text) return
-        instance.errors.delete(code)
-        instance.errors.set(code, { code, text, t: host.utc_s() })
-        instance.log.warn({ code }, text)
-        host.infoChanged()
-      },
-      clear(code) {
-        if (instance.errors.delete(code)) host.infoChanged()
-      },
-    },
+    errors,
     banner(label, text) {
       registering(instance, 'banner')
       registered.banner.push({ label, text })
@@ -131,6 +137,14 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     },
     defer(dispose) {
       scope.own('deferred', dispose)
+    },
+    net: netOf(instance, host, errors),
+    process: processOf(instance, host.processes),
+    fetch: fetchOf(instance, clock),
+    metrics: metricsOf(instance, host.metrics),
+    dataDir(folder = 'main', options) {
+      opening(instance, `data folder ${folder}`)
+      return host.files.dir(name, folder, options)
     },
   }
 }

@@ -32,9 +32,9 @@ export function runAs<A extends unknown[], T>(owner: Owner, fn: (...args: A) => 
   }
 }
 
-/** Runs `fn` on behalf of the runtime: what it opens belongs to no plugin, also when a plugin asked for it. */
-export function runAsRuntime<T>(fn: () => T): T {
-  return current.exit(fn)
+/** Runs `fn` on behalf of nobody: what it opens outlives the plugin that happens to call. */
+export function asRuntime<T>(fn: () => T): T {
+  return current.run(undefined as unknown as Owner, fn)
 }
 
 /** On whose behalf code runs right now; undefined for the runtime itself. */

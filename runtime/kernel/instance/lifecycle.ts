@@ -23,6 +23,10 @@ export interface LifecycleDeps {
   changesSeen(): number
   /** Aborts when the service stops: nobody waits for a start any more. */
   stopping: AbortSignal
+  /** An instance runs: what came for it meanwhile can be given to it. */
+  entered(instance: Instance): void
+  /** An instance is about to stop: what the next version shall get is taken from it. */
+  leaving(instance: Instance, reason: StopReason): void
   /** What the runtime holds of an instance outside its scope, e.g. upgraded sockets. */
   released(instance: Instance): void
   /** An instance is gone: what it opened past `ctx` is looked for. */
@@ -110,6 +114,7 @@ export class Lifecycle {
       if (missing) throw new Error(`did not provide ${missing}`)
       if (scope.closed) throw new Error('was stopped while it started')
       instance.live = true
+      this.#deps.entered(instance)
     } catch (error) {
       if (began) await this.stop(instance, 'remove')
       else await this.discard(instance)
@@ -125,6 +130,7 @@ export class Lifecycle {
     const { context, definition, log, name, scope, state } = instance
     const handoff: HandoffValues = new Map()
     instance.live = false
+    this.#deps.leaving(instance, reason)
     instance.run(() => scope.abort())
     try {
       const stopped = during(name, 'stop', () => instance.run(async () => definition.stop?.(reason, state, context)))

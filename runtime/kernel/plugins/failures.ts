@@ -28,6 +28,8 @@ export interface FailuresDeps {
   clock: Clock
   utc_s(): number
   tryAgain(entry: Entry): void
+  /** To be counted. */
+  pluginFailed(name: string): void
 }
 
 /** What becomes of plugins that fail: reported, and retried ever less often. */
@@ -41,7 +43,8 @@ export class Failures {
   }
 
   failed(entry: Entry, error: unknown, phase: Phase): void {
-    const { clock, utc_s } = this.#deps
+    const { clock, utc_s, pluginFailed } = this.#deps
+    pluginFailed(entry.name)
     entry.instance = undefined
     const ranWell = entry.startedAt_ms !== undefined && clock.monotonic() - entry.startedAt_ms > healthy_ms
     entry.failures = ranWell ? 1 : entry.failures + 1

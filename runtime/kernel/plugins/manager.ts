@@ -16,6 +16,7 @@ export interface ManagerDeps extends ReconcileDeps, SourcesDeps {
   serviceHomes: Readonly<Record<string, string>>
   /** The time, UTC; 0 while there is no credible clock. */
   utc_s(): number
+  pluginFailed(name: string): void
   /** Something of a plugin's state changed. */
   stateChanged(): void
 }
@@ -34,12 +35,12 @@ export class Manager {
   #closed = false
 
   constructor(deps: ManagerDeps) {
-    const { log, clock, services, serviceHomes, stateChanged, utc_s } = deps
+    const { log, clock, services, serviceHomes, stateChanged, pluginFailed, utc_s } = deps
     this.#deps = deps
     this.#roster = new Roster(services, serviceHomes, stateChanged)
     this.#sources = new Sources(deps)
     const tryAgain = (entry: Entry) => void this.#mutex.runExclusive(() => this.#tryAgain(entry))
-    this.#failures = new Failures({ log, clock, utc_s, tryAgain }, this.#roster)
+    this.#failures = new Failures({ log, clock, utc_s, tryAgain, pluginFailed }, this.#roster)
     this.#reconcile = new Reconcile(deps, this.#roster, this.#failures)
   }
 
@@ -60,7 +61,7 @@ export class Manager {
 
   /**
    * Loads and sets up every wanted plugin, calls `ready` when all parameters are known, then starts them. A plugin that
-   * cannot be loaded, set up or started is `failed` and told; the others run.
+   * cannot be loaded, set up or started becomes `failed` and is reported; the others run.
    * @throws RTK_ERR_PLUGIN_OPTIONS
    */
   async boot(wanted: readonly Wanted[], ready: () => Promise<void>, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,21 @@
+/** The author's side of `ctx.fetch`. */
+export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher'> {
+  /** Until the head of the answer, and between two pieces of its body; 30 s when left out. */
+  timeout_ms?: number
+  /** The largest body, after decompression; 1 MiB when left out. */
+  maxBytes?: number
+  /** How many redirects are followed, 0 to 5; 0 when left out: the redirect itself is the answer. */
+  redirects?: number
+  /** PEM: the authorities that are trusted, instead of the public ones. */
+  ca?: string | readonly string[]
+  /** PEM: authorities that are trusted beside the public ones. */
+  extraCa?: string | readonly string[]
+  /**
+   * SHA-256 of the server's own certificate (hexadecimal, colons are fine). With it a self-signed certificate will do, also for
+   * another name or after its end; without `ca` or `extraCa` nothing else is checked.
+   */
+  fingerprint256?: string
+}
+
+/** As the global `fetch`, with limits: the body can be streamed. */
+export type Fetch = (url: string | URL, options?: FetchOptions) => Promise<Response>

@@ -1,0 +1,125 @@
+import type { Owner } from '../kernel/instance/attribution.js'
+import { PromCounter, PromGauge, PromHistogram } from './prom.js'
+import type { MetricKind } from './rules.js'
+import type { Gauge, GaugeOptions, HistogramOptions, MetricLabels, MetricOptions } from './types.js'
+
+const seriesLimit = 200
+const longestValue = 128
+
+/** What a metric has counted: kept over a reload of its plugin. */
+export interface Counted {
+  readonly metric: PromCounter | PromGauge | PromHistogram
+  readonly series: Set<string>
+}
+
+export interface FamilyDeps {
+  readonly owner: Owner
+  readonly kind: MetricKind
+  readonly name: string
+  readonly options: MetricOptions
+  /** One more value that was dropped: the metric has too many series. */
+  dropped(name: string): void
+}
+
+/** One metric of one version of a plugin. */
+export class Family {
+  readonly owner: Owner
+  readonly kind: MetricKind
+  readonly name: string
+  readonly options: MetricOptions
+  readonly counted: Counted
+  readonly #labels: readonly string[]
+  readonly #limit: number
+  readonly #dropped: (name: string) => void
+
+  /** @param before of the version before, where it had this metric */
+  constructor({ owner, kind, name, options, dropped }: FamilyDeps, before?: Family) {
+    this.owner = owner
+    this.kind = kind
+    this.name = name
+    this.options = options
+    this.#labels = options.labels ?? []
+    this.#limit = options.maxSeries ?? seriesLimit
+    this.#dropped = dropped
+    this.counted = before?.isLike(this) ? before.counted : { metric: this.#make(), series: new Set() }
+  }
+
+  get collect(): ((gauge: Gauge) => void) | undefined {
+    return (this.options as GaugeOptions).collect
+  }
+
+  /** Whether its figures can go on in the other one. */
+  isLike(other: Family): boolean {
+    const shape = ({ kind, name, options }: Family) =>
+      JSON.stringify([kind, name, options.labels ?? [], (options as Partial<HistogramOptions>).buckets])
+    return shape(this) === shape(other)
+  }
+
+  add(value: number, labels?: MetricLabels): void {
+    if (!Number.isFinite(value) || (this.kind === 'counter' && value < 0)) {
+      this.#wrong(`${value} is no value for a ${this.kind}`)
+      return
+    }
+    const checked = this.#admit(labels)
+    if (!checked) return
+    const { metric } = this.counted
+    if (metric instanceof PromCounter) metric.inc(checked, value)
+    else if (metric instanceof PromGauge) metric.set(checked, value)
+    else metric.observe(checked, value)
+  }
+
+  remove(labels: MetricLabels): void {
+    const checked = this.#checked(labels)
+    if (!checked || !this.counted.series.delete(keyOf(checked))) return
+    this.counted.metric.remove(checked)
+  }
+
+  reset(): void {
+    const { metric, series } = this.counted
+    metric.reset()
+    series.clear()
+    // The others do this themselves.
+    if (metric instanceof PromHistogram && this.#labels.length === 0) metric.zero({})
+  }
+
+  #make(): Counted['metric'] {
+    const { name, options } = this
+    const common = { name, help: options.help, labelNames: [...this.#labels], registers: [] }
+    if (this.kind === 'counter') return new PromCounter(common)
+    if (this.kind === 'gauge') return new PromGauge(common)
+    return new PromHistogram({ ...common, buckets: [...(options as HistogramOptions).buckets] })
+  }
+
+  #admit(labels: MetricLabels | undefined): Record<string, string> | undefined {
+    const checked = this.#checked(labels)
+    if (!checked || this.#labels.length === 0) return checked
+    const { series } = this.counted
+    const key = keyOf(checked)
+    if (series.has(key)) return checked
+    if (series.size >= this.#limit) {
+      this.#dropped(this.name)
+      return undefined
+    }
+    series.add(key)
+    return checked
+  }
+
+  /** In the order of the declaration, as texts of bounded length. */
+  #checked(labels: MetricLabels = {}): Record<string, string> | undefined {
+    const checked: Record<string, string> = {}
+    for (const label of this.#labels) {
+      if (labels[label] === undefined) return this.#wrong(`its label ${label} is missing`)
+      checked[label] = String(labels[label]).slice(0, longestValue)
+    }
+    const stranger = Object.keys(labels).find((label) => !this.#labels.includes(label))
+    return stranger === undefined ? checked : this.#wrong(`it has no label ${stranger}`)
+  }
+
+  #wrong(text: string): undefined {
+    this.owner.failed(new Error(text), `metric ${this.name}`)
+  }
+}
+
+function keyOf(labels: Record<string, string>): string {
+  return JSON.stringify(Object.values(labels))
+}

@@ -1,0 +1,41 @@
+/** The author's side of `ctx.metrics`. */
+export type MetricLabels = Readonly<Record<string, string | number>>
+
+export interface MetricOptions {
+  /**
+   * Snake case, without the prefix `rtk_base_`, as Prometheus has names: a counter ends in `_total`, a unit is a base unit in full
+   * (`_seconds`, `_bytes`, `_meters`, `_ratio`).
+   */
+  name: string
+  /** One sentence for who reads the page. */
+  help: string
+  labels?: readonly string[]
+  /** Combinations of label values that are kept; 200 when left out. Further ones are dropped and counted. */
+  maxSeries?: number
+}
+
+export interface GaugeOptions extends MetricOptions {
+  /** Called when the metrics are read, synchronously, instead of `set` at every change. Series that it does not set are gone. */
+  collect?: (gauge: Gauge) => void
+}
+
+export interface HistogramOptions extends MetricOptions {
+  /** Upper bounds, ascending, in the unit of the metric. */
+  buckets: readonly number[]
+}
+
+/** A call with wrong labels or no number is reported as the plugin's fault; it never throws. */
+export interface Counter {
+  /** @param value 1 when left out; never negative */
+  inc(value?: number, labels?: MetricLabels): void
+}
+
+export interface Gauge {
+  set(value: number, labels?: MetricLabels): void
+  /** Takes one series out, e.g. that of a client that is gone. */
+  remove(labels: MetricLabels): void
+}
+
+export interface Histogram {
+  observe(value: number, labels?: MetricLabels): void
+}

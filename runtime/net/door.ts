@@ -1,0 +1,181 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
+import { messageOf, RtkError } from '../errors.js'
+import type { Dispose } from '../plugin.js'
+import type { Clock } from '../ports/clock.js'
+import type { ListenAddress, ListenTls } from './types.js'
+
+/** Waits between tries to get an address. */
+const retries_ms = [1_000, 2_000, 5_000, 10_000, 30_000]
+const jitter = 0.2
+const handshakeLimit_ms = 10_000
+const keepAliveDelay_ms = 30_000
+
+export interface DoorEvents {
+  /** A client connected. False: it is refused, before anything is spent on it. */
+  admit(raw: Socket): boolean
+  /** It can be talked to; with TLS after the handshake. */
+  accepted(socket: Socket): void
+  handshakeFailed(error: Error, raw: Socket): void
+  opened(address: ListenAddress): void
+  /** The address cannot be had; it is tried again after `wait_ms`. */
+  failed(text: string, wait_ms: number): void
+}
+
+interface Open {
+  readonly server: Server
+  readonly address: ListenAddress
+}
+
+/** The listening socket: gets its address, sooner or later, and keeps it. */
+export class Door {
+  readonly #clock: Clock
+  readonly #events: DoorEvents
+  readonly #tls: (() => ListenTls) | undefined
+  #wanted: ListenAddress
+  #secure: TlsServer | undefined
+  #open: Open | undefined
+  #retry: Dispose | undefined
+  /** Counts what was decided about the address; what comes of an older decision is dropped. */
+  #decision = 0
+
+  constructor(clock: Clock, wanted: ListenAddress, tls: (() => ListenTls) | undefined, events: DoorEvents) {
+    this.#clock = clock
+    this.#wanted = wanted
+    this.#tls = tls
+    this.#events = events
+    void this.#try(0, ++this.#decision)
+  }
+
+  get wanted(): ListenAddress {
+    return this.#wanted
+  }
+
+  get isSecure(): boolean {
+    return this.#tls !== undefined
+  }
+
+  get address(): ListenAddress | undefined {
+    return this.#open?.address
+  }
+
+  /** @throws RTK_ERR_NET_LISTEN */
+  async move(to: ListenAddress): Promise<void> {
+    const decision = ++this.#decision
+    void this.#retry?.()
+    const before = this.#open
+    // One port on two addresses of which one may be "all": the system refuses the second.
+    const overlaps = before !== undefined && to.port !== 0 && to.port === before.address.port
+    if (overlaps) await shut(before.server)
+    try {
+      const open = await this.#bind(to)
+      if (decision !== this.#decision) {
+        open.server.close()
+        throw new Error('the listener was closed or moved meanwhile')
+      }
+      if (!overlaps) before?.server.close()
+      this.#wanted = to
+      this.#enter(open)
+    } catch (error) {
+      if (decision === this.#decision && (overlaps || !before)) {
+        this.#open = undefined
+        void this.#try(0, decision)
+      }
+      throw new RtkError('RTK_ERR_NET_LISTEN', `cannot listen at ${addressText(to)}: ${reasonOf(error)}`, {
+        cause: error,
+      })
+    }
+  }
+
+  /** @throws RTK_ERR_NET_LISTEN; the certificate before it stays in use */
+  renew(): void {
+    if (!this.#tls || !this.#secure) return
+    try {
+      this.#secure.setSecureContext(this.#tls())
+    } catch (error) {
+      throw new RtkError('RTK_ERR_NET_LISTEN', `the certificate is not valid: ${messageOf(error)}`, { cause: error })
+    }
+  }
+
+  close(): void {
+    this.#decision++
+    void this.#retry?.()
+    this.#open?.server.close()
+    this.#open = undefined
+  }
+
+  async #try(tries: number, decision: number): Promise<void> {
+    try {
+      const open = await this.#bind(this.#wanted)
+      if (decision === this.#decision) this.#enter(open)
+      else open.server.close()
+    } catch (error) {
+      if (decision !== this.#decision) return
+      const wait_ms = retries_ms[Math.min(tries, retries_ms.length - 1)]
+      this.#events.failed(`cannot listen at ${addressText(this.#wanted)}: ${reasonOf(error)}`, wait_ms)
+      const spread_ms = wait_ms * (1 - jitter / 2 + jitter * Math.random())
+      this.#retry = this.#clock.timer(spread_ms, () => void this.#try(tries + 1, decision))
+    }
+  }
+
+  #enter(open: Open): void {
+    this.#open = open
+    this.#events.opened(open.address)
+  }
+
+  #bind(wanted: ListenAddress): Promise<Open> {
+    return new Promise((resolve, reject) => {
+      this.#secure ??= this.#tls && this.#secureServer(this.#tls())
+      const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveDelay_ms })
+      server.on('connection', (raw) => this.#connected(raw))
+      server.once('error', reject)
+      server.listen(wanted.port, wanted.host, () => {
+        server.off('error', reject)
+        // Errors of accept(), e.g. too many open files: clients wait in the system's queue meanwhile.
+        server.on('error', () => {})
+        const { address, port } = server.address() as { address: string; port: number }
+        resolve({ server, address: { host: address, port } })
+      })
+    })
+  }
+
+  #connected(raw: Socket): void {
+    raw.on('error', () => {})
+    if (!this.#events.admit(raw)) raw.destroy()
+    else if (this.#secure) this.#secure.emit('connection', raw)
+    else this.#events.accepted(raw)
+  }
+
+  #secureServer(material: ListenTls): TlsServer {
+    const { requestCert = false } = material
+    const options = { ...material, requestCert, rejectUnauthorized: requestCert, minVersion: 'TLSv1.2' as const }
+    const server = createTlsServer({ ...options, handshakeTimeout: handshakeLimit_ms })
+    server.on('secureConnection', (socket: TLSSocket) => {
+      socket.on('error', () => {})
+      this.#events.accepted(socket)
+    })
+    server.on('tlsClientError', (error, socket) => this.#events.handshakeFailed(error, socket))
+    return server
+  }
+}
+
+function shut(server: Server): Promise<void> {
+  // Connections go on, so its `close` event may be hours away; the address is free at once.
+  server.close()
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+export function addressText({ host, port }: ListenAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program or plugin uses it',
+  EADDRNOTAVAIL: 'this machine has no such address (yet)',
+  EACCES: 'not allowed (ports below 1024 need a privilege)',
+  ENOTFOUND: 'the host name is not known',
+}
+
+function reasonOf(error: unknown): string {
+  return reasons[(error as NodeJS.ErrnoException).code ?? ''] ?? messageOf(error)
+}

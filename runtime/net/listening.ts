@@ -1,0 +1,277 @@
+import type { Socket } from 'node:net'
+import type { Logger } from 'pino'
+import { asRuntime, type Owner, runAs } from '../kernel/instance/attribution.js'
+import type { Dispose, StopReason } from '../plugin.js'
+import type { Clock } from '../ports/clock.js'
+import { Admission, plainAddress } from './admission.js'
+import { addressText, Door } from './door.js'
+import { Link } from './link.js'
+import type { ConnectionHandler, HandedOver, ListenAddress, Listener, ListenOptions, ListenTls } from './types.js'
+
+/** A new connection waits so long for the next version. */
+const waitLimit_ms = 5_000
+/** The address is kept so long for it: a reload takes at most the stop and the start of a few plugins. */
+const keepLimit_ms = 20_000
+/** Connections without traffic are looked for so often, or 4 times in their limit. */
+const idleLook_ms = 5_000
+
+/** A version of the plugin that listens. */
+export interface Claim {
+  readonly owner: Owner
+  readonly options: ListenOptions
+  readonly handler: ConnectionHandler
+  /** Shows trouble with the address, or that there is none. */
+  report(text: string | undefined): void
+}
+
+export interface ListeningDeps {
+  readonly log: Logger
+  readonly clock: Clock
+  /** It was closed and its last connection is gone. */
+  done(listening: Listening): void
+}
+
+const defaults = { maxConnections: 256, maxPerAddress: 16, maxBuffered_bytes: 1_048_576 }
+
+/**
+ * One listener of one plugin, through all versions of that plugin: the address stays, connections wait while nobody is there,
+ * and those that were given away go to the next version.
+ */
+export class Listening {
+  readonly #plugin: string
+  readonly #name: string
+  readonly #deps: ListeningDeps
+  readonly #admission: Admission
+  readonly #links = new Set<Link>()
+  /** Connected, and given to nobody yet: with the end of their patience. */
+  readonly #waiting = new Map<Link, Dispose>()
+  readonly #given = new Map<Link, HandedOver>()
+  #door: Door | undefined
+  #claim: Claim | undefined
+  /** The plugin runs: connections are given to it. */
+  #serving = false
+  /** A version before this one listened here. */
+  #inherited = false
+  #keep: Dispose | undefined
+  #looks: Dispose | undefined
+  #closed = false
+  #opened: (address: ListenAddress) => void = () => {}
+
+  constructor(plugin: string, name: string, deps: ListeningDeps) {
+    this.#plugin = plugin
+    this.#name = name
+    this.#deps = deps
+    this.#admission = new Admission(deps.clock, (refused, why) => {
+      this.#log(`${refused} connection(s) refused: ${why}; more are refused until some end`)
+    })
+  }
+
+  get owner(): Owner | undefined {
+    return this.#claim?.owner
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  get plugin(): string {
+    return this.#plugin
+  }
+
+  get name(): string {
+    return this.#name
+  }
+
+  get figures(): { plugin: string; listener: string; open: number; refused: number } {
+    return { plugin: this.#plugin, listener: this.#name, open: this.#admission.open, refused: this.#admission.refused }
+  }
+
+  /** A version of the plugin listens from now on; what connects waits until that version runs. */
+  take(claim: Claim): Listener {
+    this.#claim = claim
+    void this.#keep?.()
+    const opened = new Promise<ListenAddress>((resolve) => {
+      this.#opened = resolve
+    })
+    const { host, port, tls } = claim.options
+    const door = this.#door
+    const isSame = door?.wanted.host === host && door.wanted.port === port && door.isSecure === (tls !== undefined)
+    if (door && isSame) this.#goOn(door)
+    else {
+      door?.close()
+      this.#door = this.#newDoor({ host, port }, tls !== undefined)
+    }
+    const ifCurrent = <T>(fn: () => T): T | undefined => (this.#claim === claim ? fn() : undefined)
+    const { figures } = this
+    const listening = this
+    return {
+      get address() {
+        return ifCurrent(() => listening.#door?.address)
+      },
+      get connections() {
+        return ifCurrent(() => listening.#admission.open) ?? 0
+      },
+      get refused() {
+        return listening.#admission.refused - figures.refused
+      },
+      opened,
+      move: async (to) => {
+        await ifCurrent(() => asRuntime(() => this.#door?.move({ ...(this.#door?.wanted ?? { host, port }), ...to })))
+      },
+      renew: () => ifCurrent(() => asRuntime(() => this.#door?.renew())),
+      close: () => ifCurrent(() => asRuntime(() => this.close())),
+    }
+  }
+
+  /** The version that listens runs: it gets what waits for it. */
+  serve(owner: Owner): void {
+    if (this.#claim?.owner !== owner || this.#serving) return
+    this.#serving = true
+    const { handover = false } = this.#claim.options
+    for (const [link, handed] of this.#drain(this.#given)) {
+      if (handover) this.#give(link, handed)
+      else link.end()
+    }
+    for (const [link, patience] of this.#drain(this.#waiting)) {
+      void patience()
+      this.#give(link)
+    }
+    this.#lookForIdle()
+  }
+
+  /** The version that listens is about to stop. What it gives away is kept for the next one. */
+  leave(owner: Owner, reason: StopReason): void {
+    if (this.#claim?.owner !== owner || !this.#serving) return
+    this.#serving = false
+    this.#inherited = reason === 'reload'
+    if (reason === 'shutdown') this.end()
+    if (reason !== 'reload') return
+    for (const link of this.#links) {
+      const given = link.give()
+      if (given) this.#given.set(link, given)
+    }
+  }
+
+  /** That version is gone, and with it the connections that it kept. */
+  release(owner: Owner): void {
+    if (this.#claim?.owner !== owner || this.#closed) return
+    this.#claim = undefined
+    this.#serving = false
+    void this.#looks?.()
+    if (!this.#inherited) {
+      this.close()
+      return
+    }
+    for (const link of this.#links) if (!this.#given.has(link) && !this.#waiting.has(link)) link.end()
+    this.#keep = this.#deps.clock.timer(keepLimit_ms, () => this.close())
+  }
+
+  /** Gives the address up and ends every connection. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    void this.#keep?.()
+    void this.#looks?.()
+    this.#door?.close()
+    for (const link of this.#links) link.end()
+    this.#claim?.report(undefined)
+    if (this.#links.size === 0) this.#deps.done(this)
+  }
+
+  /** Cuts everything off at once: the service stops. */
+  end(): void {
+    this.close()
+    for (const { socket } of this.#links) socket.destroy()
+  }
+
+  /** The address is there; the certificate is the new version's. */
+  #goOn(door: Door): void {
+    if (!door.address) return
+    this.#opened(door.address)
+    try {
+      door.renew()
+      this.#claim?.report(undefined)
+    } catch (error) {
+      this.#claim?.report(`${(error as Error).message}; the one before it stays in use`)
+    }
+  }
+
+  #newDoor(address: ListenAddress, secure: boolean): Door {
+    const { clock } = this.#deps
+    return new Door(clock, address, secure ? () => this.#material() : undefined, {
+      admit: (raw) => this.#admit(raw),
+      accepted: (socket) => this.#accepted(socket),
+      handshakeFailed: (error) => this.#log(`TLS handshake failed: ${error.message}`, 'debug'),
+      opened: (had) => {
+        this.#opened(had)
+        this.#claim?.report(undefined)
+        this.#log(`listening at ${addressText(had)}`, 'info')
+      },
+      failed: (text, wait_ms) => this.#claim?.report(`${text}; it is tried again every ${wait_ms / 1000} s`),
+    })
+  }
+
+  #material(): ListenTls {
+    const tls = this.#claim?.options.tls
+    if (!this.#claim || !tls) throw new Error('no certificate')
+    return typeof tls === 'function' ? runAs(this.#claim.owner, tls) : tls
+  }
+
+  /** Before a handshake: counts the connection until its socket is gone. */
+  #admit(raw: Socket): boolean {
+    const { maxConnections, maxPerAddress } = { ...defaults, ...this.#claim?.options }
+    const leave = this.#admission.enter(plainAddress(raw.remoteAddress), { maxConnections, maxPerAddress })
+    if (leave) raw.once('close', leave)
+    return leave !== undefined
+  }
+
+  #accepted(socket: Socket): void {
+    const link = new Link(socket, this.#deps.clock, () => this.#gone(link))
+    this.#links.add(link)
+    if (this.#closed) link.end()
+    else if (this.#serving) this.#give(link)
+    else this.#letWait(link)
+  }
+
+  #letWait(link: Link): void {
+    const patience = this.#deps.clock.timer(waitLimit_ms, () => {
+      this.#waiting.delete(link)
+      link.end()
+    })
+    this.#waiting.set(link, patience)
+  }
+
+  #give(link: Link, handed?: HandedOver): void {
+    const { owner, handler, options } = this.#claim as Claim
+    const { maxBuffered_bytes = defaults.maxBuffered_bytes } = options
+    if (!link.socket.destroyed) link.serve({ owner, maxBuffered_bytes }, handler, handed)
+  }
+
+  #gone(link: Link): void {
+    this.#links.delete(link)
+    this.#given.delete(link)
+    void this.#waiting.get(link)?.()
+    this.#waiting.delete(link)
+    if (this.#closed && this.#links.size === 0) this.#deps.done(this)
+  }
+
+  #lookForIdle(): void {
+    const limit_ms = this.#claim?.options.idle_ms
+    if (!limit_ms) return
+    const { clock } = this.#deps
+    this.#looks = clock.timer(Math.min(idleLook_ms, limit_ms / 4), () => {
+      for (const link of this.#links) link.look(clock.monotonic(), limit_ms)
+      this.#lookForIdle()
+    })
+  }
+
+  #drain<K, V>(map: Map<K, V>): [K, V][] {
+    const all = [...map]
+    map.clear()
+    return all
+  }
+
+  #log(text: string, level: 'debug' | 'info' | 'warn' = 'warn'): void {
+    this.#deps.log[level]({ plugin: this.#plugin, listener: this.#name }, `listener ${this.#name}: ${text}`)
+  }
+}

@@ -1,0 +1,104 @@
+/** The author's side of `ctx.net`. */
+import type { Socket } from 'node:net'
+import type { Callback } from '../../schemas/event.js'
+
+export interface ListenTls {
+  /** PEM: the certificate and its chain. */
+  cert: string
+  /** PEM: the private key. */
+  key: string
+  /** PEM: authorities whose clients are trusted. */
+  ca?: string | string[]
+  /** Asks clients for a certificate; one that `ca` does not vouch for is refused. */
+  requestCert?: boolean
+}
+
+export interface ListenOptions {
+  /** Kebab-case; the next version of the plugin that listens under this name gets the socket and what waits at it. */
+  name: string
+  /** The address of one interface; `'0.0.0.0'` or `'::'` for all of them. */
+  host: string
+  /** 0 takes a free one: see `Listener.address`. */
+  port: number
+  /** A function is asked when the listener opens, and again by `Listener.renew()`. */
+  tls?: ListenTls | (() => ListenTls)
+  /** In all; 256 when left out. More are refused and counted. */
+  maxConnections?: number
+  /** From one address; 16 when left out. */
+  maxPerAddress?: number
+  /** A connection with more unsent bytes than this takes no further write: it is cut off. 1 MiB when left out. */
+  maxBuffered_bytes?: number
+  /** A connection that moved no byte either way for so long is ended. Left out: never. */
+  idle_ms?: number
+  /** This version takes over the connections that the one before it gives away, see `Connection.handOver`. */
+  handover?: boolean
+}
+
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** What the version before gave away with a connection. */
+export interface HandedOver {
+  /** A clone; another version may have made it, so its shape has to be checked. */
+  readonly state: unknown
+}
+
+/**
+ * Takes a connection. Reading begins when it has returned, or when its promise is resolved; bytes without an `onData` are dropped.
+ * When it fails, the connection is cut off.
+ */
+export type ConnectionHandler = Callback<[connection: Connection, handed: HandedOver | undefined]>
+
+/** One client. Its callbacks run on behalf of the plugin that has it; after a handover this object is dead. */
+export interface Connection {
+  /** Without the `::ffff:` of an IPv4 address. */
+  readonly remoteAddress: string
+  readonly remotePort: number
+  /** For details of TLS, e.g. the client's certificate. Listeners on it are not attributed: use `onData` and `onClose`. */
+  readonly socket: Socket
+  /** Bytes that were written and are not with the system yet. */
+  readonly bufferedAmount: number
+  /** Ended, cut off, or given to the next version. */
+  readonly closed: boolean
+  /** False when the bytes wait in memory: go on at `onDrain`. Does nothing once the connection is closed. */
+  write(data: string | Uint8Array): boolean
+  /** Sends what is written, then ends the connection. */
+  end(data?: string | Uint8Array): void
+  /** Cuts the connection off. */
+  destroy(): void
+  /** Stops reading until `resume`. */
+  pause(): void
+  resume(): void
+  /** A handler that fails costs this connection. */
+  onData(fn: Callback<[bytes: Buffer]>): void
+  onDrain(fn: Callback): void
+  /** Called once; not when the connection is handed over or ends with the plugin. */
+  onClose(fn: Callback<[error: Error | undefined]>): void
+  /**
+   * Gives this connection to the next version of the plugin: `state` is called when the plugin is reloaded, before its `stop`, and
+   * what it returns (plain data, cloned) goes with the connection. From then on nothing is read or written here.
+   */
+  handOver(state: () => unknown): void
+}
+
+export interface Listener {
+  /** Undefined while the address could not be had. */
+  readonly address: ListenAddress | undefined
+  /** Resolves when the address was had for the first time. Never rejects. */
+  readonly opened: Promise<ListenAddress>
+  /** How many connections are open, also those that are about to be given to `onConnection`. */
+  readonly connections: number
+  /** How many were refused by the limits since the listener was opened. */
+  readonly refused: number
+  /**
+   * Listens at another address; connections stay. The new address is opened before the old one is given up.
+   * @throws RTK_ERR_NET_LISTEN when it cannot be had: the old one stays then.
+   */
+  move(to: { host?: string; port?: number }): Promise<void>
+  /** Asks the `tls` function again; connections from now on get that certificate. @throws RTK_ERR_NET_LISTEN */
+  renew(): void
+  /** Ends every connection and gives the address up. */
+  close(): void
+}

@@ -1,0 +1,26 @@
+/** Who started the service and watches it, e.g. systemd by its notify socket. No call may throw or block. */
+export interface Supervisor {
+  /** The service is up: every plugin was started or has said why not. */
+  ready(): void
+  /** The event loop turns; at most once a second. */
+  alive(): void
+  /** The service begins to stop. */
+  stopping(): void
+}
+
+const alive_ms = 1_000
+
+/** Reports `alive` from a beat that comes more often. Returns the undo. */
+export function reportAlive(
+  supervisor: Supervisor,
+  onBeat: (fn: () => void) => () => void,
+  monotonic: () => number,
+): () => void {
+  let last_ms = Number.NEGATIVE_INFINITY
+  return onBeat(() => {
+    const now_ms = monotonic()
+    if (now_ms - last_ms < alive_ms) return
+    last_ms = now_ms
+    supervisor.alive()
+  })
+}

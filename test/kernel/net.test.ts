@@ -1,0 +1,701 @@
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import { createTestStation, ManualClock, type TestStation, until } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import {
+  type AnyPlugin,
+  type Connection,
+  definePlugin,
+  type HandedOver,
+  type Listener,
+  type ListenOptions,
+  type PluginContext,
+} from '../../runtime/plugin.js'
+import { createAuthority } from '../harness/certificates.js'
+
+t.setTimeout(120_000)
+
+interface Service {
+  /** The listener of the version that runs. */
+  listener: Listener
+  /** How many versions have started. */
+  starts: number
+  define(parts?: Partial<ServiceParts>): AnyPlugin
+}
+interface ServiceParts {
+  options: Partial<ListenOptions>
+  onConnection(connection: Connection, handed: HandedOver | undefined, ctx: PluginContext): unknown
+  start(ctx: PluginContext): void | Promise<void>
+  stop(): void | Promise<void>
+  version: string
+}
+
+/** A plugin `caster` with one listener; what it does with connections is the test's. */
+function service(): Service {
+  const it: Service = {
+    listener: undefined as unknown as Listener,
+    starts: 0,
+    define: (parts = {}) =>
+      definePlugin({
+        name: 'caster',
+        version: parts.version ?? '1.0.0',
+        api: '^1.0.0',
+        setup() {},
+        async start(ctx) {
+          it.starts++
+          const options = { name: 'rovers', host: '127.0.0.1', port: 0, maxPerAddress: 500, maxConnections: 500 }
+          it.listener = ctx.net.listen({ ...options, ...parts.options }, (connection, handed) =>
+            parts.onConnection?.(connection, handed, ctx),
+          )
+          await parts.start?.(ctx)
+        },
+        stop: () => parts.stop?.(),
+      }) as AnyPlugin,
+  }
+  return it
+}
+
+/** A client that keeps what it got. */
+class Client {
+  readonly socket: Socket
+  text = ''
+  closed = false
+  error: NodeJS.ErrnoException | undefined
+
+  constructor(port: number) {
+    this.socket = connect({ port, host: '127.0.0.1' })
+    this.socket.setEncoding('latin1')
+    this.socket.on('data', (chunk) => {
+      this.text += chunk
+    })
+    this.socket.on('error', (error) => {
+      this.error = error
+    })
+    this.socket.on('close', () => {
+      this.closed = true
+    })
+  }
+}
+
+async function portOf({ listener }: Service): Promise<number> {
+  return (await listener.opened).port
+}
+
+async function stationWith(t: Test, plugin: AnyPlugin, others: Record<string, AnyPlugin> = {}) {
+  const station = await createTestStation({ plugins: { caster: plugin, ...others } })
+  t.teardown(() => station.stop())
+  return station
+}
+
+/** The event loop turns so often. */
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise<void>((resolve) => setTimeout(resolve, 1))
+}
+
+const echo = (connection: Connection) => connection.onData((bytes) => connection.write(bytes))
+const stateOf = (station: TestStation) => station.station.plugins().find(({ name }) => name === 'caster')
+
+t.test('a reload drops nobody', async (t) => {
+  t.test('200 clients and 50 reloads: none dropped, none refused, no byte lost or doubled', async (t) => {
+    const it = service()
+    // Streams a counter at 10 Hz of real time, and echoes lines; each has its own sequence without a gap.
+    const onConnection = (connection: Connection, handed: HandedOver | undefined) => {
+      type State = { next: number; due_ms: number; partial: string }
+      const state = (handed?.state ?? { next: 0, due_ms: performance.now(), partial: '' }) as State
+      const ticks = setInterval(() => {
+        if (performance.now() < state.due_ms) return
+        connection.write(`t${state.next++}\n`)
+        state.due_ms += 100
+      }, 10)
+      t.teardown(() => clearInterval(ticks))
+      connection.onData((bytes) => {
+        const lines = (state.partial + bytes.toString('latin1')).split('\n')
+        state.partial = lines.pop() ?? ''
+        for (const line of lines) connection.write(`e${line}\n`)
+      })
+      connection.onClose(() => clearInterval(ticks))
+      connection.handOver(() => {
+        clearInterval(ticks)
+        return state
+      })
+    }
+    // The event loop turns while the plugin is away: clients connect and write then, too.
+    const stop = () => turns(10)
+    const plugin = it.define({ options: { handover: true }, onConnection, stop })
+    const station = await stationWith(t, plugin)
+    const port = await portOf(it)
+
+    const clients: { client: Client; sent: number }[] = []
+    const join = () => clients.push({ client: new Client(port), sent: 0 })
+    for (let i = 0; i < 200; i++) join()
+    await until(() => it.listener.connections === 200, '200 connections')
+    // Everybody writes all the time, in pieces that split lines.
+    const writing = setInterval(() => {
+      for (const one of clients) {
+        one.client.socket.write(`line `)
+        one.client.socket.write(`${one.sent++}\n`)
+      }
+    }, 20)
+    t.teardown(() => clearInterval(writing))
+    let longest_ms = 0
+    const all = () => clients.reduce((sum, { client }) => sum + client.text.length, 0)
+    const started = performance.now()
+    for (let i = 0; i < 50; i++) {
+      const [before, heard] = [performance.now(), all()]
+      const reload = station.reload('caster')
+      join()
+      await turns(5)
+      join()
+      await reload
+      longest_ms = Math.max(longest_ms, performance.now() - before)
+      await until(() => all() > heard, 'traffic')
+    }
+    const took_ms = performance.now() - started
+    clearInterval(writing)
+    const numbers = (text: string, kind: string) =>
+      text
+        .split('\n')
+        .filter((line) => line.startsWith(kind))
+        .map((line) => Number(line.replace(/^(t|eline )/, '')))
+    await until(
+      () =>
+        clients.every(({ client, sent }) => client.text.includes(`eline ${sent - 1}\n`) || client.closed || sent === 0),
+      'the last echo',
+    )
+    await until(() => clients.every(({ client }) => numbers(client.text, 't').length > 1), 'two ticks at the last one')
+    let [echoes, ticks] = [0, 0]
+    const isSequence = (got: readonly number[]) => got.every((value, index) => value === index)
+    for (const { client, sent } of clients) {
+      if (client.closed || client.error) t.fail(`a client was dropped: ${client.error?.message}`)
+      const gotEchoes = numbers(client.text, 'e')
+      const gotTicks = numbers(client.text, 't')
+      echoes += gotEchoes.length
+      ticks += gotTicks.length
+      if (gotEchoes.length !== sent || !isSequence(gotEchoes)) t.fail(`echoes: ${gotEchoes.length} of ${sent}`)
+      if (!isSequence(gotTicks)) t.fail(`ticks: ${gotTicks}`)
+    }
+    t.equal(clients.length, 300)
+    t.equal(it.starts, 51)
+    t.equal(it.listener.connections, 300)
+    t.ok(echoes > 1_000 && ticks >= 600)
+    t.equal(it.listener.refused, 0)
+    t.comment(
+      `${echoes} echoes, ${ticks} ticks, 50 reloads in ${took_ms.toFixed(0)} ms, longest ${longest_ms.toFixed(0)} ms`,
+    )
+    for (const { client } of clients) client.socket.destroy()
+  })
+
+  t.test('unread bytes and unsent bytes go along', async (t) => {
+    const it = service()
+    const mebibyte = Buffer.alloc(1 << 20, 'x')
+    let release = () => {}
+    const first = it.define({
+      options: { handover: true, maxBuffered_bytes: 64 << 20 },
+      onConnection(connection) {
+        connection.pause()
+        for (let i = 0; i < 8; i++) connection.write(mebibyte)
+        connection.handOver(() => ({ unsent: connection.bufferedAmount }))
+      },
+    })
+    const station = await stationWith(t, first)
+    const client = new Client(await portOf(it))
+    client.socket.pause()
+    client.socket.write('early bytes')
+    await until(() => it.listener.connections === 1, 'the connection')
+    let [got, unsent] = ['', 0]
+    station.define(
+      'caster',
+      it.define({
+        options: { handover: true, maxBuffered_bytes: 64 << 20 },
+        async onConnection(connection, handed) {
+          unsent = (handed as { state: { unsent: number } }).state.unsent
+          await new Promise<void>((resolve) => {
+            release = resolve
+          })
+          connection.onData((bytes) => {
+            got += bytes.toString()
+          })
+          connection.write('the end')
+        },
+      }),
+    )
+    await station.reload('caster')
+    t.ok(unsent > 0, `${unsent} bytes had not gone out`)
+    client.socket.write(' and late bytes')
+    t.equal(got, '', 'nothing is read before the handler is done')
+    release()
+    client.socket.resume()
+    await until(() => client.text.endsWith('the end'), 'everything')
+    t.equal(client.text.length, (8 << 20) + 7)
+    await until(() => got === 'early bytes and late bytes', 'what was unread')
+    client.socket.destroy()
+  })
+
+  t.test('whoever does not agree keeps nothing', async (t) => {
+    for (const [what, handover, gives] of [
+      ['the new version does not want them', false, true],
+      ['the old version does not give them', true, false],
+    ] as const) {
+      t.test(what, async (t) => {
+        const it = service()
+        const handedOver: unknown[] = []
+        const plugin = it.define({
+          options: { handover },
+          onConnection(connection, handed) {
+            handedOver.push(handed)
+            connection.write('hello\n')
+            if (gives) connection.handOver(() => 1)
+          },
+        })
+        const station = await stationWith(t, plugin)
+        const port = await portOf(it)
+        const client = new Client(port)
+        await until(() => client.text === 'hello\n', 'hello')
+        await station.reload('caster')
+        await until(() => client.closed, 'its end')
+        t.equal(client.error, undefined, 'ended, not reset')
+        const next = new Client(port)
+        await until(() => next.text === 'hello\n', 'the port is the same')
+        t.strictSame(handedOver, [undefined, undefined])
+        next.socket.destroy()
+      })
+    }
+  })
+
+  t.test('a state that cannot be cloned costs that connection, and the plugin is named', async (t) => {
+    const it = service()
+    let count = 0
+    const handed: unknown[] = []
+    const plugin = it.define({
+      options: { handover: true },
+      onConnection(connection, given) {
+        if (given) handed.push(given.state)
+        const bad = count++ === 0
+        connection.write('hello\n')
+        connection.handOver(() => (bad ? { socket: connection.socket, run: () => {} } : { fine: true }))
+      },
+    })
+    const station = await stationWith(t, plugin)
+    const port = await portOf(it)
+    const bad = new Client(port)
+    await until(() => bad.text !== '', 'the first')
+    const good = new Client(port)
+    await until(() => good.text !== '', 'the second')
+    await station.reload('caster')
+    await until(() => bad.closed, 'the end of the bad one')
+    t.notOk(good.closed)
+    t.strictSame(handed, [{ fine: true }])
+    t.match(
+      station.lines.find(({ msg }) => msg.includes('handover of a connection')),
+      { plugin: 'caster', level: 50 },
+    )
+    good.socket.destroy()
+  })
+
+  t.test('a version that refuses to start: the old one gets its connections back', async (t) => {
+    const it = service()
+    const seen: unknown[] = []
+    const onConnection = (connection: Connection, handed: HandedOver | undefined) => {
+      seen.push(handed?.state)
+      echo(connection)
+      connection.handOver(() => seen.length)
+    }
+    const good = it.define({ options: { handover: true }, onConnection })
+    const station = await stationWith(t, good)
+    const port = await portOf(it)
+    const client = new Client(port)
+    client.socket.write('one ')
+    await until(() => client.text === 'one ', 'an echo')
+    const bad = it.define({
+      version: '2.0.0',
+      options: { handover: true },
+      onConnection: () => t.fail('a version that does not run gets no connection'),
+      start: () => Promise.reject(new Error('not today')),
+    })
+    station.define('caster', bad)
+    await t.rejects(station.reload('caster'), { code: 'RTK_ERR_RELOAD_FAILED' })
+    client.socket.write('two')
+    await until(() => client.text === 'one two', 'the old version answers again')
+    t.strictSame(seen, [undefined, 1])
+    t.equal(await portOf(it), port)
+    client.socket.destroy()
+  })
+
+  t.test('a version that hangs in stop: who connects meanwhile waits, 5 s at most', async (t) => {
+    const it = service()
+    const onConnection = (connection: Connection) => {
+      connection.write('hello\n')
+      connection.handOver(() => 1)
+    }
+    const hanging = it.define({ options: { handover: true }, onConnection, stop: () => new Promise(() => {}) })
+    const station = await stationWith(t, hanging)
+    const port = await portOf(it)
+    const live = new Client(port)
+    await until(() => live.text !== '', 'hello')
+    station.define('caster', it.define({ options: { handover: true }, onConnection }))
+    const reload = station.reload('caster')
+    await until(() => station.lines.some(({ msg }) => msg !== ''), 'the reload')
+    const early = new Client(port)
+    await until(() => it.listener.connections === 2, 'the early one')
+    await station.clock.advance(4_000)
+    const late = new Client(port)
+    await until(() => it.listener.connections === 3, 'the late one')
+    await station.clock.advance(1_500)
+    await reload
+    await until(() => early.closed, 'the early one lost patience')
+    t.equal(early.text, '')
+    await until(() => late.text === 'hello\n', 'the late one is served')
+    t.notOk(live.closed)
+    for (const { socket } of [live, late]) socket.destroy()
+  })
+
+  t.test('a version without the listener: everybody is sent away, the port is free', async (t) => {
+    const it = service()
+    const plugin = it.define({ onConnection: (connection) => connection.handOver(() => 1) })
+    const station = await stationWith(t, plugin)
+    const port = await portOf(it)
+    const client = new Client(port)
+    await until(() => it.listener.connections === 1, 'the connection')
+    station.define('caster', definePlugin({ name: 'caster', version: '2.0.0', api: '^1.0.0', setup() {} }))
+    await station.reload('caster')
+    await until(() => client.closed, 'its end')
+    const late = new Client(port)
+    await until(() => late.error?.code === 'ECONNREFUSED', 'nobody listens')
+  })
+
+  t.test('unload ends the connections after what was written; a stop of the station ends them at once', async (t) => {
+    for (const end of ['unload', 'stop'] as const) {
+      const it = service()
+      const plugin = it.define({
+        onConnection(connection) {
+          connection.write('hello\n')
+          connection.handOver(() => 1)
+        },
+      })
+      const station = await createTestStation({ plugins: { caster: plugin } })
+      const client = new Client(await portOf(it))
+      await until(() => client.text !== '', 'hello')
+      if (end === 'unload') await station.unload('caster')
+      await station.stop()
+      await until(() => client.closed, `the end by ${end}`)
+      t.equal(client.text, 'hello\n')
+    }
+  })
+
+  t.test('callbacks after a handover are those of the new version, and their faults too', async (t) => {
+    const it = service()
+    const station = await stationWith(
+      t,
+      it.define({
+        options: { handover: true },
+        onConnection(connection) {
+          connection.onData(() => t.fail('the old version hears nothing more'))
+          connection.onClose(() => t.fail('for the old version it is not closed'))
+          connection.handOver(() => 1)
+        },
+      }),
+    )
+    const client = new Client(await portOf(it))
+    await until(() => it.listener.connections === 1, 'the connection')
+    const instances: unknown[] = []
+    station.define(
+      'caster',
+      it.define({
+        version: '2.0.0',
+        options: { handover: true },
+        onConnection(connection, _handed, ctx) {
+          connection.onData(() => {
+            // A timer of this version goes with this version: it is made on its behalf.
+            ctx.timers.after(0, () => instances.push(ctx.signal.aborted))
+            throw new Error('bad bytes')
+          })
+        },
+      }),
+    )
+    await station.reload('caster')
+    client.socket.write('x')
+    await until(() => client.closed, 'a handler that fails costs the connection')
+    await station.clock.advance(1)
+    t.strictSame(instances, [false])
+    t.match(stateOf(station), { state: 'running', version: '2.0.0', reason: /bad bytes/ })
+  })
+})
+
+t.test('an address that is taken is tried again, reported, and fails no start', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as { port: number }
+  const it = service()
+  const station = await stationWith(t, it.define({ options: { port }, onConnection: echo }))
+  t.match(stateOf(station), { state: 'running' })
+  const errors = () => station.device.errors().filter(({ code }) => code === 'listen-rovers')
+  await until(() => errors().length === 1, 'the report')
+  t.match(errors()[0].text, /another program or plugin uses it; it is tried again/)
+  t.equal(it.listener.address, undefined)
+  await station.clock.advance(1_200)
+  await new Promise((resolve) => other.close(resolve))
+  await station.clock.advance(2_400)
+  await until(() => it.listener.address?.port === port, 'the address')
+  t.strictSame(errors(), [])
+  const client = new Client(port)
+  client.socket.write('hello')
+  await until(() => client.text === 'hello', 'an echo')
+  client.socket.destroy()
+})
+
+t.test('a listener moves: the new address first, connections stay; one that is taken is refused', async (t) => {
+  const it = service()
+  await stationWith(t, it.define({ onConnection: echo }))
+  const before = await portOf(it)
+  const client = new Client(before)
+  await until(() => it.listener.connections === 1, 'the connection')
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
+  const { port: taken } = other.address() as { port: number }
+  await t.rejects(it.listener.move({ port: taken }), { code: 'RTK_ERR_NET_LISTEN', message: /another program/ })
+  t.equal(it.listener.address?.port, before)
+  await it.listener.move({ port: 0 })
+  const after = it.listener.address?.port as number
+  t.not(after, before)
+  client.socket.write('still')
+  const next = new Client(after)
+  next.socket.write('new')
+  await until(() => client.text === 'still' && next.text === 'new', 'both are served')
+  const late = new Client(before)
+  await until(() => late.error?.code === 'ECONNREFUSED', 'the old address is given up')
+  await it.listener.move({ host: '0.0.0.0', port: after })
+  t.strictSame(it.listener.address, { host: '0.0.0.0', port: after }, 'the same port on another address')
+  for (const { socket } of [client, next]) socket.destroy()
+})
+
+t.test('limits', async (t) => {
+  t.test('in all and per address: refused, counted, one line a minute', async (t) => {
+    for (const [options, why] of [
+      [{ maxConnections: 3 }, '3 are open'],
+      [{ maxPerAddress: 3 }, '127.0.0.1 has 3'],
+    ] as const) {
+      const it = service()
+      const station = await stationWith(t, it.define({ options, onConnection: echo }))
+      const port = await portOf(it)
+      const kept = [1, 2, 3].map(() => new Client(port))
+      await until(() => it.listener.connections === 3, 'three')
+      const flood = Array.from({ length: 300 }, () => new Client(port))
+      await until(() => flood.every(({ closed }) => closed), 'refused')
+      t.equal(it.listener.refused, 300)
+      const lines = station.lines.filter(({ msg }) => msg.includes('refused'))
+      t.equal(lines.length, 1)
+      t.match(lines[0], { plugin: 'caster', msg: new RegExp(why) })
+      kept[0].socket.end('bye')
+      await until(() => it.listener.connections === 2, 'room')
+      const next = new Client(port)
+      next.socket.write('hi')
+      await until(() => next.text === 'hi', 'served')
+      for (const { socket } of [...kept, next]) socket.destroy()
+    }
+  })
+
+  t.test('a client that does not read is cut off before it fills the memory; the others go on', async (t) => {
+    const it = service()
+    const limit = 256 << 10
+    const station = await stationWith(
+      t,
+      it.define({
+        options: { maxBuffered_bytes: limit },
+        onConnection(connection, _handed, ctx) {
+          const block = Buffer.alloc(65_536, 'x')
+          let reason = ''
+          connection.onClose((error) => {
+            reason = error?.message ?? ''
+            if (reason) ctx.status(reason)
+          })
+          connection.onData((bytes) => {
+            if (String(bytes) === 'flood') for (let i = 0; i < 1_000; i++) connection.write(block)
+            else connection.write(bytes)
+            t.ok(connection.bufferedAmount <= limit + block.length)
+          })
+        },
+      }),
+    )
+    const port = await portOf(it)
+    const [deaf, fine] = [new Client(port), new Client(port)]
+    deaf.socket.pause()
+    deaf.socket.write('flood')
+    await until(
+      () => stateOf(station)?.reason.includes('does not read: more than 262144 bytes'),
+      'the deaf one is gone',
+    )
+    fine.socket.write('hello')
+    await until(() => fine.text === 'hello', 'an echo')
+    deaf.socket.destroy()
+    fine.socket.destroy()
+  })
+
+  t.test('a quiet connection is ended after idle_ms, one with traffic is not', async (t) => {
+    const it = service()
+    const station = await stationWith(t, it.define({ options: { idle_ms: 10_000 }, onConnection: echo }))
+    const port = await portOf(it)
+    const [quiet, busy] = [new Client(port), new Client(port)]
+    await until(() => it.listener.connections === 2, 'both')
+    for (let i = 1; i <= 5; i++) {
+      busy.socket.write('x')
+      await until(() => busy.text.length === i, 'an echo')
+      await station.clock.advance(3_000)
+    }
+    await until(() => quiet.closed, 'the end of the quiet one')
+    t.notOk(busy.closed)
+    busy.socket.destroy()
+  })
+
+  t.test('resets, half-open clients and garbage leave the plugin running', async (t) => {
+    const it = service()
+    const closed: (Error | undefined)[] = []
+    const station = await stationWith(
+      t,
+      it.define({
+        onConnection(connection) {
+          echo(connection)
+          connection.onClose((error) => closed.push(error))
+        },
+      }),
+    )
+    const port = await portOf(it)
+    const rude = Array.from({ length: 50 }, () => new Client(port))
+    await until(() => it.listener.connections === 50, 'all of them')
+    for (const { socket } of rude) {
+      socket.write('x'.repeat(1_000))
+      socket.resetAndDestroy()
+    }
+    const halfOpen = new Client(port)
+    halfOpen.socket.end('last words')
+    await until(() => halfOpen.closed && halfOpen.text === 'last words', 'the answer after its end')
+    await until(() => closed.length === 51, 'every end is reported once')
+    t.equal(it.listener.connections, 0)
+    t.match(stateOf(station), { state: 'running' })
+  })
+})
+
+t.test('a handler that fails costs its connection alone', async (t) => {
+  for (const fail of [
+    () => {
+      throw new Error('no thanks')
+    },
+    () => Promise.reject(new Error('no thanks')),
+  ]) {
+    const it = service()
+    const station = await stationWith(t, it.define({ onConnection: fail }))
+    const client = new Client(await portOf(it))
+    await until(() => client.closed, 'its end')
+    t.match(stateOf(station), { state: 'running', reason: /a new connection: no thanks/ })
+  }
+})
+
+t.test('TLS', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-net-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const authority = createAuthority(folder)
+  const read = ({ cert, key }: { cert: string; key: string }) => ({
+    cert: readFileSync(cert, 'utf8'),
+    key: readFileSync(key, 'utf8'),
+  })
+  const names = 'subjectAltName=IP:127.0.0.1,DNS:localhost\n'
+  const identities = ['first', 'second'].map((name) => read(authority.issue(name, `/CN=${name}`, names)))
+  const ca = readFileSync(authority.ca, 'utf8')
+  const open = async (port: number, more = {}) => {
+    const socket = connectTls({ port, host: '127.0.0.1', ca, ...more })
+    socket.on('error', () => {})
+    await once(socket, 'secureConnect')
+    return socket
+  }
+  const it = service()
+  let now = 0
+  const plugin = it.define({
+    options: { handover: true, tls: () => identities[now] },
+    onConnection(connection) {
+      echo(connection)
+      connection.handOver(() => 1)
+    },
+  })
+  const station = await stationWith(t, plugin)
+  const port = await portOf(it)
+
+  t.test('live connections survive a reload, the certificate can be renewed', async (t) => {
+    const client = await open(port)
+    t.equal(client.getPeerCertificate().subject.CN, 'first')
+    const plain = new Client(port)
+    plain.socket.write('GET / HTTP/1.0\r\n\r\n')
+    await until(() => plain.closed, 'plain text is no handshake')
+    now = 1
+    it.listener.renew()
+    const next = await open(port)
+    t.equal(next.getPeerCertificate().subject.CN, 'second')
+    await station.reload('caster')
+    client.write('still here')
+    const [answer] = (await once(client, 'data')) as [Buffer]
+    t.equal(String(answer), 'still here')
+    for (const socket of [client, next]) socket.destroy()
+  })
+
+  t.test('a certificate that is no certificate is reported and tried again', async (t) => {
+    const broken = service()
+    let material = { cert: 'none', key: 'none' }
+    const clock = new ManualClock()
+    const other = await createTestStation({
+      clock,
+      plugins: { caster: broken.define({ options: { tls: () => material } }) },
+    })
+    t.teardown(() => other.stop())
+    await until(() => other.device.errors().length > 0, 'the report')
+    material = identities[0]
+    await clock.advance(2_000)
+    await broken.listener.opened
+    t.strictSame(other.device.errors(), [])
+  })
+
+  t.test('clients without a certificate are refused where one is asked for', async (t) => {
+    const strict = service()
+    const tls = { ...identities[0], ca, requestCert: true }
+    await stationWith(t, strict.define({ options: { tls }, onConnection: echo }))
+    const strictPort = await portOf(strict)
+    const stranger = connectTls({ port: strictPort, host: '127.0.0.1', ca })
+    let ended = false
+    stranger.on('error', () => {})
+    stranger.on('close', () => {
+      ended = true
+    })
+    await until(() => ended, 'refused')
+    const known = await open(strictPort, read(authority.issue('rover', '/CN=rover', 'extendedKeyUsage=clientAuth\n')))
+    known.write('x')
+    await once(known, 'data')
+    known.destroy()
+  })
+})
+
+t.test('two versions of what an author can get wrong', async (t) => {
+  const early = definePlugin({
+    name: 'early',
+    version: '1.0.0',
+    api: '^1.0.0',
+    setup: (ctx) => void ctx.net.listen({ name: 'x', host: '127.0.0.1', port: 0 }, () => {}),
+  })
+  const twice = definePlugin({
+    name: 'twice',
+    version: '1.0.0',
+    api: '^1.0.0',
+    setup() {},
+    start(ctx) {
+      ctx.net.listen({ name: 'x', host: '127.0.0.1', port: 0 }, () => {})
+      ctx.net.listen({ name: 'x', host: '127.0.0.1', port: 0 }, () => {})
+    },
+  })
+  const station = await createTestStation({ plugins: { early, twice } as Record<string, AnyPlugin> })
+  t.teardown(() => station.stop())
+  t.match(station.station.plugins(), [
+    { state: 'failed', reason: /open it in start/ },
+    { state: 'failed', reason: /is open already/ },
+  ])
+})
