@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
+import { whileBuilding } from '../loader/bundle.js'
 import { hostPackages, ownPackages } from '../loader/host-packages.js'
 import type { ManifestEntry } from '../loader/load.js'
 import { digestImage, imageManifest } from './image.js'
@@ -49,7 +50,7 @@ export async function buildDevice(
   const sources = Object.keys(variant.plugins)
   const { entries, keys } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
   tell('runtime')
-  await buildRuntime(root, target)
+  await whileBuilding(() => buildRuntime(root, target))
   for (const name of native) copyPackage(name, root, target, new Set())
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.

@@ -125,6 +125,16 @@ async function loadEsbuild(entry: string): Promise<typeof import('esbuild')> {
   }
 }
 
+/** Runs a build outside this file: esbuild's process is not ended meanwhile. */
+export async function whileBuilding<T>(build: () => Promise<T>): Promise<T> {
+  builds += 1
+  try {
+    return await build()
+  } finally {
+    builds -= 1
+  }
+}
+
 let ending: NodeJS.Timeout | undefined
 
 /** Ends the process that esbuild keeps (16 MB) when nothing was built for a while; the next build starts it again. */

@@ -131,6 +131,7 @@ async function start(t: Test, { options = {}, simulator = {}, store, status }: G
     receiver,
     simulated,
     settle,
+    advance: (ms: number) => station.clock.advance(ms),
     async seconds(count: number) {
       for (let i = 0; i < count; i++) await station.clock.advance(1000)
     },
@@ -410,14 +411,22 @@ for (const wiring of ['USB', 'UART1'] as const) {
 
 t.test('K23: after reboot-zed it is not configured, at once', async (t) => {
   for (const command of ['reboot-zed', 'reset-zed']) {
-    const { receiver, seconds, configure, seen, command: run } = await start(t, { simulator: { wiring: 'UART1' } })
+    const {
+      receiver,
+      seconds,
+      advance,
+      configure,
+      seen,
+      command: run,
+    } = await start(t, { simulator: { wiring: 'UART1' } })
     await seconds(5)
     await configure(fixed)
     await seconds(3)
     t.equal(receiver.configured, true)
     seen.configured.length = 0
     const answer = run(command)
-    await seconds(0.1)
+    // Before the receiver says anything itself.
+    await advance(100)
     t.match(await answer, { status: 200 }, command)
     t.equal(receiver.configured, false, command)
     t.same(seen.configured, [false], 'onState reported it once')

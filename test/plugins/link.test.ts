@@ -1,0 +1,124 @@
+/** `rtk-base/link`: what plugins that talk to a device share. */
+import fc from 'fast-check'
+import t from 'tap'
+import { AwakeClock, Backoff, type BytePort, Dialog, KeptPort, type PortSink } from '../../runtime/link/index.js'
+import { definePlugin } from '../../runtime/plugin.js'
+import { createTestStation, ManualClock } from '../harness/index.js'
+
+/** A port in the hands of the test. */
+class HeldPort implements BytePort {
+  readonly name = 'held'
+  readonly hasBaud = false
+  readonly live = true
+  fails: string | undefined
+  absent: boolean = false
+  openings = 0
+  sink: PortSink | undefined
+  present = () => !this.absent
+  async open(_baud: number, sink: PortSink) {
+    this.openings++
+    if (this.fails !== undefined) throw new Error(this.fails)
+    this.sink = sink
+  }
+  write() {
+    return this.sink !== undefined
+  }
+  async close() {
+    this.sink = undefined
+  }
+}
+
+t.test('a plugin keeps a port open and asks questions over it, until it goes', async (t) => {
+  const port = new HeldPort()
+  const closed: string[] = []
+  const lines: string[] = []
+  let dialog: Dialog<string> | undefined
+  const modem = definePlugin({
+    name: 'modem',
+    version: '1.0.0',
+    api: '^1.0.0',
+    setup: (ctx) => {
+      const kept = new KeptPort(port, ctx, {
+        baud: () => 0,
+        opened: () => ctx.status('open'),
+        data: (chunk) => {
+          const line = Buffer.from(chunk).toString()
+          lines.push(line)
+          dialog?.hear(line)
+        },
+        closed: (reason) => closed.push(reason),
+        ended: () => {},
+      })
+      dialog = new Dialog<string>(ctx, (request) => kept.write(request), 1000)
+      return kept
+    },
+    start: (_ctx, _handoff, kept) => kept.start(),
+    stop: (_reason, kept) => kept.stop(),
+  })
+  const station = await createTestStation({ plugins: { modem } })
+  const { clock } = station
+  await clock.advance(10)
+  t.equal(port.openings, 1)
+  const asked = dialog?.ask(Buffer.from('AT'), (line) => (line === 'OK' ? line : undefined), 2)
+  await clock.advance(1500)
+  port.sink?.data(Buffer.from('OK'))
+  t.equal(await asked, 'OK', 'in the second try')
+
+  port.fails = 'EBUSY'
+  port.sink?.closed('EIO')
+  await clock.advance(60_000)
+  t.equal(closed[0], 'EIO')
+  t.equal(closed[1], 'EBUSY')
+  const tries = port.openings - 1
+  t.ok(tries >= 10 && tries <= 20, `${tries} tries in a minute`)
+  port.absent = true
+  await clock.advance(10_000)
+  const absent = port.openings
+  await clock.advance(60_000)
+  t.equal(port.openings, absent, 'what is not there is not opened')
+  port.absent = false
+  port.fails = undefined
+  await clock.advance(500)
+  t.match(station.station.plugins()[0], { reason: 'open' })
+  t.ok(port.sink, 'at once when it appears')
+
+  await station.unload('modem')
+  t.equal(port.sink, undefined)
+  await clock.advance(60_000)
+  t.equal(port.openings, absent + 1)
+  await station.stop()
+})
+
+t.test('waiting times are exact without a spread, within it with one, and never above the longest', async () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 30 }), fc.double({ min: 0, max: 1, noNaN: true }), (failures, random) => {
+      const waits = { first_ms: 100, longest_ms: 5000 }
+      const [exact, spread] = [new Backoff(waits), new Backoff({ ...waits, spread: [0.5, 1], random: () => random })]
+      for (let i = 0; i < failures; i++) {
+        exact.next()
+        spread.next()
+      }
+      const wait_ms = Math.min(5000, 100 * 2 ** failures)
+      const spread_ms = spread.next()
+      return exact.next() === wait_ms && spread_ms >= Math.floor(wait_ms / 2) && spread_ms <= wait_ms
+    }),
+  )
+})
+
+t.test('the awake clock leaves out what was blocked, whoever reads it first', async (t) => {
+  const clock = new ManualClock()
+  const awake = new AwakeClock(clock, 250)
+  for (let i = 0; i < 8; i++) {
+    await clock.advance(250)
+    awake.monotonic()
+  }
+  t.equal(awake.monotonic(), 2000)
+  t.equal(awake.lost_ms, 0)
+  await clock.advance(480)
+  t.equal(awake.monotonic(), 2480, 'a late tick counts')
+  await clock.advance(3000)
+  t.equal(awake.monotonic(), 2730, 'a block counts as one tick')
+  t.equal(awake.lost_ms, 2750)
+  await clock.advance(100)
+  t.equal(awake.monotonic(), 2830)
+})
