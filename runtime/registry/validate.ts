@@ -1,5 +1,6 @@
-import type { TSchema } from 'typebox'
+import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { didYouMean } from '../nearest.js'
 
 interface Problem {
   keyword: string
@@ -25,19 +26,66 @@ export function validatorOf(schema: TSchema): Validator {
   return validator
 }
 
-/** What is wrong with `value`: field (JSON pointer) and reason, or undefined. */
-export function problemOf(schema: TSchema, value: unknown): { field: string; message: string } | undefined {
+/** Something that is wrong with a value: field (JSON pointer) and reason. */
+export interface FieldProblem {
+  readonly field: string
+  readonly message: string
+}
+
+/** What is wrong with `value`, the first of it, or undefined. */
+export function problemOf(schema: TSchema, value: unknown): FieldProblem | undefined {
+  return problemsOf(schema, value)[0]
+}
+
+/** Everything that is wrong with `value`: one problem for each field. */
+export function problemsOf(schema: TSchema, value: unknown): FieldProblem[] {
   const validator = validatorOf(schema)
-  if (validator.Check(value)) return undefined
+  if (validator.Check(value)) return []
   const errors = validator.Errors(value)
-  const first = errors[0]
-  if (!first) return { field: '', message: 'is not allowed' }
-  const here = errors.filter((error) => error.instancePath === first.instancePath)
-  const last = here.at(-1) ?? first
-  if (last.keyword === 'anyOf') return { field: last.instancePath, message: `must be ${alternatives(here)}` }
+  // `additionalProperties` is reported once more for the object as a whole.
+  const own = errors.filter(({ keyword }) => keyword !== 'additionalProperties')
+  const fields = [...new Set((own.length > 0 ? own : errors).map(({ instancePath }) => instancePath))]
+  // What a union says of its members' fields is said by the union.
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => `${instancePath}/`)
+  const problems = fields
+    .filter((field) => !unions.some((union) => field.startsWith(union)))
+    .map((field) => ({ field, message: reasonOf(own.filter(({ instancePath }) => instancePath === field)) }))
+  return problems.length > 0 ? problems : [{ field: '', message: 'is not allowed' }]
+}
+
+/** @param here what is wrong with one field */
+function reasonOf(here: readonly Problem[]): string {
+  const last = here.at(-1)
+  if (!last) return 'is not allowed'
+  if (last.keyword === 'anyOf') return `must be ${alternatives(here)}`
   // How the validator says that `additionalProperties` is false.
-  const message = last.message === 'schema is false' ? 'is no known field' : last.message
-  return { field: last.instancePath, message }
+  return last.message === 'schema is false' ? unknownField : last.message
+}
+
+const unknownField = 'is no known field'
+
+const secretName = /token|secret|pass|pwd|pswd|key/i
+
+/**
+ * A problem of options or of a variant, for a person: with the value that is wrong unless it may be secret, and with the name that
+ * was probably meant.
+ * @param root the whole value
+ */
+export function explain({ field, message }: FieldProblem, schema: TSchema, root: unknown): string {
+  const names = pointerNames(field)
+  const name = names.at(-1) ?? ''
+  if (message === unknownField) {
+    const parent = names.slice(0, -1).reduce<unknown>((at, step) => childSchema(at as TSchema, step), schema)
+    return `${message}${didYouMean(name, Object.keys((parent as TObject | undefined)?.properties ?? {}))}`
+  }
+  const value = names.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], root)
+  const isShown = names.length > 0 && value !== undefined && typeof value !== 'object' && !secretName.test(name)
+  return isShown ? `${message}, not ${quote(value)}` : message
+}
+
+/** The schema of a property, where it has one. */
+export function childSchema(schema: TSchema | undefined, name: string): TSchema | undefined {
+  return (schema as TObject | undefined)?.properties?.[name]
 }
 
 /** A union reports what each of its schemas wants: `"manual" or "survey"`, `<= 90 or null`. */

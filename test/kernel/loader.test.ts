@@ -189,6 +189,33 @@ t.test('the prebuilt form', async (t) => {
     t.notOk(existsSync(join(running.data, 'plugins')), 'nothing is built')
   })
 
+  t.test('is found through the package.json of a folder and of an npm package, and verified', async (t) => {
+    const base = elsewhere(t)
+    const lamp = join(base, 'node_modules', 'lamp')
+    write(lamp, {
+      'package.json': JSON.stringify({ name: 'lamp', main: 'dist/third-party.cjs' }),
+      'dist/third-party.cjs': code,
+      'dist/manifest.json': JSON.stringify(manifest),
+    })
+    for (const source of [
+      'lamp',
+      './node_modules/lamp',
+      lamp,
+      join(lamp, 'dist'),
+      join(lamp, 'dist/third-party.cjs'),
+    ]) {
+      const running = await createTestStation({ sources: { [source]: {} }, base })
+      t.match(running.field('third'), { says: 'version 1' }, source)
+      t.notOk(existsSync(join(running.data, 'plugins')), 'nothing is built')
+      await running.stop()
+    }
+    write(lamp, { 'index.ts': 'export default 1' })
+    const running = await station(t)
+    await t.rejects(running.load(lamp), { code: 'RTK_ERR_PLUGIN_INVALID' }, 'a folder with sources is taken as source')
+    write(lamp, { 'dist/third-party.cjs': `${code}//` })
+    await t.rejects(running.load(join(lamp, 'dist')), { code: 'RTK_ERR_PLUGIN_DIGEST' })
+  })
+
   t.test('is refused when a byte of it was changed', async (t) => {
     write(folder, { 'third-party.cjs': code.replace('version 1', 'version X') })
     const running = await station(t)
@@ -202,7 +229,7 @@ t.test('options of a plugin are checked by its schema, wherever they come from',
   const running = await station(t)
   await t.rejects(running.load(folder, { greting: 'x' }), {
     code: 'RTK_ERR_PLUGIN_OPTIONS',
-    message: /no option greting; it takes greeting/,
+    message: /no option greting \(did you mean "greeting"\?\); it takes greeting/,
   })
   await t.rejects(running.load(folder, { greeting: 5 }), {
     code: 'RTK_ERR_PLUGIN_OPTIONS',
