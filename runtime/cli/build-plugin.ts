@@ -54,7 +54,7 @@ function earlierFiles(out: string): string[] {
 /** What package.json lacks for the prebuilt form to be found in the published package. */
 function packageAdvice(folder: string, main: string): string | undefined {
   const file = join(folder, 'package.json')
-  if (!existsSync(file)) return undefined
+  if (!existsSync(file) || main.startsWith('..')) return undefined
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as { main?: string; exports?: unknown }
   if (manifest.exports !== undefined || resolve(folder, manifest.main ?? '') === resolve(folder, main)) return undefined
   return `for npm publish, package.json needs "main": "${main}"`
