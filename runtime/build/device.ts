@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
+import { withEsbuild } from '../loader/builder.js'
 import { hostPackages } from '../loader/host-packages.js'
 import type { ManifestEntry } from '../loader/load.js'
 import { prebuild, writeJson } from './prebuild.js'
@@ -48,7 +49,7 @@ export async function buildDevice(
   const sources = Object.keys(variant.plugins)
   const { entries, keys } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
   tell('runtime')
-  await buildRuntime(root, target)
+  await withEsbuild('the runtime', (esbuild) => buildRuntime(esbuild, root, target))
   for (const name of native) copyPackage(name, root, target, new Set())
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
@@ -84,8 +85,7 @@ function isBuild(folder: string): boolean {
 }
 
 /** One file with the command line, the kernel and every pure JavaScript package in it. */
-async function buildRuntime(root: string, target: string): Promise<void> {
-  const { build } = await import('esbuild')
+async function buildRuntime({ build }: typeof import('esbuild'), root: string, target: string): Promise<void> {
   const isSource = existsSync(join(root, 'runtime', 'cli', 'main.ts'))
   const hostTable: Plugin = {
     name: 'host-packages',

@@ -106,8 +106,8 @@ t.test('every link of its README leads to a file of the package, or to the web',
 })
 
 t.test('a third party writes a plugin with nothing but the package and its documentation', async (t) => {
-  const author = join(folder, 'author')
-  mkdirSync(author)
+  const author = mkdtempSync(join(tmpdir(), 'rtk-base-author-'))
+  t.teardown(() => rmSync(author, { recursive: true, force: true }))
   const guide = readFileSync(join(installed, 'README.md'), 'utf8')
   const [tarball] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
   cpSync(join(folder, tarball), join(author, tarball))
@@ -127,6 +127,7 @@ t.test('a third party writes a plugin with nothing but the package and its docum
   const plugin = join(author, 'roof-light')
 
   // Strictly: no package below wants another Node than this one promises to run on.
+  step('npm init -y')
   t.notMatch(step('npm install ./rtk-base-0.1.0.tgz esbuild'), /EBADENGINE/)
   t.match(step('npx rtk-base new-plugin roof-light'), /roof-light\n/)
   step('npm install', plugin)
