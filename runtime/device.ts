@@ -30,7 +30,7 @@ export class StationDevice implements Device {
   readonly partition: string
   readonly #deps: DeviceDeps
   readonly #started_ms: number
-  /** UTC minus monotonic time as the receiver told it. */
+  /** UTC minus monotonic time, as the receiver gave it. */
   #offset_ms: number | undefined
 
   constructor(deps: DeviceDeps) {
@@ -55,7 +55,7 @@ export class StationDevice implements Device {
     return this.#isCredible(now_ms) ? now_ms : 0
   }
 
-  /** A time before this was built is none: a recording behind a serial line, or a receiver whose week number began anew. */
+  /** A time before the build date is not valid: it comes from a recording, or from a receiver after a week number rollover. */
   setUtc(utc_ms: number): void {
     if (this.#isCredible(utc_ms)) this.#offset_ms = utc_ms - this.#deps.clock.monotonic()
   }

@@ -10,16 +10,23 @@ export const errorTable = {
     status: 409,
     help: 'Another rtk-base uses this data folder: stop it, or name another with --data.',
   },
-  RTK_ERR_DATA_FOLDER: { status: 500, help: 'Make the data folder writable for the user that runs the service.' },
+  RTK_ERR_DATA_FOLDER: {
+    status: 500,
+    help: 'Make the data folder readable and writable for the user that runs the service, or name another with --data.',
+  },
   RTK_ERR_LISTEN: { status: 500, help: 'The HTTP address is in use or not allowed: set http.port or http.host.' },
   RTK_ERR_NOT_RUNNING: { status: 503, help: 'No service answers for this data folder: start it with `rtk-base run`.' },
-  RTK_ERR_STOPPED: { status: 503, help: 'The service was told to stop: start it again when it is wanted.' },
+  RTK_ERR_STOPPED: { status: 503, help: 'The service was asked to stop: start it again when it is wanted.' },
   RTK_ERR_PLUGIN_NOT_FOUND: { status: 404, help: 'Check the name or the path in the variant.' },
   RTK_ERR_PLUGIN_BUILD: {
     status: 422,
     help: 'Correct the source at the line that the message names; the old version goes on.',
   },
   RTK_ERR_PLUGIN_DIGEST: { status: 422, help: 'The file is not what the manifest says: install it again.' },
+  RTK_ERR_PLUGIN_SIZE: {
+    status: 422,
+    help: 'Keep data and images in files of their own, and leave out unused packages.',
+  },
   RTK_ERR_PLUGIN_INVALID: {
     status: 422,
     help: 'The module must have `export default definePlugin({ name, version, api, setup })`.',

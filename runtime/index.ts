@@ -1,6 +1,8 @@
 import { HttpSection, InfoSection } from '../schemas/index.js'
 import type { PluginReport, Station } from '../schemas/services.js'
-import type { StationDevice } from './device.js'
+import { verifyImage } from './build/image.js'
+import { packageRoot } from './build/release.js'
+import type { StationDevice, StationError } from './device.js'
 import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
@@ -90,18 +92,19 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 
   try {
-    const foundation = await layFoundation(options, {
-      pluginTroubles: () => plugins.manager.troubles(),
-      changed: () => registries.changed(),
-    })
+    // Trouble of the foundation comes up before there is anybody to report it.
+    const above = { pluginTroubles: (): StationError[] => [], changed: () => {} }
+    const foundation = await layFoundation(options, above)
     undo.push(() => foundation.close())
     const registries = await buildRegistries(foundation, { info, log, plugins: () => plugins.manager })
+    above.changed = registries.changed
     const network = new LocalNetwork(foundation.clock)
     const gateway = new Gateway(http, { log, clock: foundation.clock, network })
     undo.push(() => gateway.close())
     const plugins = buildPlugins(options, foundation, registries, { gateway, network, stopping: stopping.signal })
     undo.push(() => plugins.close())
     const { manager } = plugins
+    above.pluginTroubles = () => manager.troubles()
     if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit(), noteRawHandles())
     options.watchdog?.onStall(({ plugin, place, blocked_s }) => {
       const who = plugin ? `plugin ${plugin}` : 'the service'
@@ -114,12 +117,19 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
     let address = { host: http.host, port: http.port }
     const ready = async (known: BootKnowledge) => {
+      const trouble = (code: string, text: string) => foundation.troubles.raise(code, text)
       const all = { ...known, mistakes: [...mistakes, ...known.mistakes] }
-      await applySettings(options, registries.config, registries.tables(), manager.report(), all)
+      await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
       address = await gateway.listen()
     }
     await manager.boot(plugins.wanted, ready, stopping.signal)
     unlessStopped()
+    if (options.ownProcess) {
+      void verifyImage(packageRoot()).then((wrong) => {
+        if (wrong.length === 0) return
+        foundation.troubles.raise('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
+      })
+    }
     return {
       station: registries.station,
       device: foundation.device,

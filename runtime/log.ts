@@ -1,34 +1,27 @@
 import { createRequire } from 'node:module'
 import pino, { type Logger } from 'pino'
+import { censor, secretWords, withoutSecrets } from './redact.js'
 
 export type { Logger } from 'pino'
 
-/** Names under which secrets travel; their values never reach a log line. */
-const secretNames = [
-  'pwd',
-  'pswd',
-  'password',
-  'token',
-  'viewerToken',
-  'key',
-  'authorization',
-  'cookie',
-  'wap-pswd',
-  'sta-pswd',
-  'mob-pswd',
-  'rtr-pswd',
-]
 /** Lines that are written as soon as the standard output takes something again. */
 const keptWhileFull_bytes = 65_536
 
-const redact = secretNames.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
+type Line = Record<string, unknown>
 
 /** The root logger: pretty on a terminal, JSON lines otherwise. Every plugin gets a child with its name. */
 export function createLogger(
   options: { level?: string; pretty?: boolean; destination?: pino.DestinationStream } = {},
 ): Logger {
   const { level = 'info', pretty = process.stdout.isTTY === true } = options
-  const settings: pino.LoggerOptions = { level, base: null, redact: { paths: redact, censor: '…' } }
+  const settings: pino.LoggerOptions = {
+    level,
+    base: null,
+    formatters: { log: withoutSecrets },
+    // What a child logger was made with passes no formatter.
+    redact: { paths: [...secretWords, 'privateKey'], censor },
+    serializers: { err: (error) => withoutSecrets(pino.stdSerializers.err(error) as unknown as Line) },
+  }
   if (options.destination) return pino(settings, options.destination)
   if (!pretty) return pino(settings, standardOutput())
   // In this thread, not as a transport: the last lines before an exit must be seen. Loaded only on a terminal; a device

@@ -22,6 +22,7 @@ export type { Callback, Event } from '../schemas/event.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
 export type { LoginRole, Role } from './http/routes/config.js'
+export { LogLimit } from './log-limit.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
 export const apiVersion = '1.1.0'

@@ -32,7 +32,7 @@ function wrongSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): 
 /**
  * Checks everything that the variant and the command line set, puts the variant's initial values in force and stores `--change`.
  * A name that no plugin has is a mistake; where the parameters of a plugin cannot be known it may be that one's, and a station must
- * not stay down for it.
+ * not stay down for it. Nor must it for a disk that takes no writes: `trouble` reports that.
  * @throws RTK_ERR_VARIANT, RTK_ERR_PLUGIN_OPTIONS, RTK_ERR_USAGE: every mistake at once
  */
 export async function applySettings(
@@ -41,6 +41,7 @@ export async function applySettings(
   tables: Tables,
   plugins: readonly PluginReport[],
   { mistakes: before, later, unknown }: BootKnowledge,
+  trouble: (code: string, text: string) => void,
 ): Promise<void> {
   const { variant, changes = {}, log } = options
   const mistakes = [...before]
@@ -77,5 +78,9 @@ export async function applySettings(
   }
   for (const { name, message } of config.wrongPresets(values)) usage(`--change ${name}: ${message}`)
   if (mistakes.length > 0) throw together(mistakes)
-  await config.preset(values)
+  await config.preset(values).catch((error) => {
+    if (!(error instanceof RtkError) || error.code !== 'RTK_ERR_STORE_WRITE') throw error
+    const given = Object.keys(values).join(', ')
+    trouble('change-not-stored', `--change of ${given}: ${error.message}; the values stored before are in force`)
+  })
 }

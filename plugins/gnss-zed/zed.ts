@@ -1,6 +1,6 @@
 /** One receiver: its link, what it was told, and what it says, put together. */
 import type { Frame } from 'rtk-base/gnss'
-import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device, type ReceiverLink as LinkState, type ReceiverFix } from 'rtk-base/services'
 import type { AntennaReport } from './antenna.js'
 import { Configurator, type ConfiguratorOptions } from './configure/configurator.js'
@@ -50,6 +50,7 @@ export class ZedReceiver {
   readonly #link: ReceiverLink
   readonly #dialog: Dialog
   readonly #rates: RateMemory
+  readonly #logLimit: LogLimit
   /** The identity that was told last, as text; '' before the first on this link. */
   #told = ''
   #rtcmAt_ms = Number.NEGATIVE_INFINITY
@@ -59,6 +60,7 @@ export class ZedReceiver {
 
   constructor(ctx: PluginContext, port: ReceiverPort, options: ZedOptions) {
     this.#ctx = ctx
+    this.#logLimit = new LogLimit(ctx.clock)
     this.#port = port
     this.#antennaHold = options.antennaHold
     this.stationId = options.stationId
@@ -211,14 +213,20 @@ export class ZedReceiver {
 
   #text(level: string, text: string): void {
     this.upkeep.said(text)
-    if (level === 'error' || level === 'warning') this.#ctx.log.warn({ level }, `the receiver says: ${text}`)
+    if (level === 'error' || level === 'warning') {
+      const omitted = this.#logLimit.admit(text)
+      if (omitted !== undefined)
+        this.#ctx.log.warn({ severity: level, omitted: omitted || undefined }, `the receiver reports: ${text}`)
+    }
     if (level === 'warning') this.events.warning.emit(text)
   }
 
   #identity(identity: Identity): void {
     const text = JSON.stringify(identity)
     if (text === this.#told) return
-    this.#ctx.log.info({ ...identity }, 'the receiver tells who it is')
+    const omitted = this.#logLimit.admit(text)
+    if (omitted !== undefined)
+      this.#ctx.log.info({ ...identity, omitted: omitted || undefined }, 'the receiver identified itself')
     this.#told = text
     this.#changed()
   }

@@ -70,12 +70,14 @@ export default definePlugin({
     ctx.mqtt.on('base/{SN}/online', (message) => {
       if (isStale(message)) link.driver.sayOnline()
     })
-    // Once per change, after all of its values are in force.
-    ctx.hooks.onChange.tap(({ source, values }) => {
-      if (!['mqtt-en', 'mqtt-host', 'mqtt-port'].some((name) => values.has(name))) return
+    ctx.config.onChange([enabled.name, host.name, port.name], (_changed, source) => {
       void trial.changed(settings(), { source, wasUp: link.session !== undefined })
       link.apply()
       broker.watch(() => link.apply())
+    })
+    ctx.banner('MQTT', () => {
+      const { host, port } = broker.current
+      return enabled.get() === 1 && host ? `${host}:${port}, topics base/${ctx.serial}/#` : ''
     })
     return { link, renewal, trial, identities, broker, settings, adopt: options.adopt ?? false }
   },

@@ -18,8 +18,8 @@ export interface GateDeps {
   /** Whether a plugin of this variant judges the reference, be it running yet or not. */
   isJudged(): boolean
   after(ms: number, fn: () => void): () => void | Promise<void>
-  /** The gate opened or closed; `reason` is '' when it opened. */
-  changed(open: boolean, reason: string): void
+  /** The gate opened, closed, or is closed for another reason; `reason` is '' when it opened. */
+  changed(state: { open: boolean; wasOpen: boolean; reason: string }): void
 }
 
 /**
@@ -73,9 +73,10 @@ export class Gate implements RtcmGate {
   look(): void {
     const reason = this.#reasonNow()
     if (reason === this.#reason) return
+    const wasOpen = this.#open
     this.#reason = reason
     this.#open = reason === ''
-    this.#deps.changed(this.#open, reason)
+    this.#deps.changed({ open: this.#open, wasOpen, reason })
   }
 
   judge(): RtcmJudge {

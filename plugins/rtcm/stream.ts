@@ -51,7 +51,7 @@ export class GatedStream implements RtcmStream {
       mode: () => this.#receiver?.mode ?? 'unknown',
       isJudged: () => isJudged(ctx),
       after,
-      changed: (open, reason) => this.#gateChanged(open, reason),
+      changed: (state) => this.#gateChanged(state),
     })
     this.#epochs = new EpochGrouper(after, (epoch) => this.#epochEvent.emit(epoch))
     this.#subscribers = new Subscribers({
@@ -132,9 +132,11 @@ export class GatedStream implements RtcmStream {
     }
   }
 
-  #gateChanged(open: boolean, reason: string): void {
-    this.#ctx.status(open ? '' : `closed: ${reason}`)
-    this.#ctx.log[open ? 'info' : 'warn'](open ? 'RTCM goes out' : `no RTCM goes out: ${reason}`)
+  #gateChanged({ open, wasOpen, reason }: { open: boolean; wasOpen: boolean; reason: string }): void {
+    const { log, status } = this.#ctx
+    status(open ? '' : `closed: ${reason}`)
+    if (open) log.info('RTCM goes out')
+    else log[wasOpen ? 'warn' : 'debug'](`no RTCM goes out: ${reason}`)
     if (!open) {
       // What was gathered under a reference that is not trusted any more stays here.
       this.#reference.clear()

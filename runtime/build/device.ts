@@ -8,6 +8,7 @@ import { RtkError } from '../errors.js'
 import { withEsbuild } from '../loader/builder.js'
 import { hostPackages } from '../loader/host-packages.js'
 import type { ManifestEntry } from '../loader/load.js'
+import { digestImage, imageManifest } from './image.js'
 import { prebuild, writeJson } from './prebuild.js'
 import { packageRoot, readRelease } from './release.js'
 
@@ -15,7 +16,7 @@ import { packageRoot, readRelease } from './release.js'
 const packageName = 'rtk-base-device'
 
 /** Packages with native code: not bundled, their folders are shipped beside the bundle. */
-const native = ['classic-level', '@serialport/bindings-cpp']
+const native = ['@serialport/bindings-cpp']
 
 export interface DeviceBuild {
   readonly out: string
@@ -24,8 +25,8 @@ export interface DeviceBuild {
 }
 
 /**
- * Makes the folder that a device runs: one bundle of the runtime, one per plugin, a manifest with digests, the native
- * packages, nothing that is not used. `DIR/rtk-base.mjs run` starts it; no npm, no compiler and no esbuild are needed there.
+ * Makes the folder that a device runs: one bundle of the runtime, one per plugin, the native packages, nothing that is not
+ * used, and a manifest with the digest of every file. `DIR/rtk-base.mjs run` starts it; no npm, no compiler and no esbuild are needed there.
  */
 export async function buildDevice(
   { variant, base }: VariantFile,
@@ -61,7 +62,12 @@ export async function buildDevice(
   const hash = createHash('sha256').update(readFileSync(join(target, 'rtk-base.mjs')))
   for (const { sha256 } of entries) hash.update(sha256)
   const sha256 = hash.digest('hex')
-  writeJson(join(target, 'manifest.json'), { version, sha256, built: new Date().toISOString() })
+  writeJson(join(target, imageManifest), {
+    version,
+    sha256,
+    built: new Date().toISOString(),
+    files: digestImage(target),
+  })
   return { out: target, plugins: entries, sha256 }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Loader, type ManifestEntry } from '../loader/load.js'
 import { isPath } from '../loader/source.js'
@@ -24,10 +24,10 @@ export async function prebuild(
   const entries: ManifestEntry[] = []
   const keys = new Map<string, string>()
   for (const source of sources) {
-    const { definition, file } = await loader.load(source)
+    const { definition, code: built } = await loader.load(source)
     const { name, version, api } = definition
     tell(`plugin ${name} ${version}${isPath(source) ? ` from ${source}` : ''}`)
-    const code = readFileSync(file, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n')
+    const code = built.replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n')
     writeFileSync(join(folder, `${name}.cjs`), code)
     const sha256 = createHash('sha256').update(code).digest('hex')
     entries.push({ name, version, api, file: `${name}.cjs`, sha256 })

@@ -38,7 +38,8 @@ export function shippedPlugins(root = packageRoot()): string {
 
 const sourceFolders = ['runtime', 'plugins', 'schemas']
 
-function* filesBelow(folder: string): Generator<string> {
+/** Every file, in the same order everywhere. */
+export function* filesBelow(folder: string): Generator<string> {
   for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) yield* filesBelow(path)
@@ -51,8 +52,13 @@ export function readRelease(root = packageRoot()): Release {
   const manifests = [join(root, 'manifest.json'), join(packedFolder(root), releaseFile)]
   const manifest = isCheckout(root) ? undefined : manifests.find((file) => existsSync(file))
   if (manifest) {
-    const { version, sha256, built } = JSON.parse(readFileSync(manifest, 'utf8')) as Release
-    return { version, sha256, built }
+    try {
+      const { version, sha256, built } = JSON.parse(readFileSync(manifest, 'utf8')) as Release
+      return { version, sha256, built }
+    } catch {
+      // The check of the image reports it; a station must not stay down for it.
+      return { version: '0.0.0', sha256: '', built: new Date(0).toISOString() }
+    }
   }
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   const hash = createHash('sha256')

@@ -9,7 +9,7 @@ Makes the folder that a device runs: the runtime and the variant's plugins bundl
 On the device: node DIR/rtk-base.mjs run --data /var/lib/rtk-base
 
   VARIANT.json   variant file, or the name of a shipped one
-  --out DIR      made anew; must be empty or made by build
+  --out DIR      emptied first; must be empty or made by an earlier build
 `
 
 export async function buildCommand(args: string[]): Promise<number> {

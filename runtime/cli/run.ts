@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync } from 'node:fs'
-import { join, resolve, sep } from 'node:path'
+import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs'
+import { dirname, join, resolve, sep } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -89,7 +89,7 @@ export async function runCommand(args: string[]): Promise<number> {
   const options = readOptions(args)
   boundHeap()
   process.setSourceMapsEnabled(true)
-  makeDataFolder(options.data)
+  makeDataFolder(options.data, options.log)
   // Nobody may be there to read the banner, or the disk it goes to be full: the station runs all the same.
   process.stdout.on('error', () => {})
   const stop = stopOnSignal(options.log)
@@ -167,9 +167,13 @@ async function runOnce(options: RunOptions, stop: AbortSignal, watchdog: Watchdo
     throw located(error, file)
   })
   if (!runtime) return
-  const closeControl = await serveControl(data, runtime, log).catch(async (error) => {
-    await runtime.stop()
-    throw error
+  const closeControl = await serveControl(data, runtime, log).catch((error) => {
+    // On a full or read-only disk the station does its work all the same.
+    log.error(
+      { err: error },
+      `${messageOf(error)}; \`rtk-base plugins\` and \`rtk-base console\` do not reach this station`,
+    )
+    return async () => {}
   })
   process.stdout.write(banner(runtime, options))
   const sweep = setTimeout(sweepStartUp, settled_ms).unref()
@@ -195,12 +199,30 @@ function sweepStartUp(): void {
   ;(runInNewContext('gc') as () => void)()
 }
 
-function makeDataFolder(data: string): void {
+function makeDataFolder(data: string, log: Logger): void {
   try {
     mkdirSync(data, { recursive: true, mode: 0o700 })
+    // Not tightened: a folder that others use too may have been named.
+    const mode = statSync(data).mode & 0o777
+    if (mode & 0o022) {
+      log.warn(`other users can write to the data folder ${data} (mode ${mode.toString(8)}): chmod 700 it`)
+    }
   } catch (error) {
-    throw new RtkError('RTK_ERR_DATA_FOLDER', `${data}: ${messageOf(error)}`)
+    throw new RtkError('RTK_ERR_DATA_FOLDER', `the data folder ${data} cannot be made: ${reasonFor(data, error)}`)
   }
+}
+
+/** With \`recursive\`, Node puts ENOENT in place of a read-only file system: the first missing folder alone gives the reason. */
+function reasonFor(data: string, error: unknown): string {
+  let missing = data
+  while (!existsSync(dirname(missing))) missing = dirname(missing)
+  try {
+    mkdirSync(missing)
+    rmdirSync(missing)
+  } catch (reason) {
+    return messageOf(reason)
+  }
+  return messageOf(error)
 }
 
 /** How this program is called here: through npm in a checkout, by npx where the package is installed, else by its file. */

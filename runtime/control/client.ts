@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { RtkError, type RtkErrorCode } from '../errors.js'
 import { LineReader, longestAnswer, longestRequest } from './protocol.js'
-import { reachSocket } from './socket-path.js'
+import { reachControl } from './socket-path.js'
 
 /** The longest that anything takes on purpose: a command 30 s, a reload of a plugin with slow dependents more. */
 const answerLimit_s = 60
@@ -87,7 +87,7 @@ export class ControlClient {
 }
 
 async function connectTo(data: string): Promise<Socket> {
-  const { path, release } = reachSocket(data)
+  const { path, release } = reachControl(data)
   try {
     const socket = connect(path)
     await once(socket, 'connect')

@@ -19,7 +19,7 @@ export class LineReader {
     this.#onLine = onLine
   }
 
-  /** False when a line is too long: what follows cannot be told apart any more. */
+  /** False when a line is too long: where the next line begins is not known any more. */
   push(text: string): boolean {
     const lines = `${this.#rest}${text}`.split('\n')
     this.#rest = lines.pop() as string

@@ -5,7 +5,7 @@ import { messageOf, RtkError } from '../errors.js'
 import type { Runtime } from '../index.js'
 import type { Logger } from '../log.js'
 import { LineReader, longestAnswer, longestRequest } from './protocol.js'
-import { reachSocket, socketFile } from './socket-path.js'
+import { reachControl, socketFile } from './socket-path.js'
 
 type Params = Record<string, unknown>
 type Method = (params: Params, signal: AbortSignal) => Promise<unknown>
@@ -84,11 +84,11 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
   }
 
   // The store's lock says that no other service uses this folder: a socket that is there is a dead one's.
-  let reach: ReturnType<typeof reachSocket> | undefined
+  let reach: ReturnType<typeof reachControl> | undefined
   const umask = process.umask(0o177)
   try {
     rmSync(file, { force: true })
-    reach = reachSocket(data)
+    reach = reachControl(data)
     server.listen(reach.path)
     await once(server, 'listening')
     chmodSync(file, 0o600)

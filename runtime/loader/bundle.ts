@@ -74,15 +74,30 @@ export async function bundle(entry: string, folder = dirname(entry), looked = ne
         plugins: [lookedAt(looked), hostPlugin, assetPlugin(esbuild, assets, [lookedAt(looked)])],
       })
       const code = result.outputFiles[0].text
+      checkSize(code, entry)
       const inputs = Object.keys(result.metafile.inputs)
         .filter((input) => !/^rtk-base-(host|bytes|client):/.test(input))
         .map((input) => resolve(dirname(entry), input))
       const digest = createHash('sha256').update(code).digest('hex')
       return { code, digest, inputs: [...inputs, ...assets] }
     } catch (error) {
+      if (error instanceof RtkError) throw error
       throw new RtkError('RTK_ERR_PLUGIN_BUILD', buildMessage(entry, error), { cause: error })
     }
   })
+}
+
+/** Hashing and compiling block everything else that the service does. */
+const largest_bytes = 8 << 20
+
+/** @throws RTK_ERR_PLUGIN_SIZE */
+export function checkSize(code: string, source: string): void {
+  if (code.length <= largest_bytes) return
+  const size_MiB = (code.length / (1 << 20)).toFixed(1)
+  throw new RtkError(
+    'RTK_ERR_PLUGIN_SIZE',
+    `${source} is ${size_MiB} MiB of code, at most ${largest_bytes >> 20} MiB are loaded`,
+  )
 }
 
 function buildMessage(entry: string, error: unknown): string {

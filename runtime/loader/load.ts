@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { createRequire, Module } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import { satisfies, validRange } from 'semver'
 import { messageOf, RtkError } from '../errors.js'
 import { didYouMean } from '../nearest.js'
 import { apiVersion, isPlugin, type PluginDefinition } from '../plugin.js'
+import { replaceFile } from '../ports/durable-file.js'
 import { during } from '../watchdog/activity.js'
 import { endBuilderSoon } from './builder.js'
-import { type Bundle, bundle } from './bundle.js'
+import { type Bundle, bundle, checkSize } from './bundle.js'
 import { installHost } from './host.js'
 import { isPath } from './source.js'
 
@@ -29,7 +30,9 @@ export interface Loaded {
   readonly digest: string
   /** Source files, absolute; empty for the prebuilt form. */
   readonly inputs: readonly string[]
-  /** The file that was evaluated: with the inputs, what stands in the stacks of the plugin's errors. */
+  /** What was evaluated. */
+  readonly code: string
+  /** The name that it was evaluated under: with the inputs, what stands in the stacks of the plugin's errors. */
   readonly file: string
 }
 
@@ -39,7 +42,7 @@ export interface LoaderOptions {
   builtIn: string
   /** Relative paths and npm packages of the variant are resolved from here. */
   base: string
-  /** Bundles are written here; made when needed. */
+  /** Bundles are written here, for debuggers and for whoever reads a stack; nothing is read from here. */
   cache: string
   /** Sources will change soon: esbuild's process stays. */
   watch?: boolean
@@ -86,18 +89,32 @@ export class Loader {
     }
   }
 
-  async #fromBundle(source: string, built: Bundle): Promise<Loaded> {
+  async #fromBundle(source: string, { code, digest, inputs }: Bundle): Promise<Loaded> {
+    const file = join(this.#options.cache, `${stemOf(source)}-${digest}.cjs`)
+    const definition = evaluate(code, file, source)
+    // A disk that takes no writes costs nobody a plugin.
+    await this.#keep(file, code, source).catch(() => {})
+    return { definition, digest, inputs, code, file }
+  }
+
+  async #keep(file: string, code: string, source: string): Promise<void> {
+    await mkdir(this.#options.cache, { recursive: true, mode: 0o700 })
+    const there = await readFile(file, 'utf8').catch(() => undefined)
+    if (there !== code) await replaceFile(file, code)
+    await this.#removeCopies(source, basename(file))
+  }
+
+  /** Removes what was kept of a plugin that is not loaded any more. */
+  async forget(source: string): Promise<void> {
+    this.#looked.delete(source)
+    await this.#removeCopies(source).catch(() => {})
+  }
+
+  async #removeCopies(source: string, current = ''): Promise<void> {
     const { cache } = this.#options
-    await mkdir(cache, { recursive: true, mode: 0o700 })
-    const stem = stemOf(source)
-    const file = join(cache, `${stem}-${built.digest.slice(0, 12)}.cjs`)
-    if (!existsSync(file)) await writeFile(file, built.code, { mode: 0o600 })
-    const definition = evaluate(file, source)
-    for (const old of await readdir(cache)) {
-      const isOld = old.startsWith(`${stem}-`) && old.length === basename(file).length && old !== basename(file)
-      if (isOld) await rm(join(cache, old), { force: true })
-    }
-    return { definition, digest: built.digest, inputs: built.inputs, file }
+    const isCopy = new RegExp(`^${stemOf(source)}-[0-9a-f]{12,64}\\.cjs$`)
+    const old = (await readdir(cache)).filter((name) => isCopy.test(name) && name !== current)
+    for (const name of old) await rm(join(cache, name), { force: true })
   }
 
   /**
@@ -111,14 +128,15 @@ export class Loader {
     const entry = (await readManifest(join(folder, 'manifest.json'))).find(wanted)
     if (!entry) return undefined
     const file = join(folder, basename(entry.file))
-    const code = await readFile(file).catch((error) => {
+    const code = await readFile(file, 'utf8').catch((error) => {
       throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file}: ${messageOf(error)}`)
     })
+    checkSize(code, source)
     const digest = createHash('sha256').update(code).digest('hex')
     if (digest !== entry.sha256) {
       throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file} has sha256 ${digest}, its manifest says ${entry.sha256}`)
     }
-    return { definition: evaluate(file, source), digest, inputs: [], file }
+    return { definition: evaluate(code, file, source), digest, inputs: [], code, file }
   }
 
   /** Where a manifest is, and which of its plugins is meant. */
@@ -230,20 +248,24 @@ async function readManifest(file: string): Promise<ManifestEntry[]> {
   }
 }
 
+interface Compiling extends Module {
+  _compile(code: string, file: string): void
+}
+
 /**
- * Runs a bundle and drops it from the module cache at once, so that nothing but its definition keeps it alive. The
- * `createRequire` is a fresh one each time: a long-lived one would keep every version in its list of children.
+ * Runs the code that was built or verified, not what a file holds by now. The module is in no cache and in nobody's list
+ * of children, so that nothing but its definition keeps it alive.
  */
-function evaluate(file: string, source: string): PluginDefinition {
-  const require = createRequire(file)
-  let loaded: unknown
+function evaluate(code: string, file: string, source: string): PluginDefinition {
+  const module = new Module(file) as Compiling
+  module.filename = file
+  module.paths = createRequire(file).resolve.paths('package') ?? []
   try {
-    loaded = during(source, 'load', () => require(file) as unknown)
+    during(source, 'load', () => module._compile(code, file))
   } catch (error) {
     throw new RtkError('RTK_ERR_PLUGIN_BUILD', `${source}: ${messageOf(error)}`, { cause: error })
-  } finally {
-    delete require.cache[file]
   }
+  const loaded: unknown = module.exports
   const definition = (loaded as { default?: unknown }).default ?? loaded
   return checkDefinition(definition, source)
 }

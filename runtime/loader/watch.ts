@@ -29,7 +29,7 @@ export class SourceWatcher {
     this.#changed = changed
   }
 
-  /** Replaces what is watched for one plugin. What was saved while it was being read is still told. */
+  /** Replaces what is watched for one plugin. What was saved while it was being read is still reported. */
   set(plugin: string, inputs: readonly string[]): void {
     this.#plugins.get(plugin)?.folders.clear()
     this.add(plugin, inputs)

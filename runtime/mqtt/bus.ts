@@ -23,8 +23,8 @@ export class Bus implements MqttBus {
   #topics: readonly TopicRecord[] = []
   /** What the driver was given last. */
   #subscribed = ''
-  /** The first failure is told, the next ones are not until the link was back. */
-  #toldOffline = false
+  /** The first failure is logged, further ones only after the link was up again. */
+  #loggedOffline = false
 
   constructor(log: Logger, onMqttConnect: SeriesHookPoint<[MqttSession]>) {
     this.#log = log
@@ -59,8 +59,8 @@ export class Bus implements MqttBus {
     { retain = false, qos = 0, properties }: PublishOptions,
   ): PublishResult {
     const result = this.#driver?.publish(topic, payload, { retain, qos, properties }) ?? 'offline'
-    if (result === 'offline' && !this.#toldOffline) {
-      this.#toldOffline = true
+    if (result === 'offline' && !this.#loggedOffline) {
+      this.#loggedOffline = true
       this.#log.warn({ topic }, 'MQTT link is down: publications are dropped until it is back')
     }
     return result
@@ -76,7 +76,7 @@ export class Bus implements MqttBus {
   }
 
   async connected(session: MqttSession): Promise<void> {
-    this.#toldOffline = false
+    this.#loggedOffline = false
     await this.#onMqttConnect.call(session)
   }
 

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import type { Variant } from '../../schemas/index.js'
 import { readRelease } from '../build/release.js'
 import { StationDevice, type StationError } from '../device.js'
-import { RtkError } from '../errors.js'
 import type { RuntimeOptions } from '../options.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import { machineSerial } from '../ports/machine.js'
-import { isProtected, openStore, type Store } from '../ports/store.js'
+import { SealableStore } from '../ports/sealed-store.js'
+import { openStore, type Store, type StoreTrouble } from '../ports/store.js'
 
 /** Trouble of the runtime itself, for `base.state.errors`. */
 export class Troubles {
@@ -53,14 +53,13 @@ export async function layFoundation(
   later: { pluginTroubles(): StationError[]; changed(): void },
 ): Promise<Foundation> {
   const { variant, log, data, clock = systemClock, release = readRelease() } = options
-  const store = options.store ?? (await openStore(join(data, 'store'), log))
+  const store = new SealableStore(options.store ?? (await openStore(join(data, 'store'), log, { clock })))
   try {
-    let sealed = false
     const serial = await serialNumber(variant, store)
     const troubles = new Troubles({
       utc_s: () => Math.floor(device.utc_ms() / 1000),
       raised: (code, text) => log.error({ code }, text),
-      changed: later.changed,
+      changed: () => later.changed(),
     })
     const device = new StationDevice({
       hardware: variant.hardware,
@@ -69,27 +68,20 @@ export async function layFoundation(
       partition: process.env.RTK_BASE_SLOT ?? '',
       clock,
       machine: options.machine,
-      errors: () => [...troubles.list(), ...later.pluginTroubles()],
-      clearStore: async () => {
-        await store.clear(isProtected)
-        sealed = true
-      },
+      errors: () => [...storeErrors, ...troubles.list(), ...later.pluginTroubles()],
+      clearStore: () => store.factory(),
     })
-    const guarded: Store = {
-      get: (namespace, key) => store.get(namespace, key),
-      entries: (namespace) => store.entries(namespace),
-      namespaces: () => store.namespaces(),
-      clear: (keep) => store.clear(keep),
-      close: () => store.close(),
-      troubles: store.troubles,
-      batch: (ops) => {
-        const kept = ops.every(({ namespace }) => isProtected(namespace))
-        if (!sealed || kept) return store.batch(ops)
-        return Promise.reject(new RtkError('RTK_ERR_STORE_WRITE', 'a factory reset is under way'))
-      },
+    let storeErrors: StationError[] = []
+    const readStoreErrors = () => {
+      const known = ({ code, text }: StoreTrouble) =>
+        storeErrors.find((error) => error.code === code && error.text === text)
+      const t = Math.floor(device.utc_ms() / 1000)
+      storeErrors = store.troubles.map((now) => known(now) ?? { ...now, t })
+      later.changed()
     }
-    for (const { code, text } of store.troubles) troubles.raise(code, text)
-    return { clock, serial, store: guarded, device, troubles, close: async () => store.close() }
+    store.onTroubles(readStoreErrors)
+    readStoreErrors()
+    return { clock, serial, store, device, troubles, close: async () => store.close() }
   } catch (error) {
     await store.close()
     throw error

@@ -92,6 +92,7 @@ export function buildPlugins(
       services.publish(tables.services)
     },
     stateChanged: changed,
+    forgotten: (source) => void loader.forget(source),
     unreadable: (plugin, source) => watcher?.add(plugin, loader.looked(source)),
     loaded: (plugin, inputs) => (inputs.length > 0 ? watcher?.set(plugin, inputs) : watcher?.drop(plugin)),
   })

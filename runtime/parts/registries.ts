@@ -15,7 +15,7 @@ import { InfoRegistry } from '../registry/info.js'
 import { Nvs } from '../registry/nvs.js'
 import type { Foundation } from './foundation.js'
 
-/** Who follows the document hears of changes so often at most. */
+/** Listeners of the document are called at most once in this time. */
 const documentEvent_ms = 100
 
 export interface Registries {

@@ -1,5 +1,6 @@
 /** A store without a disk, for tests: same rules, and a failure that a test can switch on. */
 import { RtkError } from '../errors.js'
+import { setText } from './snapshot.js'
 import type { Store, StoreOps, StoreTrouble } from './store.js'
 
 export class MemoryStore implements Store {
@@ -13,7 +14,7 @@ export class MemoryStore implements Store {
   /** @param initial namespace → key → value */
   constructor(initial: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {}) {
     for (const [namespace, entries] of Object.entries(initial))
-      for (const [key, value] of Object.entries(entries)) this.#set(namespace, key, JSON.stringify(value))
+      for (const [key, value] of Object.entries(entries)) setText(this.#contents, namespace, key, JSON.stringify(value))
   }
 
   async get(namespace: string, key: string): Promise<unknown> {
@@ -34,7 +35,7 @@ export class MemoryStore implements Store {
       throw new RtkError('RTK_ERR_STORE_WRITE', `the store could not be written: ${this.failure}`)
     // Encoded before the first one is written: one value that is no JSON refuses the whole batch.
     const texts = ops.map(({ value }) => JSON.stringify(value))
-    for (const [index, { namespace, key }] of ops.entries()) this.#set(namespace, key, texts[index])
+    for (const [index, { namespace, key }] of ops.entries()) setText(this.#contents, namespace, key, texts[index])
     this.writes++
   }
 
@@ -47,11 +48,5 @@ export class MemoryStore implements Store {
 
   async close(): Promise<void> {}
 
-  #set(namespace: string, key: string, json: string | undefined): void {
-    const entries = this.#contents.get(namespace) ?? new Map<string, string>()
-    if (json === undefined) entries.delete(key)
-    else entries.set(key, json)
-    if (entries.size > 0) this.#contents.set(namespace, entries)
-    else this.#contents.delete(namespace)
-  }
+  onTroubles(): void {}
 }

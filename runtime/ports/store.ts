@@ -1,58 +1,24 @@
 /**
- * The non-volatile storage: namespaced JSON values on LevelDB, durable before a write is answered.
- *
- * Everything that was acknowledged is also held in memory (settings are small). So reads never touch the disk, go on
- * while the disk is full, and after a failed write the disk can be brought back to exactly what was acknowledged.
+ * The non-volatile storage: namespaced JSON values, all of them in memory, durable before a write is answered. On disk there
+ * are two generations of one snapshot; each write replaces the older one, so one whole state is there at any moment.
  */
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
-import { ClassicLevel } from 'classic-level'
+import { resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../errors.js'
-import {
-  copyAside,
-  copyStore,
-  cutLogs,
-  type Inspection,
-  inspect,
-  type LogMark,
-  markLog,
-  moveAside,
-  syncPath,
-  tightenModes,
-} from './store-files.js'
-import {
-  type Contents,
-  DamageError,
-  differences,
-  diskKey,
-  isProtected,
-  kindOf,
-  type Level,
-  locked,
-  openLevel,
-  protectedRange,
-  put,
-  readAll,
-  reasonOf,
-  setText,
-  throwIfLocked,
-} from './store-level.js'
+import type { Dispose } from '../plugin.js'
+import { type Clock, systemClock } from './clock.js'
+import { type FileSystem, nodeFileSystem, systemCode } from './durable-file.js'
+import { FolderLock } from './folder-lock.js'
+import { Generations, isDenied } from './generations.js'
+import { type Contents, copyOf, type StoreTrouble, setText } from './snapshot.js'
 
-export { isProtected } from './store-level.js'
+export type { StoreTrouble } from './snapshot.js'
 
 export interface StoreOps {
   namespace: string
   key: string
   /** Any JSON value; undefined deletes. */
   value: unknown
-}
-
-/** What opening the store had to do. */
-export interface StoreTrouble {
-  code: string
-  text: string
 }
 
 export interface Store {
@@ -65,78 +31,84 @@ export interface Store {
    * @throws RTK_ERR_STORE_WRITE when it could not be made durable; nothing was written then.
    */
   batch(ops: readonly StoreOps[]): Promise<void>
-  /** Deletes everything but what `keep` wants, in one durable batch. @throws RTK_ERR_STORE_WRITE */
+  /** Deletes everything but what `keep` wants, in one durable write. @throws RTK_ERR_STORE_WRITE */
   clear(keep: (namespace: string, key: string) => boolean): Promise<void>
   close(): Promise<void>
+  /** What is wrong at this moment. */
   readonly troubles: readonly StoreTrouble[]
+  /** Calls `listener` at each change of `troubles`. */
+  onTroubles(listener: () => void): void
 }
 
-const nothingWrong: Inspection = { present: false, needsRepair: undefined, salvaged: [], logDamage: '', tornBytes: 0 }
+const protectedPrefix = 'protected.'
 
-/** LevelDB's lock is per process: this one keeps a process from opening a store twice. */
-const openFolders = new Set<string>()
+/** Where secrets are: nothing outside shows them, and a factory reset keeps them. */
+export const isProtected = (namespace: string): boolean => namespace.startsWith(protectedPrefix)
 
-/** A trouble that ends when the first write works again. */
-const unwritable = 'store-unwritable'
+/** The namespace of change parameters: who changes a setting has seen the reports of damage. */
+const settings = 'config'
 
-function encode(op: StoreOps): string | undefined {
-  if (op.value === undefined) return undefined
-  try {
-    const json = JSON.stringify(op.value) as string | undefined
-    if (json !== undefined) return json
-  } catch {}
-  throw new RtkError('RTK_ERR_STORE_WRITE', `${op.namespace}/${op.key}: the value is not JSON; nothing was written`)
+/** Files that were deleted are written again, and a write that failed is retried, after at most this. */
+const upkeep_ms = 30_000
+
+export interface StoreOptions {
+  clock?: Clock
+  fs?: FileSystem
 }
 
 /**
- * Opens the store in `folder`, which is made when it is missing. Damage never keeps it from opening: it is repaired,
- * else set aside as `<folder>.broken-<n>`, and `troubles` says so. On a full or read-only disk it opens for reading and
- * refuses every write until the disk takes writes again.
- * @throws RTK_ERR_DATA_LOCKED when another process holds it; RTK_ERR_DATA_FOLDER when the folder cannot be used at all.
+ * Opens the store in `folder`, which is made when it is missing. Damage never keeps it from opening: it starts with the
+ * newest whole state, and `troubles` says what may be lost. On a full or read-only disk it refuses every write until the
+ * disk takes writes again.
+ * @throws RTK_ERR_DATA_LOCKED when another process holds it; RTK_ERR_DATA_FOLDER when this user may not use the folder.
  */
-export async function openStore(folder: string, log: Logger): Promise<Store> {
-  const location = resolve(folder)
-  try {
-    await mkdir(location, { recursive: true, mode: 0o700 })
-  } catch (error) {
-    throw new RtkError('RTK_ERR_DATA_FOLDER', `cannot make the folder ${location}: ${messageOf(error)}`, {
-      cause: error,
-    })
-  }
-  const identity = await realpath(location)
-  if (openFolders.has(identity)) throw locked(location)
-  openFolders.add(identity)
-  try {
-    const store = new LevelStore(location, identity, log)
-    await store.open()
-    return store
-  } catch (error) {
-    openFolders.delete(identity)
-    throw error
-  }
+export async function openStore(folder: string, log: Logger, options: StoreOptions = {}): Promise<Store> {
+  const store = new SnapshotStore(resolve(folder), log, options)
+  await store.open()
+  return store
 }
 
-class LevelStore implements Store {
-  readonly troubles: StoreTrouble[] = []
-  readonly #location: string
-  readonly #identity: string
-  readonly #log: Logger
-  #contents: Contents = new Map()
-  /** False while not even reading worked: what is on disk is taken over at the first reopening then. */
-  #loaded: boolean = false
-  /** Undefined after a write error, until reopening works. */
-  #level: Level | undefined
-  /** Where the log must be cut before it may be opened again. */
-  #cutAt: LogMark | undefined
-  #queue: Promise<unknown> = Promise.resolve()
-  /** Protected entries whose earlier values are still in the files, by their keys on disk. */
-  readonly #stale = new Map<string, { namespace: string; key: string }>()
-  #closed: boolean = false
+/** Changes `draft`. */
+type Edit = (draft: Contents) => void
 
-  constructor(location: string, identity: string, log: Logger) {
-    this.#location = location
-    this.#identity = identity
+interface Waiting {
+  edit: Edit
+  /** Whether it changes a setting. */
+  settings: boolean
+  resolve(): void
+  reject(error: unknown): void
+}
+
+class SnapshotStore implements Store {
+  readonly #folder: string
+  readonly #log: Logger
+  readonly #clock: Clock
+  readonly #files: Generations
+  readonly #lock: FolderLock
+  readonly #listeners: (() => void)[] = []
+  #contents: Contents = new Map()
+  /** Of the newest generation; 0 before the first one. */
+  #number = 0
+  #reports: readonly StoreTrouble[] = []
+  /** Files to write again: 1 where the older one holds a replaced secret, 2 where other hands changed them. */
+  #stale = 0
+  /** False while the files could not even be read: what they hold is taken over before the first write. */
+  #loaded = false
+  /** Why the last write failed. */
+  #failure: StoreTrouble | undefined
+  /** The files were read after the start only. */
+  #late: StoreTrouble | undefined
+  #waiting: Waiting[] = []
+  #writer: Promise<void> | undefined
+  #cancelUpkeep: Dispose | undefined
+  #closed = false
+
+  constructor(folder: string, log: Logger, { clock = systemClock, fs = nodeFileSystem }: StoreOptions) {
+    this.#folder = folder
     this.#log = log
+    this.#clock = clock
+    this.#files = new Generations(folder, fs)
+    this.#lock = new FolderLock(folder, fs)
   }
 
   // ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -155,255 +127,217 @@ class LevelStore implements Store {
     return [...this.#contents.keys()]
   }
 
+  get troubles(): readonly StoreTrouble[] {
+    return [...this.#reports, this.#late, this.#failure].filter((trouble) => trouble !== undefined)
+  }
+
+  onTroubles(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
   // ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  batch(ops: readonly StoreOps[]): Promise<void> {
-    return this.#serially(async () => {
-      const replaced = ops.filter(
-        ({ namespace, key }) => isProtected(namespace) && this.#contents.get(namespace)?.has(key),
-      )
-      await this.#write(ops)
-      if (replaced.length === 0) return
-      for (const { namespace, key } of replaced) this.#stale.set(diskKey(namespace, key), { namespace, key })
-      // Behind the answer.
-      void this.#serially(async () => await this.#scrub())
-    })
-  }
-
-  clear(keep: (namespace: string, key: string) => boolean): Promise<void> {
-    return this.#serially(async () => {
-      const ops: StoreOps[] = []
-      for (const [namespace, entries] of this.#contents)
-        for (const key of entries.keys()) if (!keep(namespace, key)) ops.push({ namespace, key, value: undefined })
-      await this.#write(ops)
-    })
-  }
-
-  close(): Promise<void> {
-    return this.#serially(async () => {
-      if (this.#closed) return
-      this.#closed = true
-      await this.#level?.close().catch((error) => this.#log.warn({ err: error }, 'the store did not close cleanly'))
-      this.#level = undefined
-      openFolders.delete(this.#identity)
-    })
-  }
-
-  #serially<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#queue.then(work)
-    this.#queue = done.catch(() => {})
-    return done
-  }
-
-  async #write(ops: readonly StoreOps[]): Promise<void> {
-    if (this.#closed) throw new RtkError('RTK_ERR_STORE_WRITE', 'the store is closed; nothing was written')
+  async batch(ops: readonly StoreOps[]): Promise<void> {
     const texts = ops.map(encode)
-    if (ops.length === 0) return
-    const level = this.#level ?? (await this.#reopen())
-    const writes = ops.map(({ namespace, key }, index) => put(diskKey(namespace, key), texts[index]))
-    let mark: LogMark | undefined
-    try {
-      mark = await markLog(this.#location)
-      await level.batch(writes, { sync: true })
-    } catch (error) {
-      await this.#retreat(mark)
-      this.#log.error({ err: error }, 'a write to the store failed; it is reopened before the next one')
-      throw new RtkError('RTK_ERR_STORE_WRITE', `the store could not be written: ${reasonOf(error)}`, { cause: error })
+    if (ops.length === 0 && !this.#closed) return
+    const edit: Edit = (draft) => {
+      for (const [index, { namespace, key }] of ops.entries()) setText(draft, namespace, key, texts[index])
     }
-    ops.forEach(({ namespace, key }, index) => {
-      setText(this.#contents, namespace, key, texts[index])
+    await this.#commit(
+      edit,
+      ops.some(({ namespace }) => namespace === settings),
+    )
+  }
+
+  async clear(keep: (namespace: string, key: string) => boolean): Promise<void> {
+    await this.#commit((draft) => {
+      for (const [namespace, entries] of copyOf(draft))
+        for (const key of entries.keys()) if (!keep(namespace, key)) setText(draft, namespace, key, undefined)
+    }, true)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    void this.#cancelUpkeep?.()
+    await this.#writer
+    await this.#lock.release()
+  }
+
+  /** Resolves when the edit is durable. Those that wait for the same write become durable together. */
+  #commit(edit: Edit, changesSettings = false): Promise<void> {
+    if (this.#closed) return Promise.reject(refused('the store is closed'))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ edit, settings: changesSettings, resolve, reject })
+      this.#writer ??= this.#writeAll().finally(() => {
+        this.#writer = undefined
+      })
     })
   }
 
-  /**
-   * Takes replaced secrets out of the files, where LevelDB would keep them until it happens to compact. The first pass brings
-   * everything out of the log into tables. Old and new may meet in a table there that nothing overlaps, which LevelDB does
-   * not rewrite: so what stands now is written once more, for the second pass to merge. Without success the next replaced
-   * secret tries it again.
-   */
-  async #scrub(): Promise<void> {
-    if (this.#stale.size === 0 || this.#closed) return
-    const compact = async () => await this.#level?.compactRange(...protectedRange)
-    try {
-      await compact()
-      const ops = [...this.#stale.values()].map(async ({ namespace, key }) => ({
-        namespace,
-        key,
-        value: await this.get(namespace, key),
-      }))
-      await this.#write(await Promise.all(ops))
-      await compact()
-      this.#stale.clear()
-    } catch (error) {
-      this.#log.warn(
-        { err: error },
-        'a replaced secret is still in the files of the store; the next one takes it along',
-      )
-    }
-  }
-
-  /**
-   * LevelDB goes on answering ok to writes that are gone once its log could not be written, so it is closed. What was
-   * refused may be in the log all the same, whole or in part: it is cut off, or it would come back after a restart.
-   */
-  async #retreat(mark: LogMark | undefined): Promise<void> {
-    const level = this.#level
-    this.#level = undefined
-    this.#cutAt = mark
-    await level?.close().catch((error) => this.#log.warn({ err: error }, 'the store did not close cleanly'))
-    await this.#cut().catch((error) => this.#log.warn({ err: error }, 'the refused write is taken back when reopening'))
-  }
-
-  async #cut(): Promise<void> {
-    if (this.#cutAt === undefined) return
-    await cutLogs(this.#location, this.#cutAt)
-    this.#cutAt = undefined
-  }
-
-  async #reopen(): Promise<Level> {
-    let level: Level | undefined
-    try {
-      await mkdir(this.#location, { recursive: true, mode: 0o700 })
-      await this.#cut()
-      level = await openLevel(this.#location, true)
-      const disk = await readAll(level)
-      if (this.#loaded) {
-        const repairs = differences(disk.contents, this.#contents)
-        if (repairs.length > 0) await level.batch(repairs, { sync: true })
-      } else {
-        this.#contents = disk.contents
-        this.#loaded = true
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0 || (this.#stale > 0 && !this.#failure)) {
+      const group = this.#waiting.splice(0)
+      try {
+        await this.#write(group)
+        this.#setFailure(undefined)
+        for (const { resolve } of group) resolve()
+      } catch (error) {
+        this.#setFailure(error)
+        for (const { reject } of group) reject(refused(messageOf(error), error))
       }
-    } catch (error) {
-      await level?.close().catch(() => {})
-      throw new RtkError('RTK_ERR_STORE_WRITE', `the store cannot be opened for writing: ${reasonOf(error)}`, {
-        cause: error,
-      })
     }
-    this.#log.info('the store takes writes again')
-    this.#removeTrouble(unwritable)
-    this.#level = level
-    return level
+  }
+
+  async #write(group: readonly Waiting[]): Promise<void> {
+    await this.#files.makeFolder()
+    await this.#lock.take()
+    const seen = this.#reports
+    if (!this.#loaded) await this.#loadLate()
+    else if (await this.#files.wereTouched()) await this.#foreignHands()
+    // Content comes from the third generation on: so a file that is missing later is known to have been there.
+    while (this.#number < 2) await this.#save(this.#contents, this.#reports)
+    const draft = copyOf(this.#contents)
+    for (const { edit } of group) edit(draft)
+    const changed = group.some((one) => one.settings)
+    await this.#save(draft, changed ? this.#reports.filter((report) => !seen.includes(report)) : this.#reports)
+  }
+
+  async #save(contents: Contents, reports: readonly StoreTrouble[]): Promise<void> {
+    const stale = Math.max(this.#stale - 1, replacesSecret(this.#contents, contents) ? 1 : 0)
+    const number = this.#number + 1
+    await this.#files.write({ number, contents, reports, settle: stale > 0 })
+    this.#number = number
+    this.#contents = contents
+    this.#stale = stale
+    this.#setReports(reports)
+  }
+
+  /** What is in memory stands, and is written again. */
+  async #foreignHands(): Promise<void> {
+    await this.#files.acceptState()
+    this.#stale = 2
+    const text = `the files in ${this.#folder} were deleted or changed by another program: the settings are written again`
+    const others = this.#reports.filter(({ code }) => code !== 'store-changed')
+    this.#setReports([...others, this.#report('store-changed', text)])
+  }
+
+  async #keepUp(): Promise<void> {
+    const needed = this.#failure !== undefined || (!this.#writer && (await this.#files.wereTouched()))
+    if (needed) await this.#commit(() => {}).catch(() => {})
+    if (!this.#closed) this.#cancelUpkeep = this.#clock.timer(upkeep_ms, () => void this.#keepUp())
   }
 
   // ── opening ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async open(): Promise<void> {
-    await throwIfLocked(this.#location)
-    const before = await inspect(this.#location).catch(
-      (error): Inspection => ({ ...nothingWrong, present: true, needsRepair: `it cannot be read: ${reasonOf(error)}` }),
-    )
-    if (before.tornBytes > 0)
-      this.#log.info({ bytes: before.tornBytes }, 'an unfinished write was dropped from the store; it was not answered')
+    await this.#files.makeFolder().catch((error) => {
+      if (systemCode(error) === 'ENOTDIR') throw this.#denied(error)
+    })
+    const locked = await this.#lock.take().catch((error) => {
+      if (error instanceof RtkError) throw error
+      return false
+    })
+    if (!locked) this.#log.warn('the store is not locked: a second service on this data folder would not be noticed')
     try {
-      let level: Level
-      try {
-        if (before.needsRepair !== undefined) throw new DamageError(before.needsRepair)
-        level = await this.#takeOver(await openLevel(this.#location, !before.present), before)
-      } catch (error) {
-        if (kindOf(error) !== 'damage') throw error
-        level = await this.#repairOrReset(error, before)
-      }
-      this.#level = level
+      await this.#load().catch((error) => {
+        if (isDenied(error)) throw this.#denied(error)
+      })
+      // Shows whether the disk takes writes, and brings both files to the same state.
+      await this.#commit(() => {}).catch(() => {})
+      this.#cancelUpkeep = this.#clock.timer(upkeep_ms, () => void this.#keepUp())
     } catch (error) {
-      const kind = kindOf(error)
-      if (kind === 'locked') throw locked(this.#location)
-      if (kind === 'denied')
-        throw new RtkError('RTK_ERR_DATA_FOLDER', `${this.#location} cannot be used: ${reasonOf(error)}`, {
-          cause: error,
-        })
-      await this.#openForReading(error, before)
-    }
-    await tightenModes(this.#location)
-    await syncPath(dirname(this.#location)).catch(() => {})
-  }
-
-  /** Reads everything into memory, and writes what was saved from damaged logs again. */
-  async #takeOver(level: Level, before: Inspection): Promise<Level> {
-    try {
-      const disk = await readAll(level)
-      if (before.salvaged.length > 0) {
-        await level.batch(
-          before.salvaged.map(({ key, value }) =>
-            value === undefined ? { type: 'del', key } : { type: 'put', key, value },
-          ),
-          { sync: true },
-        )
-        Object.assign(disk, await readAll(level))
-      }
-      if (before.logDamage !== '')
-        this.#trouble('store-damaged', `${before.logDamage}: everything else was kept, check the settings`)
-      if (disk.broken.length > 0) {
-        await level.batch(
-          disk.broken.map((key) => ({ type: 'del', key })),
-          { sync: true },
-        )
-        this.#trouble('store-entries-lost', `damaged settings went back to defaults: ${disk.broken.join(' ')}`)
-      }
-      this.#contents = disk.contents
-      this.#loaded = true
-      return level
-    } catch (error) {
-      await level.close().catch(() => {})
+      await this.#lock.release()
       throw error
     }
   }
 
-  async #repairOrReset(damage: unknown, before: Inspection): Promise<Level> {
-    this.#log.error({ err: damage }, 'the store is damaged; it is repaired now')
-    const copy = await copyAside(this.#location)
-    const kept = copy === undefined ? '' : `, the damaged files are kept in ${copy}`
-    try {
-      await ClassicLevel.repair(this.#location)
-      const level = await this.#takeOver(await openLevel(this.#location, false), before)
-      await rm(join(this.#location, 'lost'), { recursive: true, force: true })
-      this.#trouble('store-repaired', `the settings were repaired (${reasonOf(damage)})${kept}: check them`)
-      return level
-    } catch (error) {
-      if (kindOf(error) !== 'damage') throw error
-      this.#log.error({ err: error }, 'the store cannot be repaired; an empty one is started')
-      const aside = copy ?? (await moveAside(this.#location))
-      if (copy !== undefined) await rm(this.#location, { recursive: true, force: true })
-      await mkdir(this.#location, { recursive: true, mode: 0o700 })
-      const level = await openLevel(this.#location, true)
-      this.#loaded = true
-      this.#trouble(
-        'store-reset',
-        `the settings were damaged beyond repair and are set aside in ${aside}: defaults are used`,
+  async #load(): Promise<void> {
+    const { snapshot, loss, finding, kept, founded, oldFormat } = await this.#files.read()
+    const reports = [...snapshot.reports]
+    const report = (code: string, text: string) => void reports.push(this.#report(code, text))
+    const inFolder = `the settings in ${this.#folder}`
+    if (loss === 'newest') {
+      report(
+        'store-damaged',
+        `${finding}: ${inFolder} are those of the other copy, the last changes may be lost; check them`,
       )
-      return level
+    } else if (loss === 'everything') {
+      const copies = kept.length > 0 ? `; the damaged files are kept as ${kept.join(' and ')}` : ''
+      report('store-reset', `${inFolder} are lost (${finding}): defaults are used, set them again${copies}`)
+    } else if (snapshot.number === 0 && founded) {
+      report('store-reset', `${inFolder} were deleted: defaults are used, set them again`)
+    } else if (snapshot.number === 0 && oldFormat) {
+      report('store-old-format', `${inFolder} are those of version 0.1.0 and are not read; set them again`)
     }
+    this.#contents = snapshot.contents
+    this.#number = snapshot.number
+    this.#stale = snapshot.settle ? 1 : 0
+    this.#loaded = true
+    this.#setReports(reports)
   }
 
-  /** Opening writes, so a full or read-only disk refuses it: a copy elsewhere tells what is stored. */
-  async #openForReading(cause: unknown, before: Inspection): Promise<void> {
-    this.#trouble(unwritable, `settings cannot be written (${reasonOf(cause)}): every change is refused until they can`)
-    if (!before.present) {
-      this.#loaded = true
-      return
-    }
-    const copy = await mkdtemp(join(tmpdir(), 'rtk-base-store-')).catch(() => undefined)
-    try {
-      if (copy === undefined) throw new Error('no room for a copy in the temporary folder')
-      await copyStore(this.#location, copy)
-      if (before.needsRepair !== undefined) await ClassicLevel.repair(copy)
-      const level = await this.#takeOver(await openLevel(copy, false), before)
-      await level.close()
-    } catch (error) {
-      this.#log.error({ err: error }, 'the stored settings cannot be read either; defaults are used until they can')
-      this.#trouble('store-unreadable', `the settings cannot be read (${reasonOf(error)}): defaults are used`)
-    } finally {
-      if (copy !== undefined) await rm(copy, { recursive: true, force: true })
-    }
+  async #loadLate(): Promise<void> {
+    await this.#load()
+    const text = 'the settings could not be read at the start: restart the service, so that it uses them'
+    this.#late = { code: 'store-unreadable', text }
   }
 
-  #trouble(code: string, text: string): void {
+  // ── what is reported ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  #denied(error: unknown): RtkError {
+    return new RtkError('RTK_ERR_DATA_FOLDER', `${this.#folder} cannot be used: ${messageOf(error)}`, { cause: error })
+  }
+
+  #report(code: string, text: string): StoreTrouble {
     this.#log.error({ code }, text)
-    this.troubles.push({ code, text })
+    return { code, text: `${text}. This entry goes with the next change of a setting.` }
   }
 
-  #removeTrouble(code: string): void {
-    const index = this.troubles.findIndex((trouble) => trouble.code === code)
-    if (index >= 0) this.troubles.splice(index, 1)
+  #setReports(reports: readonly StoreTrouble[]): void {
+    const before = this.#reports
+    this.#reports = reports
+    if (reports.length !== before.length || reports.some((report) => !before.includes(report))) this.#tell()
   }
+
+  #setFailure(error: unknown): void {
+    if (error === undefined && this.#failure === undefined) return
+    const before = this.#failure?.text
+    this.#failure = error === undefined ? undefined : this.#failureOf(messageOf(error))
+    if (this.#failure === undefined) this.#log.info('the store takes writes again')
+    else if (this.#failure.text !== before)
+      this.#log.error({ err: error, code: this.#failure.code }, this.#failure.text)
+    this.#tell()
+  }
+
+  #failureOf(reason: string): StoreTrouble {
+    const until = 'every change is refused until then; the store retries by itself'
+    return this.#loaded
+      ? { code: 'store-unwritable', text: `settings cannot be written (${reason}): ${until}` }
+      : { code: 'store-unreadable', text: `settings cannot be read (${reason}): defaults are used, ${until}` }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+const refused = (reason: string, cause?: unknown) =>
+  new RtkError('RTK_ERR_STORE_WRITE', `the store could not be written: ${reason}; nothing was changed`, { cause })
+
+function encode({ namespace, key, value }: StoreOps): string | undefined {
+  if (value === undefined) return undefined
+  try {
+    const json = JSON.stringify(value) as string | undefined
+    if (json !== undefined) return json
+  } catch {}
+  throw new RtkError('RTK_ERR_STORE_WRITE', `${namespace}/${key}: the value is not JSON; nothing was written`)
+}
+
+function replacesSecret(before: Contents, after: Contents): boolean {
+  for (const [namespace, entries] of before) {
+    if (!isProtected(namespace)) continue
+    for (const [key, json] of entries) if (after.get(namespace)?.get(key) !== json) return true
+  }
+  return false
 }

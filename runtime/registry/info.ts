@@ -8,7 +8,7 @@ import type { Clock } from '../ports/clock.js'
 
 const textLife_ms = 100
 const keptTexts = 16
-/** A fault that every build brings is told so often. */
+/** A fault that occurs in every build is logged once in this time. */
 const sameFault_ms = 60_000
 
 type Json = Record<string, unknown>
@@ -36,7 +36,7 @@ function plain(value: unknown): unknown {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** A field of its own: `constructor` may be one, but is none of every object. */
+/** Own fields only: every object inherits a `constructor`. */
 const fieldOf = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -96,7 +96,7 @@ export class InfoRegistry {
     try {
       return JSON.stringify(this.document(mask))
     } catch (error) {
-      // Blocks are plain: it was a tap. Which one, and what it did before, can no longer be told.
+      // Blocks are plain JSON, so a tap did it. Which one is not known any more.
       const now_ms = this.#deps.clock.monotonic()
       if (now_ms - this.#toldAt_ms >= sameFault_ms) {
         this.#toldAt_ms = now_ms

@@ -8,7 +8,7 @@ const longestValue_bytes = 4_000
 const mostNamespaces = 64
 const mostBytes = 256 * 1024
 
-/** In the store, a namespace of a user is told from the service's own by its prefix. */
+/** In the store, the prefix separates a user's namespaces from those of the service. */
 const userPrefix = 'nvs.'
 const pluginPrefix = 'plugin.'
 const defaultNamespace = 'user'
@@ -43,10 +43,11 @@ export class Nvs {
     const { store, isShown } = this.#deps
     if (namespace === configNamespace) {
       const entries = Object.entries(await store.entries(configNamespace))
-      return Object.fromEntries(entries.filter(([name]) => isShown(name)))
+      return Object.fromEntries(entries.filter(([name, value]) => isShown(name) && isScalar(value)))
     }
     const owned = await this.#isOwned(namespace)
-    return store.entries(`${owned ? pluginPrefix : userPrefix}${namespace}`)
+    const entries = Object.entries(await store.entries(`${owned ? pluginPrefix : userPrefix}${namespace}`))
+    return Object.fromEntries(entries.filter(([, value]) => isScalar(value)))
   }
 
   /** Durable when it resolves. @throws RTK_ERR_NVS_VALUE, _LIMIT, _OWNED, _PROTECTED, RTK_ERR_STORE_WRITE */
@@ -99,6 +100,9 @@ function checkValues(values: unknown): [string, string | number][] {
     throw new RtkError('RTK_ERR_NVS_VALUE', 'send a JSON object of keys and values')
   }
   return Object.entries(values).map(([key, value]) => {
+    if (key === 'namespace') {
+      throw new RtkError('RTK_ERR_NVS_VALUE', 'the namespace belongs into the query: POST /nvs?namespace=NAME')
+    }
     if (!keyRule.test(key)) {
       throw new RtkError('RTK_ERR_NVS_VALUE', `a key has 1-64 printable characters, not ${quote(key)}`)
     }
@@ -112,6 +116,8 @@ function checkValues(values: unknown): [string, string | number][] {
     return [key, value as string | number]
   })
 }
+
+const isScalar = (value: unknown) => typeof value !== 'object' || value === null
 
 function sizeOf([key, value]: [string, unknown]): number {
   return Buffer.byteLength(key) + (typeof value === 'string' ? Buffer.byteLength(value) : 8)

@@ -47,11 +47,12 @@ export class Watchdog {
     })
     send = (message) => this.#thread.postMessage(message)
     for (const message of early) send(message)
-    this.#thread.unref()
     this.#thread.on('message', (stall: StallEnded) => this.#ended(stall))
     this.#thread.on('error', (error) =>
       options.log.error({ err: error }, `the watchdog failed: ${error.message}; a blocked event loop goes unnoticed`),
     )
+    // After the listeners: a listener keeps the process.
+    this.#thread.unref()
     // Real time: a clock that a test holds must not look like a blocked loop.
     this.#beats = setInterval(() => {
       beat()

@@ -77,7 +77,7 @@ setInterval(() => {
   const before_ms = still_ms
   still_ms += step_ms
   if (before_ms < warn_ms && still_ms >= warn_ms) sample(report)
-  // A second look tells the same stack or a later one: what stands in the record is the last.
+  // The stack is taken again shortly before the end: the record holds the newest one.
   const lastLook_ms = limit_ms - stackLimit_ms
   if (limit_ms > 0 && before_ms < lastLook_ms && still_ms >= lastLook_ms) sample(() => {})
   if (limit_ms > 0 && still_ms >= limit_ms) end()
@@ -85,7 +85,7 @@ setInterval(() => {
 
 type Culprit = Omit<Stall, 'at_ms' | 'blocked_s'>
 
-/** Who blocks, as far as can be told now. */
+/** Who blocks, as far as is known now. */
 function culprit(): Culprit {
   const { number, phase } = readActivity(memory)
   const own = sampled.find(({ file }) => files.has(file))

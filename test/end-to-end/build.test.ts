@@ -64,6 +64,30 @@ t.test('build makes a folder that runs anywhere, without sources, npm or a compi
     t.match(await (await fetch(`${tampered.url}/plugins`)).json(), [{ name: 'system', state: 'running' }])
     t.match(tampered.output(), /extra-plugin is failed: .*sha256/)
   })
+
+  t.test('any other file that was changed is reported, and the station runs', async (t) => {
+    const { files } = JSON.parse(readFileSync(join(elsewhere, 'manifest.json'), 'utf8')) as { files: object }
+    const covered = Object.keys(files)
+    t.ok(covered.some((path) => path.startsWith('node_modules') && path.endsWith('.node')))
+    for (const path of ['rtk-base.mjs', 'package.json', 'runtime/variants/test.json'])
+      t.ok(covered.includes(path), path)
+    const reported = async () => {
+      const station = await startStation((await ownPorts()).args, { entry: join(elsewhere, 'rtk-base.mjs') })
+      t.teardown(() => station.end('SIGKILL'))
+      const entry = async () => {
+        const { base } = await station.info<{ base: { state: { errors: { code: string; text: string }[] } } }>()
+        return base.state.errors.find(({ code }) => code === 'image-damaged')?.text
+      }
+      await until(async () => (await entry()) !== undefined, 'the report')
+      const text = await entry()
+      await station.end()
+      return text
+    }
+    for (const path of ['rtk-base.mjs', 'package.json']) appendFileSync(join(elsewhere, path), '\n')
+    t.match(await reported(), /package\.json was changed.*rtk-base\.mjs was changed.*install the image again/)
+    appendFileSync(join(elsewhere, 'manifest.json'), '}')
+    t.match(await reported(), /manifest\.json: .*install the image again/)
+  })
 })
 
 t.test('build says what it needs, and does not overwrite what it did not make', async (t) => {

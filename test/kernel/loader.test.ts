@@ -171,6 +171,53 @@ t.test('200 reloads leak neither code nor timers nor files', async (t) => {
   t.equal(readdirSync(join(running.data, 'plugins')).length, 1)
 })
 
+t.test('the folder of bundles', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, files())
+  const kept = (data: string) => readdirSync(join(data, 'plugins')).map((name) => join(data, 'plugins', name))
+
+  t.test('whatever became of a bundle there, the code that runs is the one that was built', async (t) => {
+    const data = elsewhere(t)
+    const once = async () => {
+      const running = await createTestStation({ sources: { [folder]: {} }, data })
+      t.match(running.field('third'), { says: 'version 1' })
+      await running.stop()
+      return kept(data)
+    }
+    const [file = ''] = await once()
+    const built = readFileSync(file, 'utf8')
+    t.equal(createHash('sha256').update(built).digest('hex'), /-([0-9a-f]{64})\.cjs$/.exec(file)?.[1])
+    for (const damaged of [built.slice(0, 300), '', built.replace('version 1', 'version X')]) {
+      writeFileSync(file, damaged)
+      t.same(await once(), [file])
+      t.equal(readFileSync(file, 'utf8'), built, 'written again')
+    }
+  })
+
+  t.test('is not needed: where it cannot be written, every plugin runs', async (t) => {
+    const data = elsewhere(t)
+    writeFileSync(join(data, 'plugins'), 'a file in its place')
+    const running = await createTestStation({ sources: { [folder]: {} }, data })
+    t.teardown(() => running.stop())
+    t.match(running.field('third'), { says: 'version 1' })
+  })
+
+  t.test('holds nothing of a plugin that was unloaded', async (t) => {
+    const running = await station(t)
+    await running.load(folder)
+    t.equal(kept(running.data).length, 1)
+    await running.unload('third-party')
+    await until(() => kept(running.data).length === 0, 'removed')
+  })
+
+  t.test('a plugin that is too large is refused with its size', async (t) => {
+    const large = elsewhere(t)
+    write(large, { ...files(), 'lib/nested/answer.ts': `export const answer = () => '${'x'.repeat(9 << 20)}'` })
+    const running = await station(t)
+    await t.rejects(running.load(large), { code: 'RTK_ERR_PLUGIN_SIZE', message: /9\.\d MiB of code, at most 8 MiB/ })
+  })
+})
+
 t.test('the prebuilt form', async (t) => {
   const source = elsewhere(t)
   write(source, files())

@@ -674,6 +674,7 @@ t.test('/nvs', async (t) => {
       { ['k'.repeat(65)]: 1 },
       { 'a\n': 1 },
       { ok: 1, a: 'x'.repeat(4_001) },
+      { namespace: 'site', a: 1 },
     ]) {
       t.equal((await post('?namespace=strict', body)).status, 400, JSON.stringify(body).slice(0, 40))
     }
@@ -687,6 +688,13 @@ t.test('/nvs', async (t) => {
     const config = (await get('?namespace=config')).json() as Record<string, unknown>
     t.equal(config['udp-port'], 2200)
     t.notOk('wifi-pswd' in config)
+    await station.store.batch([
+      { namespace: 'plugin.udp', key: 'peers', value: [{ ip: '10.0.0.1' }] },
+      { namespace: 'plugin.udp', key: 'count', value: 3 },
+      { namespace: 'config', key: 'flag', value: { nested: true } },
+    ])
+    t.strictSame((await get('?namespace=udp')).json(), { count: 3 }, 'scalars only')
+    t.strictSame((await get('?namespace=config')).json(), config)
     t.match(await post('?namespace=config', { 'udp-port': 1 }), { status: 403, text: /POST \/change/ })
     t.equal((await post('?namespace=udp', { a: 1 })).status, 403)
     for (const name of ['protected', 'protected.kernel']) {

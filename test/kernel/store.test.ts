@@ -1,7 +1,9 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
+  chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -13,28 +15,32 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import * as promises from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { ClassicLevel } from 'classic-level'
 import fc from 'fast-check'
 import { type Logger, pino } from 'pino'
-import t from 'tap'
-import { crc32c, scanLog } from '../../runtime/ports/leveldb-log.js'
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import { definePlugin } from '../../runtime/plugin.js'
+import type { FileSystem } from '../../runtime/ports/durable-file.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
-import { openStore, type Store } from '../../runtime/ports/store.js'
+import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/snapshot.js'
+import { openStore, type Store, type StoreOptions } from '../../runtime/ports/store.js'
+import { createTestStation, ManualClock, until } from '../harness/index.js'
 
+t.setTimeout(120_000)
 const log: Logger = pino({ level: 'silent' })
 const writer = fileURLToPath(new URL('../harness/children/store-writer.js', import.meta.url))
 
 /** In CI nothing may be left out, so what is missing is a failure there. */
 const unless = (able: boolean, reason: string) => (able || process.env.CI === 'true' ? {} : { skip: reason })
 
-const files = (folder: string, pattern: RegExp) =>
-  readdirSync(folder)
-    .filter((name) => pattern.test(name))
-    .map((name) => join(folder, name))
+const snapshots = (folder: string) => ['snapshot-0', 'snapshot-1'].map((name) => join(folder, name)) as [string, string]
+const codes = (store: Store) => store.troubles.map(({ code }) => code)
+const setting = (value: unknown) => [{ namespace: 'config', key: 'n', value }]
 
 async function filled(folder: string, count = 20): Promise<void> {
   const store = await openStore(folder, log)
@@ -43,10 +49,47 @@ async function filled(folder: string, count = 20): Promise<void> {
   await store.close()
 }
 
-const codes = (store: Store) => store.troubles.map(({ code }) => code)
+/** Opens, hands over and closes. */
+async function opened<T>(
+  folder: string,
+  use: (store: Store) => T | Promise<T>,
+  options: StoreOptions = {},
+): Promise<T> {
+  const store = await openStore(folder, log, options)
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** A file system that fails where `failing` names an error for a call and its path. */
+function faulty(failing: (call: string, path: string) => string | undefined): FileSystem {
+  const fail = (call: string, path: unknown) => {
+    const code = failing(call, String(path))
+    if (code !== undefined) throw Object.assign(new Error(`${code}: ${call} '${String(path)}'`), { code })
+  }
+  return new Proxy(promises, {
+    get: (target, call: keyof typeof promises) => {
+      const real = target[call] as (...args: unknown[]) => Promise<unknown>
+      return async (...args: unknown[]) => {
+        fail(call, args[0])
+        const result = await real(...args)
+        if (call !== 'open') return result
+        const handle = result as promises.FileHandle
+        const { sync } = handle
+        handle.sync = async () => {
+          fail('sync', args[0])
+          await sync.call(handle)
+        }
+        return handle
+      }
+    },
+  }) as unknown as FileSystem
+}
 
 t.test('every store', async (t) => {
-  for (const kind of ['level', 'memory'] as const) {
+  for (const kind of ['files', 'memory'] as const) {
     t.test(`${kind}: keeps JSON values by namespace, and hands out copies`, async (t) => {
       const store = kind === 'memory' ? new MemoryStore() : await openStore(join(t.testdir(), 'store'), log)
       t.teardown(() => store.close())
@@ -67,10 +110,10 @@ t.test('every store', async (t) => {
       t.equal(await store.get('nowhere', 'k'), undefined)
       t.same(new Set(await store.namespaces()), new Set(['a', 'a\0k']))
       await store.batch([{ namespace: 'a\0k', key: '', value: undefined }])
-      t.same(await store.namespaces(), ['a'], 'a namespace without entries is none')
+      t.same(await store.namespaces(), ['a'], 'a namespace without entries does not exist')
     })
 
-    t.test(`${kind}: clear keeps what it is told to`, async (t) => {
+    t.test(`${kind}: clear keeps what it is asked to keep`, async (t) => {
       const store = kind === 'memory' ? new MemoryStore() : await openStore(join(t.testdir(), 'store'), log)
       t.teardown(() => store.close())
       await store.batch(['x', 'y'].flatMap((namespace) => [1, 2].map((n) => ({ namespace, key: `k${n}`, value: n }))))
@@ -90,14 +133,17 @@ t.test('every store', async (t) => {
 
 t.test('survives being closed and opened, private to its user', async (t) => {
   const folder = join(t.testdir(), 'store')
+  mkdirSync(folder, { mode: 0o777 })
+  chmodSync(folder, 0o777)
   await filled(folder)
   const store = await openStore(folder, log)
   t.same(await store.get('config', 'key-19'), { n: 19, text: 'x'.repeat(100) })
   t.same(store.troubles, [])
   t.equal(statSync(folder).mode & 0o777, 0o700)
-  for (const file of files(folder, /./)) t.equal(statSync(file).mode & 0o077, 0, file)
+  for (const name of readdirSync(folder)) t.equal(statSync(join(folder, name)).mode & 0o077, 0, name)
   await store.close()
   await t.rejects(store.batch([{ namespace: 'a', key: 'b', value: 1 }]), { code: 'RTK_ERR_STORE_WRITE' })
+  t.same(readdirSync(folder).sort(), ['.founded', 'snapshot-0', 'snapshot-1'], 'nothing else is left behind')
 })
 
 t.test('refuses a batch with one value that is no JSON as a whole', async (t) => {
@@ -111,175 +157,455 @@ t.test('refuses a batch with one value that is no JSON as a whole', async (t) =>
   t.same(await store.entries('a'), {})
 })
 
-t.test('writes are serialised: the last of many concurrent ones wins, on disk too', async (t) => {
+t.test(
+  'of many concurrent writes the last one wins, on disk too, and those that wait are written as one',
+  async (t) => {
+    const folder = join(t.testdir(), 'store')
+    let writes = 0
+    const fs = faulty((call) => {
+      if (call === 'rename') writes++
+      return undefined
+    })
+    await opened(
+      folder,
+      async (store) => {
+        writes = 0
+        await Promise.all(Array.from({ length: 50 }, (_, n) => store.batch([{ namespace: 'a', key: 'n', value: n }])))
+        t.equal(writes, 2, 'the first one, and the 49 that came meanwhile')
+      },
+      { fs },
+    )
+    t.equal(await opened(folder, (store) => store.get('a', 'n')), 49)
+  },
+)
+
+// ── damage ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The states that a store went through, by number, and the two files after it; `last` was answered last. */
+async function history(folder: string): Promise<{ files: [Buffer, Buffer]; last: number }> {
+  await opened(folder, async (store) => {
+    await store.batch([...setting(0), { namespace: 'protected.kernel', key: 'serial', value: 'S1' }])
+    for (const n of [1, 2, 3]) await store.batch(setting(n))
+  })
+  const [even, odd] = snapshots(folder)
+  return { files: [readFileSync(even), readFileSync(odd)], last: 3 }
+}
+
+t.test('whatever single damage there is to a file', async (t) => {
   const folder = join(t.testdir(), 'store')
-  const store = await openStore(folder, log)
-  await Promise.all(Array.from({ length: 50 }, (_, n) => store.batch([{ namespace: 'a', key: 'n', value: n }])))
-  await store.close()
-  const again = await openStore(folder, log)
-  t.equal(await again.get('a', 'n'), 49)
-  await again.close()
+  const { files, last } = await history(folder)
+  const numbers = files.map((bytes) => decodeSnapshot(bytes)?.number ?? 0)
+  const newest = (numbers[0] as number) > (numbers[1] as number) ? 0 : 1
+  const valueIn = (bytes: Buffer) => Number(decodeSnapshot(bytes)?.contents.get('config')?.get('n'))
+  t.equal(valueIn(files[newest]), last)
+  t.equal(valueIn(files[1 - newest] as Buffer), last - 1)
+
+  /** Newest state, or the older whole one together with a report. */
+  const holds = (slots: [SlotContent, SlotContent]) => {
+    const { snapshot, loss } = recover(slots)
+    const value = Number(snapshot.contents.get('config')?.get('n'))
+    return loss === undefined ? value === last : loss === 'newest' && value >= last - 1 && value <= last
+  }
+  const withOne = (slot: number, content: SlotContent) =>
+    [0, 1].map((one) => (one === slot ? content : files[one])) as [SlotContent, SlotContent]
+
+  t.test('a flipped bit, any of them; a byte of any value; every length', async (t) => {
+    let trials = 0
+    const wrong: string[] = []
+    for (const slot of [0, 1]) {
+      const bytes = files[slot] as Buffer
+      for (let at = 0; at < bytes.length; at++) {
+        for (let bit = 0; bit < 8; bit++) {
+          const flipped = Buffer.from(bytes)
+          flipped[at] = (flipped[at] as number) ^ (1 << bit)
+          trials++
+          if (decodeSnapshot(flipped) !== undefined || !holds(withOne(slot, flipped)))
+            wrong.push(`${slot}:${at}.${bit}`)
+        }
+        const cut = bytes.subarray(0, at)
+        trials++
+        if (decodeSnapshot(cut) !== undefined || !holds(withOne(slot, cut))) wrong.push(`${slot} cut at ${at}`)
+      }
+    }
+    t.same(wrong, [])
+    t.ok(trials > 3_000, `${trials} trials`)
+  })
+
+  t.test('bytes that are added, doubled, removed or zeroed anywhere', async () => {
+    const edit = fc.record({
+      slot: fc.constantFrom(0, 1),
+      at: fc.nat(1_000),
+      length: fc.integer({ min: 1, max: 600 }),
+      kind: fc.constantFrom('zero', 'remove', 'double', 'insert'),
+      noise: fc.uint8Array({ minLength: 1, maxLength: 40 }),
+    })
+    fc.assert(
+      fc.property(edit, ({ slot, at: anywhere, length, kind, noise }) => {
+        const bytes = files[slot as 0 | 1]
+        const at = anywhere % bytes.length
+        const part = bytes.subarray(at, at + length)
+        const middle = {
+          zero: Buffer.alloc(part.length),
+          remove: [],
+          double: Buffer.concat([part, part]),
+          insert: noise,
+        }
+        const rest = bytes.subarray(kind === 'insert' ? at : at + length)
+        return holds(
+          withOne(slot, Buffer.concat([bytes.subarray(0, at), Uint8Array.from(middle[kind as 'zero']), rest])),
+        )
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  t.test(
+    'a file that is deleted, emptied, doubled over the other one, swapped, unreadable, or all garbage',
+    async (t) => {
+      const [even, odd] = files
+      const cases: [SlotContent, SlotContent][] = [
+        ...[0, 1].flatMap((slot) =>
+          (['absent', 'unreadable', Buffer.alloc(0), Buffer.alloc(500), randomBytes(500)] as SlotContent[]).map(
+            (content) => withOne(slot, content),
+          ),
+        ),
+        [even, even],
+        [odd, odd],
+      ]
+      for (const slots of cases) t.ok(holds(slots))
+      t.equal(recover([odd, even]).loss, 'everything', 'swapped: neither is where it was written, and that is reported')
+      t.equal(recover(['absent', 'absent']).loss, undefined, 'an empty folder is a first start')
+      t.equal(recover(['absent', Buffer.from('x')]).loss, 'everything')
+      const stale = encodeSnapshot({ number: 1, contents: new Map(), reports: [], settle: false })
+      t.equal(recover([even, Buffer.from(stale)]).loss, 'newest', 'an old copy put back')
+    },
+  )
+
+  t.test('opened for real: the report is in troubles, stays over restarts, and goes with a change', async (t) => {
+    const damages: Record<string, (path: string) => void> = {
+      'one bit': (path) => {
+        const bytes = readFileSync(path)
+        bytes[bytes.length - 20] = (bytes[bytes.length - 20] as number) ^ 1
+        writeFileSync(path, bytes)
+      },
+      cut: (path) => truncateSync(path, statSync(path).size - 1),
+      empty: (path) => truncateSync(path, 0),
+      deleted: (path) => rmSync(path),
+      'a copy of the other': (path) =>
+        cpSync(
+          path.replace(/\d$/, (slot) => String(1 - Number(slot))),
+          path,
+        ),
+      'a folder': (path) => {
+        rmSync(path)
+        mkdirSync(path)
+        writeFileSync(join(path, 'file'), '')
+      },
+    }
+    for (const [what, damage] of Object.entries(damages)) {
+      for (const slot of [newest, 1 - newest]) {
+        const copy = join(t.testdir(), 'store')
+        cpSync(folder, copy, { recursive: true })
+        damage(snapshots(copy)[slot] as string)
+        const expected = slot === newest ? last - 1 : last
+        const read = async (store: Store) => ({ n: await store.get('config', 'n'), codes: codes(store) })
+        t.same(await opened(copy, read), { n: expected, codes: ['store-damaged'] }, `${what} of ${slot}`)
+        t.same(await opened(copy, read), { n: expected, codes: ['store-damaged'] }, 'still reported after a restart')
+        await opened(copy, async (store) => {
+          await store.batch([{ namespace: 'plugin.x', key: 'k', value: 1 }])
+          t.same(codes(store), ['store-damaged'], 'a write of a plugin does not end it')
+          await store.batch(setting(9))
+          t.same(codes(store), [])
+        })
+        t.same(await opened(copy, read), { n: 9, codes: [] })
+        t.equal(await opened(copy, (store) => store.get('protected.kernel', 'serial')), 'S1')
+      }
+    }
+  })
+
+  /** One write of which that step fails; what was answered, and what is there after the next start. */
+  const interrupted = async (t: Test, step: number, ends: boolean) => {
+    const copy = join(t.testdir(), 'store')
+    cpSync(folder, copy, { recursive: true })
+    let left = Number.POSITIVE_INFINITY
+    const fs = faulty((call) => {
+      if (!['rm', 'open', 'sync', 'rename'].includes(call)) return undefined
+      left--
+      return left === -1 || (ends && left < 0) ? 'EIO' : undefined
+    })
+    const write = async (store: Store) => {
+      left = step
+      return store.batch(setting(4)).then(
+        () => true,
+        () => false,
+      )
+    }
+    const answered = await opened(copy, write, { fs })
+    const read = async (store: Store) => ({ n: await store.get('config', 'n'), codes: codes(store) })
+    return { answered, ...(await opened(copy, read)) }
+  }
+
+  t.test('the power is cut at any step of a write: the old state or the new one, and no report', async (t) => {
+    let answers = ''
+    for (let step = 0; step < 10; step++) {
+      const { answered, n, codes } = await interrupted(t, step, true)
+      answers += answered ? 'y' : 'n'
+      t.same(codes, [])
+      if (answered) t.equal(n, 4)
+      else t.ok(n === 3 || n === 4, `step ${step}: ${n}`)
+    }
+    t.match(answers, /^n+y+$/)
+  })
+
+  t.test('any one step of a write fails: what was refused is not there after a restart', async (t) => {
+    let answers = ''
+    for (let step = 0; step < 10; step++) {
+      const { answered, n, codes } = await interrupted(t, step, false)
+      answers += answered ? 'y' : 'n'
+      t.equal(n, answered ? 4 : 3, `step ${step}`)
+      if (answered) t.same(codes, [])
+    }
+    t.match(answers, /^n+y+$/)
+  })
 })
 
-t.test('damage', async (t) => {
+t.test('both files damaged: defaults, a report, and copies for whoever looks into it', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  await history(folder)
+  for (const path of snapshots(folder)) writeFileSync(path, readFileSync(path, 'utf8').replace('"n"', '"m"'))
+  await opened(folder, async (store) => {
+    t.same(codes(store), ['store-reset'])
+    t.same(await store.namespaces(), [])
+    t.match(readFileSync(join(folder, 'damaged-0'), 'utf8'), '"m"')
+    t.match(store.troubles[0]?.text, /snapshot-0 is damaged, snapshot-1 is damaged.*damaged-0/)
+  })
+  await opened(folder, async (store) => {
+    t.same(codes(store), ['store-reset'], 'still reported')
+    await store.batch(setting(1))
+    t.same(codes(store), [])
+  })
+})
+
+t.test('both files deleted while the service is down are no first start', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  await history(folder)
+  for (const path of snapshots(folder)) rmSync(path)
+  await opened(folder, (store) => t.same(codes(store), ['store-reset']))
+})
+
+t.test('the very first write is as safe as any other, also where the disk took none at the start', async (t) => {
+  for (const slot of [0, 1] as const) {
+    const folder = join(t.testdir(), 'store')
+    let broken = true
+    const fs = faulty((call) => (broken && call === 'open' ? 'ENOSPC' : undefined))
+    const first = async (store: Store) => {
+      broken = false
+      await store.batch([{ namespace: 'a', key: 'b', value: 1 }])
+    }
+    await opened(folder, first, { fs })
+    rmSync(snapshots(folder)[slot])
+    const { value, reported } = await opened(folder, async (store) => ({
+      value: await store.get('a', 'b'),
+      reported: codes(store),
+    }))
+    t.same(reported, ['store-damaged'], `snapshot-${slot} deleted`)
+    t.equal(value, slot === 0 ? 1 : undefined)
+  }
+})
+
+t.test('a whole snapshot of something else is a damaged one', async (t) => {
+  const body = '[1,2,3'
+  const sha256 = createHash('sha256').update(`rtk-base store 1\nnumber 5\n${body}`).digest('hex')
+  const bytes = Buffer.from(`rtk-base store 1\nnumber 5\nsha256 ${sha256}\n${body}`)
+  t.equal(recover(['absent', bytes]).loss, 'everything')
+})
+
+t.test('never refuses to start, whatever is in the folder', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  for (let round = 0; round < 10; round++) {
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder)
+    for (const name of ['snapshot-0', 'snapshot-1', 'snapshot-new', '.in-use-1-abcd'])
+      if (round !== 3) writeFileSync(join(folder, name), randomBytes(round * 300))
+      else mkdirSync(join(folder, name))
+    await opened(folder, async (store) => {
+      t.same(codes(store), ['store-reset'])
+      await store.batch(setting(round))
+    })
+    t.equal(await opened(folder, (store) => store.get('config', 'n')), round)
+  }
+})
+
+t.test('the LevelDB of version 0.1.0 is reported and left alone', async (t) => {
+  const folder = join(t.testdir({ store: { CURRENT: 'MANIFEST-000001\n', 'MANIFEST-000001': '' } }), 'store')
+  await opened(folder, async (store) => {
+    t.same(codes(store), ['store-old-format'])
+    await store.batch(setting(1))
+    t.same(codes(store), [])
+  })
+  t.ok(existsSync(join(folder, 'MANIFEST-000001')))
+  await opened(folder, (store) => t.same(codes(store), [], 'once'))
+})
+
+t.test('files that are deleted or changed while the service runs', async (t) => {
   const damages: Record<string, (folder: string) => void> = {
-    'CURRENT is missing': (folder) => rmSync(join(folder, 'CURRENT')),
-    'CURRENT is empty': (folder) => truncateSync(join(folder, 'CURRENT'), 0),
-    'CURRENT is garbage': (folder) => writeFileSync(join(folder, 'CURRENT'), randomBytes(16)),
-    'CURRENT names a file that is not there': (folder) => writeFileSync(join(folder, 'CURRENT'), 'MANIFEST-000099\n'),
-    'MANIFEST is missing': (folder) => files(folder, /^MANIFEST/).forEach((file) => void rmSync(file)),
-    'MANIFEST is empty': (folder) => files(folder, /^MANIFEST/).forEach((file) => void truncateSync(file, 0)),
-    'MANIFEST is cut': (folder) =>
-      files(folder, /^MANIFEST/).forEach((file) => void truncateSync(file, statSync(file).size - 5)),
-    'MANIFEST is garbage': (folder) =>
-      files(folder, /^MANIFEST/).forEach((file) => void writeFileSync(file, randomBytes(200))),
+    'the whole folder deleted': (folder) => rmSync(folder, { recursive: true }),
+    'both files deleted': (folder) => snapshots(folder).forEach((path) => void rmSync(path)),
+    'one file deleted': (folder) => rmSync(snapshots(folder)[0]),
+    'one file edited': (folder) => writeFileSync(snapshots(folder)[1], 'x', { flag: 'a' }),
   }
   for (const [what, damage] of Object.entries(damages)) {
-    for (const where of ['in its log', 'in its tables']) {
-      t.test(`${what}, data ${where}: repaired without losing an entry, and says so`, async (t) => {
+    for (const when of ['at the next write', 'by itself']) {
+      t.test(`${what}: written again ${when}, and reported`, async (t) => {
         const folder = join(t.testdir(), 'store')
-        await filled(folder)
-        if (where === 'in its tables') await (await openStore(folder, log)).close()
+        const clock = new ManualClock()
+        const store = await openStore(folder, log, { clock })
+        t.teardown(() => store.close())
+        await store.batch([...setting(1), { namespace: 'a', key: 'b', value: 2 }])
+        let changes = 0
+        store.onTroubles(() => changes++)
         damage(folder)
-        const store = await openStore(folder, log)
-        t.equal(Object.keys(await store.entries('config')).length, 20)
-        t.same(codes(store), ['store-repaired'])
-        t.match(store.troubles[0]?.text, /store\.broken-1/)
-        t.ok(existsSync(`${folder}.broken-1`))
-        await store.batch([{ namespace: 'config', key: 'after', value: 1 }])
+        if (when === 'by itself') {
+          await clock.advance(30_000)
+          await until(() => store.troubles.length > 0, 'the report')
+        } else {
+          await store.batch([...setting(3)])
+        }
+        t.same(codes(store), ['store-changed'])
+        t.equal(changes, 1)
+        await until(() => snapshots(folder).every((path) => existsSync(path)), 'both files')
         await store.close()
-        const again = await openStore(folder, log)
-        t.same(again.troubles, [], 'once')
-        t.equal(await again.get('config', 'after'), 1)
-        await again.close()
+        await opened(folder, async (again) => {
+          t.same(codes(again), ['store-changed'], 'and nothing is damaged')
+          t.equal(await again.get('config', 'n'), when === 'by itself' ? 1 : 3)
+          t.equal(await again.get('a', 'b'), 2)
+        })
       })
     }
   }
-
-  t.test('one damaged byte in the log costs one batch, not the block it is in', async (t) => {
-    const folder = join(t.testdir(), 'store')
-    await filled(folder, 600)
-    const path = files(folder, /\.log$/).at(-1) as string
-    const bytes = readFileSync(path)
-    const at = bytes.indexOf('key-300"')
-    bytes[at + 20] = (bytes[at + 20] as number) ^ 0xff
-    writeFileSync(path, bytes)
-    const store = await openStore(folder, log)
-    t.equal(Object.keys(await store.entries('config')).length, 599)
-    t.equal(await store.get('config', 'key-300'), undefined)
-    t.same(codes(store), ['store-damaged'])
-    await store.close()
-    const again = await openStore(folder, log)
-    t.equal(Object.keys(await again.entries('config')).length, 599)
-    t.same(again.troubles, [])
-    await again.close()
-  })
-
-  t.test('saved batches never come back over newer ones', async (t) => {
-    const folder = join(t.testdir(), 'store')
-    const store = await openStore(folder, log)
-    for (let n = 0; n < 10; n++) await store.batch([{ namespace: 'a', key: 'n', value: `value ${n}` }])
-    await store.batch([{ namespace: 'a', key: 'n', value: undefined }])
-    await store.batch([{ namespace: 'a', key: 'm', value: 'new' }])
-    await store.close()
-    const path = files(folder, /\.log$/).at(-1) as string
-    const bytes = readFileSync(path)
-    bytes.write('Value', bytes.indexOf('value 3'))
-    writeFileSync(path, bytes)
-    const again = await openStore(folder, log)
-    t.same(await again.entries('a'), { m: 'new' })
-    await again.close()
-  })
-
-  t.test('a log that was cut in the middle of a write loses that write only, and that is no trouble', async (t) => {
-    const folder = join(t.testdir(), 'store')
-    await filled(folder)
-    const path = files(folder, /\.log$/).at(-1) as string
-    truncateSync(path, statSync(path).size - 30)
-    const store = await openStore(folder, log)
-    t.equal(Object.keys(await store.entries('config')).length, 19)
-    t.same(store.troubles, [])
-    await store.close()
-  })
-
-  t.test('a log that is all garbage loses its writes and says so; what is in tables stays', async (t) => {
-    const folder = join(t.testdir(), 'store')
-    await filled(folder)
-    const store = await openStore(folder, log)
-    await store.batch([{ namespace: 'config', key: 'late', value: 1 }])
-    await store.close()
-    for (const path of files(folder, /\.log$/)) writeFileSync(path, Buffer.alloc(5_000, 0xa5))
-    const again = await openStore(folder, log)
-    t.equal(Object.keys(await again.entries('config')).length, 20)
-    t.same(codes(again), ['store-damaged'])
-    await again.close()
-  })
-
-  t.test('a damaged table: what can be read stays, no wrong value comes out, and it says so', async (t) => {
-    for (let round = 0; round < 30; round++) {
-      const folder = join(t.testdir(), 'store')
-      await filled(folder)
-      await (await openStore(folder, log)).close()
-      const path = files(folder, /\.ldb$/)[0] as string
-      const bytes = readFileSync(path)
-      const at = Math.floor((round / 30) * bytes.length)
-      bytes[at] = (bytes[at] as number) ^ 0x10
-      writeFileSync(path, bytes)
-      const store = await openStore(folder, log)
-      const entries = await store.entries('config')
-      for (const [key, value] of Object.entries(entries))
-        t.same(value, { n: Number(key.slice(4)), text: 'x'.repeat(100) }, `byte ${at}`)
-      if (Object.keys(entries).length < 20) t.not(store.troubles.length, 0, `byte ${at}: lost without a word`)
-      await store.batch([{ namespace: 'config', key: 'after', value: 1 }])
-      await store.close()
-    }
-  })
-
-  t.test('never refuses to start, whatever is in the folder, and keeps at most three old ones', async (t) => {
-    const folder = join(t.testdir(), 'store')
-    for (let round = 0; round < 5; round++) {
-      rmSync(folder, { recursive: true, force: true })
-      mkdirSync(folder)
-      for (const name of ['CURRENT', 'MANIFEST-000001', '000003.log', '000005.ldb'])
-        writeFileSync(join(folder, name), randomBytes(3_000))
-      if (round === 4) {
-        rmSync(join(folder, 'CURRENT'))
-        mkdirSync(join(folder, 'CURRENT'))
-      }
-      const store = await openStore(folder, log)
-      t.ok(store.troubles.length > 0)
-      await store.batch([{ namespace: 'a', key: 'b', value: round }])
-      await store.close()
-    }
-    t.same(
-      readdirSync(join(folder, '..')).filter((name) => name.includes('broken')),
-      ['store.broken-3', 'store.broken-4', 'store.broken-5'],
-    )
-  })
 })
 
-t.test('another process holds it: RTK_ERR_DATA_LOCKED, and nothing is touched, damaged or not', async (t) => {
+// ── one service per folder ──────────────────────────────────────────────────────────────────────────────────────────
+
+t.test('another process holds it: RTK_ERR_DATA_LOCKED, and nothing is touched', async (t) => {
   const folder = join(t.testdir(), 'store')
   const child = spawn(process.execPath, [writer, folder, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   await once(child.stdout, 'data')
-  await t.rejects(openStore(folder, log), { code: 'RTK_ERR_DATA_LOCKED', message: new RegExp(folder) })
-  const current = readFileSync(join(folder, 'CURRENT'))
-  rmSync(join(folder, 'CURRENT'))
-  await t.rejects(openStore(folder, log), { code: 'RTK_ERR_DATA_LOCKED' })
-  writeFileSync(join(folder, 'CURRENT'), current)
-  t.notOk(existsSync(`${folder}.broken-1`))
+  await t.rejects(openStore(folder, log), {
+    code: 'RTK_ERR_DATA_LOCKED',
+    message: new RegExp(`${folder}.*${child.pid}`),
+  })
+  child.kill('SIGSTOP')
+  await t.rejects(openStore(folder, log), { code: 'RTK_ERR_DATA_LOCKED' }, 'also while it does not get to run')
   child.kill('SIGKILL')
   await once(child, 'exit')
-  const store = await openStore(folder, log)
-  t.same(store.troubles, [])
-  await t.rejects(openStore(folder, log), { code: 'RTK_ERR_DATA_LOCKED' }, 'nor twice in one process')
-  await store.close()
+  await opened(folder, async (store) => {
+    t.same(store.troubles, [])
+    await t.rejects(openStore(folder, log), { code: 'RTK_ERR_DATA_LOCKED' }, 'nor twice in one process')
+    rmSync(folder, { recursive: true })
+    await store.batch(setting(1))
+    await t.rejects(openStore(folder, log), { code: 'RTK_ERR_DATA_LOCKED' }, 'a deleted lock is taken again')
+  })
+  t.same(
+    readdirSync(folder).filter((name) => name.startsWith('.in-use')),
+    [],
+  )
 })
 
-t.test('a folder that cannot be made is RTK_ERR_DATA_FOLDER', async (t) => {
+t.test('of several that open at once at most one gets it', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  for (let round = 0; round < 20; round++) {
+    const all = await Promise.allSettled([1, 2, 3].map(() => openStore(folder, log)))
+    const stores = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    t.ok(stores.length <= 1)
+    for (const one of all) if (one.status === 'rejected') t.match(one.reason, { code: 'RTK_ERR_DATA_LOCKED' })
+    for (const store of stores) await store.close()
+  }
+})
+
+t.test('the lock works below a path that is too long for a socket', async (t) => {
+  const folder = join(t.testdir(), 'deep'.repeat(40), 'store')
+  await opened(folder, () => t.rejects(openStore(folder, log), { code: 'RTK_ERR_DATA_LOCKED' }))
+})
+
+t.test('a folder below a file is RTK_ERR_DATA_FOLDER', async (t) => {
   const folder = t.testdir({ file: '' })
-  await t.rejects(openStore(join(folder, 'file', 'store'), log), { code: 'RTK_ERR_DATA_FOLDER' })
+  await t.rejects(openStore(join(folder, 'file', 'store'), log), { code: 'RTK_ERR_DATA_FOLDER', message: /ENOTDIR/ })
+})
+
+// ── disks that take no writes ───────────────────────────────────────────────────────────────────────────────────────
+
+t.test('a disk that fails in any way at any step', async (t) => {
+  const calls = ['mkdir', 'readdir', 'open', 'sync', 'rename', 'chmod', 'rm', 'lstat', 'stat', 'readFile']
+  const trial = async (t: Test, code: string, call: string, from: 'the start' | 'later') => {
+    const folder = join(t.testdir(), 'store')
+    await opened(folder, (store) => store.batch(setting(1)))
+    let broken = from === 'the start'
+    const clock = new ManualClock()
+    const fs = faulty((one) => (broken && one === call ? code : undefined))
+    const store = await openStore(folder, log, { fs, clock })
+    const wasRead = call !== 'stat' && call !== 'readFile'
+    let troubles: readonly unknown[] = []
+    store.onTroubles(() => {
+      troubles = store.troubles
+    })
+    broken = true
+    let acknowledged: unknown = 1
+    const results: string[] = []
+    for (const value of [2, 3])
+      await store.batch(setting(value)).then(
+        () => {
+          acknowledged = value
+          results.push('ok')
+        },
+        (error) => results.push(error.code),
+      )
+    if (results[0] !== 'ok' || results[1] !== 'ok') {
+      t.same(results, ['RTK_ERR_STORE_WRITE', 'RTK_ERR_STORE_WRITE'], 'every change is refused')
+      t.ok(codes(store).some((one) => one === 'store-unwritable' || one === 'store-unreadable'))
+    }
+    if (wasRead || from === 'later') t.equal(await store.get('config', 'n'), acknowledged, 'reading goes on')
+    broken = false
+    await clock.advance(30_000)
+    await until(() => !codes(store).includes('store-unwritable'), 'it writes again by itself')
+    t.notOk(troubles.some((one) => (one as { code: string }).code === 'store-unwritable'))
+    await store.batch([{ namespace: 'a', key: 'b', value: 1 }])
+    await store.close()
+    const read = (again: Store) => again.get('config', 'n')
+    t.equal(await opened(folder, read), acknowledged, 'what was refused is not there, what was answered is')
+  }
+  for (const from of ['the start', 'later'] as const)
+    for (const code of ['ENOSPC', 'EROFS', 'EMFILE', 'EIO'])
+      for (const call of calls) {
+        // Reading errors other than EMFILE are damage, which other tests look at.
+        if (['stat', 'readFile'].includes(call) && code !== 'EMFILE') continue
+        if (['EROFS', 'EIO'].includes(code) && call !== 'open' && call !== 'sync') continue
+        await t.test(`${code} of ${call} from ${from} on`, (t) => trial(t, code, call, from))
+      }
+})
+
+t.test('files that cannot be opened at the start are read later, and never taken for an empty store', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  await filled(folder)
+  let broken = true
+  const fs = faulty((call) => (broken && call === 'readFile' ? 'EMFILE' : undefined))
+  await opened(
+    folder,
+    async (store) => {
+      t.same(codes(store), ['store-unreadable'])
+      await t.rejects(store.batch(setting(1)), { code: 'RTK_ERR_STORE_WRITE' })
+      broken = false
+      await store.batch([{ namespace: 'a', key: 'b', value: 1 }])
+      t.match(store.troubles, [{ code: 'store-unreadable', text: /restart the service/ }])
+    },
+    { fs },
+  )
+  await opened(folder, async (store) => {
+    t.same(codes(store), [])
+    t.equal(Object.keys(await store.entries('config')).length, 20)
+    t.equal(await store.get('a', 'b'), 1)
+  })
 })
 
 const root = process.getuid?.() === 0
@@ -326,35 +652,10 @@ t.test('a full disk', unless(root, 'mounting a small file system needs root'), a
     t.ok('after 4' in acknowledged, 'works again without a restart')
     t.same(await store.entries('a'), acknowledged)
     await store.close()
-    const again = await openStore(folder, log)
-    t.same(await again.entries('a'), acknowledged)
-    t.same(again.troubles, [])
-    await again.close()
-  })
-
-  t.test('what was refused does not come back when the process is gone before it could recover', async (t) => {
-    rmSync(folder, { recursive: true, force: true })
-    for (let round = 0; round < 8; round++) {
-      const store = await openStore(folder, log)
-      const before = await store.entries('a')
-      // Partly filled to a different degree each time, so that the refused batch is cut at different places.
-      fill()
-      truncateSync(ballast, Math.max(0, statSync(ballast).size - round * 4_096))
-      const acknowledged = { ...before }
-      for (let n = 0; n < 40; n++)
-        await store.batch([{ namespace: 'a', key: `k${n % 7}`, value: `${round}/${n} ${'y'.repeat(900)}` }]).then(
-          () => {
-            acknowledged[`k${n % 7}`] = `${round}/${n} ${'y'.repeat(900)}`
-          },
-          () => {},
-        )
-      await store.close()
-      rmSync(ballast)
-      const again = await openStore(folder, log)
-      t.same(await again.entries('a'), acknowledged, `round ${round}`)
+    await opened(folder, async (again) => {
+      t.same(await again.entries('a'), acknowledged)
       t.same(again.troubles, [])
-      await again.close()
-    }
+    })
   })
 
   t.test('starts on a full disk: reads, refuses writes, says so, and recovers by itself', async (t) => {
@@ -369,64 +670,68 @@ t.test('a full disk', unless(root, 'mounting a small file system needs root'), a
     await store.batch([{ namespace: 'a', key: 'b', value: 2 }])
     t.same(store.troubles, [])
     await store.close()
-    const again = await openStore(folder, log)
-    t.equal(Object.keys(await again.entries('config')).length, 20)
-    t.same(await again.entries('a'), { b: 2 })
-    await again.close()
+    await opened(folder, async (again) => {
+      t.equal(Object.keys(await again.entries('config')).length, 20)
+      t.same(await again.entries('a'), { b: 2 })
+    })
+  })
+
+  t.test('starts for the first time on a full disk, and on a read-only one', async (t) => {
+    rmSync(folder, { recursive: true, force: true })
+    fill()
+    await opened(folder, async (store) => {
+      t.same(codes(store), ['store-unwritable'])
+      rmSync(ballast)
+      await store.batch(setting(1))
+    })
+    execFileSync('mount', ['-o', 'remount,ro', disk])
+    await opened(folder, async (store) => {
+      t.match(store.troubles, [{ code: 'store-unwritable', text: /EROFS/ }])
+      t.equal(await store.get('config', 'n'), 1)
+    })
+    execFileSync('mount', ['-o', 'remount,rw', disk])
+    await opened(folder, (store) => t.same(store.troubles, []))
   })
 })
 
 const strace = spawnSync('strace', ['-V']).status === 0
-t.test('the log is on the disk before the answer is written', unless(strace, 'strace is missing'), async (t) => {
-  const folder = t.testdir()
-  const trace = join(folder, 'trace')
-  const calls = 'trace=write,writev,pwrite64,fdatasync,fsync,openat'
-  const args = ['-f', '-y', '-s', '64', '-e', calls, '-o', trace, process.execPath, writer, join(folder, 'store'), '5']
-  const child = spawn('strace', args, { stdio: 'ignore' })
-  t.same(await once(child, 'exit'), [0, null])
-  const lines = readFileSync(trace, 'utf8').split('\n')
-  let synced = false
-  let written = false
-  let answers = 0
-  for (const line of lines) {
-    if (/write\w*\(\d+<[^>]*\.log>/.test(line)) {
-      written = true
-      synced = false
-    } else if (/f(data)?sync\(\d+<[^>]*\.log>/.test(line)) {
-      synced = written
-    } else if (/write\(1<.*answered/.test(line)) {
-      answers++
-      t.ok(written && synced, `answer ${answers} came after the write and its sync`)
-      written = false
+t.test(
+  'an answer comes after the sync, the rename and the sync of the folder',
+  unless(strace, 'strace is missing'),
+  async (t) => {
+    const folder = t.testdir()
+    const trace = join(folder, 'trace')
+    const calls = 'trace=write,pwrite64,fsync,rename,renameat,renameat2'
+    const args = [
+      '-f',
+      '-y',
+      '-s',
+      '64',
+      '-e',
+      calls,
+      '-o',
+      trace,
+      process.execPath,
+      writer,
+      join(folder, 'store'),
+      '5',
+    ]
+    const child = spawn('strace', args, { stdio: 'ignore' })
+    t.same(await once(child, 'exit'), [0, null])
+    const steps: Record<string, RegExp> = {
+      w: /write\w*\(\d+<[^>]*snapshot-new>/,
+      s: /fsync\(\d+<[^>]*snapshot-new>/,
+      r: /rename\w*\(.*snapshot-new.*snapshot-[01]"/,
+      f: /fsync\(\d+<[^>]*store>/,
+      A: /write\(1<.*answered/,
     }
-  }
-  t.equal(answers, 5)
-})
-
-t.test('a sync that fails after the write went through', unless(strace, 'strace is missing'), async (t) => {
-  for (const [what, ...more] of [['the process is gone at once', 'leave'], ['the process goes on']]) {
-    t.test(`${what}: what was refused is not there, what was acknowledged is`, async (t) => {
-      const folder = join(t.testdir(), 'store')
-      await filled(folder, 1)
-      // Once, and late enough to hit the log of a batch and not a file of the opening.
-      const inject = ['-f', '-o', '/dev/null', '-e', 'trace=fdatasync', '-e', 'inject=fdatasync:error=EIO:when=9']
-      // strace counts per thread.
-      const env = { ...process.env, UV_THREADPOOL_SIZE: '1' }
-      const args = [...inject, process.execPath, writer, folder, '12', ...more]
-      const child = spawnSync('strace', args, { encoding: 'utf8', env })
-      const numbers = (word: string) =>
-        [...child.stdout.matchAll(new RegExp(`${word} (\\d+)`, 'g'))].map(([, n]) => Number(n))
-      const [refused, answered] = [numbers('refused'), numbers('answered')]
-      t.equal(refused.length, 1, child.stdout + child.stderr)
-      const store = await openStore(folder, log)
-      const { a, b } = (await store.entries('loop')) as { a: number; b: number }
-      t.equal(a, b)
-      t.equal(a, answered.at(-1))
-      t.same(store.troubles, [])
-      await store.close()
-    })
-  }
-})
+    const order = readFileSync(trace, 'utf8')
+      .split('\n')
+      .map((line) => Object.keys(steps).find((step) => (steps[step] as RegExp).test(line)) ?? '')
+      .join('')
+    t.match(order, /(w+srfA){5}/)
+  },
+)
 
 for (const namespace of ['loop', 'protected.loop']) {
   t.test(`kill -9 at random moments, ${namespace}: all that was acknowledged is there, and nothing half`, async (t) => {
@@ -441,46 +746,49 @@ for (const namespace of ['loop', 'protected.loop']) {
         answered = Math.max(answered, number)
         if (number >= stop) child.kill('SIGKILL')
       }
-      const store = await openStore(folder, log)
-      const { a, b } = (await store.entries(namespace)) as { a: number; b: number }
-      t.equal(a, b, 'both or none')
-      t.ok(a >= answered, `${a} is stored, ${answered} was acknowledged`)
-      t.same(store.troubles, [])
-      await store.close()
+      await opened(folder, async (store) => {
+        const { a, b } = (await store.entries(namespace)) as { a: number; b: number }
+        t.equal(a, b, 'both or none')
+        t.ok(a >= answered, `${a} is stored, ${answered} was acknowledged`)
+        t.same(store.troubles, [])
+      })
     }
   })
 }
 
 t.test('a replaced secret', async (t) => {
   const secret = () => randomBytes(200).toString('base64')
-  const holds = (folder: string, text: string) => files(folder, /./).some((file) => readFileSync(file).includes(text))
+  const holds = (folder: string, text: string) =>
+    readdirSync(folder).some(
+      (name) => statSync(join(folder, name)).isFile() && readFileSync(join(folder, name)).includes(text),
+    )
   const write = (store: Store, namespace: string, value: unknown) => store.batch([{ namespace, key: 'key', value }])
   const protectedOne = 'protected.mqtt-link'
 
   t.test('stays in the files of an ordinary namespace, and in none of a protected one', async (t) => {
     const folder = join(t.testdir(), 'store')
-    const store = await openStore(folder, log)
     const [old, now, ordinary] = [secret(), secret(), secret()]
-    await write(store, protectedOne, old)
-    t.ok(holds(folder, old), 'the files are looked at rightly')
-    await write(store, 'config', ordinary)
-    await write(store, 'config', 1)
-    t.ok(holds(folder, ordinary))
-    await write(store, protectedOne, now)
-    await store.close()
+    await opened(folder, async (store) => {
+      await write(store, protectedOne, old)
+      t.ok(holds(folder, old), 'the files are looked at rightly')
+      await write(store, 'config', ordinary)
+      await write(store, 'config', 1)
+      t.ok(holds(folder, ordinary))
+      await write(store, protectedOne, now)
+    })
     t.notOk(holds(folder, old))
     t.ok(holds(folder, now))
-    const again = await openStore(folder, log)
-    t.equal(await again.get(protectedOne, 'key'), now)
-    t.equal(await again.get('config', 'key'), 1)
-    t.same(again.troubles, [])
-    await again.close()
+    await opened(folder, async (store) => {
+      t.equal(await store.get(protectedOne, 'key'), now)
+      t.equal(await store.get('config', 'key'), 1)
+      t.same(store.troubles, [])
+    })
   })
 
   t.test('whatever came before and between: writes, deletions, restarts', async (t) => {
     const base = t.testdir()
     let run = 0
-    const step = fc.constantFrom('replace', 'delete', 'reopen', 'ordinary', 'large')
+    const step = fc.constantFrom('replace', 'delete', 'reopen', 'ordinary', 'clear')
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
         const folder = join(base, String(run++))
@@ -496,7 +804,7 @@ t.test('a replaced secret', async (t) => {
           if (what === 'replace') await replace(secret())
           if (what === 'delete') await replace(undefined)
           if (what === 'ordinary') await write(store, 'config', secret())
-          if (what === 'large') await write(store, 'zone', 'x'.repeat(50_000))
+          if (what === 'clear') await store.clear((namespace) => namespace === protectedOne)
           if (what === 'reopen') {
             await store.close()
             store = await openStore(folder, log)
@@ -510,41 +818,86 @@ t.test('a replaced secret', async (t) => {
     )
   })
 
-  t.test('is taken along by the next one when it could not be taken out', async (t) => {
+  t.test('is gone after the next start when the power was cut before it was overwritten', async (t) => {
     const folder = join(t.testdir(), 'store')
-    const store = await openStore(folder, log)
-    const [first, second, third] = [secret(), secret(), secret()]
-    const { compactRange } = ClassicLevel.prototype
-    await write(store, protectedOne, first)
-    ClassicLevel.prototype.compactRange = () => Promise.reject(new Error('no room'))
-    await t.resolves(write(store, protectedOne, second), 'the write does not fail')
-    await write(store, 'config', 'behind it')
-    ClassicLevel.prototype.compactRange = compactRange
-    t.ok(holds(folder, first))
-    await write(store, protectedOne, third)
-    await store.close()
-    t.notOk(holds(folder, first))
-    t.notOk(holds(folder, second))
+    const [old, now] = [secret(), secret()]
+    let renames = Number.POSITIVE_INFINITY
+    const fs = faulty((call) => (call === 'rename' && --renames < 0 ? 'EIO' : undefined))
+    await opened(
+      folder,
+      async (store) => {
+        await write(store, protectedOne, old)
+        renames = 1
+        await write(store, protectedOne, now)
+      },
+      { fs },
+    )
+    t.ok(holds(folder, old))
+    await opened(folder, async (store) => t.equal(await store.get(protectedOne, 'key'), now))
+    t.notOk(holds(folder, old))
   })
 })
 
-t.test('LevelDB logs', async (t) => {
-  t.equal(crc32c(Buffer.from('123456789')), 0xe3069283, 'the check value of CRC-32C')
-  t.test('no bytes whatever make the reader fail or run away', async () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 2_000 }), (bytes) => {
-        const scan = scanLog(bytes)
-        return scan.tailBytes + scan.damagedBytes <= bytes.length
-      }),
-    )
+// ── the station on it ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A station with a parameter, on a store whose disk fails while `disk.error` names how. */
+async function station(t: Test, options: Parameters<typeof createTestStation>[0] = {}) {
+  const disk = { error: undefined as string | undefined }
+  const fs = faulty((call) => (call === 'open' ? disk.error : undefined))
+  const clock = new ManualClock()
+  const store = await openStore(join(t.testdir(), 'store'), log, { clock, fs })
+  const parameter = definePlugin({
+    name: 'parameter',
+    version: '1.0.0',
+    api: '^1.0.0',
+    setup: (ctx) => void ctx.config.define('site', Type.String(), { default: 'nowhere' }),
   })
-  t.test('records that span blocks are read as LevelDB wrote them', async (t) => {
-    const folder = join(t.testdir(), 'store')
-    const store = await openStore(folder, log)
-    for (let n = 0; n < 12; n++) await store.batch([{ namespace: 'a', key: `${n}`, value: 'z'.repeat(n * 9_999) }])
-    const scan = scanLog(readFileSync(files(folder, /\.log$/).at(-1) as string))
-    t.equal(scan.records.length, 12)
-    t.equal(scan.damagedBytes + scan.tailBytes, 0)
-    await store.close()
-  })
+  const start = async () => {
+    const made = await createTestStation({ store, clock, plugins: { parameter }, ...options })
+    t.teardown(() => made.stop())
+    const change = (site: string) => made.station.change({ site }, { source: 'plugin' })
+    return { ...made, change, codes: () => made.device.errors().map(({ code }) => code) }
+  }
+  return { disk, clock, store, start }
+}
+
+t.test('a disk that is full for a while: every change fails, an error entry says so and goes by itself', async (t) => {
+  const { disk, clock, start } = await station(t)
+  const { change, codes, device } = await start()
+  t.match(await change('roof'), { result: 'ok' })
+  t.same(codes(), [])
+  disk.error = 'ENOSPC'
+  t.match(await change('mast'), { result: 'failed' })
+  t.match(device.errors(), [{ code: 'store-unwritable', text: /ENOSPC/ }])
+  disk.error = undefined
+  await clock.advance(30_000)
+  await until(() => codes().length === 0, 'the entry goes')
+  t.match(await change('mast'), { result: 'ok' })
+})
+
+t.test('--change on a disk that takes no writes is an error entry, not the end', async (t) => {
+  const { disk, start } = await station(t, { changes: { site: 'roof' } })
+  disk.error = 'EROFS'
+  const { codes, station: running } = await start()
+  t.same(codes(), ['store-unwritable', 'change-not-stored'])
+  t.match(running.plugins(), [{ state: 'running' }])
+})
+
+t.test('nothing that is written during factory survives it, and nothing is lost where it fails', async (t) => {
+  const { disk, store, start } = await station(t)
+  const { change, device, station: running } = await start()
+  await change('roof')
+  disk.error = 'ENOSPC'
+  await t.rejects(device.factory(), { code: 'RTK_ERR_STORE_WRITE' })
+  disk.error = undefined
+  t.match(await change('mast'), { result: 'ok' }, 'changes are taken again')
+  const secret = { namespace: 'protected.x', key: 'serial', value: 1 }
+  const late = [1, 2, 3].map((n) => running.nvs.write('', { n }).catch((error: unknown) => error))
+  const reset = device.factory()
+  for (const n of [4, 5]) late.push(running.nvs.write('', { n }).catch((error: unknown) => error))
+  await reset
+  t.match((await Promise.all(late)).at(-1), { code: 'RTK_ERR_STORE_WRITE', message: /factory reset/ })
+  await store.batch([secret])
+  t.match(await change('cellar'), { result: 'failed' })
+  t.same(await store.namespaces(), ['protected.x'])
 })

@@ -22,6 +22,8 @@ import { type EstMode, startEstServer } from '../harness/est-server.js'
 import { clientArguments, clientCertificates, mosquittoFor, request, subscribe } from '../harness/mosquitto.js'
 import { noPeer } from '../harness/peers.js'
 
+t.setTimeout(120_000)
+
 const sn = 'TEST0001'
 const day_ms = 86_400_000
 const skip = noPeer('mosquitto') || noPeer('mosquitto_sub') || noPeer('openssl')

@@ -1,5 +1,6 @@
 /** The plugin as a whole, on its simulated receiver and on captures. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
@@ -658,3 +659,40 @@ t.test('a capture replayed: the receiver of then, not the time of now', { skip: 
     t.match(field('zed'), { vfirmware: 'SPG 3.01', vhardware: '00080000', serial: 'CFFB03D259' })
   })
 })
+
+t.test(
+  'a receiver that repeats itself without end fills no log, and its words keep the level of the line',
+  async (t) => {
+    const sockets: Socket[] = []
+    const server = createServer((socket) => sockets.push(socket))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => server.close())
+    const { port } = server.address() as { port: number }
+    const station = await createTestStation({
+      plugins: { 'gnss-zed': [gnssZed as never, { port: `tcp://127.0.0.1:${port}`, configure: false }] },
+    })
+    t.teardown(() => station.stop())
+    await until(() => sockets.length > 0, 'the connection')
+    t.teardown(() => sockets[0]?.destroy())
+    const say = (text: string) => {
+      const { id, payload } = ubx.encodeInf('warning', text)
+      sockets[0]?.write(ubx.ubxFrame(ubx.INF_CLASS, id, payload))
+    }
+    const reports = () => station.lines.filter(({ msg }) => msg.startsWith('the receiver reports'))
+    for (let n = 0; n < 200; n++) say('txbuf alloc')
+    for (let n = 0; n < 200; n++) say(`error ${n}`)
+    await until(() => reports().length >= 32, 'the first ones')
+    sockets[0]?.write(ubx.encodeFrame(ubx.monRf, { blocks: [{ antStatus: 2, antPower: 1 }] }))
+    await until(() => station.field('gnss.state.antenna.status') === ubx.antennaStatusNames[2], 'what came last')
+    await station.clock.advance(60_000)
+    await until(() => {
+      say('a minute later')
+      return reports().some(({ msg }) => msg.endsWith('a minute later'))
+    }, 'the next minute')
+    t.equal(reports().length, 33)
+    t.equal(reports().filter(({ msg }) => msg.endsWith('txbuf alloc')).length, 1)
+    t.match(reports()[0], { level: 40, severity: 'warning' })
+    const omitted = reports().reduce((sum, line) => sum + Number(line.omitted ?? 0), 0)
+    t.equal(omitted, 400 - 32, 'and how many lines were left out is said')
+  },
+)

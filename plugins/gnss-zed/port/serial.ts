@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { SerialPort } from 'serialport'
+import { sharing } from './share.js'
 import type { PortSink, ReceiverPort } from './types.js'
 
 /** A serial device by its path; `/dev/serial/by-id/…` stays the same whatever it is plugged into. */
@@ -24,7 +25,8 @@ export class SerialDevice implements ReceiverPort {
     const node = nodeOf(this.name)
     if (node === undefined) throw new Error(`ENOENT: there is no ${this.name}`)
     const port = new SerialPort({ path: this.name, baudRate: baud, autoOpen: false, hupcl: false, lock: true })
-    port.on('data', (chunk: Buffer) => sink.data(chunk))
+    const data = sharing(port, (chunk) => sink.data(chunk))
+    port.on('data', data)
     // A lost device is told by `close` with an error; an `error` of its own needs a listener or it would be thrown.
     port.on('error', (error) => this.#lost(port, sink, error.message))
     port.on('close', (error: Error | null) => this.#lost(port, sink, error?.message ?? 'closed'))

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { sharing } from './share.js'
 import type { Edges, PortSink, ReceiverPort } from './types.js'
 
 const connect_ms = 5000
@@ -50,9 +51,10 @@ export class TcpPort implements ReceiverPort {
         }
       })
     })
-    socket.on('data', (chunk) => {
+    const data = sharing(socket, (chunk) => {
       if (this.#socket === socket) sink.data(chunk)
     })
+    socket.on('data', data)
   }
 
   write(bytes: Uint8Array): boolean {

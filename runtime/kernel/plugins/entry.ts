@@ -20,7 +20,7 @@ export interface Entry {
   readonly wanted: Wanted
   definition: PluginDefinition | undefined
   digest: string
-  /** Source files and the evaluated one: whose error it was, where nothing else tells. */
+  /** Source files and the evaluated one: an error with one of them in its stack is this plugin's. */
   files: ReadonlySet<string>
   options: Record<string, unknown>
   state: PluginStateName

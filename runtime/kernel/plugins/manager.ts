@@ -61,7 +61,7 @@ export class Manager {
 
   /**
    * Loads and sets up every wanted plugin, calls `ready` when all parameters are known, then starts them. A plugin that
-   * cannot be loaded, set up or started is `failed` and told; the others run.
+   * cannot be loaded, set up or started becomes `failed` and is reported; the others run.
    * @throws what `ready` throws
    */
   async boot(

@@ -63,7 +63,10 @@ export class Roster {
   rename(entry: Entry, { name }: PluginDefinition): void {
     if (entry.name === name) return
     if (entry.definition) {
-      throw new RtkError('RTK_ERR_PLUGIN_INVALID', `${entry.name} now calls itself ${name}: unload it and load it anew`)
+      throw new RtkError(
+        'RTK_ERR_PLUGIN_INVALID',
+        `${entry.name} now calls itself ${name}: unload it and load it again`,
+      )
     }
     if (this.find(name)) {
       throw new RtkError('RTK_ERR_ALREADY_LOADED', `${entry.name} calls itself ${name}, and ${name} is loaded already`)

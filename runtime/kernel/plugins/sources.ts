@@ -13,6 +13,8 @@ export interface SourcesDeps {
   loaded(plugin: string, inputs: readonly string[]): void
   /** The files by which a plugin's code is known. */
   files(plugin: string, files: ReadonlySet<string>): void
+  /** Nobody has this source any more. */
+  forgotten(source: string): void
 }
 
 /** Where the definitions and the options of plugins come from. */
@@ -24,7 +26,9 @@ export class Sources {
   }
 
   async fetch({ definition, source }: Wanted): Promise<Loaded> {
-    return definition ? { definition: definition(), digest: '', inputs: [], file: '' } : this.#deps.load(source)
+    return definition
+      ? { definition: definition(), digest: '', inputs: [], code: '', file: '' }
+      : this.#deps.load(source)
   }
 
   /** As `fetch`, for a plugin that stays when its code is bad. */
@@ -53,6 +57,7 @@ export class Sources {
 
   disown(entry: Entry): void {
     this.#deps.loaded(entry.name, [])
+    if (!entry.wanted.definition) this.#deps.forgotten(entry.wanted.source)
   }
 
   async isChanged(entry: Entry): Promise<boolean> {

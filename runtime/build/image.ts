@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { messageOf } from '../errors.js'
+import { filesBelow } from './release.js'
+
+export const imageManifest = 'manifest.json'
+
+const digestOf = (content: Uint8Array) => createHash('sha256').update(content).digest('hex')
+
+/** Path → SHA-256 of every file of a device folder but its manifest. */
+export function digestImage(folder: string): Record<string, string> {
+  const paths = [...filesBelow(folder)].map((file) => relative(folder, file)).filter((path) => path !== imageManifest)
+  return Object.fromEntries(paths.map((path) => [path, digestOf(readFileSync(join(folder, path)))]))
+}
+
+/**
+ * What is not as the manifest of this device folder says; nothing where the folder is no such image. Files are read one
+ * after the other, so that a service that runs meanwhile is not held up.
+ */
+export async function verifyImage(folder: string): Promise<string[]> {
+  let files: Record<string, string>
+  try {
+    const manifest = JSON.parse(await readFile(join(folder, imageManifest), 'utf8')) as { files?: typeof files }
+    files = manifest.files ?? {}
+  } catch (error) {
+    return (error as { code?: string }).code === 'ENOENT' ? [] : [`${imageManifest}: ${messageOf(error)}`]
+  }
+  const wrong: string[] = []
+  for (const [path, sha256] of Object.entries(files)) {
+    const content = await readFile(join(folder, path)).catch(() => undefined)
+    if (!content) wrong.push(`${path} cannot be read`)
+    else if (digestOf(content) !== sha256) wrong.push(`${path} was changed`)
+  }
+  return wrong
+}

@@ -1,0 +1,69 @@
+/** Whole files that survive a power cut, and the few calls of the file system that tests can fake. */
+import * as promises from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+export type FileSystem = Pick<
+  typeof promises,
+  'chmod' | 'copyFile' | 'lstat' | 'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'rm' | 'stat'
+>
+
+export const nodeFileSystem: FileSystem = promises
+
+/** The code of a system error, such as ENOSPC; '' of anything else. */
+export const systemCode = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
+
+/**
+ * Puts a file of mode 0600 in place: written aside, synced, renamed over the old one, and the folder synced. When this
+ * resolves, the new content is durable. When it rejects, the old content stands, or no file where the rename was done but
+ * could not be made durable.
+ * @param aside in the same folder; whatever has this name is removed
+ */
+export async function replaceFile(
+  path: string,
+  content: string | Uint8Array,
+  { aside = `${path}.new`, fs = nodeFileSystem }: { aside?: string; fs?: FileSystem } = {},
+): Promise<void> {
+  try {
+    await fs.rm(aside, { recursive: true, force: true })
+    const file = await fs.open(aside, 'wx', 0o600)
+    try {
+      await file.writeFile(content)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await renameOver(aside, path, fs)
+  } catch (error) {
+    await fs.rm(aside, { force: true }).catch(() => {})
+    throw error
+  }
+  try {
+    await syncFolder(dirname(path), fs)
+  } catch (error) {
+    await fs.rm(path, { force: true }).catch(() => {})
+    throw error
+  }
+}
+
+async function renameOver(from: string, to: string, fs: FileSystem): Promise<void> {
+  try {
+    await fs.rename(from, to)
+  } catch (error) {
+    if (systemCode(error) !== 'EISDIR') throw error
+    await fs.rm(to, { recursive: true, force: true })
+    await fs.rename(from, to)
+  }
+}
+
+/** Makes renames, new files and removals in a folder durable. */
+export async function syncFolder(folder: string, fs: FileSystem): Promise<void> {
+  const handle = await fs.open(folder, 'r')
+  try {
+    await handle.sync()
+  } catch (error) {
+    // Some network and FUSE file systems know no sync of a folder.
+    if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(systemCode(error))) throw error
+  } finally {
+    await handle.close()
+  }
+}

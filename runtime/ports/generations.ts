@@ -1,0 +1,122 @@
+import { dirname, join } from 'node:path'
+import { type FileSystem, replaceFile, syncFolder, systemCode } from './durable-file.js'
+import {
+  encodeSnapshot,
+  type Recovery,
+  recover,
+  type Slot,
+  type SlotContent,
+  type Snapshot,
+  slotFile,
+  slotOf,
+} from './snapshot.js'
+
+/** No state is nearly as large: what is larger is no snapshot. */
+const largestFile_bytes = 64 << 20
+
+/** Written with the first two generations: it stays where `rm store/*` deletes every snapshot. */
+const founded = '.founded'
+
+/** The operator has to mend these. */
+const denied = ['EACCES', 'EPERM']
+/** These pass: a file that cannot be opened now is no damaged file. */
+const passing = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']
+
+export const isDenied = (error: unknown): boolean => denied.includes(systemCode(error))
+
+/** What the folder of a store holds. */
+export interface Found extends Recovery {
+  /** There was a store here before, whatever is left of it. */
+  readonly founded: boolean
+  /** The files of a LevelDB, which version 0.1.0 used, lie here. */
+  readonly oldFormat: boolean
+  /** Copies of damaged files, where nothing could be read. */
+  readonly kept: readonly string[]
+}
+
+/** The two files of the store. */
+export class Generations {
+  readonly #folder: string
+  readonly #fs: FileSystem
+  /** How each file was left. */
+  readonly #left: [string, string] = ['', '']
+
+  constructor(folder: string, fs: FileSystem) {
+    this.#folder = folder
+    this.#fs = fs
+  }
+
+  async makeFolder(): Promise<void> {
+    const made = await this.#fs.mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    if (made !== undefined) await syncFolder(dirname(made), this.#fs)
+  }
+
+  /** @throws the errors that pass, and those that the operator has to mend; any other is damage. */
+  async read(): Promise<Found> {
+    // The umask does not matter to files that other users cannot reach.
+    await this.#fs.chmod(this.#folder, 0o700).catch(() => {})
+    const slots: [SlotContent, SlotContent] = [await this.#readSlot(0), await this.#readSlot(1)]
+    const names = await this.#fs.readdir(this.#folder).catch(() => [] as string[])
+    const recovery = recover(slots)
+    const kept = recovery.loss === 'everything' ? await this.#keepDamaged(slots) : []
+    await this.acceptState()
+    return { ...recovery, founded: names.includes(founded), oldFormat: names.includes('CURRENT'), kept }
+  }
+
+  /** Durable when it resolves; the generation before it is untouched. */
+  async write(snapshot: Snapshot): Promise<void> {
+    const slot = slotOf(snapshot.number)
+    const options = { aside: join(this.#folder, 'snapshot-new'), fs: this.#fs }
+    await replaceFile(this.#path(slot), encodeSnapshot(snapshot), options)
+    if (snapshot.number === 2) await replaceFile(join(this.#folder, founded), '', options)
+    this.#left[slot] = await this.#stateOf(slot)
+  }
+
+  /** Whether another program deleted or changed a file. */
+  async wereTouched(): Promise<boolean> {
+    return (await this.#stateOf(0)) !== this.#left[0] || (await this.#stateOf(1)) !== this.#left[1]
+  }
+
+  /** From now on the files count as untouched. */
+  async acceptState(): Promise<void> {
+    this.#left[0] = await this.#stateOf(0)
+    this.#left[1] = await this.#stateOf(1)
+  }
+
+  async #stateOf(slot: Slot): Promise<string> {
+    return this.#fs.lstat(this.#path(slot)).then(
+      ({ ino, size, mtimeMs }) => `${ino} ${size} ${mtimeMs}`,
+      () => 'absent',
+    )
+  }
+
+  async #readSlot(slot: Slot): Promise<SlotContent> {
+    try {
+      const stats = await this.#fs.stat(this.#path(slot))
+      if (!stats.isFile() || stats.size > largestFile_bytes) return 'unreadable'
+      return await this.#fs.readFile(this.#path(slot))
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return 'absent'
+      if (passing.includes(systemCode(error)) || isDenied(error)) throw error
+      return 'unreadable'
+    }
+  }
+
+  /** For whoever wants to look into them: the next write replaces them. */
+  async #keepDamaged(slots: readonly SlotContent[]): Promise<string[]> {
+    const kept: string[] = []
+    for (const slot of [0, 1] as const) {
+      if (typeof slots[slot] === 'string') continue
+      const copy = join(this.#folder, `damaged-${slot}`)
+      await this.#fs.copyFile(this.#path(slot), copy).then(
+        () => kept.push(copy),
+        () => {},
+      )
+    }
+    return kept
+  }
+
+  #path(slot: Slot): string {
+    return join(this.#folder, slotFile(slot))
+  }
+}

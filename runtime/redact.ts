@@ -1,0 +1,48 @@
+/** Secrets never reach a log line, however deep they lie in what is logged. */
+
+/** Names under which secrets travel: the whole name, or the last word of it (`wap-pswd`, `privateKey`). */
+export const secretWords = [
+  'pwd',
+  'pswd',
+  'password',
+  'passphrase',
+  'token',
+  'key',
+  'secret',
+  'authorization',
+  'cookie',
+]
+const separated = new RegExp(`(^|[-_.])(${secretWords.join('|')})$`, 'i')
+const camelCase = new RegExp(
+  `[a-z0-9](${secretWords.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('|')})$`,
+)
+const isSecret = (name: string) => separated.test(name) || camelCase.test(name)
+
+export const censor = '…'
+
+/** Deeper than this nothing is logged at all. */
+const deepest = 6
+
+/** The same object where it holds no secret, else a copy without them. */
+export function withoutSecrets<T extends object>(logged: T): T {
+  return scrub(logged, 0) as T
+}
+
+function scrub(value: unknown, depth: number): unknown {
+  if (typeof value !== 'object' || value === null || isOpaque(value)) return value
+  if (depth > deepest) return censor
+  let copy: Record<string, unknown> | unknown[] | undefined
+  for (const [name, inner] of Object.entries(value)) {
+    const clean = isSecret(name) && inner !== undefined ? censor : scrub(inner, depth + 1)
+    if (clean === inner) continue
+    copy ??= Array.isArray(value) ? [...value] : { ...value }
+    ;(copy as Record<string, unknown>)[name] = clean
+  }
+  return copy ?? value
+}
+
+/** Errors have a serializer of their own, bytes and dates no names, and requests and sockets one in whoever logs them. */
+function isOpaque(value: object): boolean {
+  if (value instanceof Error || ArrayBuffer.isView(value)) return true
+  return 'toJSON' in value || ('on' in value && typeof value.on === 'function')
+}

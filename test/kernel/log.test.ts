@@ -1,0 +1,68 @@
+import { Writable } from 'node:stream'
+import t from 'tap'
+import { createLogger } from '../../runtime/log.js'
+import { LogLimit } from '../../runtime/log-limit.js'
+import { ManualClock } from '../harness/index.js'
+
+/** What is written for each object that is logged. */
+function logged(write: (log: ReturnType<typeof createLogger>) => void): Record<string, unknown>[] {
+  const lines: string[] = []
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  write(createLogger({ level: 'debug', destination: destination as never }))
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+t.test('a secret is in no log line, however deep it lies and whatever the word before it is', async (t) => {
+  const secrets = {
+    key: 's3cret',
+    privateKey: 's3cret',
+    'wap-pswd': 's3cret',
+    apiToken: 's3cret',
+    Authorization: 's3cret',
+    client_secret: { inside: 's3cret' },
+  }
+  const error = Object.assign(new Error('refused'), { token: 's3cret', options: { tls: { key: 's3cret' } } })
+  const deep = { a: { b: { c: [{ d: secrets }] } } }
+  const before = structuredClone(deep)
+  const lines = logged((log) => {
+    log.info(secrets, 'flat')
+    log.info(deep, 'deep')
+    log.info({ err: error }, 'error')
+    log.error(error)
+    log.child({ plugin: 'x', password: 's3cret' }).info('child')
+  })
+  t.equal(lines.length, 5)
+  t.notMatch(JSON.stringify(lines), 's3cret')
+  t.match(lines[2], { err: { type: 'Error', message: 'refused', stack: /log\.test/ } })
+  t.same(deep, before, 'what was logged is not changed')
+})
+
+t.test('everything else is logged as it is', async (t) => {
+  const circular: Record<string, unknown> = { name: 'loop' }
+  circular.self = circular
+  const harmless = { monkey: 1, keys: ['a'], parameter: 'udp-port', at: new Date(0), list: [{ n: null }], keyed: true }
+  const [line, loop] = logged((log) => {
+    log.info(harmless, 'plain')
+    log.info(circular, 'circular')
+  })
+  t.match(line, { ...harmless, at: '1970-01-01T00:00:00.000Z' })
+  t.match(loop, { name: 'loop' })
+})
+
+t.test('a limit lets each text through once a minute, and few different ones', async (t) => {
+  const clock = new ManualClock()
+  const limit = new LogLimit(clock)
+  t.equal(limit.admit('a'), 0)
+  for (let n = 0; n < 5; n++) t.equal(limit.admit('a'), undefined)
+  t.equal(limit.admit('b'), 5, 'the next line says how many were left out')
+  await clock.advance(60_000)
+  t.equal(limit.admit('a'), 0)
+  let admitted = 0
+  for (let n = 0; n < 10_000; n++) if (limit.admit(`text ${n}`) !== undefined) admitted++
+  t.equal(admitted, 31, 'with the one before 32 in this minute')
+})
