@@ -90,6 +90,10 @@ function isBuild(folder: string): boolean {
   }
 }
 
+/** As bootstrap.mjs has it. */
+const nodeCheck =
+  "if(!process.features.require_module){console.error('rtk-base needs Node 20.19, 22.12 or later: this is '+process.version);process.exit(1)}"
+
 /** One file with the command line, the kernel and every pure JavaScript package in it. */
 async function buildRuntime({ build }: typeof import('esbuild'), root: string, target: string): Promise<void> {
   const isSource = existsSync(join(root, 'runtime', 'cli', 'main.ts'))
@@ -136,7 +140,7 @@ async function buildRuntime({ build }: typeof import('esbuild'), root: string, t
     external: [...native, 'esbuild', 'pino-pretty'],
     // Its main file is UMD, whose requires no bundler sees.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    banner: { js: `#!/usr/bin/env node\n${common.banner.js}` },
+    banner: { js: `#!/usr/bin/env node\n${nodeCheck}\n${common.banner.js}` },
     plugins: [hostTable],
   })
 }

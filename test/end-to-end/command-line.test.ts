@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -84,6 +84,15 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
     t.equal(result.code, code, args.join(' ') || '(nothing)')
     t.match(result.stdout + result.stderr, text)
   }
+})
+
+t.test('a Node that is too old is named, and which one is needed', async (t) => {
+  const entry = join('runtime', 'build', 'bootstrap.mjs')
+  const { status, stderr } = spawnSync(process.execPath, ['--no-experimental-require-module', entry, 'plugins'], {
+    encoding: 'utf8',
+  })
+  t.equal(status, 1)
+  t.match(stderr, `rtk-base needs Node 20.19, 22.12 or later: this is ${process.version}`)
 })
 
 t.test('a variant error names file, line and field', async (t) => {

@@ -12,6 +12,7 @@ import { SourceWatcher } from '../../runtime/loader/watch.js'
 import { createLogger } from '../../runtime/log.js'
 import { createTestStation, ManualClock, type TestStationOptions, until } from '../harness/index.js'
 
+process.setSourceMapsEnabled(true)
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
@@ -528,6 +529,25 @@ document.body.append(<p>{text}</p> as any)\nvoid import('./parts/later.js')\n`,
     write(folder, { 'ui/main.tsx': `import './gone.js'` })
     await t.rejects(bundle(join(folder, 'index.ts')), { message: /ui\/main\.tsx:1:\d+: Could not resolve/ })
   })
+})
+
+t.test('an error in setup or start names file and line, in source and in prebuilt form', async (t) => {
+  process.setSourceMapsEnabled(true)
+  t.teardown(() => process.setSourceMapsEnabled(false))
+  const running = await station(t)
+  for (const [failed, code] of [
+    ['setup threw', 'setup() { throw new Error("no luck") }'],
+    ['start failed', 'setup() {}, async start() { await null; throw new Error("no luck") }'],
+  ]) {
+    const folder = elsewhere(t)
+    const head = `import { definePlugin } from 'rtk-base/plugin'\nexport default definePlugin({\n`
+    write(folder, { 'index.ts': `${head}  name: 'unlucky', version: '1.0.0', api: '^1.0.0',\n  ${code},\n})\n` })
+    const out = elsewhere(t)
+    await prebuild([folder], { base: folder, folder: out }, () => {})
+    const at = (place: string) => ({ message: new RegExp(`${failed}: no luck \\(at ${place}:\\d+\\)`) })
+    await t.rejects(running.load(folder), at(`${folder}/index\\.ts:4`))
+    await t.rejects(running.load(out), at(`${out}/unlucky\\.cjs:\\d+`))
+  }
 })
 
 t.test(
