@@ -158,11 +158,18 @@ export class RtkError extends Error {
   readonly code: RtkErrorCode
   /** Of an error in a variant: the names that lead to the place. */
   readonly place?: readonly string[]
-  constructor(code: RtkErrorCode, message: string, options: { cause?: unknown; place?: readonly string[] } = {}) {
+  /** Of an error that stands for several: each of them. */
+  readonly all?: readonly RtkError[]
+  constructor(
+    code: RtkErrorCode,
+    message: string,
+    options: { cause?: unknown; place?: readonly string[]; all?: readonly RtkError[] } = {},
+  ) {
     super(message, options)
     this.name = 'RtkError'
     this.code = code
     this.place = options.place
+    this.all = options.all
   }
   get statusCode(): number {
     return errorTable[this.code].status
@@ -170,6 +177,14 @@ export class RtkError extends Error {
   get help(): string {
     return errorTable[this.code].help
   }
+}
+
+/** One error for several mistakes, so that a person sees all of them at once. */
+export function together(mistakes: readonly RtkError[]): RtkError {
+  const all = mistakes.flatMap((mistake) => mistake.all ?? [mistake])
+  const [first] = all
+  if (all.length === 1) return first
+  return new RtkError(first.code, all.map(({ message }) => message).join('\n'), { all })
 }
 
 /** The message of whatever was thrown. */

@@ -9,13 +9,13 @@ import { LocalNetwork } from './http/local-network.js'
 import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
-import { resolveOptions } from './kernel/options.js'
+import { resolveOptions, type SetOption } from './kernel/options.js'
 import type { RuntimeOptions } from './options.js'
 import { layFoundation } from './parts/foundation.js'
 import { buildPlugins } from './parts/plugins.js'
 import { buildRegistries } from './parts/registries.js'
 import { reportAlive } from './ports/supervisor.js'
-import { checkSets, presetChanges } from './settings.js'
+import { applySettings, type BootKnowledge } from './settings.js'
 
 export { RtkError } from './errors.js'
 export { createLogger } from './log.js'
@@ -60,8 +60,18 @@ function bannerOf(instance: Instance): [string, string][] {
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { variant, log, supervisor, watchdog } = options
-  const section = (name: 'http' | 'info', schema: typeof HttpSection | typeof InfoSection) =>
-    resolveOptions(name, schema, variant[name] ?? {}, options.sets?.get(name) ?? [], [name], 'RTK_ERR_VARIANT')
+  const mistakes: RtkError[] = []
+  const section = (name: 'http' | 'info', schema: typeof HttpSection | typeof InfoSection) => {
+    const resolve = (given: object, sets: readonly SetOption[]) =>
+      resolveOptions(name, schema, given as Record<string, unknown>, sets, [name], 'RTK_ERR_VARIANT')
+    try {
+      return resolve(variant[name] ?? {}, options.sets?.get(name) ?? [])
+    } catch (error) {
+      // Shown together with the mistakes of the plugins; until then the defaults do.
+      mistakes.push(error as RtkError)
+      return resolve({}, [])
+    }
+  }
   const http = section('http', HttpSection) as HttpSection
   const info = section('info', InfoSection) as InfoSection
 
@@ -120,10 +130,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     unlessStopped()
 
     let address = { host: http.host, port: http.port }
-    const ready = async () => {
-      checkSets(options, manager.report())
+    const ready = async (known: BootKnowledge) => {
       const trouble = (code: string, text: string) => foundation.troubles.raise(code, text)
-      await presetChanges(options, registries.config, registries.tables(), manager.report(), trouble)
+      const all = { ...known, mistakes: [...mistakes, ...known.mistakes] }
+      await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
       address = await gateway.listen()
     }
     await manager.boot(plugins.wanted, ready, stopping.signal)

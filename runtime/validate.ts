@@ -1,6 +1,7 @@
 /** Values against schemas: what is wrong with one, and how text becomes one. Below everything that uses it. */
-import type { TSchema } from 'typebox'
+import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { didYouMean } from './nearest.js'
 
 interface Problem {
   keyword: string
@@ -27,26 +28,81 @@ export function validatorOf(schema: TSchema): Validator {
   return validator
 }
 
-/** What is wrong with `value`: field (JSON pointer) and reason, or undefined. */
-export function problemOf(schema: TSchema, value: unknown): { field: string; message: string } | undefined {
+/** Something that is wrong with a value: field (JSON pointer) and reason. */
+export interface FieldProblem {
+  readonly field: string
+  readonly message: string
+}
+
+/** What is wrong with `value`, the deepest field of it, or undefined: the levels above it only repeat that. */
+export function problemOf(schema: TSchema, value: unknown): FieldProblem | undefined {
+  const depth = ({ field }: FieldProblem) => field.split('/').length
+  return problemsOf(schema, value).reduce<FieldProblem | undefined>(
+    (best, problem) => (best === undefined || depth(problem) > depth(best) ? problem : best),
+    undefined,
+  )
+}
+
+/** Everything that is wrong with `value`: one problem for each field. */
+export function problemsOf(schema: TSchema, value: unknown): FieldProblem[] {
   const validator = validatorOf(schema)
-  if (validator.Check(value)) return undefined
-  const errors = validator.Errors(value)
-  // The deepest field is the one that its sender got wrong: the levels above it only repeat that.
-  const depth = ({ instancePath }: Problem) => instancePath.split('/').length
-  const field = errors.reduce((best, error) => (depth(error) > depth(best) ? error : best), errors[0])?.instancePath
-  if (field === undefined) return { field: '', message: 'is not allowed' }
-  const here = errors.filter(({ instancePath }) => instancePath === field)
-  // Of several errors of one field the last one sums up.
-  const last = here.at(-1) as Problem
-  if (last.keyword === 'anyOf') return { field, message: `must be ${alternatives(here)}` }
-  if (last.keyword === 'required') {
-    const [missing = ''] = last.params.requiredProperties ?? []
-    return { field: `${field}/${pointerPart(missing)}`, message: 'is missing' }
-  }
+  if (validator.Check(value)) return []
+  const errors = validator.Errors(value).flatMap(missingByName)
+  // `additionalProperties` is reported once more for the object as a whole.
+  const own = errors.filter(({ keyword }) => keyword !== 'additionalProperties')
+  const fields = [...new Set((own.length > 0 ? own : errors).map(({ instancePath }) => instancePath))]
+  // What a union says of its members' fields is said by the union.
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => `${instancePath}/`)
+  const problems = fields
+    .filter((field) => !unions.some((union) => field.startsWith(union)))
+    .map((field) => ({ field, message: reasonOf(own.filter(({ instancePath }) => instancePath === field)) }))
+  return problems.length > 0 ? problems : [{ field: '', message: 'is not allowed' }]
+}
+
+/** A field that is missing is reported of the object around it. */
+function missingByName(problem: Problem): Problem[] {
+  if (problem.keyword !== 'required') return [problem]
+  return (problem.params.requiredProperties ?? []).map((name) => ({
+    ...problem,
+    keyword: 'missing',
+    instancePath: `${problem.instancePath}/${pointerPart(name)}`,
+    message: 'is missing',
+  }))
+}
+
+/** @param here what is wrong with one field */
+function reasonOf(here: readonly Problem[]): string {
+  const last = here.at(-1)
+  if (!last) return 'is not allowed'
+  if (last.keyword === 'anyOf') return `must be ${alternatives(here)}`
   // How the validator says that `additionalProperties` is false.
-  const message = last.message === 'schema is false' ? 'is no known field' : last.message
-  return { field, message }
+  return last.message === 'schema is false' ? unknownField : last.message
+}
+
+const unknownField = 'is no known field'
+
+const secretName = /token|secret|pass|pwd|pswd|key/i
+
+/**
+ * A problem of options or of a variant, for a person: with the value that is wrong unless it may be secret, and with the name that
+ * was probably meant.
+ * @param root the whole value
+ */
+export function explain({ field, message }: FieldProblem, schema: TSchema, root: unknown): string {
+  const names = pointerNames(field)
+  const name = names.at(-1) ?? ''
+  if (message === unknownField) {
+    const parent = names.slice(0, -1).reduce<unknown>((at, step) => childSchema(at as TSchema, step), schema)
+    return `${message}${didYouMean(name, Object.keys((parent as TObject | undefined)?.properties ?? {}))}`
+  }
+  const value = names.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], root)
+  const isShown = names.length > 0 && value !== undefined && typeof value !== 'object' && !secretName.test(name)
+  return isShown ? `${message}, not ${quote(value)}` : message
+}
+
+/** The schema of a property, where it has one. */
+export function childSchema(schema: TSchema | undefined, name: string): TSchema | undefined {
+  return (schema as TObject | undefined)?.properties?.[name]
 }
 
 /** A union reports what each of its schemas wants: `"manual" or "survey"`, `<= 90 or null`. */

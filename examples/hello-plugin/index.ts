@@ -4,11 +4,12 @@ import { Type } from 'typebox'
 export default definePlugin({
   name: 'mast',
   version: '1.0.0',
-  api: '^1.0.0',
+  api: '^1.1.0',
 
   setup(ctx) {
     const height = ctx.config.define('mast-height', Type.Number({ minimum: 0, maximum: 100 }), { default: 2 })
     let seen_ms = ctx.clock.monotonic()
+    ctx.config.onChange(['mast-height'], (_changed, source) => ctx.status(`${height.get()} m, set by ${source}`))
     ctx.info.block('mast', {
       config: () => ({ height_m: height.get() }),
       runtime: () => ({ inspected_s: Math.round((ctx.clock.monotonic() - seen_ms) / 1000) }),

@@ -1,13 +1,14 @@
-import { definePlugin } from 'rtk-base/plugin'
+import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { Meter } from './lib/meter.js'
+import about from './about.md'
+import { Meter, Totals } from './lib/meter.js'
 
 /** Counts epochs and frames that go out of the station, and those epochs that have too few satellites to be of use. */
 export default definePlugin({
   name: 'epoch-meter',
   version: '1.0.0',
-  api: '^1.0.0',
+  api: '^1.1.0',
   needs: [rtcmStream],
 
   setup(ctx) {
@@ -20,12 +21,20 @@ export default definePlugin({
       config: () => ({ min_satellites: least.get() }),
       runtime: () => meter.totals(),
     })
+    // Epochs that were poor by another measure are no longer comparable.
+    ctx.config.onChange(['epoch-meter-min-satellites'], () => meter.resetPoor())
     ctx.commands.add('epoch-meter-reset', 'starts counting epochs and frames anew', () => {
       meter.reset()
       block.changed()
       return 'epoch meter: all counts are 0'
     })
     ctx.http.route({ method: 'GET', url: '/epoch-meter', handler: async () => meter.recent() })
+    ctx.http.route({
+      method: 'GET',
+      url: '/epoch-meter/about',
+      config: { public: true },
+      handler: async (_request, reply) => reply.type('text/markdown; charset=utf-8').send(about),
+    })
     ctx.mqtt.on('base/{SN}/epoch-meter/get', () => {
       ctx.mqtt.publish('base/{SN}/epoch-meter', JSON.stringify(meter.totals()))
     })
@@ -33,9 +42,9 @@ export default definePlugin({
   },
 
   start(ctx, handoff, meter) {
-    meter.restore(handoff.get('totals'))
+    meter.restore(handedOver(handoff, 'totals', Totals))
     const stream = ctx.services.use(rtcmStream)
-    ctx.defer(stream.onEpoch((epoch) => meter.epoch(epoch)))
+    ctx.on(stream.onEpoch, (epoch) => meter.epoch(epoch))
     const began_ms = ctx.clock.monotonic()
     const subscription = stream.subscribe({
       via: 'plugin',

@@ -18,6 +18,12 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
+// Plugins are CommonJS that requires ES modules: Node 20.19 and 22.12 were the first to do that.
+if (!process.features.require_module) {
+  console.error(`rtk-base needs Node 20.19, 22.12 or later: this is ${process.version}`)
+  process.exit(1)
+}
+
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const sourceFolders = ['runtime', 'plugins', 'schemas', 'test', 'examples']
 const build = join(root, 'build')

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import type { Plugin } from 'esbuild'
 import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
-import { whileBuilding } from '../loader/bundle.js'
+import { withEsbuild } from '../loader/builder.js'
 import { hostPackages, ownPackages } from '../loader/host-packages.js'
 import type { ManifestEntry } from '../loader/load.js'
 import { digestImage, imageManifest } from './image.js'
@@ -50,7 +50,7 @@ export async function buildDevice(
   const sources = Object.keys(variant.plugins)
   const { entries, keys } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
   tell('runtime')
-  await whileBuilding(() => buildRuntime(root, target))
+  await withEsbuild('the runtime', (esbuild) => buildRuntime(esbuild, root, target))
   for (const name of native) copyPackage(name, root, target, new Set())
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
@@ -96,9 +96,12 @@ function tableOf(packages: Readonly<Record<string, unknown>>): string {
   return `{ ${rows.join(', ')} }`
 }
 
+/** As bootstrap.mjs has it. */
+const nodeCheck =
+  "if(!process.features.require_module){console.error('rtk-base needs Node 20.19, 22.12 or later: this is '+process.version);process.exit(1)}"
+
 /** One file with the command line, the kernel and every pure JavaScript package in it. */
-async function buildRuntime(root: string, target: string): Promise<void> {
-  const { build } = await import('esbuild')
+async function buildRuntime({ build }: typeof import('esbuild'), root: string, target: string): Promise<void> {
   const isSource = existsSync(join(root, 'runtime', 'cli', 'main.ts'))
   const hostTable: Plugin = {
     name: 'host-packages',
@@ -141,7 +144,7 @@ async function buildRuntime(root: string, target: string): Promise<void> {
     external: [...native, 'esbuild', 'pino-pretty'],
     // Its main file is UMD, whose requires no bundler sees.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    banner: { js: `#!/usr/bin/env node\n${common.banner.js}` },
+    banner: { js: `#!/usr/bin/env node\n${nodeCheck}\n${common.banner.js}` },
     plugins: [hostTable],
   })
 }

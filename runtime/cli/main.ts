@@ -23,6 +23,10 @@ const commands: Record<string, () => Promise<Command>> = {
     const { buildCommand, buildHelp } = await import('./build.js')
     return { help: buildHelp, run: buildCommand }
   },
+  'build-plugin': async () => {
+    const { buildPluginCommand, buildPluginHelp } = await import('./build-plugin.js')
+    return { help: buildPluginHelp, run: buildPluginCommand }
+  },
   'new-plugin': async () => {
     const { newPluginCommand, newPluginHelp } = await import('./new-plugin.js')
     return { help: newPluginHelp, run: newPluginCommand }
@@ -35,6 +39,7 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base plugins              list, load, unload, reload plugins of the running station
   rtk-base console              line console of the running station
   rtk-base build VARIANT.json   make the folder that a device runs
+  rtk-base build-plugin DIR     make the prebuilt form of a plugin
   rtk-base new-plugin NAME      make a plugin to begin with
 
 Every command has --help. Exit codes: 0 stopped, 1 failed, 2 usage or variant error.
@@ -70,7 +75,7 @@ async function exitCodeOf(args: string[]): Promise<number> {
     const usage = known
       ? usageCodes.includes(known.code)
       : String((error as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
-    process.stderr.write(`rtk-base ${name}: ${messageOf(error)}\n`)
+    process.stderr.write(`rtk-base ${name}: ${messageOf(error).replaceAll('\n', '\n  ')}\n`)
     if (known) process.stderr.write(`  ${known.code}: ${known.help}\n`)
     else if (usage) process.stderr.write(`  See rtk-base ${name} --help\n`)
     else process.stderr.write(`${(error as Error).stack ?? ''}\n`)

@@ -1,13 +1,21 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { readRelease } from '../build/release.js'
+import { packageRoot } from '../build/release.js'
 import { RtkError } from '../errors.js'
 import { apiVersion } from '../plugin.js'
 
 export const newPluginHelp = `rtk-base new-plugin NAME
 
-Makes the folder NAME with a plugin to begin with: a parameter, a part of the document, a command, a test.
+Makes the folder NAME with a plugin to begin with: a parameter, a part of the document, a command, a test; and what is
+needed to check, test and publish it. Then:
+
+  cd NAME
+  npm install
+  npm test          the tests, on a simulated station
+  npx tsc           the types
+  npm run build     the prebuilt form, in dist
+
 Load it with: rtk-base plugins load ./NAME
 `
 
@@ -24,15 +32,39 @@ export async function newPluginCommand(args: string[]): Promise<number> {
   }
   const folder = resolve(name)
   if (existsSync(folder)) throw new RtkError('RTK_ERR_USAGE', `${folder} is there already`)
-  mkdirSync(folder)
-  for (const [file, text] of Object.entries(template(name))) writeFileSync(join(folder, file), text)
-  process.stdout.write(`${folder}\n  rtk-base plugins load ./${name}\n`)
+  mkdirSync(join(folder, 'test'), { recursive: true })
+  const files = { ...sources(name), ...project(name, folder) }
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
+  process.stdout.write(`${folder}\n  cd ${name} && npm install && npm test\n  rtk-base plugins load ./${name}\n`)
   return 0
 }
 
-/** File → text of a plugin to begin with. */
-function template(name: string): Record<string, string> {
-  const { version } = readRelease()
+interface PackageFile {
+  version: string
+  dependencies?: Record<string, string>
+  devDependencies?: Record<string, string>
+}
+
+function readPackage(folder: string): PackageFile | undefined {
+  const file = join(folder, 'package.json')
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as PackageFile) : undefined
+}
+
+/** What package.json says to get this very rtk-base: as the project around it got it, e.g. from a tarball. */
+function ownSource(folder: string, version: string): string {
+  const root = packageRoot()
+  const isInstalled = basename(dirname(root)) === 'node_modules'
+  const project = isInstalled ? dirname(dirname(root)) : root
+  const { dependencies, devDependencies } = readPackage(project) ?? {}
+  // A checkout is no package; `npm pack` there makes one.
+  const tarball = `file:rtk-base-${version}.tgz`
+  const source = isInstalled ? (dependencies?.['rtk-base'] ?? devDependencies?.['rtk-base']) : tarball
+  if (!source) return `^${version}`
+  return source.startsWith('file:') ? `file:${relative(folder, resolve(project, source.slice(5)))}` : source
+}
+
+/** File → text of the plugin. */
+function sources(name: string): Record<string, string> {
   return {
     'index.ts': `import { badValue, definePlugin } from 'rtk-base/plugin'
 import { Type } from 'typebox'
@@ -57,21 +89,76 @@ export default definePlugin({
   },
 })
 `,
-    'index.test.ts': `import { conformance, createTestStation } from 'rtk-base/testing'
-import t from 'tap'
-import plugin from './index.js'
+    'test/index.test.ts': `import assert from 'node:assert/strict'
+import test from 'node:test'
+import { conformance, createTestStation } from 'rtk-base/testing'
 
-t.test('counts within its limit', async (t) => {
-  const station = await createTestStation({ plugins: { '${name}': plugin } })
-  t.teardown(() => station.stop())
-  t.match(await station.station.command('${name}-count=5', { source: 'plugin' }), { status: 200, text: 'count 5' })
-  t.match(await station.station.command('${name}-count=11', { source: 'plugin' }), { status: 400 })
-  t.equal(station.field('${name}.count'), 5)
+test('counts within its limit', async (t) => {
+  const station = await createTestStation({ sources: { '.': {} } })
+  t.after(() => station.stop())
+  const count = (value: number) => station.station.command(\`${name}-count=\${value}\`, { source: 'plugin' })
+  assert.equal((await count(5)).text, 'count 5')
+  assert.equal((await count(11)).status, 400)
+  assert.equal(station.field('${name}.count'), 5)
 })
 
-t.test('starts, stops, starts again and leaves nothing behind', () => conformance(plugin))
+test('starts, stops, starts again and leaves nothing behind', () => conformance('.'))
 `,
-    'package.json': `${JSON.stringify({ name, version: '0.1.0', type: 'module', main: 'index.ts', peerDependencies: { 'rtk-base': `^${version}` } }, null, 2)}\n`,
-    'README.md': `# ${name}\n\nKeys: \`${name}-limit\` (0-1000, default 10). Block: \`${name}\`. Command: \`${name}-count=<number>\`.\n`,
+    'README.md': `# ${name}
+
+What it is for.
+
+| what | name | meaning |
+|---|---|---|
+| parameter | \`${name}-limit\` | int 0–1000, default 10: the highest count |
+| block | \`${name}\` | \`limit\`, \`count\` |
+| command | \`${name}-count=<number>\` | sets the count |
+
+\`npm test\` tests it on a simulated station, \`npx tsc\` checks the types, \`npm run build\` makes the prebuilt form in \`dist\`, which
+\`npm publish\` publishes. In a variant: \`"plugins": { "${name}": {} }\` where the package is installed.
+`,
+  }
+}
+
+/** File → text of what is around the plugin. */
+function project(name: string, folder: string): Record<string, string> {
+  const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
+  const own = readPackage(packageRoot())
+  const { version = '', dependencies = {}, devDependencies = {} } = own ?? {}
+  const tools = ['@types/node', 'esbuild', 'typebox', 'typescript'].map((tool) => [
+    tool,
+    devDependencies[tool] ?? dependencies[tool] ?? 'latest',
+  ])
+  return {
+    'package.json': json({
+      name,
+      version: '0.1.0',
+      type: 'module',
+      main: `dist/${name}.cjs`,
+      files: ['dist'],
+      scripts: {
+        test: 'esbuild test/*.test.ts --bundle --packages=external --platform=node --format=esm --sourcemap --outdir=build --log-level=warning && node --enable-source-maps --test build/*.test.js',
+        check: 'tsc',
+        build: 'rtk-base build-plugin .',
+        prepack: 'npm run build',
+      },
+      peerDependencies: { 'rtk-base': `^${version}` },
+      devDependencies: Object.fromEntries([...tools, ['rtk-base', ownSource(folder, version)]]),
+    }),
+    'tsconfig.json': json({
+      compilerOptions: {
+        target: 'es2023',
+        module: 'nodenext',
+        strict: true,
+        noEmit: true,
+        skipLibCheck: true,
+        verbatimModuleSyntax: true,
+        erasableSyntaxOnly: true,
+        types: ['node', 'rtk-base/client'],
+      },
+      include: ['**/*.ts', '**/*.tsx'],
+      exclude: ['node_modules', 'build', 'dist'],
+    }),
+    '.gitignore': '/node_modules/\n/build/\n/dist/\n',
   }
 }

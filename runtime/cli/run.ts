@@ -95,7 +95,13 @@ export async function runCommand(args: string[]): Promise<number> {
   const stop = stopOnSignal(options.log)
   const watchdog = startWatchdog(options)
   for (let first = true; ; first = false) {
-    await runOnce(options, stop, watchdog, first)
+    try {
+      await runOnce(options, stop, watchdog, first)
+    } catch (error) {
+      // Its thread would keep the process.
+      await watchdog.close()
+      throw error
+    }
     if (stop.aborted) {
       options.log.info('stopped')
       // Sockets of third parties may keep the event loop: the work is done and written.

@@ -4,7 +4,8 @@ import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseEr
 import { Variant } from '../../schemas/variant.js'
 import { packageRoot } from '../build/release.js'
 import { RtkError } from '../errors.js'
-import { pointerNames, problemOf } from '../validate.js'
+import { didYouMean } from '../nearest.js'
+import { explain, pointerNames, problemsOf, quote } from '../validate.js'
 
 export interface VariantFile {
   variant: Variant
@@ -58,29 +59,68 @@ export function readVariant(named?: string): VariantFile {
     text = readFileSync(file, 'utf8')
   } catch {
     const names = readdirSync(variantFolder()).map((name) => name.replace(/\.json$/, ''))
-    throw new RtkError('RTK_ERR_VARIANT', `${source}: cannot be read; shipped variants: ${names.join(', ')}`)
+    const like = didYouMean(source, names)
+    throw new RtkError('RTK_ERR_VARIANT', `${source}: cannot be read${like}; shipped variants: ${names.join(', ')}`)
   }
   return { variant: parseVariant(text, file), file, text, base: dirname(file) }
 }
 
-/** An error that names its place in the variant, with file and line before it; every other one as it is. */
+/** Errors that name their place in the variant, with file and line before them, in the order of the lines; others as they are. */
 export function located(error: unknown, { file, text }: VariantFile): unknown {
-  if (!(error instanceof RtkError) || !error.place) return error
-  return new RtkError(error.code, `${file}:${lineOfField(parseTree(text), text, error.place)}: ${error.message}`)
+  if (!(error instanceof RtkError)) return error
+  const root = parseTree(text)
+  const lines = (error.all ?? [error]).map((one) => {
+    const line = one.place ? lineOfField(root, text, one.place) : 0
+    return { line, text: line > 0 ? `${file}:${line}: ${one.message}` : one.message }
+  })
+  if (lines.every(({ line }) => line === 0)) return error
+  lines.sort((one, other) => one.line - other.line)
+  return new RtkError(error.code, lines.map((one) => one.text).join('\n'))
 }
 
-/** @throws RTK_ERR_VARIANT with file, line and field. */
+/** What the parser found, in words. */
+const syntaxErrors: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'this is no JSON value',
+  InvalidNumberFormat: 'this is no number',
+  PropertyNameExpected: 'a field name in double quotes is expected here',
+  ValueExpected: 'a value is missing here',
+  ColonExpected: 'a colon is missing before this',
+  CommaExpected: 'a comma is missing before this',
+  CloseBraceExpected: 'a closing brace } is missing',
+  CloseBracketExpected: 'a closing bracket ] is missing',
+  EndOfFileExpected: 'nothing may follow the end of the variant',
+  InvalidCommentToken: 'comments are not allowed',
+  UnexpectedEndOfComment: 'comments are not allowed',
+  UnexpectedEndOfString: 'the closing double quote is missing',
+  UnexpectedEndOfNumber: 'this number is not complete',
+  InvalidUnicode: 'this \\u escape is not valid',
+  InvalidEscapeCharacter: 'this \\ escape is not valid',
+  InvalidCharacter: 'a control character must be escaped',
+}
+
+function syntaxError({ error, offset, length }: ParseError, text: string): string {
+  const code = printParseErrorCode(error)
+  const found = text.slice(offset, offset + length).trim()
+  return `${syntaxErrors[code] ?? 'not valid JSON'}${found === '' ? '' : `: ${quote(found)}`}`
+}
+
+/** @throws RTK_ERR_VARIANT with file, line and field of everything that is wrong. */
 export function parseVariant(text: string, file: string): Variant {
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { allowTrailingComma: false, disallowComments: true })
-  const [error] = errors
-  if (error) {
-    throw new RtkError('RTK_ERR_VARIANT', `${file}:${lineOf(text, error.offset)}: ${printParseErrorCode(error.error)}`)
+  if (errors.length > 0) {
+    // One mistake makes the parser stumble several times, on its line and to the end of the file: the first one counts.
+    const [first] = errors
+    throw new RtkError('RTK_ERR_VARIANT', `${file}:${lineOf(text, first.offset)}: ${syntaxError(first, text)}`)
   }
   const value: unknown = JSON.parse(text)
-  const problem = problemOf(Variant, value)
-  if (!problem) return value as Variant
-  const path = pointerNames(problem.field)
-  const line = lineOfField(root, text, path)
-  throw new RtkError('RTK_ERR_VARIANT', `${file}:${line}: ${path.join('.') || 'variant'}: ${problem.message}`)
+  const problems = problemsOf(Variant, value)
+  if (problems.length === 0) return value as Variant
+  const mistakes = problems.map((problem) => {
+    const path = pointerNames(problem.field)
+    const message = `${path.join('.') || 'variant'}: ${explain(problem, Variant, value)}`
+    return { line: lineOfField(root, text, path), message }
+  })
+  mistakes.sort((one, other) => one.line - other.line)
+  throw new RtkError('RTK_ERR_VARIANT', mistakes.map(({ line, message }) => `${file}:${line}: ${message}`).join('\n'))
 }

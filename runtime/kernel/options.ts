@@ -1,7 +1,8 @@
 import type { TObject, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { RtkError, type RtkErrorCode } from '../errors.js'
-import { parseBySchema, pointerNames, problemOf, quote } from '../validate.js'
+import { RtkError, type RtkErrorCode, together } from '../errors.js'
+import { didYouMean } from '../nearest.js'
+import { childSchema, explain, parseBySchema, pointerNames, problemsOf, quote } from '../validate.js'
 
 /** One `--set` of the command line, below a plugin or a section: dotted path and text. */
 export interface SetOption {
@@ -9,14 +10,10 @@ export interface SetOption {
   readonly text: string
 }
 
-function childSchema(schema: TSchema | undefined, name: string): TSchema | undefined {
-  return (schema as TObject | undefined)?.properties?.[name]
-}
-
 /**
  * Puts the variant's options, the defaults and the command line's `--set` together and checks them.
  * @param place where the options stand in the variant
- * @throws `code`, naming plugin and field.
+ * @throws `code` for everything that is wrong, naming plugin and fields.
  */
 export function resolveOptions(
   owner: string,
@@ -26,44 +23,57 @@ export function resolveOptions(
   place: readonly string[],
   code: RtkErrorCode = 'RTK_ERR_PLUGIN_OPTIONS',
 ): Record<string, unknown> {
+  const mistakes: RtkError[] = []
   const options = structuredClone(given) as Record<string, unknown>
   for (const { path, text } of sets) {
-    const names = path.split('.')
-    let target = options
-    let at: TSchema | undefined = schema
-    for (const [index, name] of names.entries()) {
-      at = childSchema(at, name)
-      if (!at) throw new RtkError(code, `${owner} has no option ${path}`)
-      if (index < names.length - 1) {
-        if (typeof target[name] !== 'object' || target[name] === null) target[name] = {}
-        target = target[name] as Record<string, unknown>
-      }
-    }
-    const value = parseBySchema(at as TSchema, text)
-    if (value === undefined) throw new RtkError(code, `${owner}.${path}: ${quote(text)} is not of the right type`)
-    target[names.at(-1) as string] = value
+    const mistake = setOption(owner, schema, options, { path, text }, code)
+    if (mistake) mistakes.push(mistake)
+  }
+  const known = Object.keys((schema as TObject | undefined)?.properties ?? {})
+  const isOpen = schema !== undefined && (schema as TObject).properties === undefined
+  for (const name of isOpen ? [] : Object.keys(options).filter((one) => !known.includes(one))) {
+    const takes = known.length > 0 ? `takes ${known.join(', ')}` : 'takes none'
+    const text = `${owner} has no option ${name}${didYouMean(name, known)}; it ${takes}`
+    mistakes.push(new RtkError(code, text, { place: [...place, name] }))
+    delete options[name]
   }
   if (!schema) {
-    const unknown = Object.keys(options)[0]
-    if (unknown !== undefined) {
-      throw new RtkError(code, `${owner} has no option ${unknown}; it takes none`, { place: [...place, unknown] })
-    }
+    if (mistakes.length > 0) throw together(mistakes)
     return options
   }
-  const known = (schema as TObject).properties
-  const unknown = known && Object.keys(options).find((name) => !(name in known))
-  if (unknown !== undefined) {
-    const takes = Object.keys(known).join(', ')
-    throw new RtkError(code, `${owner} has no option ${unknown}; it takes ${takes}`, { place: [...place, unknown] })
-  }
   const complete = Value.Default(schema, options) as Record<string, unknown>
-  const problem = problemOf(schema, complete)
-  if (problem) {
+  for (const problem of problemsOf(schema, complete)) {
     const names = pointerNames(problem.field)
     const field = names.join('.')
     const isSet = sets.some(({ path }) => field === path || field.startsWith(`${path}.`))
-    const message = `${[owner, ...names].join('.')}: ${problem.message}`
-    throw new RtkError(code, message, isSet ? {} : { place: [...place, ...names] })
+    const message = `${[owner, ...names].join('.')}: ${explain(problem, schema, complete)}`
+    mistakes.push(new RtkError(code, message, isSet ? {} : { place: [...place, ...names] }))
   }
+  if (mistakes.length > 0) throw together(mistakes)
   return complete
+}
+
+/** Sets one option of the command line. @returns what is wrong with it */
+function setOption(
+  owner: string,
+  schema: TSchema | undefined,
+  options: Record<string, unknown>,
+  { path, text }: SetOption,
+  code: RtkErrorCode,
+): RtkError | undefined {
+  const names = path.split('.')
+  let target = options
+  let at: TSchema | undefined = schema
+  for (const [index, name] of names.entries()) {
+    const known = Object.keys((at as TObject | undefined)?.properties ?? {})
+    at = childSchema(at, name)
+    if (!at) return new RtkError(code, `${owner} has no option ${path}${didYouMean(name, known)}`)
+    if (index < names.length - 1) {
+      if (typeof target[name] !== 'object' || target[name] === null) target[name] = {}
+      target = target[name] as Record<string, unknown>
+    }
+  }
+  const value = parseBySchema(at as TSchema, text)
+  if (value === undefined) return new RtkError(code, `${owner}.${path}: ${quote(text)} is not of the right type`)
+  target[names.at(-1) as string] = value
 }

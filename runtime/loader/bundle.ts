@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { clearTimeout, setTimeout } from 'node:timers'
 import type { BuildFailure, Plugin } from 'esbuild'
 import { messageOf, RtkError } from '../errors.js'
 import { assetLoaders, assetPlugin } from './assets.js'
+import { withEsbuild } from './builder.js'
 import { hostExpression, hostModules } from './host.js'
-
-const idle_ms = 1_000
 
 export interface Bundle {
   readonly code: string
@@ -54,46 +52,39 @@ const hostPlugin: Plugin = {
  * @throws RTK_ERR_PLUGIN_BUILD with file, line and message.
  */
 export async function bundle(entry: string, folder = dirname(entry), looked = new Set<string>()): Promise<Bundle> {
-  const esbuild = await loadEsbuild(entry)
   const assets = new Set<string>()
-  builds += 1
-  try {
-    const result = await esbuild.build({
-      entryPoints: [entry],
-      absWorkingDir: dirname(entry),
-      bundle: true,
-      write: false,
-      outfile: join(folder, 'bundle.cjs'),
-      metafile: true,
-      format: 'cjs',
-      platform: 'node',
-      target: 'node20',
-      sourcemap: 'inline',
-      sourcesContent: false,
-      logLevel: 'silent',
-      define: { 'import.meta.url': '__bundleUrl' },
-      banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-      loader: assetLoaders,
-      plugins: [lookedAt(looked), hostPlugin, assetPlugin(esbuild, assets, [lookedAt(looked)])],
-    })
-    const code = result.outputFiles[0].text
-    checkSize(code, entry)
-    return {
-      code,
-      digest: createHash('sha256').update(code).digest('hex'),
-      inputs: [
-        ...Object.keys(result.metafile.inputs)
-          .filter((input) => !/^rtk-base-(host|bytes|client):/.test(input))
-          .map((input) => resolve(dirname(entry), input)),
-        ...assets,
-      ],
+  return withEsbuild(entry, async (esbuild) => {
+    try {
+      const result = await esbuild.build({
+        entryPoints: [entry],
+        absWorkingDir: dirname(entry),
+        bundle: true,
+        write: false,
+        outfile: join(folder, 'bundle.cjs'),
+        metafile: true,
+        format: 'cjs',
+        platform: 'node',
+        target: 'node20',
+        sourcemap: 'inline',
+        sourcesContent: false,
+        logLevel: 'silent',
+        define: { 'import.meta.url': '__bundleUrl' },
+        banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+        loader: assetLoaders,
+        plugins: [lookedAt(looked), hostPlugin, assetPlugin(esbuild, assets, [lookedAt(looked)])],
+      })
+      const code = result.outputFiles[0].text
+      checkSize(code, entry)
+      const inputs = Object.keys(result.metafile.inputs)
+        .filter((input) => !/^rtk-base-(host|bytes|client):/.test(input))
+        .map((input) => resolve(dirname(entry), input))
+      const digest = createHash('sha256').update(code).digest('hex')
+      return { code, digest, inputs: [...inputs, ...assets] }
+    } catch (error) {
+      if (error instanceof RtkError) throw error
+      throw new RtkError('RTK_ERR_PLUGIN_BUILD', buildMessage(entry, error), { cause: error })
     }
-  } catch (error) {
-    if (error instanceof RtkError) throw error
-    throw new RtkError('RTK_ERR_PLUGIN_BUILD', buildMessage(entry, error), { cause: error })
-  } finally {
-    builds -= 1
-  }
+  })
 }
 
 /** Hashing and compiling block everything else that the service does. */
@@ -107,42 +98,6 @@ export function checkSize(code: string, source: string): void {
     'RTK_ERR_PLUGIN_SIZE',
     `${source} is ${size_MiB} MiB of code, at most ${largest_bytes >> 20} MiB are loaded`,
   )
-}
-
-/** Builds that are under way. */
-let builds = 0
-let loaded: typeof import('esbuild') | undefined
-
-async function loadEsbuild(entry: string): Promise<typeof import('esbuild')> {
-  try {
-    loaded ??= await import('esbuild')
-    return loaded
-  } catch {
-    throw new RtkError(
-      'RTK_ERR_PLUGIN_BUILD',
-      `${entry} is source, and esbuild is not installed here: install esbuild, or make the prebuilt form with "rtk-base build-plugin"`,
-    )
-  }
-}
-
-/** Runs a build outside this file: esbuild's process is not ended meanwhile. */
-export async function whileBuilding<T>(build: () => Promise<T>): Promise<T> {
-  builds += 1
-  try {
-    return await build()
-  } finally {
-    builds -= 1
-  }
-}
-
-let ending: NodeJS.Timeout | undefined
-
-/** Ends the process that esbuild keeps (16 MB) when nothing was built for a while; the next build starts it again. */
-export function endBuilderSoon(): void {
-  clearTimeout(ending)
-  ending = setTimeout(() => {
-    if (builds === 0) void loaded?.stop()
-  }, idle_ms).unref()
 }
 
 function buildMessage(entry: string, error: unknown): string {

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { createRequire, Module } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import { satisfies, validRange } from 'semver'
 import { messageOf, RtkError } from '../errors.js'
+import { didYouMean } from '../nearest.js'
 import { apiVersion, isPlugin, type PluginDefinition } from '../plugin.js'
 import { replaceFile } from '../ports/durable-file.js'
 import { during } from '../watchdog/activity.js'
-import { type Bundle, bundle, checkSize, endBuilderSoon } from './bundle.js'
+import { endBuilderSoon } from './builder.js'
+import { type Bundle, bundle, checkSize } from './bundle.js'
 import { installHost } from './host.js'
 import { isPath } from './source.js'
 
@@ -115,16 +117,15 @@ export class Loader {
     for (const name of old) await rm(join(cache, name), { force: true })
   }
 
-  /** The prebuilt form of a shipped plugin (by name) or of a folder or file with a manifest beside it. */
+  /**
+   * The prebuilt form: of a shipped plugin (by name), of a folder or file with a manifest beside it, or of a package whose main
+   * file has one. A folder with sources in it is taken as source: an author edits these.
+   */
   async #prebuilt(source: string): Promise<Loaded | undefined> {
-    const path = isPath(source) ? resolve(this.#options.base, source) : undefined
-    const folder = path ? (isFile(path) ? dirname(path) : path) : this.#options.builtIn
-    const manifestFile = join(folder, 'manifest.json')
-    if (!isFile(manifestFile) || (path && isFile(path) && !path.endsWith('.cjs'))) return undefined
-    const entries = await readManifest(manifestFile)
-    const wanted = (entry: ManifestEntry) =>
-      path ? !isFile(path) || entry.file === basename(path) : entry.name === source
-    const entry = entries.find(wanted)
+    const place = await this.#manifestOf(source)
+    if (!place) return undefined
+    const { folder, wanted } = place
+    const entry = (await readManifest(join(folder, 'manifest.json'))).find(wanted)
     if (!entry) return undefined
     const file = join(folder, basename(entry.file))
     const code = await readFile(file, 'utf8').catch((error) => {
@@ -138,25 +139,87 @@ export class Loader {
     return { definition: evaluate(code, file, source), digest, inputs: [], code, file }
   }
 
+  /** Where a manifest is, and which of its plugins is meant. */
+  async #manifestOf(source: string): Promise<{ folder: string; wanted(entry: ManifestEntry): boolean } | undefined> {
+    const { base, builtIn } = this.#options
+    const has = (folder: string) => isFile(join(folder, 'manifest.json'))
+    const ofFile = (path: string | undefined) =>
+      path?.endsWith('.cjs') && has(dirname(path))
+        ? { folder: dirname(path), wanted: ({ file }: ManifestEntry) => file === basename(path) }
+        : undefined
+    if (isPath(source)) {
+      const path = resolve(base, source)
+      if (isFile(path)) return ofFile(path)
+      if (has(path)) return { folder: path, wanted: () => true }
+      return sourceIn(path) ? undefined : ofFile(mainOf(path))
+    }
+    const isShipped = ({ name }: ManifestEntry) => name === source
+    if (has(builtIn) && (await readManifest(join(builtIn, 'manifest.json'))).some(isShipped)) {
+      return { folder: builtIn, wanted: isShipped }
+    }
+    if (sourceIn(join(builtIn, source))) return undefined
+    return ofFile(packageMain(base, source))
+  }
+
   #entryOf(source: string): string {
     const { base, builtIn } = this.#options
     if (isPath(source)) {
       const path = resolve(base, source)
-      if (isFile(path)) return path
-      const entry = entryFiles.map((name) => join(path, name)).find(isFile)
+      const entry = isFile(path) ? path : (sourceIn(path) ?? mainOf(path))
       if (entry) return entry
-      throw new RtkError('RTK_ERR_PLUGIN_NOT_FOUND', `no plugin at ${path}: neither a file nor a folder with index.ts`)
-    }
-    const own = entryFiles.map((name) => join(builtIn, source, name)).find(isFile)
-    if (own) return own
-    try {
-      return createRequire(join(base, 'variant.json')).resolve(source)
-    } catch {
       throw new RtkError(
         'RTK_ERR_PLUGIN_NOT_FOUND',
-        `no plugin "${source}": not shipped with rtk-base, and no npm package of that name below ${base}`,
+        `no plugin at ${path}: neither a file, nor a folder with index.ts, manifest.json or a package.json that names its main file`,
       )
     }
+    const entry = sourceIn(join(builtIn, source)) ?? packageMain(base, source)
+    if (entry) return entry
+    throw new RtkError(
+      'RTK_ERR_PLUGIN_NOT_FOUND',
+      `no plugin "${source}": not shipped with rtk-base, and no npm package of that name below ${base}${didYouMean(source, this.#shipped())}`,
+    )
+  }
+
+  /** Names of the shipped plugins. */
+  #shipped(): string[] {
+    const { builtIn } = this.#options
+    const names = manifestNames(builtIn)
+    return names.length > 0 || !existsSync(builtIn)
+      ? names
+      : readdirSync(builtIn).filter((name) => sourceIn(join(builtIn, name)))
+  }
+}
+
+/** The source file of a plugin's folder. */
+function sourceIn(folder: string): string | undefined {
+  return entryFiles.map((name) => join(folder, name)).find(isFile)
+}
+
+/** The main file of a folder with a package.json. */
+function mainOf(folder: string): string | undefined {
+  if (!isFile(join(folder, 'package.json'))) return undefined
+  return resolved(join(folder, 'package.json'), folder)
+}
+
+function packageMain(base: string, name: string): string | undefined {
+  return resolved(join(base, 'variant.json'), name)
+}
+
+function resolved(from: string, id: string): string | undefined {
+  try {
+    return createRequire(from).resolve(id)
+  } catch {
+    return undefined
+  }
+}
+
+/** Names in a folder's manifest, for a suggestion. */
+function manifestNames(folder: string): string[] {
+  try {
+    const { plugins } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as { plugins: ManifestEntry[] }
+    return plugins.map(({ name }) => name)
+  } catch {
+    return []
   }
 }
 

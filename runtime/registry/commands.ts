@@ -1,10 +1,10 @@
-import { distance } from 'fastest-levenshtein'
 import type { Logger } from 'pino'
 import type { CommandResult } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { BailHookPoint } from '../kernel/hook-point.js'
 import { withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
+import { nearest } from '../nearest.js'
 import type { CommandCall, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 
@@ -20,15 +20,6 @@ export interface CommandDeps {
   homes: Readonly<Record<string, string>>
   /** The state of a plugin of this station; undefined when it has none of that name. */
   stateOf(plugin: string): string | undefined
-}
-
-function nearest(name: string, names: Iterable<string>): string[] {
-  return [...names]
-    .map((known) => ({ known, steps: known.startsWith(name) && name.length > 2 ? 1 : distance(name, known) }))
-    .filter(({ known, steps }) => steps <= Math.max(2, known.length / 3))
-    .sort((a, b) => a.steps - b.steps)
-    .slice(0, 3)
-    .map(({ known }) => known)
 }
 
 /** The `/system` commands. Every surface comes here with `name` or `name=value`. */

@@ -105,13 +105,15 @@ export class ConfigRegistry {
     ]
   }
 
-  /** Stores values before anything was started: the command line's `--change`. */
-  async preset(values: Readonly<Record<string, unknown>>): Promise<Problem[]> {
+  /** What is wrong with values that are to be stored before anything is started: the command line's `--change`. */
+  wrongPresets(values: Readonly<Record<string, unknown>>): Problem[] {
     const plan = this.#plan(values)
-    const unknown = Object.keys(plan.leftover).map((name) => ({ name, message: 'is no parameter' }))
-    const problems = [...plan.problems, ...unknown]
-    if (problems.length === 0) await this.#store(plan.values)
-    return problems
+    return [...plan.problems, ...Object.keys(plan.leftover).map((name) => ({ name, message: 'is no parameter' }))]
+  }
+
+  /** Stores them. */
+  async preset(values: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#store(this.#plan(values).values)
   }
 
   /** The number of the newest change: an instance that is set up now has seen the ones up to it. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   cpSync,
@@ -74,6 +75,12 @@ t.test('build makes a folder that runs anywhere, without sources, npm or a compi
   )
   t.match(station.output(), `console    node ${join(elsewhere, 'rtk-base.mjs')} console`)
   t.match(await station.end(), { code: 0 })
+
+  t.test('a Node that is too old is named', async (t) => {
+    const command = ['--no-experimental-require-module', join(elsewhere, 'rtk-base.mjs'), 'plugins']
+    const { status, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8' })
+    t.match({ status, stderr }, { status: 1, stderr: /rtk-base needs Node 20\.19, 22\.12 or later/ })
+  })
 
   t.test('a plugin whose bytes were changed is refused, the others run', async (t) => {
     appendFileSync(join(elsewhere, 'plugins', 'extra-plugin.cjs'), '// one more byte\n')

@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -53,7 +53,7 @@ t.test('on a machine with little memory the heap of a running program stays smal
 t.test('every command has --help, and a slip of the pen ends with 2 and says what to do', async (t) => {
   for (const args of [
     ['--help'],
-    ...['run', 'plugins', 'console', 'build', 'new-plugin'].map((name) => [name, '--help']),
+    ...['run', 'plugins', 'console', 'build', 'build-plugin', 'new-plugin'].map((name) => [name, '--help']),
   ]) {
     const { code, stdout } = await rtkBase(args)
     t.equal(code, 0, args.join(' '))
@@ -72,6 +72,9 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
     [['run', '--change', 'no-such=1', '--data', nowhere], 2, /no-such/],
     [['run', '--change', 'udp-port=70000', '--data', nowhere], 2, /udp-port/],
     [['run', '--change', 'udp-port=x', '--data', nowhere], 2, /wrong type/],
+    [['run', 'simulatr', '--data', nowhere], 2, /did you mean "simulator"\?/],
+    [['build-plugin'], 2, /folder of one plugin/],
+    [['build-plugin', 'no-such-folder'], 2, /no-such-folder is not a folder/],
     [['run', 'no-such-variant.json', '--data', nowhere], 2, /no-such-variant.json: cannot be read/],
     [['plugins', 'relaod', 'x', '--data', nowhere], 2, /list, load P, unload P or reload P/],
     [['plugins', '--data', nowhere], 1, /no rtk-base answers/],
@@ -83,11 +86,23 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
   }
 })
 
+t.test('a Node that is too old is named, and which one is needed', async (t) => {
+  const entry = join('runtime', 'build', 'bootstrap.mjs')
+  const { status, stderr } = spawnSync(process.execPath, ['--no-experimental-require-module', entry, 'plugins'], {
+    encoding: 'utf8',
+  })
+  t.equal(status, 1)
+  t.match(stderr, `rtk-base needs Node 20.19, 22.12 or later: this is ${process.version}`)
+})
+
 t.test('a variant error names file, line and field', async (t) => {
   const path = join(folder(t), 'variant.json')
   const good = { name: 'x', hardware: 'x', plugins: { system: {} } }
   for (const [text, expected] of [
-    ['{\n  "name": "x",\n  "hardware": "x"\n  "plugins": {}\n}', /variant\.json:4: CommaExpected/],
+    [
+      '{\n  "name": "x",\n  "hardware": "x"\n  "plugins": {}\n}',
+      /variant\.json:4: a comma is missing before this: "\\"plugins\\""/,
+    ],
     [JSON.stringify({ ...good, plugins: undefined }), /variant\.json:1: .*plugins/],
     [
       '{\n  "name": "x",\n  "hardware": "x",\n  "http": {\n    "port": "80"\n  },\n  "plugins": {}\n}',
@@ -100,12 +115,13 @@ t.test('a variant error names file, line and field', async (t) => {
       /variant\.json:8: changes\.nothing is no parameter/,
     ],
     [JSON.stringify({ ...good, http: { prot: 1 } }, null, 1), /variant\.json:8: http has no option prot/],
-    [JSON.stringify({ ...good, info: { mask: 3 } }, null, 1), /variant\.json:8: info\.mask: must be 1 or 2\n/],
+    [JSON.stringify({ ...good, info: { mask: 3 } }, null, 1), /variant\.json:8: info\.mask: must be 1 or 2, not 3\n/],
     [
       JSON.stringify({ ...good, plugins: { 'mqtt-link': { protocol: '6' } } }, null, 1),
-      /variant\.json:6: mqtt-link\.protocol: must be "auto" or "4" or "5"\n/,
+      /variant\.json:6: mqtt-link\.protocol: must be "auto" or "4" or "5", not "6"\n/,
     ],
-    ['', /variant\.json:1: /],
+    ['', /variant\.json:1: a value is missing here/],
+    ['{\n  plugins: {}\n}', /variant\.json:2: .*"plugins"/],
     ['[]', /variant\.json:1: variant: must be object/],
   ] as [string, RegExp][]) {
     writeFileSync(path, text)
@@ -113,6 +129,57 @@ t.test('a variant error names file, line and field', async (t) => {
     t.equal(code, 2, text.slice(0, 60))
     t.match(stderr, expected)
   }
+})
+
+t.test('every mistake of a variant is named at once, with value, bounds and the nearest name', async (t) => {
+  const path = join(folder(t), 'variant.json')
+  const run = (variant: object, ...args: string[]) => {
+    writeFileSync(path, JSON.stringify(variant, null, 1))
+    return rtkBase(['run', path, '--data', folder(t), ...args])
+  }
+  const shape = await run({ name: '', hardware: 'x', plguins: {}, serial: 'a b', http: { port: 70_000 }, plugins: {} })
+  t.equal(shape.code, 2)
+  t.match(shape.stderr, /variant\.json:2: name: must not have fewer than 1 characters, not ""/)
+  t.match(shape.stderr, /variant\.json:4: plguins: is no known field \(did you mean "plugins"\?\)/)
+  t.match(shape.stderr, /http\.port: must be <= 65535, not 70000/)
+  t.match(shape.stderr, /variant\.json:5: serial: must match pattern .*, not "a b"/)
+
+  const plugins = { sytem: {}, rtcm: {}, 'udp-rtcm': { maxSubscibers: 1 }, './nowhere': {}, 'survey-in': {} }
+  const variant = { name: 'x', hardware: 'x', http: { prot: 80 }, changes: { 'udp-prot': 1 }, plugins }
+  const all = await run(variant)
+  t.equal(all.code, 2)
+  for (const expected of [
+    /variant\.json:5: http has no option prot \(did you mean "port"\?\)/,
+    /no plugin "sytem": .*\(did you mean "system"\?\)/,
+    /udp-rtcm has no option maxSubscibers \(did you mean "maxSubscribers"\?\)/,
+    /no plugin at .*nowhere/,
+  ])
+    t.match(all.stderr, expected)
+
+  const twice = await run({
+    ...variant,
+    http: {},
+    changes: {},
+    plugins: { system: {}, [`${process.cwd()}/plugins/system`]: {} },
+  })
+  t.match(twice, {
+    code: 2,
+    stderr: /two plugins of this variant are called system: "system" and ".*\/plugins\/system"/,
+  })
+
+  const waits = { name: 'x', hardware: 'x', plugins: { 'udp-rtcm': {}, 'survey-in': {} } }
+  const misspelt = await run({ ...waits, changes: { 'udp-prot': 2_200, 'udp-port': 0, 'gnss-survey-mintime': 30 } })
+  t.equal(misspelt.code, 2)
+  t.match(misspelt.stderr, /changes\.udp-prot is no parameter \(did you mean "udp-port"\?\)/)
+  t.notMatch(misspelt.stderr, /gnss-survey-mintime/, 'a parameter of a plugin that waits is one')
+
+  const slips = await run(waits, '--change', 'udp-prot=1', '--set', 'udprtcm.host=::1')
+  t.match(slips.stderr, /--change udp-prot: .*\(did you mean "udp-port"\?\)/)
+  t.match(slips.stderr, /--set udprtcm\.….*\(did you mean "udp-rtcm"\?\)/)
+
+  const secret = await run({ ...waits, http: { token: 'too-short' } })
+  t.match(secret, { code: 2, stderr: /http\.token: must not have fewer than 16 characters/ })
+  t.notMatch(secret.stderr, 'too-short')
 })
 
 t.test(

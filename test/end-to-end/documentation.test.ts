@@ -1,10 +1,23 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { transformSync } from 'esbuild'
 import { definePlugin, type PluginContext, type PluginDefinition } from 'rtk-base/plugin'
-import { createTestStation, freeUdpPort, rtkBase, startStation, type TestStationOptions, until } from 'rtk-base/testing'
-import t from 'tap'
+import {
+  conformance,
+  createTestStation,
+  fakeReceiver,
+  freeUdpPort,
+  ManualClock,
+  rtkBase,
+  startStation,
+  type TestStationOptions,
+  until,
+} from 'rtk-base/testing'
+import t, { type Test } from 'tap'
 import type { TObject } from 'typebox'
 import { packageRoot } from '../../runtime/build/release.js'
 import { parseVariant, readVariant } from '../../runtime/cli/variant-file.js'
@@ -92,7 +105,7 @@ t.test('README.md', async (t) => {
     }
   })
 
-  for (const command of ['run', 'plugins', 'console']) {
+  for (const command of ['run', 'plugins', 'console', 'build', 'build-plugin', 'new-plugin']) {
     t.test(`the help of ${command} is what the command prints`, async (t) => {
       const { code, stdout } = await rtkBase([command, '--help'])
       t.equal(code, 0)
@@ -124,6 +137,79 @@ t.test('README.md', async (t) => {
     t.equal(code, 2)
     t.match(readme, stderr)
   })
+})
+
+// ── guides for authors ──────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A folder inside of the project, where `rtk-base/…` is found. */
+function scratch(t: Test): string {
+  const folder = mkdtempSync(join(root, 'build', 'documentation-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** What the examples of a guide stand in, when they are not whole modules. */
+const inSetup = (name: string, code: string) => `import { badValue, definePlugin } from 'rtk-base/plugin'
+import { rtcmStream } from 'rtk-base/services'
+import { Type } from 'typebox'
+export default definePlugin({ name: '${name}', version: '1.0.0', api: '^1.1.0', setup(ctx) {
+void [badValue, rtcmStream, Type]
+${code}} })
+`
+
+t.test('every example of runtime/docs/plugins.md type-checks, and runs and conforms in a station', async (t) => {
+  const folder = scratch(t)
+  const examples = blocks(read('runtime/docs/plugins.md'), 'ts')
+  t.ok(examples.length >= 10)
+  mkdirSync(join(folder, 'ui'))
+  writeFileSync(join(folder, 'ui', 'main.ts'), 'document.title = "lamp"\n')
+  for (const [n, code] of examples.entries()) {
+    const whole = /^import /.test(code) ? code : inSetup(`example-${n}`, code)
+    writeFileSync(join(folder, `example-${n}.ts`), whole)
+  }
+  const project = JSON.parse(read('tsconfig.json'))
+  const paths = Object.fromEntries(
+    Object.entries(project.compilerOptions.paths as Record<string, string[]>).map(([id, [path]]) => [
+      id,
+      [join(root, path)],
+    ]),
+  )
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: { ...project.compilerOptions, rootDir: root, paths },
+      include: ['*.ts', join(root, 'runtime', 'client.d.ts')],
+    }),
+  )
+  const types = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', folder], { encoding: 'utf8' })
+  t.equal(types.stdout, '')
+  const clock = new ManualClock()
+  const receiver = fakeReceiver(() => clock.monotonic())
+  for (const n of examples.keys()) {
+    const plugins = { 'fake-receiver': receiver.definition }
+    await t.resolves(conformance(join(folder, `example-${n}.ts`), {}, { clock, plugins, sources: { rtcm: {} } }))
+  }
+})
+
+t.test('every example of test/harness/README.md runs, in the folder of a plugin', async (t) => {
+  const folder = scratch(t)
+  const examples = blocks(read('test/harness/README.md'), 'ts')
+  t.ok(examples.length >= 5)
+  for (const [n, code] of examples.entries()) {
+    const file = join(folder, `example-${n}.mjs`)
+    writeFileSync(file, transformSync(code, { loader: 'ts', format: 'esm' }).code)
+    const env = { ...process.env, NODE_OPTIONS: '' }
+    const child = spawn(process.execPath, [file], { cwd: join(root, 'examples', 'hello-plugin'), env })
+    let output = ''
+    child.stdout.on('data', (chunk) => {
+      output += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      output += chunk
+    })
+    const [status] = (await once(child, 'close')) as [number | null]
+    t.equal(status, 0, output)
+  }
 })
 
 // ── plugins ─────────────────────────────────────────────────────────────────────────────────────────────────────────

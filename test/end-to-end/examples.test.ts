@@ -21,13 +21,13 @@ import {
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import hello from '../../examples/hello-plugin/index.js'
-import epochMeter from '../../examples/third-party-plugin/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { Framer } from '../../runtime/gnss/index.js'
 
 const root = packageRoot()
 const client = join('examples', 'udp-rtcm-client', 'client.mjs')
+const thirdParty = join(root, 'examples', 'third-party-plugin')
 const observer = join('examples', 'mqtt-observer', 'observer.mjs')
 
 /** An example as a person runs it. */
@@ -81,6 +81,10 @@ t.test('on a station that runs', async (t) => {
     await until(async () => (await total('epochs')) >= 2, 'two epochs')
     t.ok((await total('frames')) > (await total('epochs')), 'an epoch has several frames')
     const recent = (await (await fetch(`${station.url}/epoch-meter`)).json()) as object[]
+    t.equal(
+      await (await fetch(`${station.url}/epoch-meter/about`)).text(),
+      readFileSync(join(thirdParty, 'about.md'), 'utf8'),
+    )
     t.match(recent[0], { complete: true, satellites: Number, messages: [1074] })
 
     t.match(await station.post('/change', '{"epoch-meter-min-satellites": 200}'), { text: /"ok"/ })
@@ -216,7 +220,7 @@ t.test('the example plugins stand start, stop and reload, and leave nothing behi
   const clock = new ManualClock()
   const receiver = fakeReceiver(() => clock.monotonic())
   const surroundings = { clock, plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm as never } }
-  await t.resolves(conformance(epochMeter as never, {}, surroundings))
+  await t.resolves(conformance(thirdParty, {}, surroundings))
   await t.resolves(conformance(hello as never))
 })
 
@@ -225,7 +229,9 @@ t.test('epoch-meter does not count the reference messages that a newcomer gets',
   const receiver = fakeReceiver(() => clock.monotonic())
   const station = await createTestStation({
     clock,
-    plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm as never, 'epoch-meter': epochMeter as never },
+    plugins: { 'fake-receiver': receiver.definition, rtcm: rtcm as never },
+    // By its path: it imports a text.
+    sources: { [thirdParty]: {} },
   })
   t.teardown(() => station.stop())
   receiver.emit(arpFrame({ x: 3_925_405, y: 274_491, z: 5_002_842 }))

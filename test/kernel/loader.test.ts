@@ -12,6 +12,7 @@ import { SourceWatcher } from '../../runtime/loader/watch.js'
 import { createLogger } from '../../runtime/log.js'
 import { createTestStation, ManualClock, type TestStationOptions, until } from '../harness/index.js'
 
+process.setSourceMapsEnabled(true)
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
@@ -236,6 +237,33 @@ t.test('the prebuilt form', async (t) => {
     t.notOk(existsSync(join(running.data, 'plugins')), 'nothing is built')
   })
 
+  t.test('is found through the package.json of a folder and of an npm package, and verified', async (t) => {
+    const base = elsewhere(t)
+    const lamp = join(base, 'node_modules', 'lamp')
+    write(lamp, {
+      'package.json': JSON.stringify({ name: 'lamp', main: 'dist/third-party.cjs' }),
+      'dist/third-party.cjs': code,
+      'dist/manifest.json': JSON.stringify(manifest),
+    })
+    for (const source of [
+      'lamp',
+      './node_modules/lamp',
+      lamp,
+      join(lamp, 'dist'),
+      join(lamp, 'dist/third-party.cjs'),
+    ]) {
+      const running = await createTestStation({ sources: { [source]: {} }, base })
+      t.match(running.field('third'), { says: 'version 1' }, source)
+      t.notOk(existsSync(join(running.data, 'plugins')), 'nothing is built')
+      await running.stop()
+    }
+    write(lamp, { 'index.ts': 'export default 1' })
+    const running = await station(t)
+    await t.rejects(running.load(lamp), { code: 'RTK_ERR_PLUGIN_INVALID' }, 'a folder with sources is taken as source')
+    write(lamp, { 'dist/third-party.cjs': `${code}//` })
+    await t.rejects(running.load(join(lamp, 'dist')), { code: 'RTK_ERR_PLUGIN_DIGEST' })
+  })
+
   t.test('is refused when a byte of it was changed', async (t) => {
     write(folder, { 'third-party.cjs': code.replace('version 1', 'version X') })
     const running = await station(t)
@@ -249,7 +277,7 @@ t.test('options of a plugin are checked by its schema, wherever they come from',
   const running = await station(t)
   await t.rejects(running.load(folder, { greting: 'x' }), {
     code: 'RTK_ERR_PLUGIN_OPTIONS',
-    message: /no option greting; it takes greeting/,
+    message: /no option greting \(did you mean "greeting"\?\); it takes greeting/,
   })
   await t.rejects(running.load(folder, { greeting: 5 }), {
     code: 'RTK_ERR_PLUGIN_OPTIONS',
@@ -501,6 +529,25 @@ document.body.append(<p>{text}</p> as any)\nvoid import('./parts/later.js')\n`,
     write(folder, { 'ui/main.tsx': `import './gone.js'` })
     await t.rejects(bundle(join(folder, 'index.ts')), { message: /ui\/main\.tsx:1:\d+: Could not resolve/ })
   })
+})
+
+t.test('an error in setup or start names file and line, in source and in prebuilt form', async (t) => {
+  process.setSourceMapsEnabled(true)
+  t.teardown(() => process.setSourceMapsEnabled(false))
+  const running = await station(t)
+  for (const [failed, code] of [
+    ['setup threw', 'setup() { throw new Error("no luck") }'],
+    ['start failed', 'setup() {}, async start() { await null; throw new Error("no luck") }'],
+  ]) {
+    const folder = elsewhere(t)
+    const head = `import { definePlugin } from 'rtk-base/plugin'\nexport default definePlugin({\n`
+    write(folder, { 'index.ts': `${head}  name: 'unlucky', version: '1.0.0', api: '^1.0.0',\n  ${code},\n})\n` })
+    const out = elsewhere(t)
+    await prebuild([folder], { base: folder, folder: out }, () => {})
+    const at = (place: string) => ({ message: new RegExp(`${failed}: no luck \\(at ${place}:\\d+\\)`) })
+    await t.rejects(running.load(folder), at(`${folder}/index\\.ts:4`))
+    await t.rejects(running.load(out), at(`${out}/unlucky\\.cjs:\\d+`))
+  }
 })
 
 t.test(

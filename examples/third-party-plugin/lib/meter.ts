@@ -1,15 +1,16 @@
 import type { RtcmEpoch, RtcmFrame } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 
 /** `recent` goes back so many epochs: a minute at 1 Hz. */
 const mostKept = 60
 
-interface Totals {
-  epochs: number
-  /** Epochs with fewer satellites than wanted. */
-  poor: number
-  frames: number
-  bytes: number
-}
+export const Totals = Type.Object({
+  epochs: Type.Integer(),
+  poor: Type.Integer({ description: 'Epochs with fewer satellites than wanted' }),
+  frames: Type.Integer(),
+  bytes: Type.Integer(),
+})
+export type Totals = Static<typeof Totals>
 
 const nothing: Totals = { epochs: 0, poor: 0, frames: 0, bytes: 0 }
 
@@ -50,8 +51,12 @@ export class Meter {
     this.#recent = []
   }
 
-  /** @param totals what an instance before this one handed over */
-  restore(totals: unknown): void {
-    if (typeof totals === 'object') this.#totals = { ...nothing, ...totals }
+  resetPoor(): void {
+    this.#totals.poor = 0
+  }
+
+  /** @param totals what the instance before this one handed over */
+  restore(totals: Totals | undefined): void {
+    if (totals) this.#totals = totals
   }
 }

@@ -1,5 +1,6 @@
 import { RtkError } from '../../errors.js'
 import type { Generation } from '../../http/generation.js'
+import type { BootKnowledge } from '../../settings.js'
 import type { Instance } from '../instance/instance.js'
 import { compileTables } from '../tables.js'
 import { adopt, newEntry, type Step, type Wanted } from './entry.js'
@@ -18,21 +19,26 @@ interface Kernel {
 /**
  * The first reconcile: many plugins at once, of which none must keep the others from running. An abort ends it between two
  * steps, with what has started so far.
- * @throws RTK_ERR_PLUGIN_OPTIONS: options are the operator's to correct, before anything runs.
+ * @param ready gets the mistakes in the variant, for the operator to correct before anything runs: it throws then
  */
 export async function boot(
   deps: ReconcileDeps,
   kernel: Kernel,
   wanted: readonly Wanted[],
-  ready: () => Promise<void>,
+  ready: (known: BootKnowledge) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const { roster, failures, reconcile } = kernel
   const steps: Step[] = []
+  const mistakes: RtkError[] = []
   for (const want of wanted) {
     if (signal.aborted) return
-    const step = await prepare(deps, kernel, want)
-    if (step) steps.push(step)
+    try {
+      const step = await prepare(deps, kernel, want)
+      if (step) steps.push(step)
+    } catch (error) {
+      mistakes.push(error as RtkError)
+    }
   }
   const { order, waiting, cycles } = roster.sort(steps)
   for (const [entry, circle] of cycles) failures.failed(entry, circle, 'load')
@@ -41,7 +47,7 @@ export async function boot(
   const setUp = roster.instances
   // Routes and parameters are there from now on; a plugin answers once it has started, and its services count from then.
   deps.publish(compileTables(setUp), generation)
-  await ready()
+  await ready({ mistakes, ...parametersOf(deps, kernel, steps, mistakes.length > 0) })
   for (const { entry } of order) {
     if (signal.aborted) return
     if (entry.instance) await reconcile.startOrFail(entry, entry.instance, new Map())
@@ -50,6 +56,30 @@ export async function boot(
   else await reconcile.publishAgain()
 }
 
+/** The parameters of plugins that are not set up, as far as they can be known. */
+function parametersOf(
+  { lifecycle }: ReconcileDeps,
+  { roster }: Kernel,
+  steps: readonly Step[],
+  incomplete: boolean,
+): Omit<BootKnowledge, 'mistakes'> {
+  const later = new Set<string>()
+  const unknown = incomplete ? ['those with mistakes'] : []
+  for (const entry of roster.entries.filter(({ instance }) => !instance)) {
+    const step = steps.find((one) => one.entry === entry)
+    try {
+      if (!step) throw new Error('not loaded')
+      const aside = lifecycle.setUp(step.definition, step.options)
+      for (const { name } of [...aside.registered.parameters, ...aside.registered.actions]) later.add(name)
+      void lifecycle.discard(aside)
+    } catch {
+      unknown.push(entry.name)
+    }
+  }
+  return { later, unknown }
+}
+
+/** @throws RTK_ERR_PLUGIN_OPTIONS, RTK_ERR_VARIANT */
 async function prepare(
   { blocker }: ReconcileDeps,
   { roster, sources, failures }: Kernel,
@@ -69,7 +99,9 @@ async function prepare(
     entry = newEntry(loaded.definition.name, want)
     if (staysOut()) return undefined
     if (roster.find(entry.name)) {
-      throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', `two plugins of this variant are called ${entry.name}`)
+      const other = roster.entry(entry.name).wanted.source
+      const text = `two plugins of this variant are called ${entry.name}: "${other}" and "${want.source}"`
+      throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', text, { place: ['plugins', want.source] })
     }
     const step = sources.step(entry, loaded)
     adopt(step)
@@ -78,6 +110,9 @@ async function prepare(
     return step
   } catch (error) {
     if (error instanceof RtkError && error.code === 'RTK_ERR_PLUGIN_OPTIONS') throw error
+    if (error instanceof RtkError && error.code === 'RTK_ERR_PLUGIN_NOT_FOUND') {
+      throw new RtkError('RTK_ERR_VARIANT', error.message, { place: ['plugins', want.source] })
+    }
     roster.add(entry)
     failures.failed(entry, error, 'load')
   }

@@ -3,6 +3,7 @@ import type { PluginReport } from '../../../schemas/services.js'
 import type { StationError } from '../../device.js'
 import { RtkError } from '../../errors.js'
 import type { Loaded } from '../../loader/load.js'
+import type { BootKnowledge } from '../../settings.js'
 import type { Instance } from '../instance/instance.js'
 import { boot } from './boot.js'
 import { type Entry, newEntry, reportOf, type Wanted } from './entry.js'
@@ -62,9 +63,13 @@ export class Manager {
   /**
    * Loads and sets up every wanted plugin, calls `ready` when all parameters are known, then starts them. A plugin that
    * cannot be loaded, set up or started becomes `failed` and is reported; the others run.
-   * @throws RTK_ERR_PLUGIN_OPTIONS
+   * @throws what `ready` throws
    */
-  async boot(wanted: readonly Wanted[], ready: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  async boot(
+    wanted: readonly Wanted[],
+    ready: (known: BootKnowledge) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const kernel = {
       roster: this.#roster,
       sources: this.#sources,

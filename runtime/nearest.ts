@@ -1,0 +1,17 @@
+import { distance } from 'fastest-levenshtein'
+
+/** Of names, up to three that were probably meant, the nearest first. */
+export function nearest(name: string, names: Iterable<string>): string[] {
+  return [...names]
+    .map((known) => ({ known, steps: known.startsWith(name) && name.length > 2 ? 1 : distance(name, known) }))
+    .filter(({ known, steps }) => steps <= Math.max(2, known.length / 3))
+    .sort((a, b) => a.steps - b.steps)
+    .slice(0, 3)
+    .map(({ known }) => known)
+}
+
+/** For a message about a name that is not known: ` (did you mean "x"?)`, '' when none is near. */
+export function didYouMean(name: string, names: Iterable<string>): string {
+  const [like] = nearest(name, names)
+  return like === undefined ? '' : ` (did you mean "${like}"?)`
+}
