@@ -11,7 +11,7 @@ import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import type { Callback, Event } from '../schemas/event.js'
+import type { Callback, Dispose, Event } from '../schemas/event.js'
 import type { MaskSelection } from '../schemas/mask.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
@@ -23,7 +23,7 @@ import type { ConnectionHandler, Listener, ListenOptions } from './net/types.js'
 import type { DataDir, DataDirOptions } from './ports/data-files.js'
 import type { ProcessPort } from './ports/processes.js'
 
-export type { Callback, Event } from '../schemas/event.js'
+export type { Callback, Dispose, Event } from '../schemas/event.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
 export type { Fetch, FetchOptions } from './fetch/types.js'
@@ -52,9 +52,6 @@ export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
 export const apiVersion = '1.1.0'
-
-/** Undoes what a registration did. Safe to call more than once. */
-export type Dispose = () => void | Promise<void>
 
 /** The provider's side of an event. It offers `on` in its service and keeps the rest. */
 export interface EventSource<T> {

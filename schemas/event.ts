@@ -1,3 +1,6 @@
+/** Undoes what a registration did. Safe to call more than once. */
+export type Dispose = () => void | Promise<void>
+
 /** A callback whose result nobody needs. A promise is watched: a rejection is a fault of the plugin that gave the callback. */
 // biome-ignore lint/suspicious/noExplicitAny: `() => socket.destroy()` is a fine callback, whatever it returns
 export type Callback<A extends unknown[] = []> = (...args: A) => any

@@ -49,13 +49,13 @@ export function compileTables(instances: readonly Instance[]): Tables {
   const topics: TopicRecord[] = []
   const taps: Record<HookName, Tap[]> = { onInfoBuild: [], onChange: [], onSystemCommand: [], onMqttConnect: [] }
 
-  const claim = <R extends { owner: Instance }>(
+  const claim = <R extends { owner: { name: string } }>(
     table: Map<string, R>,
     key: string,
     record: R,
     code: RtkErrorCode,
     what: string,
-    others: ReadonlyMap<string, { owner: Instance }> = table,
+    others: ReadonlyMap<string, { owner: { name: string } }> = table,
   ) => {
     const taken = table.get(key) ?? others.get(key)
     if (taken) {

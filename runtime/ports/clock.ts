@@ -1,6 +1,6 @@
 // Not the global ones: a timer of the clock belongs to its scope, and is no handle that a plugin left open.
 import { clearTimeout, setTimeout } from 'node:timers'
-import type { Dispose } from '../plugin.js'
+import type { Dispose } from '../../schemas/event.js'
 
 /** The only source of time. Tests use a manual one. */
 export interface Clock {

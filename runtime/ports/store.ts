@@ -4,8 +4,8 @@
  */
 import { resolve } from 'node:path'
 import type { Logger } from 'pino'
+import type { Dispose } from '../../schemas/event.js'
 import { messageOf, RtkError } from '../errors.js'
-import type { Dispose } from '../plugin.js'
 import { type Clock, systemClock } from './clock.js'
 import { type FileSystem, nodeFileSystem, systemCode } from './durable-file.js'
 import { FolderLock } from './folder-lock.js'

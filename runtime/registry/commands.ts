@@ -61,7 +61,7 @@ export class CommandRegistry {
     if (!owner.live) throw new RtkError('RTK_ERR_UNAVAILABLE', `${name}: plugin ${owner.name} is not running`)
 
     const limit = new AbortController()
-    const signals = signal ? [owner.scope.signal, limit.signal, signal] : [owner.scope.signal, limit.signal]
+    const signals = signal ? [owner.signal, limit.signal, signal] : [owner.signal, limit.signal]
     const call: CommandCall = { name, arg, source, signal: AbortSignal.any(signals) }
     this.#deps.log.info({ command: name, source }, 'command')
     const intercepted = await this.#deps.onSystemCommand.call(call)

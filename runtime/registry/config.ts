@@ -4,8 +4,7 @@ import type { Logger } from 'pino'
 import type { ChangeResult } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { SeriesHookPoint } from '../kernel/hook-point.js'
-import type { Instance } from '../kernel/instance/instance.js'
-import type { ParameterRecord, RuleRecord } from '../kernel/instance/registrations.js'
+import type { ParameterRecord, Registrant, RuleRecord } from '../kernel/instance/registrations.js'
 import { withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
 import type { ChangeSet, Source } from '../plugin.js'
@@ -125,7 +124,7 @@ export class ConfigRegistry {
    * Instances came into force. What was changed after they were set up went to the instances before them, or to nobody: it is
    * applied to them now. The change was answered already, so a refusal is reported.
    */
-  published(instances: readonly Instance[]): void {
+  published(instances: readonly Registrant[]): void {
     const owners = new Set<unknown>(instances)
     const missed = [...this.#deps.tables().parameters.values()].filter(
       ({ owner, name }) => owners.has(owner) && (this.#changedAt.get(name) ?? 0) > owner.changesSeen,
@@ -300,7 +299,7 @@ export class ConfigRegistry {
   ): Promise<Problem[]> {
     const tables = this.#deps.tables()
     const problems: Problem[] = []
-    const attempt = async (owner: Instance, name: string, work: () => Promise<void>) => {
+    const attempt = async (owner: Registrant, name: string, work: () => Promise<void>) => {
       // One that goes is followed by one that reads the stored value, or gets it when it comes into force.
       if (owner.ended) return
       try {

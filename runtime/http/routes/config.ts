@@ -1,11 +1,8 @@
 /** What a route says of itself in `config`, and what it learns about who asks. */
 import type { RouteOwner } from './owner.js'
+import type { LoginRole, Role } from './role.js'
 
-/** What somebody who logged in may do: a viewer reads, an operator does everything. */
-export type LoginRole = 'viewer' | 'operator'
-
-/** Who asks. Without `http.token` everybody on the local network is an operator. */
-export type Role = 'none' | LoginRole
+export type { LoginRole, Role } from './role.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

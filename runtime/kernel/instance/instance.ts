@@ -4,14 +4,14 @@ import type { Dispose, PluginContext, PluginDefinition } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
 import { activityNumber } from '../../watchdog/activity.js'
 import type { TapOwner } from '../hook-point.js'
-import { type Owner, runAs } from './attribution.js'
-import { noRegistrations, type Registrations } from './registrations.js'
+import { runAs } from './attribution.js'
+import { noRegistrations, type Registrant, type Registrations } from './registrations.js'
 import { Scope } from './scope.js'
 
 const sameFault_ms = 60_000
 
 /** One life of a plugin: what it registered, what it owns, and whether its callbacks are let through. */
-export class Instance implements TapOwner, Owner {
+export class Instance implements TapOwner, Registrant {
   readonly name: string
   readonly activity: number
   readonly definition: PluginDefinition
@@ -43,6 +43,10 @@ export class Instance implements TapOwner, Owner {
     this.changesSeen = changesSeen
     this.#clock = clock
     this.scope = new Scope(this.name, log, clock)
+  }
+
+  get signal(): AbortSignal {
+    return this.scope.signal
   }
 
   get ended(): boolean {

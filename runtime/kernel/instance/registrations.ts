@@ -3,10 +3,22 @@ import type { TSchema } from 'typebox'
 import type { Upgrade } from '../../http/routes/owner.js'
 import type { CommandCall, ConfigOptions, InfoBuilder, InfoClass, MqttMessage, Source } from '../../plugin.js'
 import type { Tap } from '../hook-point.js'
-import type { Instance } from './instance.js'
+import type { Owner } from './attribution.js'
+
+/** Whoever registered something: what those who call it have to know. */
+export interface Registrant extends Owner {
+  /** Its callbacks are let through. */
+  readonly live: boolean
+  /** Aborts first thing when it is stopped. */
+  readonly signal: AbortSignal
+  /** Changes up to this one were there when it was set up. */
+  readonly changesSeen: number
+  /** Runs code of the plugin on its behalf. */
+  run<T>(fn: () => T): T
+}
 
 export interface ParameterRecord {
-  readonly owner: Instance
+  readonly owner: Registrant
   readonly name: string
   readonly schema: TSchema
   readonly options: ConfigOptions<unknown>
@@ -15,20 +27,20 @@ export interface ParameterRecord {
 
 /** A listener for changes of several parameters at once. */
 export interface ChangeRecord {
-  readonly owner: Instance
+  readonly owner: Registrant
   readonly names: readonly string[]
   readonly fn: (changed: ReadonlySet<string>, source: Source) => void | Promise<void>
 }
 
 export interface ActionRecord {
-  readonly owner: Instance
+  readonly owner: Registrant
   readonly name: string
   readonly schema: TSchema
   readonly run: (value: unknown) => void | Promise<void>
 }
 
 export interface RuleRecord {
-  readonly owner: Instance
+  readonly owner: Registrant
   readonly names: readonly string[]
   readonly check: (get: (name: string) => unknown) => string | undefined
 }
@@ -42,7 +54,7 @@ export interface InfoPart {
 }
 
 export interface BlockRecord {
-  readonly owner: Instance
+  readonly owner: Registrant
   readonly path: string
   readonly parts: readonly InfoPart[]
   /** Built static parts, by their place in `parts`; emptied by `changed()`. */
@@ -50,14 +62,14 @@ export interface BlockRecord {
 }
 
 export interface CommandRecord {
-  readonly owner: Instance
+  readonly owner: Registrant
   readonly name: string
   readonly help: string
   readonly run: (call: CommandCall) => string | Promise<string>
 }
 
 export interface TopicRecord {
-  readonly owner: Instance
+  readonly owner: Registrant
   /** With {SN} expanded; '' while nothing is wanted. */
   readonly filter: () => string
   readonly fn: (message: MqttMessage) => unknown
