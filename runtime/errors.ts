@@ -189,5 +189,10 @@ export function together(mistakes: readonly RtkError[]): RtkError {
 
 /** The message of whatever was thrown. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  try {
+    return error instanceof Error ? String(error.message) : String(error)
+  } catch {
+    // A getter that throws, an object without a prototype, a revoked proxy: plugins can throw anything.
+    return 'something that cannot be shown was thrown'
+  }
 }

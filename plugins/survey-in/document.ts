@@ -40,13 +40,14 @@ function surveyBlock({ surveyor }: Conductor) {
   }
 }
 
-export function runtimeRef(conductor: Conductor, parameters: Parameters) {
-  return { manual: manualBlock(conductor, parameters), survey: surveyBlock(conductor) }
+export function runtimeRef(conductor: Conductor) {
+  return { survey: surveyBlock(conductor) }
 }
 
-export function configRef(parameters: Parameters) {
+export function configRef(conductor: Conductor, parameters: Parameters) {
   const { mintime_s: mintime, maxtime_s: maxtime, accuracy_m: accuracy, accuracyCorr_m } = parameters.limits()
   return {
+    manual: manualBlock(conductor, parameters),
     survey: { config: { mintime, maxtime, accuracy, accuracy_corr: accuracyCorr_m } },
     chosen: parameters.chosen(),
   }

@@ -30,8 +30,8 @@ export default definePlugin({
     ctx.services.provide(procedureStatus, conductor)
 
     const reference = ctx.info.block('gnss.ref', {
-      runtime: () => (conductor.listening ? undefined : runtimeRef(conductor, parameters)),
-      config: () => (conductor.listening ? undefined : configRef(parameters)),
+      runtime: () => (conductor.listening ? undefined : runtimeRef(conductor)),
+      config: () => (conductor.listening ? undefined : configRef(conductor, parameters)),
     })
     ctx.info.block('gnss.config.startup', {
       config: () => {

@@ -35,6 +35,7 @@ const advice: Readonly<Record<string, string>> = {
   stalled: 'check the power of the receiver and the line to it',
   identify: 'the receiver is asked again; if this lasts, check that the line works in both directions',
   configure: 'the receiver is configured again; if this lasts, check that the line works in both directions',
+  accept: 'the receiver is configured again; if this lasts, check whether something else configures it',
   acquire:
     'if this lasts, check the antenna and its view of the sky, and whether something else configures the receiver',
   initial: 'if this lasts, check the antenna and its view of the sky, or raise gnss-initial-accuracy',
@@ -73,8 +74,10 @@ export class BaseState {
     const uptime_ms = services.use(device).uptime_ms()
     const status = services.find(procedureStatus)?.status
     if (status === 'survey') this.#begun_ms = uptime_ms
-    const elapsed_ms = uptime_ms - this.#begun_ms
     const sending = services.find(rtcmStream)?.open === true && isSending(services.find(receiver), status)
+    // What was ready once does not start any more: missing RTCM is a fault from then on.
+    if (sending) this.#begun_ms = Number.NEGATIVE_INFINITY
+    const elapsed_ms = uptime_ms - this.#begun_ms
     const state = baseState({ stopping: this.stopping, status, sending, elapsed_ms })
     this.#explain(state, status)
     void this.#look()

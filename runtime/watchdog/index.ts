@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
+import { messageOf } from '../errors.js'
 import { beat, shareActivity } from './activity.js'
-import { type Blocker, blockerOf, readStalls } from './stalls.js'
+import { type Blocker, blockerOf, readStalls, writeStalls } from './stalls.js'
 import type { StallEnded, ThreadData, ToThread } from './thread.js'
 
 /** How often the event loop shows that it turns. */
@@ -40,11 +41,8 @@ export class Watchdog {
     let send: (message: ToThread) => void = (message) => early.push(message)
     const memory = shareActivity((plugin, number) => send({ plugin, number }))
     const workerData: ThreadData = { memory, warn_ms, limit_ms, record: this.#record, json }
-    this.#thread = new Worker(new URL('./thread.js', import.meta.url), {
-      workerData,
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
-    })
+    // Without limits of its memory: a deep stack of a large bundle is large, and a thread that runs out of memory ends nothing.
+    this.#thread = new Worker(new URL('./thread.js', import.meta.url), { workerData, execArgv: [] })
     send = (message) => this.#thread.postMessage(message)
     for (const message of early) send(message)
     this.#thread.on('message', (stall: StallEnded) => this.#ended(stall))
@@ -61,9 +59,18 @@ export class Watchdog {
     this.#beats.unref()
   }
 
-  /** The plugin that ended the process before this one, when one did, and how long it stays out. */
+  /** The plugin that ended the process before this one, when one did, and how long it stays out. Asked once: it is answered for. */
   blocker(): Blocker | undefined {
-    return blockerOf(readStalls(this.#record), Date.now())
+    const stalls = readStalls(this.#record)
+    const blocker = blockerOf(stalls, Date.now())
+    if (stalls.some(({ served }) => !served)) {
+      try {
+        writeStalls(this.#record, stalls.map((stall) => ({ ...stall, served: true })))
+      } catch (error) {
+        this.#options.log.warn({ err: error }, `${this.#record} cannot be written: ${messageOf(error)}`)
+      }
+    }
+    return blocker
   }
 
   /** How many stalls have ended a process, as far as they are remembered. */

@@ -17,6 +17,8 @@ const Stall = Type.Object({
   /** UTC milliseconds by the system clock. */
   at_ms: Type.Number(),
   blocked_s: Type.Number(),
+  /** A start has kept the plugin out for it. */
+  served: Type.Optional(Type.Boolean()),
 })
 export interface Stall {
   plugin: string
@@ -25,6 +27,7 @@ export interface Stall {
   stack: string[]
   at_ms: number
   blocked_s: number
+  served?: boolean
 }
 
 /** Oldest first; a file that is missing or damaged holds none. */
@@ -39,11 +42,16 @@ export function readStalls(file: string): Stall[] {
 
 /** Durable when it returns. @throws what the file system says */
 export function addStall(file: string, stall: Stall): void {
+  writeStalls(file, [...readStalls(file), stall].slice(-mostKept))
+}
+
+/** Durable when it returns. @throws what the file system says */
+export function writeStalls(file: string, stalls: readonly Stall[]): void {
   const folder = dirname(file)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const aside = `${file}.new`
   const handle = openSync(aside, 'w', 0o600)
-  writeSync(handle, JSON.stringify([...readStalls(file), stall].slice(-mostKept)))
+  writeSync(handle, JSON.stringify(stalls))
   fsyncSync(handle)
   closeSync(handle)
   renameSync(aside, file)
@@ -63,10 +71,13 @@ export interface Blocker {
   quarantine_ms: number
 }
 
-/** The plugin that ended the process before this one, when one did. @param now_ms UTC by the system clock */
+/**
+ * The plugin that ended the process before this one, when one did and no start has kept it out for that yet.
+ * @param now_ms UTC by the system clock
+ */
 export function blockerOf(stalls: readonly Stall[], now_ms: number): Blocker | undefined {
   const last = stalls.at(-1)
-  if (!last?.plugin) return undefined
+  if (!last?.plugin || last.served) return undefined
   // A clock that was set back makes the stalls look like ones of the future: they are as recent as can be.
   const times = stalls.filter(({ plugin, at_ms }) => plugin === last.plugin && now_ms - at_ms < forgiven_ms).length
   const where = last.place ? ` at ${last.place}` : last.phase ? ` in ${last.phase}` : ''

@@ -130,7 +130,9 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       registering(instance, 'banner')
       registered.banner.push({ label, text })
     },
-    status(text) {
+    status(given) {
+      // Plugins are not type-checked when they are loaded.
+      const text = String(given)
       if (instance.statusText === text) return
       instance.statusText = text
       host.infoChanged()

@@ -48,9 +48,19 @@ interface Frame {
   readonly column: number
 }
 
+/** The text of a stack. A plugin can throw anything, and `Error.prepareStackTrace` makes a stack of anything. */
+function stackOf(error: unknown): string {
+  try {
+    const stack: unknown = error instanceof Error ? error.stack : ''
+    return typeof stack === 'string' ? stack : ''
+  } catch {
+    return ''
+  }
+}
+
 /** The frames of a stack, innermost first: source files where source maps are on, else the evaluated ones. */
 export function framesOfStack(error: unknown): Frame[] {
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const stack = stackOf(error)
   return [...stack.matchAll(/(?:\(|at |file:\/\/)(\/[^\n]*?):(\d+):(\d+)\)?$/gm)].map(([, file, line, column]) => ({
     file,
     line: Number(line),
@@ -100,7 +110,8 @@ function culprit(error: unknown, plugins: CrashHandler): { name: string | undefi
  * Returns the undo.
  */
 export function guardExit(): () => void {
-  const real = { exit: process.exit, abort: process.abort, kill: process.kill }
+  const process_ = process as typeof process & { reallyExit(code?: number): never }
+  const real = { exit: process.exit, abort: process.abort, kill: process.kill, reallyExit: process_.reallyExit }
   const refuse = (what: string) => {
     const owner = currentOwner()
     if (!owner) return
@@ -112,12 +123,17 @@ export function guardExit(): () => void {
     refuse('process.exit()')
     return real.exit.call(process, code)
   }
+  process_.reallyExit = (code) => {
+    refuse('process.reallyExit()')
+    return real.reallyExit.call(process, code)
+  }
   process.abort = () => {
     refuse('process.abort()')
     return real.abort.call(process)
   }
   process.kill = (pid, signal) => {
-    if (pid === process.pid && signal !== 0) refuse('process.kill() of the station')
+    // 0 and negative numbers stand for process groups, the station's own among them.
+    if ((Number(pid) === process.pid || Number(pid) <= 0) && signal !== 0) refuse('process.kill() of the station')
     return real.kill.call(process, pid, signal)
   }
   return () => void Object.assign(process, real)
