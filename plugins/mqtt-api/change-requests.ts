@@ -28,8 +28,6 @@ export class ChangeRequests {
   }
 
   readonly handle = async (message: MqttMessage): Promise<void> => {
-    // Somebody clears a retained message: no change.
-    if (message.payload.length === 0) return
     // Values that end the link are applied after the answer was published.
     let answered = () => {}
     const answer = new Promise<void>((resolve) => {
