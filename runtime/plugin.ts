@@ -272,7 +272,8 @@ export interface PluginContext {
   }
   /**
    * A line that the command line prints when the station is up: where a person finds what this plugin offers. `text` is called
-   * then, and may return '' for no line.
+   * then, and may return '' for no line. `{http}` in it becomes the address of the station's HTTP server
+   * (`http://127.0.0.1:8080`); lines with it come first.
    */
   banner(label: string, text: () => string): void
   /** One line for the plugin list: what the plugin is doing, or why it can't. */

@@ -11,12 +11,13 @@ const text = 'text/plain; charset=utf-8'
 export default definePlugin({
   name: 'http-api',
   version: '1.0.0',
-  api: '^1.0.0',
+  api: '^1.1.0',
   needs: [stationToken],
 
   setup(ctx) {
     const station = () => ctx.services.use(stationToken)
     const forViewers = withoutPasswords()
+    ctx.banner('document', () => 'curl {http}/get-info')
 
     for (const url of ['/get-info', '/heart-beat', '/get-base-info']) {
       ctx.http.route({

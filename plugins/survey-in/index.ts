@@ -47,7 +47,7 @@ export default definePlugin({
       reference.changed()
       return answer
     })
-    ctx.commands.add('use-incomplete-survey-in', 'uses a survey-in that did not get as good as wanted', () => {
+    ctx.commands.add('use-incomplete-survey-in', 'accepts a survey-in that missed its accuracy target', () => {
       whereItApplies()
       const problem = conductor.useIncomplete()
       if (problem) throw unavailable(problem)

@@ -3,14 +3,14 @@ import { createInterface, type Interface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import type { ChangeResult, CommandResult } from '../../schemas/services.js'
 import { ControlClient } from '../control/client.js'
-import { messageOf } from '../errors.js'
+import { messageOf, RtkError } from '../errors.js'
 
 export const consoleHelp = `rtk-base console [--data DIR]
 
 A line console of the running station. A line is a command of the station (help lists them) with its value
 behind a blank or =, or
   info [PART]          the document, or one part of it (info gnss.state)
-  set KEY=VALUE ...    a change, e.g. set udp-port=2200 wap-ssid="Roof 3"
+  set KEY=VALUE ...    a change, e.g. set udp-port=2200 mqtt-host="broker.example.org"
   quit                 ends the console, not the station
 --data names the data folder of the running service (default: ./data).
 `
@@ -101,12 +101,17 @@ function partOf(document: unknown, path: string | undefined): unknown {
     .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
 }
 
-/** `set a=1 b="two words"`: a value is JSON where it can be read as such, a text otherwise. */
+/**
+ * `set a=1 b="two words"`: a value is JSON where it can be read as such, a text otherwise.
+ * @throws RTK_ERR_USAGE when anything else stands in the line
+ */
 function readAssignments(line: string): Record<string, unknown> {
   const values: Record<string, unknown> = {}
-  for (const [, name, quoted, bare] of line.slice(3).matchAll(/([\w-]+)=(?:"([^"]*)"|(\S*))/g)) {
+  for (const [, name, quoted, bare, other] of line.slice(3).matchAll(/([\w-]+)=(?:"([^"]*)"|(\S*))|(\S+)/g)) {
+    if (other !== undefined) throw new RtkError('RTK_ERR_USAGE', `set takes KEY=VALUE, not "${other}"`)
     values[name] = quoted ?? readJson(bare)
   }
+  if (Object.keys(values).length === 0) throw new RtkError('RTK_ERR_USAGE', 'set takes KEY=VALUE, not ""')
   return values
 }
 

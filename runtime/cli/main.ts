@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../build/release.js'
 import { messageOf, RtkError } from '../errors.js'
 
 interface Command {
@@ -42,7 +45,8 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base build-plugin DIR     make the prebuilt form of a plugin
   rtk-base new-plugin NAME      make a plugin to begin with
 
-Every command has --help. Exit codes: 0 stopped, 1 failed, 2 usage or variant error.
+rtk-base --version prints the version. Every command has --help.
+Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant.
 `
 
 const usageCodes = ['RTK_ERR_USAGE', 'RTK_ERR_VARIANT', 'RTK_ERR_PLUGIN_OPTIONS']
@@ -57,6 +61,11 @@ async function exitCodeOf(args: string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(help)
     return name === undefined ? 2 : 0
+  }
+  if (name === '--version' || name === '-v') {
+    const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string }
+    process.stdout.write(`${version}\n`)
+    return 0
   }
   const command = Object.hasOwn(commands, name) ? await commands[name]() : undefined
   if (!command) {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { PluginReport } from '../../schemas/services.js'
@@ -25,6 +26,13 @@ function table(rows: readonly PluginReport[]): string {
   return `${rows.map(line).join('\n')}\n`
 }
 
+/** A folder that is there was probably meant, where a name without `./` found nothing. */
+function withPath(error: unknown, plugin: string): unknown {
+  const meant = error instanceof RtkError && error.code === 'RTK_ERR_PLUGIN_NOT_FOUND'
+  if (!meant || isPath(plugin) || !existsSync(plugin)) return error
+  return new RtkError(error.code, `${error.message}; did you mean "./${plugin}"?`, { cause: error })
+}
+
 export async function pluginsCommand(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
@@ -44,7 +52,9 @@ export async function pluginsCommand(args: string[]): Promise<number> {
     if (action !== 'list') {
       // The service has another working folder: a path is made absolute here.
       const named = action === 'load' && isPath(plugin) ? resolve(plugin) : plugin
-      await client.call(action, { plugin: named }, actionLimit_s)
+      await client.call(action, { plugin: named }, actionLimit_s).catch((error) => {
+        throw action === 'load' ? withPath(error, plugin) : error
+      })
     }
     const rows = await client.call<PluginReport[]>('list')
     process.stdout.write(values.json ? `${JSON.stringify(rows, null, 2)}\n` : table(rows))

@@ -25,7 +25,7 @@ export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.O
   --watch        reloads a plugin when its source changes
   --log LEVEL    trace, debug, info, warn, error (default: info)
 
-Ctrl-C or SIGTERM stops it. Exit codes: 0 stopped, 1 failed, 2 usage or variant error.
+Ctrl-C or SIGTERM stops it. Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant.
 `
 
 /** A graceful stop must not take longer than this, whatever hangs. */
@@ -237,9 +237,13 @@ function banner(runtime: Runtime, { file, data }: RunOptions): string {
   const { station, device, address } = runtime
   const any = address.host === '0.0.0.0' || address.host === '::'
   const host = any ? 'localhost' : address.host.includes(':') ? `[${address.host}]` : address.host
+  const http = `http://${host}:${address.port}`
+  const lead = ({ 1: text }: [string, string]) => (text.includes('{http}') ? 0 : 1)
   const rows = [
-    ['document', `curl http://${host}:${address.port}/get-info`],
-    ...runtime.banner(),
+    ...runtime
+      .banner()
+      .sort((one, other) => lead(one) - lead(other))
+      .map(([label, text]) => [label, text.replaceAll('{http}', http)]),
     ['console', `${ownCommand()} console --data ${data}`],
     ['settings', data],
   ]

@@ -104,6 +104,28 @@ function syntaxError({ error, offset, length }: ParseError, text: string): strin
   return `${syntaxErrors[code] ?? 'not valid JSON'}${found === '' ? '' : `: ${quote(found)}`}`
 }
 
+interface Mistake {
+  line: number
+  message: string
+}
+
+/** JSON.parse keeps the last of two fields with one name: the first would be dropped without a word. */
+function repeatedFields(node: Node, text: string, path: readonly string[] = []): Mistake[] {
+  if (node.type === 'array') {
+    return (node.children ?? []).flatMap((item, index) => repeatedFields(item, text, [...path, String(index)]))
+  }
+  const seen = new Set<string>()
+  return (node.children ?? []).flatMap(({ offset, children = [] }) => {
+    const [key, value] = children
+    const name: string = key.value
+    const field = [...path, name]
+    const message = `${field.join('.')} stands here twice`
+    const repeated = seen.has(name) ? [{ line: lineOf(text, offset), message }] : []
+    seen.add(name)
+    return [...repeated, ...repeatedFields(value, text, field)]
+  })
+}
+
 /** @throws RTK_ERR_VARIANT with file, line and field of everything that is wrong. */
 export function parseVariant(text: string, file: string): Variant {
   const errors: ParseError[] = []
@@ -115,12 +137,14 @@ export function parseVariant(text: string, file: string): Variant {
   }
   const value: unknown = JSON.parse(text)
   const problems = problemsOf(Variant, value)
-  if (problems.length === 0) return value as Variant
-  const mistakes = problems.map((problem) => {
+  const repeated = root ? repeatedFields(root, text) : []
+  if (problems.length === 0 && repeated.length === 0) return value as Variant
+  const wrong = problems.map((problem): Mistake => {
     const path = pointerNames(problem.field)
     const message = `${path.join('.') || 'variant'}: ${explain(problem, Variant, value)}`
     return { line: lineOfField(root, text, path), message }
   })
+  const mistakes = [...repeated, ...wrong]
   mistakes.sort((one, other) => one.line - other.line)
   throw new RtkError('RTK_ERR_VARIANT', mistakes.map(({ line, message }) => `${file}:${line}: ${message}`).join('\n'))
 }

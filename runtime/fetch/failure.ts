@@ -15,6 +15,8 @@ const byCode: Readonly<Record<string, readonly [RtkErrorCode, string]>> = {
   UND_ERR_BODY_TIMEOUT: ['RTK_ERR_FETCH_TIMEOUT', 'the answer stopped in the middle'],
 }
 
+const notTls = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/
+const notTlsText = /wrong version number|packet length too long/
 const certificateCode = /^(ERR_TLS_CERT|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECODE)|ERR_SSL|EPROTO)/
 
 /** The innermost error with a code: what fetch throws hides it behind "fetch failed". */
@@ -28,6 +30,11 @@ function rootOf(error: unknown): unknown {
   return found
 }
 
+/** fetch reaches no port that belongs to another protocol, and says so without a code. */
+function isForbiddenPort(error: unknown): boolean {
+  return error instanceof Error && (error.message === 'bad port' || isForbiddenPort(error.cause))
+}
+
 /** What `where` failed with, as a coded error whose message says it in words. */
 export function failure(error: unknown, where: string): RtkError {
   const cause = rootOf(error)
@@ -35,6 +42,14 @@ export function failure(error: unknown, where: string): RtkError {
   if (cause instanceof RtkError) return new RtkError(cause.code, `${where}: ${cause.message}`, { cause: error })
   const [known, text] = byCode[code] ?? []
   if (known) return new RtkError(known, `${where}: ${text}`, { cause: error })
+  if (isForbiddenPort(error)) {
+    const text = `port ${new URL(where).port} is not allowed for HTTP`
+    return new RtkError('RTK_ERR_FETCH_URL', `${where}: ${text}`, { cause: error })
+  }
+  if (notTls.test(code) || (code === 'EPROTO' && notTlsText.test(messageOf(cause)))) {
+    const text = 'what answers there does not speak https'
+    return new RtkError('RTK_ERR_FETCH_ANSWER', `${where}: ${text}`, { cause: error })
+  }
   if (certificateCode.test(code)) {
     const reason = `its certificate is not trusted: ${messageOf(cause)}`
     return new RtkError('RTK_ERR_FETCH_CERTIFICATE', `${where}: ${reason}`, { cause: error })

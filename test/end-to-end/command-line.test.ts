@@ -59,6 +59,8 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
     t.equal(code, 0, args.join(' '))
     t.match(stdout, /rtk-base/)
   }
+  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string }
+  t.match(await rtkBase(['--version']), { code: 0, stdout: `${version}\n` })
   const nowhere = folder(t)
   for (const [args, code, text] of [
     [[], 2, /rtk-base run/],
@@ -102,6 +104,10 @@ t.test('a variant error names file, line and field', async (t) => {
     [
       '{\n  "name": "x",\n  "hardware": "x"\n  "plugins": {}\n}',
       /variant\.json:4: a comma is missing before this: "\\"plugins\\""/,
+    ],
+    [
+      '{\n "name": "x",\n "hardware": "x",\n "plugins": {\n  "system": {},\n  "system": {}\n }\n}',
+      /variant\.json:6: plugins\.system stands here twice\n/,
     ],
     [JSON.stringify({ ...good, plugins: undefined }), /variant\.json:1: .*plugins/],
     [
@@ -233,6 +239,11 @@ t.test('plugins and console talk to the running station over a socket that only 
     stderr: /RTK_ERR_ALREADY_LOADED/,
   })
 
+  t.match(await rtkBase(['plugins', 'load', 'examples/hello-plugin', '--data', data]), {
+    code: 1,
+    stderr: /; did you mean "\.\/examples\/hello-plugin"\?/,
+  })
+
   const console = await rtkBase(
     ['console', '--data', data],
     'help\nhello=roof\nhello  old roof\ninfo udp.enabled\nset udp-en=0 other=1\ninfo udp.enabled\nnonsense\nquit\n',
@@ -240,6 +251,15 @@ t.test('plugins and console talk to the running station over a socket that only 
   t.match(console.stdout, /hello +greets \(hello\)/)
   t.match(console.stdout, /hello roof\nhello old roof\ntrue\nok\nunknown: other\nfalse\nunknown command "nonsense"/)
   t.equal(console.code, 1, 'a script sees that a line went wrong')
+  for (const [line, wrong] of [
+    ['set pump-limit 8', 'pump-limit'],
+    ['set pump-limit', 'pump-limit'],
+    ['set', ''],
+    ['set udp-en = 1', 'udp-en'],
+  ]) {
+    const refused = await rtkBase(['console', '--data', data], `${line}\n`)
+    t.match(refused, { code: 1, stdout: `set takes KEY=VALUE, not "${wrong}"\n` }, line)
+  }
   const faults = await rtkBase(
     ['console', '--data', data],
     'sim help\nsim move 30 0 -1\nsim nak CFG-RATE-MEAS\nsim=antenna open\n',

@@ -193,6 +193,14 @@ t.test('ctx.fetch', async (t) => {
     await new Promise((resolve) => closed.close(resolve))
     await t.rejects(ctx().fetch(url), { code: 'RTK_ERR_FETCH_REFUSED', message: /nothing listens there/ })
     await t.rejects(ctx().fetch('http://no-such-host.invalid/'), { code: 'RTK_ERR_FETCH_UNREACHABLE' })
+    await t.rejects(ctx().fetch(base.replace('http:', 'https:')), {
+      code: 'RTK_ERR_FETCH_ANSWER',
+      message: /: what answers there does not speak https$/,
+    })
+    await t.rejects(ctx().fetch('http://127.0.0.1:6000/'), {
+      code: 'RTK_ERR_FETCH_URL',
+      message: /: port 6000 is not allowed for HTTP$/,
+    })
     const count = seen.length
     const silent = t.rejects(fetchText('/slow', { timeout_ms: 5_000 }), {
       code: 'RTK_ERR_FETCH_TIMEOUT',
