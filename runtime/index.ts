@@ -6,6 +6,7 @@ import type { StationDevice, StationError } from './device.js'
 import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
+import { sessionKey } from './http/login/session-key.js'
 import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
@@ -102,7 +103,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const registries = await buildRegistries(foundation, { info, log, plugins: () => plugins.manager })
     above.changed = registries.changed
     const network = new LocalNetwork(foundation.clock)
-    const gateway = new Gateway(http, { log, clock: foundation.clock, network })
+    const signing = http.token === undefined ? {} : { sessionKey: await sessionKey(foundation.store) }
+    const gateway = new Gateway(http, { log, clock: foundation.clock, network, ...signing })
     undo.push(() => gateway.close())
     const plugins = buildPlugins(options, foundation, registries, { gateway, network, stopping: stopping.signal })
     undo.push(() => plugins.close())

@@ -35,6 +35,8 @@ export interface GatewayDeps {
   /** The machine's own name, allowed as `Host`. */
   hostname?: string
   network?: LocalNetwork
+  /** Signs session cookies; left out: sessions end with the process. */
+  sessionKey?: Buffer
   limits?: Partial<HttpLimits>
 }
 
@@ -68,7 +70,7 @@ export class Gateway {
     this.#clock = deps.clock
     this.#limits = { ...defaultLimits, ...deps.limits }
     this.#network = deps.network ?? new LocalNetwork(deps.clock)
-    this.#login = new Login(options, deps.clock)
+    this.#login = new Login(options, deps.clock, deps.sessionKey)
     this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
     const limits = this.#limits
     this.server = createServer({

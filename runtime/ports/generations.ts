@@ -30,7 +30,7 @@ export interface Found extends Recovery {
   readonly founded: boolean
   /** The files of a LevelDB, which version 0.1.0 used, lie here. */
   readonly oldFormat: boolean
-  /** Copies of damaged files, where nothing could be read. */
+  /** Files that could not be read, and copies of damaged ones where nothing could be read. */
   readonly kept: readonly string[]
 }
 
@@ -58,7 +58,7 @@ export class Generations {
     const slots: [SlotContent, SlotContent] = [await this.#readSlot(0), await this.#readSlot(1)]
     const names = await this.#fs.readdir(this.#folder).catch(() => [] as string[])
     const recovery = recover(slots)
-    const kept = recovery.loss === 'everything' ? await this.#keepDamaged(slots) : []
+    const kept = await this.#keepDamaged(slots, recovery.loss === 'everything')
     await this.acceptState()
     return { ...recovery, founded: names.includes(founded), oldFormat: names.includes('CURRENT'), kept }
   }
@@ -102,13 +102,16 @@ export class Generations {
     }
   }
 
-  /** For whoever wants to look into them: the next write replaces them. */
-  async #keepDamaged(slots: readonly SlotContent[]): Promise<string[]> {
+  /** For whoever wants to look into them: the next write replaces them. What cannot be read may be large, so it is moved. */
+  async #keepDamaged(slots: readonly SlotContent[], everything: boolean): Promise<string[]> {
     const kept: string[] = []
     for (const slot of [0, 1] as const) {
-      if (typeof slots[slot] === 'string') continue
+      const unreadable = slots[slot] === 'unreadable'
+      if (!unreadable && (!everything || slots[slot] === 'absent')) continue
       const copy = join(this.#folder, `damaged-${slot}`)
-      await this.#fs.copyFile(this.#path(slot), copy).then(
+      await this.#fs.rm(copy, { recursive: true, force: true }).catch(() => {})
+      const done = unreadable ? this.#fs.rename(this.#path(slot), copy) : this.#fs.copyFile(this.#path(slot), copy)
+      await done.then(
         () => kept.push(copy),
         () => {},
       )

@@ -1,7 +1,8 @@
 /** A store without a disk, for tests: same rules, and a failure that a test can switch on. */
 import { RtkError } from '../errors.js'
-import { setText } from './snapshot.js'
+import { type Contents, copyOf, setText } from './snapshot.js'
 import type { Store, StoreOps, StoreTrouble } from './store.js'
+import { tooLarge } from './store-limit.js'
 
 export class MemoryStore implements Store {
   readonly troubles: StoreTrouble[] = []
@@ -9,7 +10,7 @@ export class MemoryStore implements Store {
   failure: string | undefined
   /** Batches that became durable. */
   writes = 0
-  readonly #contents = new Map<string, Map<string, string>>()
+  #contents: Contents = new Map()
 
   /** @param initial namespace → key → value */
   constructor(initial: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {}) {
@@ -35,7 +36,11 @@ export class MemoryStore implements Store {
       throw new RtkError('RTK_ERR_STORE_WRITE', `the store could not be written: ${this.failure}`)
     // Encoded before the first one is written: one value that is no JSON refuses the whole batch.
     const texts = ops.map(({ value }) => JSON.stringify(value))
-    for (const [index, { namespace, key }] of ops.entries()) setText(this.#contents, namespace, key, texts[index])
+    const draft = copyOf(this.#contents)
+    for (const [index, { namespace, key }] of ops.entries()) setText(draft, namespace, key, texts[index])
+    const problem = tooLarge(this.#contents, draft)
+    if (problem) throw problem
+    this.#contents = draft
     this.writes++
   }
 

@@ -36,10 +36,13 @@ function digestOf(number: number | string, body: string | Uint8Array): string {
   return createHash('sha256').update(`${format}\nnumber ${number}\n`).update(body).digest('hex')
 }
 
+export const entryLine = (namespace: string, key: string, json: string): string =>
+  `[${JSON.stringify(namespace)},${JSON.stringify(key)},${json}]`
+
 export function encodeSnapshot({ number, contents, reports, settle }: Snapshot): string {
   const lines: string[] = []
   for (const [namespace, entries] of contents)
-    for (const [key, json] of entries) lines.push(`[${JSON.stringify(namespace)},${JSON.stringify(key)},${json}]`)
+    for (const [key, json] of entries) lines.push(entryLine(namespace, key, json))
   const body = `{"settle":${settle},"reports":${JSON.stringify(reports)},"entries":[\n${lines.join(',\n')}\n]}\n`
   return `${format}\nnumber ${number}\nsha256 ${digestOf(number, body)}\n${body}`
 }

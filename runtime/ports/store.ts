@@ -11,6 +11,7 @@ import { type FileSystem, nodeFileSystem, systemCode } from './durable-file.js'
 import { FolderLock } from './folder-lock.js'
 import { Generations, isDenied } from './generations.js'
 import { type Contents, copyOf, type StoreTrouble, setText } from './snapshot.js'
+import { tooLarge } from './store-limit.js'
 
 export type { StoreTrouble } from './snapshot.js'
 
@@ -28,7 +29,7 @@ export interface Store {
   namespaces(): Promise<string[]>
   /**
    * Atomic, and durable when it resolves. What it replaces in a protected namespace is gone from the files a moment later.
-   * @throws RTK_ERR_STORE_WRITE when it could not be made durable; nothing was written then.
+   * @throws RTK_ERR_STORE_WRITE when it could not be made durable or makes the store too large; nothing was written then.
    */
   batch(ops: readonly StoreOps[]): Promise<void>
   /** Deletes everything but what `keep` wants, in one durable write. @throws RTK_ERR_STORE_WRITE */
@@ -197,10 +198,27 @@ class SnapshotStore implements Store {
     else if (await this.#files.wereTouched()) await this.#foreignHands()
     // Content comes from the third generation on: so a file that is missing later is known to have been there.
     while (this.#number < 2) await this.#save(this.#contents, this.#reports)
-    const draft = copyOf(this.#contents)
-    for (const { edit } of group) edit(draft)
-    const changed = group.some((one) => one.settings)
+    const { draft, accepted } = this.#draft(group)
+    if (accepted.length === 0 && group.length > 0) return
+    const changed = accepted.some((one) => one.settings)
     await this.#save(draft, changed ? this.#reports.filter((report) => !seen.includes(report)) : this.#reports)
+  }
+
+  /** The next contents. An edit that would make them too large is refused alone. */
+  #draft(group: readonly Waiting[]): { draft: Contents; accepted: readonly Waiting[] } {
+    let draft = copyOf(this.#contents)
+    for (const { edit } of group) edit(draft)
+    if (tooLarge(this.#contents, draft) === undefined) return { draft, accepted: group }
+    draft = copyOf(this.#contents)
+    const accepted = group.filter(({ edit, reject }) => {
+      const next = copyOf(draft)
+      edit(next)
+      const problem = tooLarge(draft, next)
+      if (problem) reject(problem)
+      else draft = next
+      return !problem
+    })
+    return { draft, accepted }
   }
 
   async #save(contents: Contents, reports: readonly StoreTrouble[]): Promise<void> {
@@ -257,13 +275,13 @@ class SnapshotStore implements Store {
     const reports = [...snapshot.reports]
     const report = (code: string, text: string) => void reports.push(this.#report(code, text))
     const inFolder = `the settings in ${this.#folder}`
+    const copies = kept.length > 0 ? `; the damaged files are kept as ${kept.join(' and ')}` : ''
     if (loss === 'newest') {
       report(
         'store-damaged',
-        `${finding}: ${inFolder} are those of the other copy, the last changes may be lost; check them`,
+        `${finding}: ${inFolder} are those of the other copy, the last changes may be lost; check them${copies}`,
       )
     } else if (loss === 'everything') {
-      const copies = kept.length > 0 ? `; the damaged files are kept as ${kept.join(' and ')}` : ''
       report('store-reset', `${inFolder} are lost (${finding}): defaults are used, set them again${copies}`)
     } else if (snapshot.number === 0 && founded) {
       report('store-reset', `${inFolder} were deleted: defaults are used, set them again`)

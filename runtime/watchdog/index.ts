@@ -65,7 +65,10 @@ export class Watchdog {
     const blocker = blockerOf(stalls, Date.now())
     if (stalls.some(({ served }) => !served)) {
       try {
-        writeStalls(this.#record, stalls.map((stall) => ({ ...stall, served: true })))
+        writeStalls(
+          this.#record,
+          stalls.map((stall) => ({ ...stall, served: true })),
+        )
       } catch (error) {
         this.#options.log.warn({ err: error }, `${this.#record} cannot be written: ${messageOf(error)}`)
       }

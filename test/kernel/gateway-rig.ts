@@ -1,4 +1,5 @@
 /** A gateway without a kernel around it, for tests of what it does with requests. */
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { connect } from 'node:net'
@@ -60,13 +61,19 @@ export async function serve(
     limits = {},
     logLines = [],
     clock = systemClock,
+    sessionKey = randomBytes(32),
     ...options
-  }: Partial<HttpOptions> & { limits?: Partial<HttpLimits>; logLines?: string[]; clock?: Clock } = {},
+  }: Partial<HttpOptions> & {
+    limits?: Partial<HttpLimits>
+    logLines?: string[]
+    clock?: Clock
+    sessionKey?: Buffer
+  } = {},
 ) {
   const sink = new PassThrough().on('data', (line) => logLines.push(String(line)))
   const gateway = new Gateway(
     { host: '127.0.0.1', port: 0, ...options },
-    { log: pino(sink), clock, hostname: 'station.example', limits },
+    { log: pino(sink), clock, hostname: 'station.example', limits, sessionKey },
   )
   const { port } = await gateway.listen()
   gateway.commit(await gateway.stage(owners))

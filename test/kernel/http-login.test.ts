@@ -1,8 +1,10 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import type { OutgoingHttpHeaders } from 'node:http'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
 import { isForeignOrigin } from '../../runtime/http/origin.js'
 import { definePlugin } from '../../runtime/plugin.js'
+import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { createTestStation, ManualClock } from '../harness/index.js'
 import { get, owner, post, raw, says, serve, upgradeRequest } from './gateway-rig.js'
 
@@ -229,8 +231,10 @@ t.test('/session', async (t) => {
   const cookieOf = (answer: { headers: { 'set-cookie'?: string[] } }) =>
     String(answer.headers['set-cookie']).split(';')[0] as string
 
+  const sessionKey = randomBytes(32)
+
   t.test('a cookie stands for the token: after a restart too, until it expires or the token changes', async (t) => {
-    const { ask, allowed } = await guarded(t, { token, viewerToken, clock })
+    const { ask, allowed } = await guarded(t, { token, viewerToken, clock, sessionKey })
     const answer = await login(ask, token)
     const expires = clock.now() / 1_000 + 43_200
     t.match(answer, { status: 200, json: { role: 'operator', login: true, expires } })
@@ -248,12 +252,12 @@ t.test('/session', async (t) => {
     t.same(await allowed({ cookie: viewer }), reading)
     t.match((await ask('/session', { headers: { cookie: viewer } })).json, { role: 'viewer', expires })
 
-    const again = await guarded(t, { token, viewerToken, clock })
+    const again = await guarded(t, { token, viewerToken, clock, sessionKey })
     t.same(await again.allowed({ cookie }), everything, 'after a restart')
-    const changed = await guarded(t, { token: `${token}-2`, viewerToken, clock })
+    const changed = await guarded(t, { token: `${token}-2`, viewerToken, clock, sessionKey })
     t.same(await changed.allowed({ cookie }), nothing, 'after the token changed')
     t.same(await changed.allowed({ cookie: viewer }), reading, 'which was not the viewer’s')
-    const alone = await guarded(t, { token, clock })
+    const alone = await guarded(t, { token, clock, sessionKey })
     t.same(await alone.allowed({ cookie: viewer }), nothing, 'after the viewer’s token went')
 
     await clock.advance(43_199_000)
@@ -261,6 +265,72 @@ t.test('/session', async (t) => {
     await clock.advance(1_000)
     t.equal((await ask('/read', { headers: { cookie } })).status, 401, 'after 12 hours')
   })
+
+  t.test('no cookie can be made of the token alone, and each wrong one is a try', async (t) => {
+    const { ask } = await guarded(t, { token, clock, sessionKey })
+    const cookie = cookieOf(await login(ask, token))
+    const forged = (key: Buffer, expires_ms: number) => {
+      const content = `operator.${expires_ms}`
+      return `rtk-base-session=${content}.${createHmac('sha256', key).update(content).digest('base64url')}`
+    }
+    const oldKey = createHmac('sha256', token).update('rtk-base session').digest()
+    const later = (n: number) => clock.now() + 3_600_000 + n
+    const session = async (cookie: string) => ask('/session', { headers: { cookie } })
+    t.match((await session(forged(oldKey, later(0)))).json, { role: 'none' })
+    t.match((await session(`${forged(oldKey, later(0))}; ${cookie}`)).json, { role: 'none' }, 'one cookie per request')
+    for (let i = 0; i < 20; i++) t.equal((await session(forged(oldKey, later(0)))).status, 200, 'repeated: no new try')
+    for (let i = 1; i < 5; i++) t.equal((await session(forged(oldKey, later(i)))).status, 200)
+    t.equal((await session(forged(oldKey, later(5)))).status, 429)
+    t.equal((await login(ask, token)).status, 429)
+    t.match((await session(cookie)).json, { role: 'operator' }, 'who is logged in goes on')
+    await clock.advance(60_000)
+    t.equal((await login(ask, token)).status, 200)
+  })
+
+  t.test('a cookie whose expiry is further away than a session lasts is refused', async (t) => {
+    const ahead = new ManualClock()
+    await ahead.advance(1_000)
+    const { ask } = await guarded(t, { token, clock: ahead, sessionKey })
+    const cookie = cookieOf(await login(ask, token))
+    const behind = await guarded(t, { token, clock: new ManualClock(), sessionKey })
+    t.equal((await behind.ask('/read', { headers: { cookie } })).status, 401)
+    t.equal((await ask('/read', { headers: { cookie } })).status, 200)
+  })
+
+  t.test(
+    'a station keeps its key in the store, and one whose store takes no writes still lets people log in',
+    async (t) => {
+      const variant = { http: { host: '127.0.0.1', port: 0, token } }
+      const store = new MemoryStore()
+      const run = async (
+        given: MemoryStore,
+        use: (station: Awaited<ReturnType<typeof createTestStation>>) => unknown,
+      ) => {
+        const station = await createTestStation({ plugins: { 'http-api': httpApi }, variant, store: given })
+        await use(station)
+        await station.stop()
+      }
+      const enter = async (station: Awaited<ReturnType<typeof createTestStation>>) => {
+        const headers = { 'content-type': 'application/json' }
+        const answer = await station.request('/session', { method: 'POST', headers, body: JSON.stringify({ token }) })
+        return String(answer.headers.get('set-cookie')).split(';')[0] as string
+      }
+      let cookie = ''
+      await run(store, async (station) => {
+        cookie = await enter(station)
+      })
+      t.match(await store.get('protected.kernel', 'session-key'), /^[\w-]{43}$/)
+      await run(store, async (station) =>
+        t.equal((await station.request('/get-info', { headers: { cookie } })).status, 200, 'after a restart'),
+      )
+      const full = new MemoryStore()
+      full.failure = 'disk full'
+      await run(full, async (station) => {
+        t.equal((await station.request('/get-info', { headers: { cookie } })).status, 401)
+        t.equal((await station.request('/get-info', { headers: { cookie: await enter(station) } })).status, 200)
+      })
+    },
+  )
 
   t.test('a cookie that somebody changed is worth nothing', async (t) => {
     const { ask } = await guarded(t, { token, viewerToken, clock })

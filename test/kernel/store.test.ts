@@ -386,6 +386,41 @@ t.test('both files damaged: defaults, a report, and copies for whoever looks int
   })
 })
 
+t.test('what would make the store too large to be read again is refused before anything changes', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  await opened(folder, async (store) => {
+    await store.batch(setting(1))
+    await store.batch([{ namespace: 'plugin.hoarder', key: 'a', value: 'x'.repeat(5 << 20) }])
+    const large = store.batch([...setting(2), { namespace: 'plugin.hoarder', key: 'b', value: 'x'.repeat(5 << 20) }])
+    const small = store.batch([{ namespace: 'plugin.x', key: 'k', value: 3 }])
+    const message = /1048\d{4} bytes.*largest namespace is plugin\.hoarder/
+    await t.rejects(large, { code: 'RTK_ERR_STORE_WRITE', message })
+    await small
+    t.equal(await store.get('config', 'n'), 1)
+    t.same(codes(store), [], 'the disk is well')
+  })
+  await opened(folder, async (store) => {
+    t.same(codes(store), [])
+    t.equal(await store.get('plugin.x', 'k'), 3)
+    await store.batch([{ namespace: 'plugin.hoarder', key: 'a', value: undefined }])
+  })
+})
+
+t.test('a file that is too large to be read is kept, whatever there is beside it', async (t) => {
+  for (const count of [1, 2]) {
+    const folder = join(t.testdir(), 'store')
+    await history(folder)
+    for (const path of snapshots(folder).slice(0, count)) truncateSync(path, (64 << 20) + 1)
+    await opened(folder, async (store) => {
+      t.same(codes(store), [count === 1 ? 'store-damaged' : 'store-reset'])
+      t.match(store.troubles[0]?.text, /kept as .*damaged-0/)
+      await store.batch(setting(1))
+      await store.batch(setting(2))
+    })
+    for (let n = 0; n < count; n++) t.equal(statSync(join(folder, `damaged-${n}`)).size, (64 << 20) + 1)
+  }
+})
+
 t.test('both files deleted while the service is down are no first start', async (t) => {
   const folder = join(t.testdir(), 'store')
   await history(folder)

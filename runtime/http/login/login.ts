@@ -1,5 +1,5 @@
 /** Tokens, the session cookie that a browser gets for one, and what somebody may do with them. */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { RtkError } from '../../errors.js'
 import type { Clock } from '../../ports/clock.js'
@@ -34,6 +34,8 @@ const cookieName = 'rtk-base-session'
 const sessionLife_s = 12 * 3_600
 /** Sessions that were ended before their time; the oldest gives way. */
 const mostEnded = 256
+/** Wrong cookies that were counted; the oldest gives way. */
+const mostCounted = 256
 
 const openRoles = { none: 'none', read: 'viewer', all: 'operator' } as const
 const attributes = 'HttpOnly; SameSite=Strict; Path=/'
@@ -43,15 +45,26 @@ const digest = (text: string) => createHash('sha256').update(text).digest()
 interface Credential {
   readonly role: LoginRole
   readonly digest: Buffer
-  /** Signs cookies: made of the token, so a session survives a restart and ends with the token. */
+  /** Signs cookies. It depends on a random key, so that no cookie helps to guess the token, and on the token, so that a session ends with it. */
   readonly key: Buffer
 }
 
-const credential = (role: LoginRole, token: string): Credential => ({
+const credential = (role: LoginRole, token: string, sessionKey: Buffer): Credential => ({
   role,
   digest: digest(token),
-  key: createHmac('sha256', token).update('rtk-base session').digest(),
+  key: createHmac('sha256', sessionKey).update(`rtk-base session ${role} `).update(digest(token)).digest(),
 })
+
+/** A cookie that has the form of a session, not checked yet. */
+interface Ticket extends Session {
+  readonly cookie: string
+  /** What is signed. */
+  readonly content: string
+  readonly signature: string
+  readonly key: Buffer
+}
+
+const cookiePattern = new RegExp(`^${cookieName}=(((viewer|operator)\\.(\\d{1,15}))\\.([\\w-]{43}))$`)
 
 /** The login of the HTTP interface. Without a token there is none: everybody on the local network is an operator. */
 export class Login {
@@ -61,15 +74,20 @@ export class Login {
   readonly #wrong: WrongTries
   /** Cookies that were ended → their expiry. */
   readonly #ended = new Map<string, number>()
+  /** Wrong cookies that were counted: a browser that repeats one that is no longer valid is not guessing. */
+  readonly #counted = new Set<string>()
 
-  /** @throws RTK_ERR_VARIANT for an option that has no effect without another one */
-  constructor({ token, viewerToken, open }: LoginOptions, clock: Clock) {
+  /**
+   * @param sessionKey 32 random bytes; left out: new ones, and sessions end with the process
+   * @throws RTK_ERR_VARIANT for an option that has no effect without another one
+   */
+  constructor({ token, viewerToken, open }: LoginOptions, clock: Clock, sessionKey: Buffer = randomBytes(32)) {
     if (token === undefined && viewerToken !== undefined) throw invalid('viewerToken', 'needs http.token beside it')
     if (token === undefined && open !== undefined && open !== 'all') throw invalid('open', 'needs http.token beside it')
     if (token !== undefined && token === viewerToken) throw invalid('viewerToken', 'must not equal http.token')
     this.#credentials = [
-      ...(token === undefined ? [] : [credential('operator', token)]),
-      ...(viewerToken === undefined ? [] : [credential('viewer', viewerToken)]),
+      ...(token === undefined ? [] : [credential('operator', token, sessionKey)]),
+      ...(viewerToken === undefined ? [] : [credential('viewer', viewerToken, sessionKey)]),
     ]
     this.#open = openRoles[open ?? 'none']
     this.#clock = clock
@@ -83,13 +101,16 @@ export class Login {
 
   /**
    * What the caller may do: by its bearer token, else by its cookie, else by where it is.
-   * @throws RTK_ERR_UNAUTHORIZED for a wrong token, RTK_ERR_TOO_MANY_TRIES
+   * @throws RTK_ERR_UNAUTHORIZED for a wrong token, RTK_ERR_TOO_MANY_TRIES also for a wrong cookie
    */
   roleOf({ headers, peer, local }: Caller): Role {
     if (!this.isOn) return 'operator'
     const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
     if (bearer !== undefined) return this.#check(bearer, peer).role
-    return this.sessionOf(headers)?.role ?? (local ? this.#open : 'none')
+    const session = this.sessionOf(headers)
+    if (session !== undefined) return session.role
+    this.#countWrong(headers, normalAddress(peer))
+    return local ? this.#open : 'none'
   }
 
   /**
@@ -104,38 +125,56 @@ export class Login {
     return { session: { role, expires_ms }, cookie }
   }
 
-  /** Ends the sessions of this caller; returns the cookie that takes the browser's away. */
+  /** Ends the session of this caller; returns the cookie that takes the browser's away. */
   end(headers: IncomingHttpHeaders): string {
-    for (const value of cookiesOf(headers)) {
-      const session = this.#verify(value)
-      if (session !== undefined) this.#ended.set(value, session.expires_ms)
-    }
-    for (const value of [...this.#ended.keys()].slice(0, -mostEnded)) this.#ended.delete(value)
+    const ticket = this.#ticketOf(headers)
+    if (ticket !== undefined && isSigned(ticket)) this.#ended.set(ticket.cookie, ticket.expires_ms)
+    trim(this.#ended, mostEnded)
     return `${cookieName}=; ${attributes}; Max-Age=0`
   }
 
-  /** The session whose cookie came along. Another service of this host may have set a cookie of the same name beside it. */
+  /** The session whose cookie came along. */
   sessionOf(headers: IncomingHttpHeaders): Session | undefined {
-    for (const value of cookiesOf(headers)) {
-      const session = this.#verify(value)
-      if (session !== undefined) return session
+    const ticket = this.#ticketOf(headers)
+    if (ticket === undefined || !isSigned(ticket) || this.#ended.has(ticket.cookie)) return undefined
+    return { role: ticket.role, expires_ms: ticket.expires_ms }
+  }
+
+  /**
+   * The one cookie of a request that can be a session of this station at this time; no other is checked. Another service of
+   * this host may have set a cookie of the same name beside it.
+   */
+  #ticketOf({ cookie: header = '' }: IncomingHttpHeaders): Ticket | undefined {
+    for (const pair of header.split(';')) {
+      const [, cookie, content, role, expires, signature] = cookiePattern.exec(pair.trim()) ?? []
+      if (cookie === undefined || content === undefined || signature === undefined) continue
+      const expires_ms = Number(expires)
+      const left_ms = expires_ms - this.#clock.now()
+      const known = this.#credentials.find((one) => one.role === role)
+      if (known === undefined || left_ms <= 0 || left_ms > sessionLife_s * 1_000) continue
+      return { cookie, content, role: known.role, expires_ms, signature, key: known.key }
     }
     return undefined
   }
 
-  #verify(cookie: string): Session | undefined {
-    const [, content, role, expires, given] = /^((viewer|operator)\.(\d{1,15}))\.([\w-]{43})$/.exec(cookie) ?? []
-    const key = this.#credentials.find((known) => known.role === role)?.key
-    if (content === undefined || given === undefined || key === undefined) return undefined
-    if (!timingSafeEqual(Buffer.from(given), Buffer.from(signature(content, key)))) return undefined
-    if (Number(expires) <= this.#clock.now() || this.#ended.has(cookie)) return undefined
-    return { role: role as LoginRole, expires_ms: Number(expires) }
+  /** A cookie that this station did not sign is a try like a wrong token. */
+  #countWrong(headers: IncomingHttpHeaders, peer: string): void {
+    const ticket = this.#ticketOf(headers)
+    if (ticket === undefined || this.#ended.has(ticket.cookie) || this.#counted.has(ticket.cookie)) return
+    this.#refuseBlocked(peer)
+    this.#wrong.add(peer)
+    this.#counted.add(ticket.cookie)
+    trim(this.#counted, mostCounted)
+  }
+
+  #refuseBlocked(peer: string): void {
+    if (!this.#wrong.isBlocked(peer)) return
+    throw new RtkError('RTK_ERR_TOO_MANY_TRIES', `${peer} sent five wrong tokens or cookies within a minute`)
   }
 
   #check(token: string, address: string): Credential {
     const peer = normalAddress(address)
-    if (this.#wrong.isBlocked(peer))
-      throw new RtkError('RTK_ERR_TOO_MANY_TRIES', `${peer} sent five wrong tokens within a minute`)
+    this.#refuseBlocked(peer)
     // Digests have one length, so neither content nor length of a token shows in the time that this takes.
     const given = digest(token)
     const [found] = this.#credentials.filter((known) => timingSafeEqual(known.digest, given))
@@ -147,12 +186,12 @@ export class Login {
 
 const signature = (content: string, key: Buffer) => createHmac('sha256', key).update(content).digest('base64url')
 
-function cookiesOf({ cookie = '' }: IncomingHttpHeaders): string[] {
-  const cookies = cookie.split(';').map((pair) => pair.trim())
-  return cookies
-    .filter((pair) => pair.startsWith(`${cookieName}=`))
-    .slice(0, 8)
-    .map((pair) => pair.slice(cookieName.length + 1))
+const isSigned = ({ content, signature: given, key }: Ticket) =>
+  timingSafeEqual(Buffer.from(given), Buffer.from(signature(content, key)))
+
+/** Deletes the oldest entries beyond `most`. */
+function trim(entries: Map<string, unknown> | Set<string>, most: number): void {
+  for (const key of [...entries.keys()].slice(0, -most)) entries.delete(key)
 }
 
 const invalid = (field: string, message: string) =>

@@ -4,7 +4,7 @@ const window_ms = 60_000
 const mostTries = 5
 const mostPeers = 1_024
 
-/** Wrong tokens by peer: after five within a minute a peer waits until the minute is over. */
+/** Wrong tokens and session cookies by peer: after five within a minute a peer waits until the minute is over. */
 export class WrongTries {
   readonly #clock: Clock
   /** The peer whose minute began first comes first. */
