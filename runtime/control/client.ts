@@ -8,7 +8,8 @@ import { reachControl } from './socket-path.js'
 const answerLimit_s = 60
 
 interface Answer {
-  id: number
+  /** null: the service refuses the connection or the request that it could not read. */
+  id: number | null
   result?: unknown
   error?: { code: RtkErrorCode; message: string }
 }
@@ -18,6 +19,7 @@ export class ControlClient {
   readonly #socket: Socket
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>()
   #nextId = 1
+  #refusal: RtkError | undefined
 
   private constructor(socket: Socket) {
     this.#socket = socket
@@ -47,6 +49,7 @@ export class ControlClient {
 
   /** @throws RTK_ERR_NOT_RUNNING, also when there is no answer in `limit_s` */
   async call<T>(method: string, params: Record<string, unknown> = {}, limit_s = answerLimit_s): Promise<T> {
+    if (this.#refusal) throw this.#refusal
     const id = this.#nextId++
     const request = JSON.stringify({ id, method, params })
     if (request.length > longestRequest) {
@@ -74,6 +77,12 @@ export class ControlClient {
   }
 
   #answered({ id, result, error }: Answer): void {
+    if (id === null) {
+      this.#refusal = error && new RtkError(error.code, error.message)
+      for (const { reject } of this.#waiting.values()) reject(this.#refusal)
+      this.#waiting.clear()
+      return
+    }
     const call = this.#waiting.get(id)
     this.#waiting.delete(id)
     if (error) call?.reject(new RtkError(error.code, error.message))

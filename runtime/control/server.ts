@@ -44,10 +44,15 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
   const sockets = new Set<Socket>()
 
   const server = createServer((socket) => {
+    socket.on('error', () => {})
+    if (sockets.size >= mostClients) {
+      const error = { code: 'RTK_ERR_UNAVAILABLE', message: `busy: ${mostClients} clients are connected` }
+      socket.end(`${JSON.stringify({ id: null, error })}\n`, () => socket.destroy())
+      return
+    }
     const gone = new AbortController()
     sockets.add(socket)
     socket.setEncoding('utf8')
-    socket.on('error', () => {})
     socket.on('close', () => {
       sockets.delete(socket)
       gone.abort()
@@ -59,7 +64,8 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
       socket.end(`${JSON.stringify({ id: null, error: { code: 'RTK_ERR_USAGE', message } })}\n`, () => socket.destroy())
     })
   })
-  server.maxConnections = mostClients
+  // Those beyond the limit learn the reason before they are closed.
+  server.maxConnections = 2 * mostClients
 
   async function answer(line: string, socket: Socket, signal: AbortSignal): Promise<void> {
     let id: unknown

@@ -1,5 +1,5 @@
 import { RtkError } from '../errors.js'
-import { isProtected, type Store, type StoreOps } from './store.js'
+import { type BatchOptions, isProtected, type Store, type StoreOps } from './store.js'
 
 /**
  * The store as the service uses it. A factory reset seals it first and clears it then, so that no write that was under way
@@ -24,11 +24,11 @@ export class SealableStore implements Store {
     }
   }
 
-  async batch(ops: readonly StoreOps[]): Promise<void> {
+  async batch(ops: readonly StoreOps[], options?: BatchOptions): Promise<void> {
     if (this.#sealed && !ops.every(({ namespace }) => isProtected(namespace))) {
       throw new RtkError('RTK_ERR_STORE_WRITE', 'a factory reset is under way: nothing was changed')
     }
-    await this.#store.batch(ops)
+    await this.#store.batch(ops, options)
   }
 
   get(namespace: string, key: string): Promise<unknown> {

@@ -22,6 +22,11 @@ export interface StoreOps {
   value: unknown
 }
 
+export interface BatchOptions {
+  /** The start makes this change: nobody has seen the reports of damage yet, so they stay. */
+  atStart?: boolean
+}
+
 export interface Store {
   get(namespace: string, key: string): Promise<unknown>
   entries(namespace: string): Promise<Record<string, unknown>>
@@ -31,7 +36,7 @@ export interface Store {
    * Atomic, and durable when it resolves. What it replaces in a protected namespace is gone from the files a moment later.
    * @throws RTK_ERR_STORE_WRITE when it could not be made durable or makes the store too large; nothing was written then.
    */
-  batch(ops: readonly StoreOps[]): Promise<void>
+  batch(ops: readonly StoreOps[], options?: BatchOptions): Promise<void>
   /** Deletes everything but what `keep` wants, in one durable write. @throws RTK_ERR_STORE_WRITE */
   clear(keep: (namespace: string, key: string) => boolean): Promise<void>
   close(): Promise<void>
@@ -138,16 +143,13 @@ class SnapshotStore implements Store {
 
   // ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async batch(ops: readonly StoreOps[]): Promise<void> {
+  async batch(ops: readonly StoreOps[], { atStart = false }: BatchOptions = {}): Promise<void> {
     const texts = ops.map(encode)
     if (ops.length === 0 && !this.#closed) return
     const edit: Edit = (draft) => {
       for (const [index, { namespace, key }] of ops.entries()) setText(draft, namespace, key, texts[index])
     }
-    await this.#commit(
-      edit,
-      ops.some(({ namespace }) => namespace === settings),
-    )
+    await this.#commit(edit, !atStart && ops.some(({ namespace }) => namespace === settings))
   }
 
   async clear(keep: (namespace: string, key: string) => boolean): Promise<void> {

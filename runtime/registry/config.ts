@@ -9,7 +9,7 @@ import { withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
 import type { ChangeSet, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import type { Store } from '../ports/store.js'
+import type { BatchOptions, Store } from '../ports/store.js'
 import { deepest, isTooDeep, problemOf, quote, relaxSwitch } from '../validate.js'
 
 /** The store's namespace of change parameters. */
@@ -112,7 +112,7 @@ export class ConfigRegistry {
 
   /** Stores them. */
   async preset(values: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.#store(this.#plan(values).values)
+    await this.#store(this.#plan(values).values, { atStart: true })
   }
 
   /** The number of the newest change: an instance that is set up now has seen the ones up to it. */
@@ -259,9 +259,10 @@ export class ConfigRegistry {
   }
 
   /** Durable first, then in force. `undefined` forgets a value. */
-  async #store(values: ReadonlyMap<string, unknown>): Promise<void> {
+  async #store(values: ReadonlyMap<string, unknown>, options?: BatchOptions): Promise<void> {
     if (values.size === 0) return
-    await this.#deps.store.batch([...values].map(([key, value]) => ({ namespace: configNamespace, key, value })))
+    const ops = [...values].map(([key, value]) => ({ namespace: configNamespace, key, value }))
+    await this.#deps.store.batch(ops, options)
     this.#newest += 1
     for (const [name, value] of values) {
       this.#changedAt.set(name, this.#newest)

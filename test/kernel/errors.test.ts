@@ -1,13 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { createTestStation } from 'rtk-base/testing'
 import t from 'tap'
 import { Type } from 'typebox'
 import { packageRoot } from '../../runtime/build/release.js'
 import { parseVariant } from '../../runtime/cli/variant-file.js'
 import { ControlClient } from '../../runtime/control/client.js'
+import { serveControl } from '../../runtime/control/server.js'
 import { errorTable, RtkError, type RtkErrorCode } from '../../runtime/errors.js'
 import { refusal } from '../../runtime/http/access.js'
+import type { Runtime } from '../../runtime/index.js'
 import { resolveOptions } from '../../runtime/kernel/options.js'
 import { checkDefinition } from '../../runtime/loader/load.js'
 import { definePlugin } from '../../runtime/plugin.js'
@@ -182,3 +185,16 @@ t.test('messages quote what was wrong', async (t) => {
 function throwIt(error: unknown): never {
   throw error
 }
+
+t.test('the 17th client of the control socket learns that the service is busy', async (t) => {
+  const data = t.testdir()
+  const runtime = { station: { plugins: () => [] } } as unknown as Runtime
+  const close = await serveControl(data, runtime, pino({ level: 'silent' }))
+  t.teardown(close)
+  const clients: ControlClient[] = []
+  for (let n = 0; n < 16; n++) clients.push(await ControlClient.open(data))
+  t.same(await clients.at(-1)?.call('list'), [])
+  const late = await ControlClient.open(data)
+  await t.rejects(late.call('list'), { code: 'RTK_ERR_UNAVAILABLE', message: 'busy: 16 clients are connected' })
+  for (const client of clients) client.close()
+})

@@ -887,8 +887,8 @@ async function station(t: Test, options: Parameters<typeof createTestStation>[0]
     api: '^1.0.0',
     setup: (ctx) => void ctx.config.define('site', Type.String(), { default: 'nowhere' }),
   })
-  const start = async () => {
-    const made = await createTestStation({ store, clock, plugins: { parameter }, ...options })
+  const start = async (more: typeof options = {}) => {
+    const made = await createTestStation({ store, clock, plugins: { parameter }, ...options, ...more })
     t.teardown(() => made.stop())
     const change = (site: string) => made.station.change({ site }, { source: 'plugin' })
     return { ...made, change, codes: () => made.device.errors().map(({ code }) => code) }
@@ -908,6 +908,17 @@ t.test('a disk that is full for a while: every change fails, an error entry says
   await clock.advance(30_000)
   await until(() => codes().length === 0, 'the entry goes')
   t.match(await change('mast'), { result: 'ok' })
+})
+
+t.test('--change does not end a report that nobody has seen', async (t) => {
+  const { start } = await station(t, { changes: { site: 'roof' } })
+  const folder = join(t.testdirName, 'damaged')
+  await history(folder)
+  for (const path of snapshots(folder)) rmSync(path)
+  const { change, codes } = await start({ store: await openStore(folder, log) })
+  t.same(codes(), ['store-reset'])
+  t.match(await change('mast'), { result: 'ok' })
+  t.same(codes(), [], 'a change after the start does')
 })
 
 t.test('--change on a disk that takes no writes is an error entry, not the end', async (t) => {
