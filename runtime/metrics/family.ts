@@ -110,7 +110,11 @@ export class Family {
     const checked: Record<string, string> = {}
     for (const label of this.#labels) {
       if (labels[label] === undefined) return this.#wrong(`its label ${label} is missing`)
-      checked[label] = String(labels[label]).slice(0, longestValue)
+      try {
+        checked[label] = String(labels[label]).slice(0, longestValue)
+      } catch {
+        return this.#wrong(`its label ${label} has no text`)
+      }
     }
     const stranger = Object.keys(labels).find((label) => !this.#labels.includes(label))
     return stranger === undefined ? checked : this.#wrong(`it has no label ${stranger}`)

@@ -146,6 +146,7 @@ t.test('faults are those of the plugin, and cost its metric alone', async (t) =>
       () => counter.inc(Number.NaN, { type: 1 }),
       () => counter.inc(1),
       () => counter.inc(1, { type: 1, other: 2 }),
+      () => counter.inc(1, { type: Object.create(null) }),
     ]
   })
   const { station, text } = await stationWith(t, { rtcm: plugin })
@@ -157,6 +158,7 @@ t.test('faults are those of the plugin, and cost its metric alone', async (t) =>
       { msg: /NaN is no value/ },
       { msg: /its label type is missing/ },
       { msg: /it has no label other/ },
+      { msg: /its label type has no text/ },
     ],
   )
   t.match(await text(), /rtk_base_plugins/)
