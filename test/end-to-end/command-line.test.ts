@@ -42,7 +42,14 @@ t.test('on a machine with little memory the heap of a running program stays smal
         if (kept.length > 20_000) kept = []
       }
       console.log(getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size)`
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code])
+    const { stdout } = await promisify(execFile)('env', [
+      '-u',
+      'NODE_OPTIONS',
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      code,
+    ])
     return Number(stdout) / 2 ** 20
   }
   const [small, large] = [await young(2 ** 30), await young(8 * 2 ** 30)]

@@ -120,7 +120,11 @@ t.test('a third party writes a plugin with nothing but the package and its docum
       npm_config_prefer_offline: 'true',
       npm_config_engine_strict: 'true',
     }
-    const { status, stdout, stderr } = spawnSync('sh', ['-c', command], { cwd, env, encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync('env', ['-u', 'NODE_OPTIONS', 'sh', '-c', command], {
+      cwd,
+      env,
+      encoding: 'utf8',
+    })
     if (status !== 0) throw new Error(`${command}: ended with ${status}\n${stdout}${stderr}`)
     return stdout + stderr
   }
