@@ -58,8 +58,8 @@ let beats = -1
 let still_ms = 0
 let lookedAt_ms = performance.now()
 let sampled: Frame[] = []
-/** Who was found to block when it was reported: what runs when the block is over may be somebody else. */
-let reported: Culprit | undefined
+/** Who blocks for longer than allowed, as soon as that is so: what runs when the block is over may be somebody else. */
+let blocker: Culprit | undefined
 
 setInterval(() => {
   const now_ms = performance.now()
@@ -67,16 +67,19 @@ setInterval(() => {
   lookedAt_ms = now_ms
   const activity = readActivity(memory)
   if (activity.beats !== beats) {
-    if (reported) ended(reported)
+    if (blocker) ended(blocker)
     beats = activity.beats
     still_ms = 0
     sampled = []
-    reported = undefined
+    blocker = undefined
     return
   }
   const before_ms = still_ms
   still_ms += step_ms
-  if (before_ms < warn_ms && still_ms >= warn_ms) sample(report)
+  if (before_ms < warn_ms && still_ms >= warn_ms) {
+    blocker = culprit()
+    sample(report)
+  }
   // The stack is taken again shortly before the end: the record holds the newest one.
   const lastLook_ms = limit_ms - stackLimit_ms
   if (limit_ms > 0 && before_ms < lastLook_ms && still_ms >= lastLook_ms) sample(() => {})
@@ -104,10 +107,10 @@ function textOf({ plugin, phase, place }: Culprit): string {
 }
 
 function report(): void {
-  // It went on while its stack was asked for.
+  // It went on while its stack was asked for: its end is reported, without a place.
   if (still_ms < warn_ms) return
   const found = culprit()
-  reported = found
+  blocker = found
   const then = limit_ms > 0 ? `the process is ended at ${limit_ms / 1000} s` : 'nothing ends it'
   log(50, `${textOf(found)} for ${(still_ms / 1000).toFixed(1)} s: nothing else runs meanwhile; ${then}`, found)
 }

@@ -6,57 +6,64 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { startStation, until } from '../harness/index.js'
 
-/** A variant with a plugin `staller` and one that must not suffer for long. */
-function variant(t: Test, setup: string): { file: string; data: string } {
+/** A variant with a plugin `staller` that blocks until the file `release` is there. */
+function variant(t: Test, setup: string, limit_s: number): { file: string; data: string; release: string } {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-watchdog-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const release = join(folder, 'release')
   mkdirSync(join(folder, 'staller'))
   writeFileSync(
     join(folder, 'staller', 'index.ts'),
     `import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { definePlugin } from 'rtk-base/plugin'
-const spin = (ms: number) => {
-  const end = performance.now() + ms
-  while (performance.now() < end);
-}
+const release = ${JSON.stringify(release)}
+const spin = () => { while (!existsSync(release)); }
+const call = () => { execFileSync('sh', ['-c', 'until [ -e "$0" ]; do sleep 0.1; done', release]) }
 export default definePlugin({ name: 'staller', version: '1.0.0', api: '^1.0.0', setup (ctx) { ${setup} } })
 `,
   )
   const file = join(folder, 'variant.json')
   const http = { host: '127.0.0.1', port: 0 }
   const plugins = { 'http-api': {}, system: {}, './staller': {} }
-  const watchdog = { warn_s: 0.5, limit_s: 4 }
+  const watchdog = { warn_s: 0.5, limit_s }
   writeFileSync(file, JSON.stringify({ name: 'stall', hardware: 'stall', serial: 'STALL1', http, watchdog, plugins }))
-  return { file, data: join(folder, 'data') }
+  return { file, data: join(folder, 'data'), release }
 }
 
 const command = (url: string, text: string) => fetch(`${url}/system?${text}`, { method: 'POST' })
 
 t.test('a block is reported with plugin, file and line while it lasts, and the station goes on', async (t) => {
-  const { file, data } = variant(
+  const { file, data, release } = variant(
     t,
-    `ctx.commands.add('spin', 'spins', async () => { await null; spin(2500); return 'done' })
-     ctx.commands.add('call', 'calls', () => { execFileSync('sleep', ['2']); return 'done' })`,
+    `ctx.commands.add('spin', 'spins', async () => { await null; spin(); return 'done' })
+     ctx.commands.add('call', 'calls', () => { call(); return 'done' })`,
+    120,
   )
   const running = await startStation([file], { data })
   t.teardown(() => running.end('SIGKILL'))
-  t.equal(await (await command(running.url, 'spin')).text(), 'done\n')
+  const spun = command(running.url, 'spin')
   const line = /plugin staller blocks the event loop at .*staller\/index\.ts:5:\d+ for \d/
   await until(() => line.test(running.output()), 'the report')
+  writeFileSync(release, '')
+  t.equal(await (await spun).text(), 'done\n')
   await until(() => /plugin staller blocked the event loop for \d/.test(running.output()), 'its end')
   t.match(await running.info(), {
     base: { state: { errors: [{ code: 'event-loop-blocked', text: /plugin staller .*index\.ts:5/ }] } },
   })
-  t.equal(await (await command(running.url, 'call')).text(), 'done\n', 'in native code')
+  rmSync(release)
+  const called = command(running.url, 'call')
   await until(() => /plugin staller blocks the event loop in native code/.test(running.output()), 'the report')
+  writeFileSync(release, '')
+  t.equal(await (await called).text(), 'done\n')
 })
 
 for (const [where, setup] of [
-  ['a timer', "ctx.timers.after(500, () => spin(60_000)); ctx.status('armed')"],
-  ['setup', 'spin(60_000)'],
+  ['a timer', "ctx.timers.after(500, () => spin()); ctx.status('armed')"],
+  ['setup', 'spin()'],
 ] as const) {
   t.test(`a block in ${where} ends the process at the limit, and stays out of the next start`, async (t) => {
-    const { file, data } = variant(t, setup)
+    const { file, data } = variant(t, setup, 4)
     // A service that blocks in setup never says where to look.
     const first = await startStation([file], { data }).catch((error: Error) => error)
     if (!(first instanceof Error)) {

@@ -1,6 +1,8 @@
 import { RtkError } from '../../errors.js'
 import type { Generation } from '../../http/generation.js'
+import type { Loaded } from '../../loader/load.js'
 import type { BootKnowledge } from '../../settings.js'
+import type { Blocker } from '../../watchdog/stalls.js'
 import type { Instance } from '../instance/instance.js'
 import { compileTables } from '../tables.js'
 import { adopt, newEntry, type Step, type Wanted } from './entry.js'
@@ -31,10 +33,12 @@ export async function boot(
   const { roster, failures, reconcile } = kernel
   const steps: Step[] = []
   const mistakes: RtkError[] = []
-  for (const want of wanted) {
+  // Side by side: most of a build is waiting for the builder.
+  const fetches = wanted.map((want) => fetchUnlessBlocked(deps, kernel, want))
+  for (const [index, want] of wanted.entries()) {
     if (signal.aborted) return
     try {
-      const step = await prepare(deps, kernel, want)
+      const step = await prepare(deps, kernel, want, fetches[index])
       if (step) steps.push(step)
     } catch (error) {
       mistakes.push(error as RtkError)
@@ -79,25 +83,38 @@ function parametersOf(
   return { later, unknown }
 }
 
+/** Begins to load a plugin; none when it blocked the service before: its code may have done that while it was loaded. */
+function fetchUnlessBlocked(
+  { blocker }: ReconcileDeps,
+  { sources }: Kernel,
+  want: Wanted,
+): Promise<Loaded> | undefined {
+  const entry = newEntry(want.source, want)
+  if (blocker?.plugin === entry.name) return undefined
+  const loaded = sources.fetchFor(entry)
+  // Whoever awaits it gets the error.
+  loaded.catch(() => {})
+  return loaded
+}
+
 /** @throws RTK_ERR_PLUGIN_OPTIONS, RTK_ERR_VARIANT */
 async function prepare(
   { blocker }: ReconcileDeps,
   { roster, sources, failures }: Kernel,
   want: Wanted,
+  fetched: Promise<Loaded> | undefined,
 ): Promise<Step | undefined> {
   let entry = newEntry(want.source, want)
-  const staysOut = () => {
-    if (!blocker || blocker.plugin !== entry.name) return false
+  const staysOut = (by: Blocker) => {
     roster.add(entry)
-    failures.blocked(entry, blocker)
-    return true
+    failures.blocked(entry, by)
+    return undefined
   }
-  // Its code may have blocked while it was loaded, when only its source was known.
-  if (staysOut()) return undefined
+  if (blocker && !fetched) return staysOut(blocker)
   try {
-    const loaded = await sources.fetchFor(entry)
+    const loaded = await (fetched as Promise<Loaded>)
     entry = newEntry(loaded.definition.name, want)
-    if (staysOut()) return undefined
+    if (blocker?.plugin === entry.name) return staysOut(blocker)
     if (roster.find(entry.name)) {
       const other = roster.entry(entry.name).wanted.source
       const text = `two plugins of this variant are called ${entry.name}: "${other}" and "${want.source}"`
