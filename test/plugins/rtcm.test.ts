@@ -28,7 +28,7 @@ import {
 } from '../harness/index.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
-const there = { ...here, x: here.x + 0.0001 }
+const there = { ...here, x: here.x + 0.002 }
 const bias = (stationId = 0) => encodeRtcm({ type: 1230, stationId, biasesAligned: false, biases_m: { l1ca: 0 } })
 
 /** A subscriber that keeps what it takes, until it is told to be slow. */
@@ -163,7 +163,7 @@ t.test('the gate', async (t) => {
   })
 
   for (const [what, frame] of [
-    ['a 1005 that differs by 0.1 mm', arpFrame(there, 7)],
+    ['a 1005 that is 2 mm away', arpFrame(there, 7)],
     ['another station ID in a 1005', arpFrame(here, 8)],
     ['another station ID in an MSM', msmFrame(1074, 0, true, 8)],
   ] as [string, Uint8Array][]) {

@@ -487,7 +487,7 @@ t.test('a receiver that does something else', async (t) => {
 
   t.test('never sends the right 1005: fault, and tried again every minute', async (t) => {
     const rig = await setUp(t)
-    rig.base.wrong_m = 0.0001
+    rig.base.wrong_m = 0.002
     await rig.until(() => rig.state() === 'fault', 90)
     t.match(rig.errors(), [/the receiver sends .* as its position, not the reference; everything is tried again/])
     t.equal(rig.sent.length, 0)
@@ -737,7 +737,7 @@ t.test('whatever happens, only the chosen position goes out, and not for long fr
     if (what === 'restart as a base') base.restart(roundEcef(offsetEnu(home, { east: 3, north: 0, up: 0 })))
     if (what === 'link down') base.receiver.become({ link: 'offline', configured: false })
     if (what === 'link up') base.receiver.become({ link: 'up' })
-    if (what === 'wrong 1005') base.wrong_m = 0.001
+    if (what === 'wrong 1005') base.wrong_m = 0.002
     if (what === 'right 1005') base.wrong_m = 0
     if (what === 'deaf') base.hears = false
     if (what === 'hears') base.hears = true
