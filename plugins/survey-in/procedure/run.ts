@@ -313,7 +313,9 @@ export class Run {
     const isWatched = to === 'verify' || to === 'fixed'
     if (!isWatched) base.movement = undefined
     this.#verification =
-      to === 'verify' && base.movement ? new Verification(base.movement, this.#entered_ms) : undefined
+      to === 'verify' && base.movement
+        ? new Verification(base.movement, this.#entered_ms, this.#last.isBrief)
+        : undefined
     if (from === 'moved') reports.clear('gnss-moved')
     if (isSettled(to) || isAbsent(to)) reports.clear('gnss-initial')
     if (to === 'acquire' || to === 'fixed') reports.clear('gnss-fault')

@@ -14,6 +14,9 @@ import { warmStart } from './warm-start.js'
 const remember_ms = 30_000
 /** A receiver or a link that was away for longer may have come back with its antenna elsewhere. */
 const longestAway_s = 5
+const brief_ms = 3_000
+/** What a time in whole seconds may be off by, and an epoch. */
+const second_ms = 1000
 
 export class LastTrust {
   readonly #memory: Memory
@@ -56,9 +59,16 @@ export class LastTrust {
     return this.#memory.get('trusted')?.seen
   }
 
-  /** Milliseconds since the last trusted moment that is remembered. */
+  /** It was heard by this process a moment ago: less than the pause after which a phase watch knows nothing. */
+  get isBrief(): boolean {
+    return this.#surroundings.now_ms() - (this.heardAt_ms ?? Number.NEGATIVE_INFINITY) <= brief_ms
+  }
+
+  /** Milliseconds since the last trusted moment: heard by this process, or remembered by the one before it. */
   get age_ms(): number {
-    return 1000 * (this.#surroundings.utc_s() + 1 - (this.#memory.get('trusted')?.t ?? 0))
+    if (this.heardAt_ms !== undefined) return this.#surroundings.now_ms() - this.heardAt_ms + second_ms
+    const t = this.#memory.get('trusted')?.t ?? 0
+    return (this.#surroundings.utc_s() - t) * second_ms + second_ms
   }
 
   /** What the watch before saw of this very base in its first 10 min, when nothing was checked again since. */

@@ -12,12 +12,15 @@ const fewestSatellites = 6
 export class Verification {
   readonly #movement: MovementWatch
   readonly #began_ms: number
+  readonly #isBrief: boolean
   #announced = false
   #unbroken = false
 
-  constructor(movement: MovementWatch, began_ms: number) {
+  /** @param isBrief the base was heard a moment ago: signals that were tracked all the time say enough */
+  constructor(movement: MovementWatch, began_ms: number, isBrief: boolean) {
     this.#movement = movement
     this.#began_ms = began_ms
+    this.#isBrief = isBrief
   }
 
   /** The right 1005 came. */
@@ -46,7 +49,7 @@ export class Verification {
   second(now_ms: number): Event | undefined {
     const confirms = this.#movement.confirms(now_ms)
     if (confirms === false) return 'cannot be verified'
-    if (confirms && this.#announced && this.#unbroken) return 'nothing changed'
+    if ((confirms || this.#isBrief) && this.#announced && this.#unbroken) return 'nothing changed'
     return now_ms - this.#began_ms >= longest_ms ? 'cannot be verified' : undefined
   }
 
