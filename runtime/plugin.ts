@@ -75,6 +75,17 @@ export interface ConfigKey<T> {
   onChange(fn: (now: T, before: T) => void | Promise<void>): void
 }
 
+/**
+ * Looks at a combination of parameters before a change is stored.
+ * @param get the value that a parameter would have
+ * @param changed the parameters that the change sets
+ * @returns what is wrong with it; or own parameters that have to be set in the same change, e.g. what it replaces
+ */
+export type RuleCheck = (
+  get: (name: string) => unknown,
+  changed: ReadonlySet<string>,
+) => string | { set: Readonly<Record<string, unknown>> } | undefined
+
 export interface ConfigOptions<T> {
   default: T
   /** Never shown by `/nvs` nor logged. */
@@ -204,8 +215,8 @@ export interface PluginContext {
     define<S extends TSchema>(name: string, schema: S, options: ConfigOptions<Static<S>>): ConfigKey<Static<S>>
     /** A parameter that does something and is never stored, e.g. `trigger-gnss-survey`. */
     action<S extends TSchema>(name: string, schema: S, run: (value: Static<S>) => void | Promise<void>): void
-    /** Refuses a combination: returns what is wrong with it. Runs when one of `names` is in a change. */
-    rule(names: readonly string[], check: (get: (name: string) => unknown) => string | undefined): void
+    /** Looks at a combination: returns what is wrong with it, or what else has to be set with it. Runs when one of `names` is in a change. */
+    rule(names: readonly string[], check: RuleCheck): void
     /**
      * Applies a change that touches any of `names` (own parameters), once per change, with the names that it touched. Called
      * after the values were stored; a rejection makes the whole change `failed` and rolls it back. It has 10 s. Also called

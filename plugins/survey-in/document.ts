@@ -44,10 +44,11 @@ export function runtimeRef(conductor: Conductor) {
   return { survey: surveyBlock(conductor) }
 }
 
+/** Of a receiver that is only listened to the manual reference is its own; the parameters are in force all the same. */
 export function configRef(conductor: Conductor, parameters: Parameters) {
   const { mintime_s: mintime, maxtime_s: maxtime, accuracy_m: accuracy, accuracyCorr_m } = parameters.limits()
   return {
-    manual: manualBlock(conductor, parameters),
+    ...(!conductor.listening && { manual: manualBlock(conductor, parameters) }),
     survey: { config: { mintime, maxtime, accuracy, accuracy_corr: accuracyCorr_m } },
     chosen: parameters.chosen(),
   }

@@ -31,7 +31,7 @@ export default definePlugin({
 
     const reference = ctx.info.block('gnss.ref', {
       runtime: () => (conductor.listening ? undefined : runtimeRef(conductor)),
-      config: () => (conductor.listening ? undefined : configRef(conductor, parameters)),
+      config: () => configRef(conductor, parameters),
     })
     ctx.info.block('gnss.config.startup', {
       config: () => {

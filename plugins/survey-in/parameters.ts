@@ -24,6 +24,8 @@ const coordinates = {
 }
 type Coordinate = keyof typeof coordinates
 const names = Object.keys(coordinates) as Coordinate[]
+const angles: readonly Coordinate[] = ['lat', 'lon', 'alt']
+const axes: readonly Coordinate[] = ['x', 'y', 'z']
 const keyOf = (name: string) => `gnss-ref-manual-${name}`
 
 export interface Parameters extends ReferenceSettings {
@@ -77,7 +79,15 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
     return least <= most ? undefined : `gnss-survey-mintime ${least} is above gnss-survey-maxtime ${most}`
   })
   const groups = names.map(keyOf)
-  config.rule(groups, (get) => disagreement(entry((name) => get(keyOf(name)))))
+  config.rule(groups, (get, changed) => {
+    const problem = disagreement(entry((name) => get(keyOf(name))))
+    if (!problem) return undefined
+    // The group that this change completes replaces the other; two that disagree in one change are a mistake.
+    const touched = [axes, angles].filter((group) => group.some((name) => changed.has(keyOf(name))))
+    if (touched.length > 1) return problem
+    const replaced = touched[0] === axes ? angles : axes
+    return { set: Object.fromEntries(replaced.map((name) => [keyOf(name), null])) }
+  })
   config.rule([chosen.name, ...groups], (get) => {
     if (get(chosen.name) !== 'manual' || manualPosition(entry((name) => get(keyOf(name))))) return undefined
     return 'gnss-ref-chosen is manual, which needs gnss-ref-manual-x, -y, -z or -lat, -lon, -alt to be complete'

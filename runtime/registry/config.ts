@@ -7,7 +7,7 @@ import type { SeriesHookPoint } from '../kernel/hook-point.js'
 import type { ParameterRecord, Registrant, RuleRecord } from '../kernel/instance/registrations.js'
 import { withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
-import type { ChangeSet, Source } from '../plugin.js'
+import type { ChangeSet, RuleCheck, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import type { BatchOptions, Store } from '../ports/store.js'
 import { deepest, isTooDeep, problemOf, quote, relaxSwitch } from '../validate.js'
@@ -233,21 +233,23 @@ export class ConfigRegistry {
       else (actions.has(name) ? wanted : values).set(name, value)
     }
     if (problems.length === 0) {
+      const changed: ReadonlySet<string> = new Set(values.keys())
       const get = (name: string) => (values.has(name) ? values.get(name) : this.#effective(name))
       for (const rule of rules) {
         const concerned = rule.names.find((name) => values.has(name))
         if (concerned === undefined) continue
-        const message = this.#check(rule, get)
-        if (message) problems.push({ name: concerned, message })
+        const found = this.#check(rule, get, changed)
+        if (typeof found === 'string') problems.push({ name: concerned, message: found })
+        else for (const [name, value] of Object.entries(found?.set ?? {})) values.set(name, value)
       }
     }
     return { values, actions: wanted, leftover: Object.fromEntries(leftover), problems }
   }
 
   /** A rule that throws refuses: what it would have said is not known. */
-  #check({ owner, check }: RuleRecord, get: (name: string) => unknown): string | undefined {
+  #check({ owner, check }: RuleRecord, ...given: Parameters<RuleCheck>): ReturnType<RuleCheck> {
     try {
-      return owner.run(() => check(get))
+      return owner.run(() => check(...given)) || undefined
     } catch (error) {
       return `refused by ${owner.name}: its rule failed: ${messageOf(error)}`
     }

@@ -4,6 +4,7 @@ import type { Receiver, ReceiverTarget } from 'rtk-base/services'
 import type { ReferenceChoice } from '../reference/choice.js'
 import type { Reference } from '../reference/reference.js'
 import type { SurveyRequest } from '../survey/survey-request.js'
+import type { Surveyor } from '../survey/surveyor.js'
 import type { BaseTrust } from '../trust/base-trust.js'
 import type { LastTrust } from '../trust/last-trust.js'
 import type { BaseWatch } from '../watch/base-watch.js'
@@ -19,6 +20,7 @@ export interface BaseSetupDeps {
   trust: BaseTrust
   last: LastTrust
   request: SurveyRequest
+  surveyor: Pick<Surveyor, 'run'>
   state(): State
   dispatch(event: Event): void
 }
@@ -62,8 +64,8 @@ export class BaseSetup {
 
   /** Reads what the receiver holds, where that can make a difference. */
   readMode(): void {
-    const { last, request, setup } = this.#deps
-    const against = last.againstAsking(request.by !== undefined)
+    const { last, request, setup, surveyor } = this.#deps
+    const against = last.againstAsking(request.by !== undefined || surveyor.run !== undefined)
     if (against) this.#startCold(against)
     else void setup.read((held) => this.#judge(held))
   }

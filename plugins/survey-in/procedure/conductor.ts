@@ -159,6 +159,8 @@ export class Conductor implements ProcedureStatus {
   /** @param by who asks @returns what will happen */
   askForSurvey(by: string): string {
     this.#request.by = by
+    // Shown and kept from now on, whatever becomes of the receiver and of the service.
+    this.surveyor.begin(false, by)
     const state = this.#procedureState
     this.#run?.dispatch('survey asked for')
     if (state === 'offline' || state === 'stalled') return 'a survey-in starts as soon as the receiver is there'
@@ -169,7 +171,7 @@ export class Conductor implements ProcedureStatus {
   useIncomplete(): string {
     const problem = this.surveyor.allow()
     if (problem) return problem
-    if (this.#procedureState === 'survey') this.#run?.survey.done()
+    if (this.#procedureState === 'survey' || this.#procedureState === 'idle') this.#run?.survey.done()
     else {
       this.#reports.clear('gnss-survey')
       if (this.references.noteChosen()) this.#run?.dispatch('reference changed')
@@ -195,6 +197,7 @@ export class Conductor implements ProcedureStatus {
   #referenceMayHaveChanged(): void {
     if (!this.references.noteChosen()) return
     void this.#suspicion.settle()
+    this.#reports.clear('gnss-survey')
     if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
     this.#run?.dispatch('reference changed')
   }

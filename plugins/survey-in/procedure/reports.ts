@@ -66,9 +66,9 @@ export function lateText(state: State, accuracy_m: number, best_m: number | unde
 }
 
 /** The start-up check takes longer. */
-export function doubtText({ distance_m, limit_m, offset }: Comparison): string {
+export function doubtText({ distance_m, limits_m: [level_m, up_m], offset }: Comparison): string {
   const beside = `the antenna seems to be ${distance_m.toFixed(1)} m from the reference (${offsetText(offset)})`
-  return `${beside}, more than the accuracies explain (${limit_m.toFixed(1)} m): it is averaged for 10 min before anything goes out`
+  return `${beside}, more than the accuracies explain (${level_m.toFixed(1)} m, vertically ${up_m.toFixed(1)} m): it is averaged for 10 min before anything goes out`
 }
 
 export const unwatchedText =
@@ -95,10 +95,13 @@ function heightHint({ east, north, up }: Enu, geoidSeparation_m = 0): string {
 export const noPositionText =
   'the survey-in got no position for 15 min: check the antenna and its view of the sky; it goes on as soon as one comes'
 
-/** @param count epochs that went in */
-export function surveyText({ state, reason }: SurveyEnd, count: number): string {
+/** @param count epochs that went in @param returns to the reference before it, as there is one */
+export function surveyText({ state, reason }: SurveyEnd, count: number, returns: boolean): string {
   const use = state === 'incomplete' && count > 0 ? 'use-incomplete-survey-in lets it be used, ' : ''
-  return `the survey-in is ${state}: ${reason}; ${use}start-survey-in starts a new one`
+  const then = returns
+    ? 'the station returns to the reference that it had'
+    : 'there is no other reference, so nothing goes out'
+  return `the survey-in is ${state}: ${reason}; ${then}; ${use}start-survey-in starts a new one`
 }
 
 /** @param seen where the antenna is instead; undefined where that is only suspected */
@@ -124,6 +127,10 @@ export function holdReason(event: Event, evidence: string): string {
       return 'the receiver restarted: its reference is checked again'
     case 'not our base':
     case 'reference changed':
+      return checkedFirst
+    case 'survey failed':
+      return 'the survey-in did not succeed, and there is no other reference'
+    case 'survey over':
       return checkedFirst
     case 'survey asked for':
       return 'a survey-in runs'

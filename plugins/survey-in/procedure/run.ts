@@ -319,7 +319,6 @@ export class Run {
     if (from === 'moved') reports.clear('gnss-moved')
     if (isSettled(to) || isAbsent(to)) reports.clear('gnss-initial')
     if (to === 'acquire' || to === 'fixed') reports.clear('gnss-fault')
-    if (to === 'base') reports.clear('gnss-survey')
   }
 
   #showStatus(): void {

@@ -37,10 +37,11 @@ export class SurveyStep {
       request.by === undefined && run?.mean && check.isNear({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })
     if (goesOn) log.info('the survey-in continues where it was interrupted')
     else {
+      const askedBy = run && !run.mean ? run.by : undefined
       // One that was aborted for want of corrections stays a corrected one when it starts again.
       const { state, corrected } = surveyor.record
       const wasCorrected = request.by === undefined && state === 'aborted' && corrected
-      surveyor.begin(wasCorrected || surroundings.isCorrected(receiver), request.by ?? 'survey')
+      surveyor.begin(wasCorrected || surroundings.isCorrected(receiver), request.by ?? askedBy ?? 'survey')
     }
     request.by = undefined
     choice.noteChosen()
@@ -54,7 +55,7 @@ export class SurveyStep {
   }
 
   second(): void {
-    const { check, log, reports, surveyor } = this.#deps
+    const { check, choice, dispatch, log, reports, surveyor } = this.#deps
     const { run } = surveyor
     if (run?.mean && check.isElsewhere({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })) {
       log.warn('the antenna is not where the survey-in found it so far: the survey-in starts again')
@@ -70,13 +71,17 @@ export class SurveyStep {
     check.live = check.newest()
     log.info({ ...end }, `the survey-in ended: ${end.state}`)
     if (end.state === 'complete') this.done()
-    else reports.raise('gnss-survey', surveyText(end, surveyor.record.count))
+    else {
+      const returns = choice.chosen !== undefined
+      reports.raise('gnss-survey', surveyText(end, surveyor.record.count, returns))
+      dispatch(returns ? 'survey over' : 'survey failed')
+    }
   }
 
   /** Its result can be used. */
   done(): void {
     const { check, choice, dispatch, reports, surveyor } = this.#deps
-    const { reference } = surveyor
+    const { result: reference } = surveyor
     const { manual, chosenMethod } = choice
     reports.clear('gnss-survey')
     choice.noteChosen()

@@ -12,6 +12,7 @@ export const states = {
   acquire: { status: 'acquire', waits: 'for a 3D fix' },
   initial: { status: 'initial', waits: 'for a position that is good enough to be compared' },
   survey: { status: 'survey', waits: 'for the survey-in to be good enough' },
+  idle: { status: 'initial', waits: 'for a person: there is no reference, and the survey-in did not succeed' },
   base: { status: 'configure', waits: 'for the receiver to accept the reference position' },
   accept: { status: 'acquire', waits: 'for a 1005 with exactly the reference position' },
   verify: { status: 'acquire', waits: 'for 15 s of evidence that the trusted base went on without a break' },
@@ -22,7 +23,8 @@ export const states = {
 export type State = keyof typeof states
 
 /** People are informed of these otherwise; in all others the station is on its way. */
-export const isSettled = (state: State): boolean => state === 'survey' || state === 'fixed' || state === 'moved'
+const settled: readonly State[] = ['survey', 'idle', 'fixed', 'moved']
+export const isSettled = (state: State): boolean => settled.includes(state)
 /** Nothing can be done with the receiver. */
 export const isAbsent = (state: State): boolean => state === 'offline' || state === 'stalled' || state === 'fault'
 
@@ -42,6 +44,8 @@ export type Event =
   | 'survey elsewhere'
   | 'manual elsewhere'
   | 'survey usable'
+  | 'survey over'
+  | 'survey failed'
   | 'right 1005'
   | 'wrong 1005'
   | 'no 1005'
@@ -100,7 +104,10 @@ export const table: readonly Row[] = [
   ['survey', 'survey usable', 'base', ['set base']],
   ['survey', 'agrees', 'base', ['set base']],
   ['survey', 'manual elsewhere', 'moved', ['report move']],
+  ['survey', 'survey over', 'configure', ['set rover']],
+  ['survey', 'survey failed', 'idle', ['hold']],
   ['survey', 'survey asked for', 'survey', ['survey']],
+  ['idle', 'survey usable', 'base', ['set base']],
 
   ['base', 'configured', 'accept', []],
   ['base', 'not taken', 'fault', ['report fault']],

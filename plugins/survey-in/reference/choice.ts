@@ -54,6 +54,6 @@ export class ReferenceChoice {
 /** What distinguishes one chosen reference from another. */
 function signatureOf(reference: Reference | undefined): string {
   if (!reference) return ''
-  const { method, arp, acc_m } = reference
-  return JSON.stringify([method, arp.x, arp.y, arp.z, acc_m])
+  const { method, arp } = reference
+  return JSON.stringify([method, arp.x, arp.y, arp.z])
 }

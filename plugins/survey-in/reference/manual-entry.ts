@@ -50,5 +50,5 @@ export function disagreement(entry: ManualEntry): string | undefined {
   const apart_m = distance(axes, angles)
   if (apart_m <= agreement_m) return undefined
   const apart = apart_m < 10 ? `${apart_m.toFixed(3)} m` : `${Math.round(apart_m)} m`
-  return `gnss-ref-manual-x, -y, -z and -lat, -lon, -alt are ${apart} apart: send both, or clear one with null`
+  return `gnss-ref-manual-x, -y, -z and -lat, -lon, -alt are ${apart} apart: send one of them, the other is replaced`
 }

@@ -22,7 +22,8 @@ export interface Reference {
 
 export interface Comparison {
   distance_m: number
-  limit_m: number
+  /** Horizontally and vertically. */
+  limits_m: readonly [number, number]
   offset: Enu
   /** `doubt`: farther than the accuracies explain, but not farther than is allowed at most. */
   verdict: 'agrees' | 'doubt' | 'elsewhere'
@@ -35,14 +36,15 @@ export interface CompareLimits {
 
 /** So many sigma of both accuracies together are explained by them. */
 const sigmas = 4
-/** Code positions err by more than their accuracies say: closer than this nothing is concluded. */
-const least_m = 3
+/** The parts of a 3D accuracy that are horizontal and vertical, as satellites stand above the horizon only. */
+const horizontally = { share: 0.55, least_m: 2.5 }
+const vertically = { share: 0.85, least_m: 3.5 }
 /** What an unknown accuracy of a reference is taken for. */
 const unknown_m = 1
 
 /**
- * Compares a live position with a reference. The limit comes from the evidence: four times the accuracies of both together,
- * capped by `maxDelta_m`; where both are RTK-corrected it is `maxDeltaCorr_m`.
+ * Compares a live position with a reference, horizontally and vertically apart. The limits come from the evidence: four times
+ * the accuracies of both together, capped by `maxDelta_m`; where both are RTK-corrected `maxDeltaCorr_m` alone counts.
  */
 export function compare(
   live: LivePosition,
@@ -50,12 +52,17 @@ export function compare(
   { maxDelta_m, maxDeltaCorr_m }: CompareLimits,
 ): Comparison {
   const bothCorrected = live.corrected && reference.corr
-  const explained_m = Math.max(least_m, sigmas * Math.hypot(live.acc_m, reference.acc_m || unknown_m))
-  const limit_m = bothCorrected ? maxDeltaCorr_m : Math.min(maxDelta_m, explained_m)
   const most_m = bothCorrected ? maxDeltaCorr_m : maxDelta_m
+  const sigma_m = Math.hypot(live.acc_m, reference.acc_m || unknown_m)
+  // Code positions err by more than their accuracies say: closer than the least nothing is concluded.
+  const limit = ({ share, least_m }: typeof horizontally) =>
+    bothCorrected ? most_m : Math.max(least_m, sigmas * share * sigma_m)
+  const offset = enu(reference.arp, live.position)
   const distance_m = distance(live.position, reference.arp)
-  const verdict = distance_m <= limit_m ? 'agrees' : distance_m <= most_m ? 'doubt' : 'elsewhere'
-  return { distance_m, limit_m, offset: enu(reference.arp, live.position), verdict }
+  const isExplained =
+    Math.hypot(offset.east, offset.north) <= limit(horizontally) && Math.abs(offset.up) <= limit(vertically)
+  const verdict = distance_m > most_m ? 'elsewhere' : isExplained ? 'agrees' : 'doubt'
+  return { distance_m, limits_m: [limit(horizontally), limit(vertically)], offset, verdict }
 }
 
 /** `E +30.0 / N -0.2 / U +1.4 m` */

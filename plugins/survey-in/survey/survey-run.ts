@@ -27,6 +27,8 @@ export interface SurveySnapshot {
   total_s: number
   rtcm: { age_s: number; count: number; remote: string; dist_m: number }
   estimator?: EstimatorSnapshot
+  /** What a step is seen against. */
+  level?: Ecef
 }
 
 export type SurveyEnd = { state: 'complete' | 'incomplete' | 'aborted'; reason: string }
@@ -54,7 +56,7 @@ export class SurveyRun {
   readonly by: string
   readonly #model: AccuracyModel
   #estimator: PositionEstimator
-  /** Seconds of this averaging, and of the whole survey-in. */
+  /** Seconds of this averaging since its first epoch, and of the whole survey-in. */
   #elapsed_s = 0
   #total_s = 0
   #last_ms: number | undefined
@@ -116,12 +118,12 @@ export class SurveyRun {
   tick(now_ms: number, corrections: CorrectionsNow | undefined, limits: SurveyLimits): SurveyEnd | undefined {
     const dt_s = this.#last_ms === undefined ? 0 : Math.max(0, now_ms - this.#last_ms) / 1000
     this.#last_ms = now_ms
-    this.#elapsed_s += dt_s
+    if (this.count > 0) this.#elapsed_s += dt_s
     this.#total_s += dt_s
     this.#unusable_s += dt_s
     this.#note(corrections)
     const { count } = this
-    if (count > 0 && this.#elapsed_s >= limits.mintime_s && this.acc_m <= this.needed_m(limits)) {
+    if (count > 0 && this.#estimator.observed_s >= limits.mintime_s && this.acc_m <= this.needed_m(limits)) {
       return { state: 'complete', reason: '' }
     }
     if (this.corrected && this.#unusable_s >= abort_s) return { state: 'aborted', reason: this.#unusable() }
@@ -157,6 +159,7 @@ export class SurveyRun {
       total_s: this.#total_s,
       rtcm: { ...this.#rtcm },
       ...(estimator && { estimator }),
+      ...(this.#level && { level: { ...this.#level } }),
     }
   }
 
@@ -166,6 +169,7 @@ export class SurveyRun {
     run.#total_s = snapshot.total_s
     run.#rtcm = { ...snapshot.rtcm }
     if (snapshot.estimator) run.#estimator.restore(snapshot.estimator)
+    run.#level = snapshot.level
     return run
   }
 

@@ -25,6 +25,8 @@ export interface SurveyRecord {
   reason: string
   /** Of a running one, to go on with. */
   progress?: SurveySnapshot
+  /** The surveyed reference before this one: valid until this one can be used. */
+  previous?: Reference
 }
 
 export const noSurvey: SurveyRecord = {
@@ -60,6 +62,7 @@ export class Surveyor {
   readonly #deps: SurveyorDeps
   #ended: SurveyRecord = noSurvey
   #run: SurveyRun | undefined
+  #previous: Reference | undefined
   #savedAt_ms = 0
 
   constructor(deps: SurveyorDeps) {
@@ -84,6 +87,7 @@ export class Surveyor {
       allowUse: false,
       rtcm: { ...run.rtcm },
       reason: '',
+      ...(this.#previous && { previous: this.#previous }),
     }
   }
 
@@ -92,8 +96,13 @@ export class Surveyor {
     return this.#run
   }
 
-  /** Its result, when that may be used. */
+  /** Its result, when that may be used; else that of the one before it. */
   get reference(): Reference | undefined {
+    return this.result ?? this.#previous
+  }
+
+  /** Its result, when that may be used. */
+  get result(): Reference | undefined {
     const { state, mean, acc_m, corrected, t, by, count, elapsed_s, allowUse } = this.#ended
     const usable = state === 'complete' || (state === 'incomplete' && allowUse)
     if (this.#run || !usable || !mean) return undefined
@@ -102,6 +111,7 @@ export class Surveyor {
 
   restore(record: SurveyRecord): void {
     this.#ended = record
+    this.#previous = record.previous
     if (record.state !== 'running') return
     if (record.progress) this.#run = SurveyRun.restored(record.progress, this.#model(record.progress.corrected))
     else this.#ended = { ...record, state: 'aborted', reason: 'it was interrupted' }
@@ -110,11 +120,13 @@ export class Surveyor {
   /** Puts an earlier result back. */
   reuse(reference: Reference): void {
     this.#run = undefined
+    this.#previous = undefined
     const { arp: mean, acc_m, corr: corrected, t, samples: count, elapsed_s } = reference
     this.#end({ ...noSurvey, state: 'complete', corrected, by: reference.by, mean, acc_m, t, count, elapsed_s })
   }
 
   begin(corrected: boolean, by: string): void {
+    this.#previous = this.reference
     this.#run = new SurveyRun({ model: this.#model(corrected), corrected, by })
     this.save()
   }
@@ -153,7 +165,9 @@ export class Surveyor {
     const { state, mean } = this.#ended
     if (state === 'complete') return 'the survey-in is complete: it is used as it is'
     if (state !== 'incomplete' || !mean) return 'there is no incomplete survey-in'
-    this.#end({ ...this.#ended, allowUse: true })
+    this.#previous = undefined
+    const { previous, ...ended } = this.#ended
+    this.#end({ ...ended, allowUse: true })
     return ''
   }
 
@@ -166,7 +180,10 @@ export class Surveyor {
   #finish(end: SurveyEnd): void {
     const record = this.record
     this.#run = undefined
-    this.#end({ ...record, state: end.state, reason: end.reason })
+    const { previous, ...ended } = record
+    const isUsable = end.state === 'complete'
+    if (isUsable) this.#previous = undefined
+    this.#end({ ...ended, ...(!isUsable && previous && { previous }), state: end.state, reason: end.reason })
   }
 
   #end(record: SurveyRecord): void {

@@ -1,7 +1,15 @@
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { Upgrade } from '../../http/routes/owner.js'
-import type { CommandCall, ConfigOptions, InfoBuilder, InfoClass, MqttMessage, Source } from '../../plugin.js'
+import type {
+  CommandCall,
+  ConfigOptions,
+  InfoBuilder,
+  InfoClass,
+  MqttMessage,
+  RuleCheck,
+  Source,
+} from '../../plugin.js'
 import type { Tap } from '../hook-point.js'
 import type { Owner } from './attribution.js'
 
@@ -42,7 +50,7 @@ export interface ActionRecord {
 export interface RuleRecord {
   readonly owner: Registrant
   readonly names: readonly string[]
-  readonly check: (get: (name: string) => unknown) => string | undefined
+  readonly check: RuleCheck
 }
 
 export interface InfoPart {
