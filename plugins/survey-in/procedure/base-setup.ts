@@ -30,6 +30,7 @@ export class BaseSetup {
   }
 
   setRover(): void {
+    this.#deps.base.difference = ''
     this.#configure({ mode: 'rover' })
   }
 
@@ -51,7 +52,7 @@ export class BaseSetup {
     if (!target) return
     void setup.confirm({ mode: 'fixed', arp: target.arp, acc_m: target.acc_m }, () => {
       if (target !== base.target || (state() !== 'accept' && state() !== 'fixed')) return
-      base.trouble = setup.trouble
+      base.rejected(setup.trouble)
       dispatch('not taken')
     })
   }
@@ -85,7 +86,7 @@ export class BaseSetup {
   #configure(target: ReceiverTarget): void {
     const { base, dispatch, setup } = this.#deps
     void setup.configure(target, (held) => {
-      if (!held) base.trouble = setup.trouble
+      if (!held) base.rejected(setup.trouble)
       dispatch(held ? 'configured' : 'not taken')
     })
   }
