@@ -535,6 +535,7 @@ t.test('commands', async (t) => {
     }
     ctx.commands.add('wordless', 'forgets its answer', (() => {}) as never)
     ctx.commands.add('reboot', 'restarts', () => 'never reached')
+    ctx.commands.add('plain', 'takes no value', () => 'done', { value: false })
     ctx.hooks.onSystemCommand.tap(({ name }) => (name === 'reboot' ? 'refused during an update' : undefined))
   })
   const station = await stationWith(t, { commander })
@@ -548,6 +549,18 @@ t.test('commands', async (t) => {
     }
     t.match(await station.station.command('log=d', { source: 'mqtt' }), { status: 200 })
     t.equal((await post('busy=')).status, 503, 'a form-like trailing equals sign is no value')
+  })
+
+  t.test('a command that takes no value rejects one, on every surface', async (t) => {
+    for (const query of ['plain=1', 'cmd=plain=1', 'cmd=plain%3D0']) {
+      t.match(await post(query), { status: 400, text: 'plain takes no value\n' }, query)
+    }
+    const { command } = station.station
+    for (const source of ['mqtt', 'console'] as const) {
+      t.strictSame(await command('plain=1', { source }), { status: 400, text: 'plain takes no value\n' }, source)
+      t.match(await command('plain=', { source }), { status: 200 }, source)
+    }
+    for (const query of ['plain', 'plain=', 'cmd=plain']) t.match(await post(query), { status: 200 }, query)
   })
 
   t.test('the URL of an update arrives as it was written', async (t) => {
