@@ -49,7 +49,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       const before = instance.errors.get(code)
       if (before?.text === text) return
       instance.errors.delete(code)
-      instance.errors.set(code, { code, text, t: host.utc_s() })
+      instance.errors.set(code, { code, text, t: instance.lastingSince(code, text) ?? host.utc_s() })
       instance.log.warn({ code }, text)
       host.infoChanged()
     },
