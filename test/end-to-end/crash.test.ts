@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
 import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
@@ -151,6 +151,29 @@ t.test('a signal during the start ends it at once, whatever hangs', async (t) =>
   t.equal(code, 0)
   // Twice the contract: the machine may be busy, but two starts of 10 s would show.
   t.ok(performance.now() - asked_ms < 9_000)
+})
+
+t.test('a signal while the command line is still being loaded ends it with 0', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-early-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const [bootstrap, main] = ['runtime/build/bootstrap.mjs', 'build/runtime/cli/main.js'].map((file) =>
+    join(folder, file),
+  )
+  for (const file of [bootstrap, main]) mkdirSync(dirname(file), { recursive: true })
+  copyFileSync(join(packageRoot(), 'runtime/build/bootstrap.mjs'), bootstrap)
+  // A command line that is never done loading.
+  const slow =
+    "console.log('loading')\nsetInterval(() => {}, 1000)\nawait new Promise(() => {})\nexport const main = 0\n"
+  writeFileSync(main, slow)
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) {
+    const child = spawn(process.execPath, [bootstrap, 'run'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    t.teardown(() => void child.kill('SIGKILL'))
+    const ended = once(child, 'close')
+    await once(child.stdout, 'data')
+    child.kill(signal)
+    t.strictSame(await ended, [0, null], signal)
+  }
 })
 
 for (const signal of ['SIGHUP', 'SIGQUIT', 'SIGINT'] as const) {
