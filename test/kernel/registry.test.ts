@@ -417,6 +417,48 @@ t.test('the document', async (t) => {
     )
   })
 
+  t.test('a number that JSON does not have is null, and reported once per path', async (t) => {
+    let rows = 1
+    const sky = plugin('sky', (ctx) => {
+      ctx.info.block('sky.pos', () => ({
+        acc: Number.NaN,
+        left: undefined,
+        none: null,
+        word: 'null',
+        deep: { list: Array.from({ length: rows }, () => ({ snr: Number.POSITIVE_INFINITY })) },
+        holes: [1, undefined],
+      }))
+      ctx.info.block('sky.delta', () => 0 / 0)
+      ctx.info.block('sky.once', { static: () => ({ x: Number.NaN }) })
+    })
+    const station = await stationWith(t, { sky })
+    const wanted = {
+      pos: { acc: null, none: null, word: 'null', deep: { list: [{ snr: null }] }, holes: [1, null] },
+      delta: null,
+      once: { x: null },
+    }
+    t.strictSame(station.station.document().sky, wanted)
+    const reports = () => station.lines.filter(({ msg }) => msg.includes('JSON cannot express'))
+    const expected = [
+      ['sky.pos', 'acc', 'NaN'],
+      ['sky.pos', 'deep.list[].snr', 'Infinity'],
+      ['sky.pos', 'holes[]', 'undefined'],
+      ['sky.delta', '', 'NaN'],
+      ['sky.once', 'x', 'NaN'],
+    ]
+    t.equal(reports().length, expected.length)
+    for (const [block, path, found] of expected) {
+      const text = `block ${block} of plugin sky: ${path ? `field ${path}` : 'the value'} is ${found}, which`
+      t.ok(
+        reports().some(({ msg, plugin }) => msg.startsWith(text) && plugin === 'sky'),
+        text,
+      )
+    }
+    rows = 3
+    station.station.document()
+    t.equal(reports().length, expected.length, 'once')
+  })
+
   t.test('what is no JSON costs its block, or the taps, and never the rest of the document', async (t) => {
     const circle: Record<string, unknown> = {}
     circle.circle = { circle }
