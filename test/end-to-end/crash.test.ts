@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
-import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+import { childEnv, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
 /** A station with one plugin `crasher` in a folder of another name, and one that must not notice. */
 async function station(t: Test, setup: string) {
@@ -135,13 +135,8 @@ t.test('a signal during the start ends it at once, whatever hangs', async (t) =>
   const file = variantOf(t, { 'first-slow': hangs, 'second-slow': hangs })
   const data = mkdtempSync(join(tmpdir(), 'rtk-base-signals-data-'))
   t.teardown(() => rmSync(data, { recursive: true, force: true }))
-  const child = spawn(process.execPath, [
-    join(packageRoot(), 'runtime/build/bootstrap.mjs'),
-    'run',
-    file,
-    '--data',
-    data,
-  ])
+  const bootstrap = join(packageRoot(), 'runtime/build/bootstrap.mjs')
+  const child = spawn(process.execPath, [bootstrap, 'run', file, '--data', data], { env: childEnv() })
   t.teardown(() => void child.kill('SIGKILL'))
   // The listening socket is there before the first plugin starts; its lock in the data folder comes before that.
   await until(() => existsSync(join(data, 'plugins')) && readdirSync(join(data, 'plugins')).length > 1, 'the plugins')
@@ -167,7 +162,7 @@ t.test('a signal while the command line is still being loaded ends it with 0', a
   writeFileSync(main, slow)
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) {
-    const child = spawn(process.execPath, [bootstrap, 'run'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [bootstrap, 'run'], { stdio: ['ignore', 'pipe', 'inherit'], env: childEnv() })
     t.teardown(() => void child.kill('SIGKILL'))
     const ended = once(child, 'close')
     await once(child.stdout, 'data')
