@@ -1,4 +1,4 @@
-import { referenceDifference } from 'rtk-base/gnss'
+import { referenceDifference, sameEcef } from 'rtk-base/gnss'
 import type { Ecef, RtcmFrame, RtcmGate, RtcmJudge } from 'rtk-base/services'
 
 /** A judge that is reloaded has this long to come back before its last verdict ends. */
@@ -75,11 +75,24 @@ export class Gate implements RtcmGate {
   /** Whether the frame may go out. A frame that speaks of another reference closes the gate. */
   admit(frame: RtcmFrame): boolean {
     if (!this.#open) return false
-    if (this.#verdict.kind === 'trusted' && this.#deps.mode() !== 'listening') {
-      const difference = referenceDifference(frame.bytes, this.#verdict.reference)
-      if (difference) this.#decide({ kind: 'held', reason: difference })
-    }
+    const difference = this.#difference(frame)
+    if (difference) this.#decide({ kind: 'held', reason: difference })
     return this.#open
+  }
+
+  /** Whether a frame that came before it opened fits what is trusted now; without a judge nobody knows. */
+  fits(frame: RtcmFrame): boolean {
+    return this.#open && this.#verdict.kind === 'trusted' && !this.#difference(frame)
+  }
+
+  /** Whether observations have to wait until the reference position has gone out: a receiver that is listened to may send none. */
+  get announces(): boolean {
+    return this.#deps.mode() !== 'listening'
+  }
+
+  #difference(frame: RtcmFrame): string | undefined {
+    if (this.#verdict.kind !== 'trusted' || !this.announces) return undefined
+    return referenceDifference(frame.bytes, this.#verdict.reference)
   }
 
   /** The receiver's mode, or who judges the reference, may have changed. */
@@ -131,7 +144,18 @@ export class Gate implements RtcmGate {
   }
 
   #decide(verdict: Verdict): void {
+    // From one reference to another it closes in between: what was gathered under the first may not go out under the second.
+    if (this.#open && verdict.kind === 'trusted' && !this.#isSame(verdict.reference)) {
+      this.#verdict = { kind: 'held', reason: 'the reference changes' }
+      this.look()
+    }
     this.#verdict = verdict
     this.look()
+  }
+
+  #isSame({ arp, stationId }: Reference): boolean {
+    const verdict = this.#verdict
+    if (verdict.kind !== 'trusted') return false
+    return sameEcef(verdict.reference.arp, arp) && verdict.reference.stationId === stationId
   }
 }

@@ -1,4 +1,4 @@
-import { referencePoint } from 'rtk-base/gnss'
+import { isMsm, referencePoint } from 'rtk-base/gnss'
 import type { Event, EventSource, PluginContext } from 'rtk-base/plugin'
 import {
   type Ecef,
@@ -20,6 +20,17 @@ import { Subscribers } from './subscribers.js'
 /** What a rover needs before it can use observations: kept as "newest of type" (1006 stands in for 1005). */
 const referenceTypes = [1005, 1006, 1008, 1033, 1230]
 
+/** Keeps the newest frame of each type; a 1006 stands for the 1005 before it, and the other way round. */
+function keepNewest(frames: Map<number, RtcmFrame>, frame: RtcmFrame): void {
+  if (frame.type === 1005) frames.delete(1006)
+  if (frame.type === 1006) frames.delete(1005)
+  frames.set(frame.type, frame)
+}
+
+function inOrder(frames: ReadonlyMap<number, RtcmFrame>): RtcmFrame[] {
+  return [...frames.values()].sort((a, b) => a.type - b.type)
+}
+
 /** Whether a plugin that runs the GNSS procedure is in the variant: it waits, starts, runs or has failed. */
 function isJudged(ctx: PluginContext): boolean {
   const plugins = ctx.services.find(station)?.plugins() ?? []
@@ -38,6 +49,9 @@ export class GatedStream implements RtcmStream {
   readonly #subscribers: Subscribers
   readonly #epochs: EpochGrouper
   readonly #statistics = new RtcmStatistics()
+  /** What the receiver said last, whether it may go out or not. */
+  readonly #heard = new Map<number, RtcmFrame>()
+  /** The same of what has gone out since the gate opened. */
   readonly #reference = new Map<number, RtcmFrame>()
 
   constructor(ctx: PluginContext, queue_bytes: number) {
@@ -75,14 +89,32 @@ export class GatedStream implements RtcmStream {
   /** One verified frame of the receiver. */
   push(frame: RtcmFrame): void {
     this.#statistics.count(frame)
+    const isReference = referenceTypes.includes(frame.type)
+    if (isReference) keepNewest(this.#heard, frame)
     if (!this.gate.admit(frame)) return
-    if (referenceTypes.includes(frame.type)) {
-      if (frame.type === 1005) this.#reference.delete(1006)
-      if (frame.type === 1006) this.#reference.delete(1005)
-      this.#reference.set(frame.type, frame)
-    }
+    if (isReference) keepNewest(this.#reference, frame)
+    // Observations belong to a position: a rover gets that one first, or it would use them with another.
+    else if (!this.#isAnnounced && isMsm(frame.type) && this.gate.announces) return
+    this.#send(frame)
+  }
+
+  /** The reference position has gone out since the gate opened. */
+  get #isAnnounced(): boolean {
+    return this.#reference.has(1005) || this.#reference.has(1006)
+  }
+
+  #send(frame: RtcmFrame): void {
     this.#subscribers.push(frame, this.#epochs.sequence)
     this.#epochs.push(frame)
+  }
+
+  /** The gate opened: what the receiver said of its reference before goes out at once, where it fits. */
+  #announce(): void {
+    for (const frame of inOrder(this.#heard)) {
+      if (!this.gate.fits(frame)) continue
+      keepNewest(this.#reference, frame)
+      this.#send(frame)
+    }
   }
 
   get open(): boolean {
@@ -100,7 +132,7 @@ export class GatedStream implements RtcmStream {
   }
 
   reference(): readonly RtcmFrame[] {
-    return [...this.#reference.values()].sort((a, b) => a.type - b.type)
+    return inOrder(this.#reference)
   }
 
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription {
@@ -141,6 +173,7 @@ export class GatedStream implements RtcmStream {
       this.#subscribers.clear()
       this.#epochs.reset()
     }
+    if (open) this.#announce()
     this.#stateEvent.emit({ open, reason })
   }
 }

@@ -23,6 +23,8 @@ export interface SubscriberDeps {
   left(subscriber: Taker): void
 }
 
+const isPosition = ({ frame }: Queued) => frame.type === 1005 || frame.type === 1006
+
 /** One subscriber and what waits for it: whole epochs, the oldest dropped first. */
 class Subscription implements RtcmSubscription {
   readonly subscriber: Taker
@@ -94,8 +96,11 @@ class Subscription implements RtcmSubscription {
     const oldest = this.#queue[0].epoch
     const kept = this.#queue.findIndex(({ epoch }) => epoch !== oldest)
     const gone = kept < 0 ? this.#queue : this.#queue.slice(0, kept)
-    this.#queue = kept < 0 ? [] : this.#queue.slice(kept)
-    for (const { frame } of gone) this.#queued_bytes -= frame.bytes.length
+    const rest = kept < 0 ? [] : this.#queue.slice(kept)
+    // The reference position is never lost: without it what follows would be used with the one before.
+    const position = rest.some(isPosition) ? undefined : gone.findLast(isPosition)
+    this.#queue = position ? [{ ...position, epoch: rest[0]?.epoch ?? current }, ...rest] : rest
+    this.#queued_bytes = this.#queue.reduce((sum, { frame }) => sum + frame.bytes.length, 0)
     this.dropped += 1
     if (oldest === current) this.#skip = current
   }

@@ -1,5 +1,5 @@
 import type { Ecef } from '../../schemas/services.js'
-import { sameEcef } from './geodesy.js'
+import { toTenthMm } from './geodesy.js'
 import { decodeRtcm } from './rtcm.js'
 import { messageNumber, stationId } from './rtcm-frame.js'
 
@@ -21,8 +21,24 @@ export function referencePoint(frame: Uint8Array): ReferencePoint | undefined {
 }
 
 /**
+ * How far the position in a 1005 may be from the reference that the receiver was given: a ZED-F9P truncates it to 0.1 mm, so
+ * each coordinate may be 0.1 mm less, and other receivers may round through other units.
+ */
+export const announcedTolerance_m = 0.001
+
+/** Whether a position that a receiver announces is the reference `q`, to 1 mm in space. */
+export function sameReference(p: Ecef, q: Ecef): boolean {
+  const apart_tenthMm = Math.hypot(
+    toTenthMm(p.x) - toTenthMm(q.x),
+    toTenthMm(p.y) - toTenthMm(q.y),
+    toTenthMm(p.z) - toTenthMm(q.z),
+  )
+  return apart_tenthMm <= toTenthMm(announcedTolerance_m)
+}
+
+/**
  * Holds an RTCM frame of the own receiver against the reference that it must announce: another station ID in any message, or
- * another position in 1005 or 1006.
+ * a position in 1005 or 1006 that is more than 1 mm away.
  * @param wanted without a station ID only the position counts
  * @returns what differs, as a sentence for people; undefined when the frame agrees or says nothing about the reference
  */
@@ -38,7 +54,7 @@ export function referenceDifference(
   if (!announces(type)) return undefined
   const point = referencePoint(frame)
   if (!point) return `the receiver sends a ${type} that cannot be read`
-  if (sameEcef(point.arp, wanted.arp)) return undefined
+  if (sameReference(point.arp, wanted.arp)) return undefined
   return `the receiver sends ${inMetres(point.arp)} as its position in ${type}, not the reference ${inMetres(wanted.arp)}`
 }
 

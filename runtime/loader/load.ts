@@ -266,9 +266,13 @@ function evaluate(code: string, file: string, source: string): PluginDefinition 
     throw new RtkError('RTK_ERR_PLUGIN_BUILD', `${source}: ${messageOf(error)}`, { cause: error })
   }
   const loaded: unknown = module.exports
-  const definition = (loaded as { default?: unknown }).default ?? loaded
-  return checkDefinition(definition, source)
+  const definition = checkDefinition((loaded as { default?: unknown }).default ?? loaded, source)
+  modules.set(definition, module)
+  return definition
 }
+
+/** Node keeps the source map of a module as long as the module: stacks name sources while the definition lives. */
+const modules = new WeakMap<PluginDefinition, Module>()
 
 /** @throws RTK_ERR_PLUGIN_INVALID, RTK_ERR_PLUGIN_API_RANGE */
 export function checkDefinition(definition: unknown, source: string): PluginDefinition {

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Framer } from '../../runtime/gnss/framer.js'
 import { decodeGga } from '../../runtime/gnss/nmea.js'
+import { referenceDifference } from '../../runtime/gnss/reference-point.js'
 import {
   constellationOf,
   crc24q,
@@ -435,6 +436,26 @@ t.test('captures: observables agree with each other from epoch to epoch', { skip
     t.ok(codesAgree / pairs > 0.99, `${name}: code and phase`)
     t.ok(believable / pairs > 0.95, `${name}: the distance and the signal of navigation satellites`)
   }
+})
+
+t.test('a 1005 agrees with the reference to 1 mm, a station ID exactly', async (t) => {
+  const arp = { x: 4_444_030.8029, y: 3_085_671.1923, z: 3_366_657.919 }
+  const announced = (by: Partial<typeof arp>, type: 1005 | 1006 = 1005) => {
+    const { x = 0, y = 0, z = 0 } = by
+    const position = { x: arp.x + x, y: arp.y + y, z: arp.z + z }
+    const flags = { itrfYear: 0, gps: true, glonass: true, galileo: true, virtual: false, singleOscillator: true }
+    const point = { ...flags, stationId: 7, quarterCycle: 0, ...position }
+    return encodeRtcm(type === 1005 ? { type, ...point } : { type, ...point, antennaHeight_m: 0 })
+  }
+  t.equal(referenceDifference(announced({}), { arp, stationId: 7 }), undefined)
+  t.equal(referenceDifference(announced({ x: -0.0001 }), { arp }), undefined, 'as a ZED-F9P truncates it')
+  t.equal(referenceDifference(announced({ x: -0.0001, y: -0.0001, z: -0.0001 }), { arp }), undefined)
+  t.equal(referenceDifference(announced({ z: 0.001 }), { arp }), undefined, 'the limit itself')
+  t.equal(referenceDifference(announced({ z: 0.001 }, 1006), { arp }), undefined)
+  t.match(referenceDifference(announced({ z: 0.0011 }), { arp }), /4444030.8029 .* as its position/)
+  t.match(referenceDifference(announced({ x: -0.0011 }, 1006), { arp }), /as its position/)
+  t.match(referenceDifference(announced({ x: 0.0007, y: 0.0007, z: 0.0007 }), { arp }), /as its position/, 'in space')
+  t.match(referenceDifference(announced({}), { arp, stationId: 8 }), /station ID 7 in 1005, not 8/)
 })
 
 t.test('captures: observables survive encoding and decoding unchanged', { skip: noCaptures }, async (t) => {

@@ -28,7 +28,7 @@ import {
 } from '../harness/index.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
-const there = { ...here, x: here.x + 0.0001 }
+const there = { ...here, x: here.x + 0.002 }
 const bias = (stationId = 0) => encodeRtcm({ type: 1230, stationId, biasesAligned: false, biases_m: { l1ca: 0 } })
 
 /** A subscriber that keeps what it takes, until it is told to be slow. */
@@ -154,16 +154,17 @@ t.test('the gate', async (t) => {
     receiver.emit(arpFrame(here))
     t.strictSame(rover.taken, [])
     judge.trust({ arp: here })
+    t.strictSame(rover.taken, [1005], 'what was heard before and fits goes out at once')
     receiver.emit(arpFrame(here))
-    t.strictSame(rover.taken, [1005])
+    t.strictSame(rover.taken, [1005, 1005])
     judge.hold('moved by 30 m')
     receiver.emit(arpFrame(here))
-    t.strictSame(rover.taken, [1005])
+    t.strictSame(rover.taken, [1005, 1005])
     t.equal(stream.reason, 'moved by 30 m')
   })
 
   for (const [what, frame] of [
-    ['a 1005 that differs by 0.1 mm', arpFrame(there, 7)],
+    ['a 1005 that is 2 mm away', arpFrame(there, 7)],
     ['another station ID in a 1005', arpFrame(here, 8)],
     ['another station ID in an MSM', msmFrame(1074, 0, true, 8)],
   ] as [string, Uint8Array][]) {
@@ -179,7 +180,6 @@ t.test('the gate', async (t) => {
       t.strictSame(rover.taken, [1005])
       t.match(stream, { open: false, reason: /the receiver sends/ })
       judge.trust({ arp: here, stationId: 7 })
-      receiver.emit(arpFrame(here, 7))
       t.strictSame(rover.taken, [1005, 1005], 'a new verdict opens it again')
     })
   }
@@ -216,6 +216,65 @@ t.test('the gate', async (t) => {
     t.match(services().stream, { open: false, reason: 'the antenna seems to have moved' }, 'until it says otherwise')
     await clock.advance(10_000)
     t.match(services().stream, { open: false, reason: 'nobody verifies the reference' })
+  })
+
+  t.test('A4: no observation goes out before the position that it belongs to, on any output', async (t) => {
+    const { receiver, stream, gate, epoch } = await setUp(t)
+    const rover = taker('rover')
+    stream.subscribe(rover)
+    const epochs: RtcmEpoch[] = []
+    stream.onEpoch((closed) => epochs.push(closed))
+    const judge = gate.judge()
+    judge.trust({ arp: here, stationId: 0 })
+    epoch(1000)
+    const late = taker('late')
+    stream.subscribe(late)
+    epoch(2000)
+    t.strictSame([rover.taken, late.taken, epochs.length], [[], [], 0], 'no 1005 has come yet')
+    receiver.emit(arpFrame(here))
+    epoch(3000)
+    t.strictSame(
+      [rover.taken, late.taken],
+      [
+        [1005, 1074, 1084, 1124],
+        [1005, 1074, 1084, 1124],
+      ],
+    )
+    t.equal(epochs.length, 1)
+
+    // Another reference, legally: 1005 comes every 30 s only.
+    judge.trust({ arp: there, stationId: 0 })
+    epoch(4000)
+    t.equal(rover.taken.length, 4, 'observations wait for the new position')
+    const newcomer = taker('newcomer')
+    stream.subscribe(newcomer)
+    epoch(5000)
+    receiver.emit(arpFrame(there))
+    epoch(6000)
+    t.strictSame(newcomer.taken, [1005, 1074, 1084, 1124])
+    t.strictSame(rover.taken.slice(4), [1005, 1074, 1084, 1124])
+
+    // What came while it was held, and fits, is announced at once.
+    judge.hold('checked')
+    receiver.emit(arpFrame(here))
+    judge.trust({ arp: here, stationId: 0 })
+    epoch(7000)
+    t.strictSame(rover.taken.slice(8), [1005, 1074, 1084, 1124])
+  })
+
+  t.test('A4: a slow subscriber that loses epochs keeps the position', async (t) => {
+    const { receiver, stream, gate, epoch } = await setUp(t, { queue_bytes: 4_096 })
+    const judge = gate.judge()
+    const rover = taker('rover')
+    const subscription = stream.subscribe(rover)
+    rover.slow = true
+    receiver.emit(arpFrame(here))
+    judge.trust({ arp: here, stationId: 0 })
+    for (let i = 0; i < 500; i++) epoch(i * 1000)
+    rover.slow = false
+    subscription.resume()
+    t.equal(rover.taken[0], 1005)
+    t.ok(subscription.dropped > 0)
   })
 
   t.test('forgets what was gathered when it closes', async (t) => {
@@ -264,6 +323,7 @@ t.test('K21: a frame costs no look at the plugins, and one at most at the mode',
 
 t.test('epochs', async (t) => {
   const { clock, receiver, stream, epoch } = await setUp(t)
+  receiver.emit(arpFrame(here))
   const epochs: RtcmEpoch[] = []
   stream.onEpoch((closed) => epochs.push(closed))
   const last = () => epochs.at(-1)
@@ -328,16 +388,18 @@ t.test('subscribers', async (t) => {
   })
 
   t.test('a slow one loses whole oldest epochs and is counted; others lose nothing', async (t) => {
-    const { stream, epoch } = await setUp(t, { queue_bytes: 4_096 })
+    const { receiver, stream, epoch } = await setUp(t, { queue_bytes: 4_096 })
+    receiver.emit(arpFrame(here))
     const slow = taker('slow')
     const fast = taker('fast')
     const subscription = stream.subscribe(slow)
     stream.subscribe(fast)
     slow.slow = true
     for (let i = 0; i < 500; i++) epoch(i)
-    t.equal(fast.taken.length, 1_500)
+    t.equal(fast.taken.length, 1 + 1_500)
     slow.slow = false
     subscription.resume()
+    t.equal(slow.taken.shift(), 1005)
     t.equal(slow.taken.length % 3, 0, 'whole epochs')
     t.ok(slow.taken.length > 0 && slow.taken.length * 30 < 4_096)
     t.equal(subscription.dropped, 500 - slow.taken.length / 3)
@@ -347,7 +409,8 @@ t.test('subscribers', async (t) => {
   })
 
   t.test('one that throws is left out, the others go on', async (t) => {
-    const { stream, epoch, station } = await setUp(t)
+    const { receiver, stream, epoch, station } = await setUp(t)
+    receiver.emit(arpFrame(here))
     const good = taker('good')
     stream.subscribe({
       ...taker('bad'),
@@ -358,7 +421,7 @@ t.test('subscribers', async (t) => {
     stream.subscribe(good)
     epoch(1)
     epoch(2)
-    t.equal(good.taken.length, 6)
+    t.equal(good.taken.length, 7)
     t.equal(station.lines.filter(({ msg }) => msg.includes('subscriber failed')).length, 1)
   })
 

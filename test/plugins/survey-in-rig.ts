@@ -3,7 +3,16 @@ import type { Test } from 'tap'
 import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import surveyIn from '../../plugins/survey-in/index.js'
-import { decodeRtcm, geodeticToEcef, offsetEnu } from '../../runtime/gnss/index.js'
+import {
+  decodeRtcm,
+  type Enu,
+  encodeMsm,
+  geodeticToEcef,
+  knownLeap_s,
+  msmEpochTime,
+  msmType,
+  offsetEnu,
+} from '../../runtime/gnss/index.js'
 import { definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import {
@@ -16,7 +25,7 @@ import {
   rtcmStream,
   type SatelliteResidual,
 } from '../../schemas/services.js'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, type TestStation } from '../harness/index.js'
+import { arpFrame, createTestStation, fakeReceiver, ManualClock, type TestStation } from '../harness/index.js'
 
 export type Definition = PluginDefinition<never, never>
 export const home = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
@@ -47,6 +56,14 @@ export class FakeBase {
   /** Whether it sends observations; a base without satellites sends its 1005 all the same. */
   observes: boolean = true
   bootedAt_ms: number
+  /** Since when all signals are locked. */
+  lockedAt_ms: number
+  /** Whether residuals and a second solution are sent while it is fixed. */
+  evident: boolean = true
+  /** Geoid separation of its fixes, metres. */
+  separation_m = 0
+  /** Carrier phase noise, 1 sigma, metres. */
+  phase_m = 0.0018
   /** Where its own clock begins anew. */
   clockRound_ms = Number.POSITIVE_INFINITY
   readonly #random = new Random(7)
@@ -54,7 +71,8 @@ export class FakeBase {
 
   constructor(clock: ManualClock) {
     this.clock = clock
-    this.bootedAt_ms = clock.monotonic() - 60_000
+    this.bootedAt_ms = clock.monotonic() - 90_000
+    this.lockedAt_ms = this.bootedAt_ms
     this.receiver = fakeReceiver(() => clock.monotonic())
     this.receiver.become({ mode: 'rover', configured: false })
   }
@@ -66,8 +84,46 @@ export class FakeBase {
   /** It restarts by itself, as its flash has it. */
   restart(flash?: Ecef): void {
     this.bootedAt_ms = this.clock.monotonic()
+    this.loseLock()
     this.receiver.target = flash ? { mode: 'fixed', arp: flash, acc_m: 0.01 } : { mode: 'rover' }
     this.receiver.become({ configured: false, mode: this.receiver.target.mode })
+  }
+
+  /** All signals are lost and found again, as by a cable that was off for a moment. */
+  loseLock(): void {
+    this.lockedAt_ms = this.clock.monotonic()
+  }
+
+  #observations(t: number): void {
+    const lock_ms = this.clock.monotonic() - this.lockedAt_ms
+    constellations.forEach((name, i) => {
+      const type = msmType(name, 7)
+      this.receiver.emit(
+        encodeMsm({
+          type,
+          stationId: 0,
+          epochTime: msmEpochTime(name, (t % 604_800) * 1000, knownLeap_s),
+          multiple: i < constellations.length - 1,
+          iods: 0,
+          clockSteering: 0,
+          externalClock: 0,
+          smoothing: false,
+          smoothingInterval: 0,
+          observations: sky
+            .filter(({ constellation }) => constellation === name.toLowerCase())
+            .map(({ satellite, ...direction }) => ({
+              satellite,
+              signal: 2,
+              pseudorange_m: 22e6 - along(direction, enuOf(home, this.truth)),
+              phase_m: 22e6 - along(direction, enuOf(home, this.truth)) + this.phase_m * this.#random.normal(),
+              lock: lockIndicator(lock_ms),
+              halfCycle: false,
+              cnr_dbhz: 45,
+            })),
+          info: {},
+        }),
+      )
+    })
   }
 
   /** One second of what a receiver sends. */
@@ -80,17 +136,20 @@ export class FakeBase {
     const [east, north, up] = this.#noise.map((axis) => scale * axis.step(1))
     const live = offsetEnu(this.truth, { east, north, up })
     if (!this.hears) {
+      this.loseLock()
       receiver.fix({ t, fix: 'none', ok: false, position: { x: 0, y: 0, z: 0 } })
       return
     }
-    if (this.observes) receiver.emit(msmFrame(1074, (t % 604_800) * 1000, false))
+    if (this.observes) this.#observations(t)
     if (target.mode === 'fixed') {
       receiver.fix({ t, fix: 'time', position: target.arp, acc_m: target.acc_m })
       receiver.emit(arpFrame({ ...target.arp, x: target.arp.x + this.wrong_m }))
-      receiver.residuals(residualsOf(target.arp, this.truth, this.#random))
+      if (this.evident) receiver.residuals(residualsOf(target.arp, this.truth, this.#random))
       if (this.second) receiver.secondFix({ ...fixOf(live, t, this.acc_m, clock.monotonic()) })
     } else {
-      receiver.fix({ t, fix: this.fixName, position: live, acc_m: this.acc_m, corrected: this.fixName !== '3d' })
+      const corrected = this.fixName !== '3d'
+      const geoidSeparation_m = this.separation_m
+      receiver.fix({ t, fix: this.fixName, position: live, acc_m: this.acc_m, corrected, geoidSeparation_m })
     }
   }
 }
@@ -112,9 +171,10 @@ function fixOf(position: Ecef, t: number, acc_m: number, arrival_ms: number): Re
   }
 }
 
+const constellations = ['GPS', 'GLONASS', 'Galileo', 'BeiDou'] as const
 const sky = [...Array(24).keys()].map((satellite) => ({
-  constellation: ['gps', 'glonass', 'galileo', 'beidou'][satellite % 4],
-  satellite,
+  constellation: constellations[satellite % 4].toLowerCase(),
+  satellite: satellite + 1,
   azimuth_deg: (satellite * 137.5) % 360,
   elevation_deg: 12 + ((satellite * 31) % 75),
 }))
@@ -122,17 +182,30 @@ const radians = Math.PI / 180
 
 /** What the ranges say beside the position that the base holds. */
 export function residualsOf(arp: Ecef, truth: Ecef, random: Random, noise_m = 1.5): SatelliteResidual[] {
-  const { east, north, up } = enuOf(arp, truth)
+  const offset = enuOf(arp, truth)
   return sky.map((satellite) => {
-    const { azimuth_deg, elevation_deg, constellation } = satellite
-    const level = Math.cos(elevation_deg * radians)
-    const along =
-      Math.sin(azimuth_deg * radians) * level * east +
-      Math.cos(azimuth_deg * radians) * level * north +
-      Math.sin(elevation_deg * radians) * up
-    const clock_m = constellation.length
-    return { ...satellite, residual_m: clock_m - along + noise_m * random.normal(), used: true }
+    const clock_m = satellite.constellation.length
+    return { ...satellite, residual_m: clock_m - along(satellite, offset) + noise_m * random.normal(), used: true }
   })
+}
+
+/** The part of an offset towards a satellite. */
+function along(direction: { azimuth_deg: number; elevation_deg: number }, { east, north, up }: Enu): number {
+  const { azimuth_deg, elevation_deg } = direction
+  const level = Math.cos(elevation_deg * radians)
+  return (
+    Math.sin(azimuth_deg * radians) * level * east +
+    Math.cos(azimuth_deg * radians) * level * north +
+    Math.sin(elevation_deg * radians) * up
+  )
+}
+
+/** DF407 as a u-blox receiver sends it: it counts up to 64.5 s. */
+function lockIndicator(lock_ms: number): number {
+  const most_ms = Math.min(64_500, lock_ms)
+  if (most_ms < 64) return most_ms
+  const power = Math.floor(Math.log2(most_ms / 32))
+  return Math.floor(most_ms / 2 ** power) + 32 * power
 }
 
 function enuOf(origin: Ecef, point: Ecef) {

@@ -140,7 +140,8 @@ t.test('what the receiver does by itself', async (t) => {
       rig.simulated.set(key, 0)
       const before = rig.arps().length
       const seconds = await rig.until(() => rig.arps().length > before + 3, 60)
-      t.ok(seconds <= 20, `${seconds} s`)
+      // Without observations for some seconds nobody knows where the antenna is.
+      t.ok(seconds <= (key.includes('1005') ? 20 : 40), `${seconds} s`)
       t.equal(rig.field('state.status'), 'fixed')
     })
   }

@@ -2,7 +2,7 @@
  * The reference as the receiver itself reports it: the position in its 1005 or 1006. It is shown under `manual`, or under `survey`
  * when the receiver says that it found it by its own survey-in.
  */
-import { formatTm, hasTenthMm, sameEcef } from 'rtk-base/gnss'
+import { formatTm, hasTenthMm, sameReference } from 'rtk-base/gnss'
 import type { ZedReceiver } from '../zed.js'
 
 const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false }
@@ -13,7 +13,7 @@ const noConfig = { mintime: 0, maxtime: 0, accuracy: 0, accuracy_corr: 0 }
 function ownSurvey({ facts: { survey, arp } }: ZedReceiver) {
   if (!survey) return { mean: undefined, isReference: false }
   const mean = { x: survey.x_m, y: survey.y_m, z: survey.z_m }
-  return { mean, isReference: survey.valid && (!arp || sameEcef(mean, arp.position)) }
+  return { mean, isReference: survey.valid && (!arp || sameReference(arp.position, mean)) }
 }
 
 export function refRuntime(zed: ZedReceiver) {

@@ -2,6 +2,7 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Receiver, ReceiverTarget } from 'rtk-base/services'
 import type { ReferenceChoice } from '../reference/choice.js'
+import type { Reference } from '../reference/reference.js'
 import type { SurveyRequest } from '../survey/survey-request.js'
 import type { BaseTrust } from '../trust/base-trust.js'
 import type { LastTrust } from '../trust/last-trust.js'
@@ -21,6 +22,9 @@ export interface BaseSetupDeps {
   state(): State
   dispatch(event: Event): void
 }
+
+/** The states in which the base is expected to hold what was written. */
+const confirmed: readonly State[] = ['accept', 'verify', 'fixed']
 
 export class BaseSetup {
   readonly #deps: BaseSetupDeps
@@ -51,7 +55,7 @@ export class BaseSetup {
     const { target } = base
     if (!target) return
     void setup.confirm({ mode: 'fixed', arp: target.arp, acc_m: target.acc_m }, () => {
-      if (target !== base.target || (state() !== 'accept' && state() !== 'fixed')) return
+      if (target !== base.target || !confirmed.includes(state())) return
       base.rejected(setup.trouble)
       dispatch('not taken')
     })
@@ -66,15 +70,14 @@ export class BaseSetup {
   }
 
   #judge(held: HeldTarget): void {
-    const { base, choice, dispatch, last, receiver, trust } = this.#deps
+    const { choice, dispatch, last, receiver, trust } = this.#deps
     const { chosen } = choice
     const against = last.against(receiver, chosen, held)
     if (against) {
       this.#startCold(against)
       return
     }
-    base.target = chosen
-    trust.place(last.live)
+    trust.watch(chosen as Reference)
     dispatch('still our base')
   }
 

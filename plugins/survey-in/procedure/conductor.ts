@@ -6,14 +6,14 @@ import type { SurveyInOptions } from '../options.js'
 import type { Parameters } from '../parameters.js'
 import { ReferenceChoice } from '../reference/choice.js'
 import { Ledger } from '../reference/ledger.js'
-import type { Reference } from '../reference/reference.js'
+import type { Comparison, Reference } from '../reference/reference.js'
 import { Surroundings } from '../surroundings.js'
 import type { SurveyRequest } from '../survey/survey-request.js'
 import { Surveyor } from '../survey/surveyor.js'
 import { ListenedReceiver } from '../watch/listened-receiver.js'
 import { StartCheck } from '../watch/start-check.js'
 import { Suspicion } from '../watch/suspicion.js'
-import { Reports } from './reports.js'
+import { doubtText, Reports } from './reports.js'
 import { Run, type Snapshot } from './run.js'
 import { type State, states } from './table.js'
 
@@ -53,7 +53,13 @@ export class Conductor implements ProcedureStatus {
     })
     this.references = new ReferenceChoice(parameters, this.surveyor, this.#memory)
     this.#check = new StartCheck(
-      { choice: this.references, suspicion: this.#suspicion, limits: () => parameters.start(), now_ms },
+      {
+        choice: this.references,
+        suspicion: this.#suspicion,
+        limits: () => parameters.start(),
+        now_ms,
+        doubts: (comparison) => this.#doubts(comparison),
+      },
       options.initial_s,
     )
   }
@@ -141,6 +147,11 @@ export class Conductor implements ProcedureStatus {
     await this.references.noteManual('plugin', this.#surroundings.utc_s())
     this.references.noteChosen()
     this.#request.by = before?.asked
+  }
+
+  #doubts(comparison: Comparison | undefined): void {
+    if (comparison) this.#reports.raise('gnss-initial', doubtText(comparison))
+    else this.#reports.clear('gnss-initial')
   }
 
   // ── what people ask for ───────────────────────────────────────────────────────────────────────────────────────────

@@ -1,3 +1,4 @@
+import type { Receiver } from 'rtk-base/services'
 import type { Memory } from '../memory.js'
 import type { ReferenceChoice } from '../reference/choice.js'
 import type { Ledger } from '../reference/ledger.js'
@@ -12,6 +13,7 @@ export interface MoveReportDeps {
   choice: ReferenceChoice
   ledger: Ledger
   memory: Memory
+  receiver: Pick<Receiver, 'fix'>
   reports: Reports
   surroundings: Surroundings
   suspicion: Suspicion
@@ -19,12 +21,12 @@ export interface MoveReportDeps {
 
 /** Enters a move in the ledger and reports it. @param event what showed it */
 export function reportMove(deps: MoveReportDeps, event: Event): void {
-  const { check, choice, ledger, memory, reports, surroundings, suspicion } = deps
+  const { check, choice, ledger, memory, receiver, reports, surroundings, suspicion } = deps
   const { chosen } = choice
   const { evidence } = suspicion
   const suspected = event === 'move suspected'
   const offset = suspected ? undefined : check.comparison?.offset
-  const what = movedText(offset, evidence)
+  const what = movedText(offset, evidence, receiver.fix?.geoidSeparation_m)
   if (chosen) ledger.moved(chosen, surroundings.utc_s(), suspected ? evidence : event, offset)
   void memory.set('ledger', ledger.entries)
   if (event !== 'survey elsewhere') {

@@ -1,11 +1,18 @@
 /** Texts for people: the entries of `base.state.errors`, why the gate is closed, and what to do about it. */
 import type { Enu } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import { offsetText } from '../reference/reference.js'
+import { type Comparison, offsetText } from '../reference/reference.js'
 import type { SurveyEnd } from '../survey/survey-run.js'
 import { type Event, type State, states } from './table.js'
 
-export type Report = 'gnss-initial' | 'gnss-survey' | 'gnss-moved' | 'gnss-reference-moved' | 'gnss-fault'
+export type Report =
+  | 'gnss-initial'
+  | 'gnss-unwatched'
+  | 'gnss-reference-doubtful'
+  | 'gnss-survey'
+  | 'gnss-moved'
+  | 'gnss-reference-moved'
+  | 'gnss-fault'
 
 /** The errors of this plugin; remembers them, so that a reload does not lose one whose cause goes on. */
 export class Reports {
@@ -58,6 +65,33 @@ export function lateText(state: State, accuracy_m: number, best_m: number | unde
   }
 }
 
+/** The start-up check takes longer. */
+export function doubtText({ distance_m, limit_m, offset }: Comparison): string {
+  const beside = `the antenna seems to be ${distance_m.toFixed(1)} m from the reference (${offsetText(offset)})`
+  return `${beside}, more than the accuracies explain (${limit_m.toFixed(1)} m): it is averaged for 10 min before anything goes out`
+}
+
+export const unwatchedText =
+  'nothing has shown for 3 min where the antenna is, neither the ranges of at least 8 satellites nor a second position: a slow move would go unnoticed; check the view of the sky, and what else configures the receiver'
+
+/** How near to the geoid separation a difference in height has to be to be one. */
+const separation_m = 3
+
+/** @param offset of the antenna from the reference, by the ranges of the last 30 min */
+export function doubtfulText(offset: Enu, geoidSeparation_m: number | undefined): string {
+  const where = `by the ranges of the last 30 min the antenna is at ${offsetText(offset)} from the reference`
+  return `${where}: check the reference position${heightHint(offset, geoidSeparation_m)}`
+}
+
+/** Says so where the difference is that of a height above the sea and one above the ellipsoid. */
+function heightHint({ east, north, up }: Enu, geoidSeparation_m = 0): string {
+  const isHeight = Math.hypot(east, north) < Math.abs(up) / 2
+  const isSeparation = Math.abs(Math.abs(up) - Math.abs(geoidSeparation_m)) <= separation_m
+  if (geoidSeparation_m === 0 || !isHeight || !isSeparation) return ''
+  const separation = `the geoid separation here (${geoidSeparation_m.toFixed(1)} m)`
+  return `; the difference in height equals ${separation}: a height above mean sea level was entered where one above the ellipsoid is needed`
+}
+
 export const noPositionText =
   'the survey-in got no position for 15 min: check the antenna and its view of the sky; it goes on as soon as one comes'
 
@@ -68,8 +102,9 @@ export function surveyText({ state, reason }: SurveyEnd, count: number): string 
 }
 
 /** @param seen where the antenna is instead; undefined where that is only suspected */
-export function movedText(seen: Enu | undefined, evidence: string): string {
-  return seen ? `reference moved by ${offsetText(seen)}` : `the antenna seems to have moved: ${evidence}`
+export function movedText(seen: Enu | undefined, evidence: string, geoidSeparation_m?: number): string {
+  if (!seen) return `the antenna seems to have moved: ${evidence}`
+  return `reference moved by ${offsetText(seen)}${heightHint(seen, geoidSeparation_m)}`
 }
 
 export const heldAdvice =
@@ -101,9 +136,14 @@ export function holdReason(event: Event, evidence: string, trouble: string): str
       return checkedFirst
     case 'survey asked for':
       return 'a survey-in runs'
-    case 'RTCM stopped':
-    case 'no RTCM for 10 min':
-      return 'the receiver sends no RTCM'
+    case 'observations stopped':
+      return 'the receiver sends no observations: the reference is checked again'
+    case 'signals lost':
+      return 'most signals were lost at once: the reference is checked again'
+    case '1005 stopped':
+      return 'the receiver sends no 1005'
+    case 'cannot be verified':
+      return checkedFirst
     default:
       return trouble
   }

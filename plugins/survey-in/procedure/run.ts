@@ -1,7 +1,7 @@
 /** Runs the procedure with a receiver: turns what the receiver does into events, and has the actions carried out. */
-import { sameEcef } from 'rtk-base/gnss'
+import { MsmEpochs, sameEcef } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Ecef, Receiver, ReceiverFix, RtcmFrame, RtcmJudge } from 'rtk-base/services'
+import type { Receiver, ReceiverFix, RtcmFrame, RtcmJudge } from 'rtk-base/services'
 import type { Memory } from '../memory.js'
 import type { ReferenceChoice } from '../reference/choice.js'
 import type { Ledger } from '../reference/ledger.js'
@@ -13,25 +13,29 @@ import type { Surveyor } from '../survey/surveyor.js'
 import { BaseTrust } from '../trust/base-trust.js'
 import { LastTrust } from '../trust/last-trust.js'
 import { BaseWatch } from '../watch/base-watch.js'
+import type { Seen } from '../watch/live-position.js'
 import type { Baselines } from '../watch/movement.js'
 import type { StartCheck, StartLimits } from '../watch/start-check.js'
 import type { Suspicion } from '../watch/suspicion.js'
+import { Verification } from '../watch/verification.js'
 import { Actions } from './actions.js'
 import { BaseSetup } from './base-setup.js'
 import { Lateness } from './lateness.js'
 import { Procedure } from './procedure.js'
 import { ReceiverEvents } from './receiver-events.js'
 import { ReceiverSetup } from './receiver-setup.js'
-import { checkedFirst, type Report, type Reports } from './reports.js'
+import { checkedFirst, holdReason, type Report, type Reports } from './reports.js'
 import { SurveyStep } from './survey-step.js'
 import { type Event, isAbsent, isSettled, type State } from './table.js'
+import { WatchReports } from './watch-reports.js'
 
 /** What is handed over to the next instance on a reload. */
 export interface Snapshot {
   state: State
   uid: string
   target?: Reference
-  live?: Ecef
+  seen?: Seen
+  heardAt_ms?: number
   baselines: Baselines
   progress?: SurveySnapshot
   asked?: string
@@ -70,6 +74,10 @@ export class Run {
   readonly #trust: BaseTrust
   readonly #actions: Actions
   readonly #lateness: Lateness
+  readonly #watchReports: WatchReports
+  readonly #epochs = new MsmEpochs()
+  /** In `verify` only. */
+  #verification: Verification | undefined
   #entered_ms = 0
 
   constructor(deps: RunDeps, receiver: Receiver, judge: RtcmJudge) {
@@ -88,7 +96,8 @@ export class Run {
     const held = { log: ctx.log, receiver, base, state, dispatch }
     const setup = new BaseSetup({ ...deps, ...held, setup: this.#setup, trust: this.#trust, last: this.#last })
     this.survey = new SurveyStep({ ...deps, log: ctx.log, receiver, dispatch })
-    this.#actions = new Actions({ ...deps, judge, base, setup, trust: this.#trust, survey: this.survey })
+    this.#actions = new Actions({ ...deps, receiver, judge, base, setup, trust: this.#trust, survey: this.survey })
+    this.#watchReports = new WatchReports(reports, receiver)
     this.#lateness = new Lateness(reports, check, () => limits().accuracy_m)
   }
 
@@ -135,14 +144,16 @@ export class Run {
     this.#judge.leave(reason)
     await memory.flush()
     const progress = surveyor.run?.snapshot()
-    const live = check.live?.position
+    const seen = check.live && { position: check.live.position, acc_m: check.live.acc_m }
     const { target, movement } = this.#base
+    const { heardAt_ms } = this.#last
     return {
       state: this.state,
       uid: this.#receiver.identity.serial,
       baselines: movement?.baselines ?? {},
       ...(target && { target }),
-      ...(live && { live }),
+      ...(seen && { seen }),
+      ...(heardAt_ms !== undefined && { heardAt_ms }),
       ...(progress && { progress }),
       ...(request.by !== undefined && { asked: request.by }),
       reports: reports.snapshot(),
@@ -150,13 +161,14 @@ export class Run {
   }
 
   /** Goes on where the previous instance was, when the receiver did not notice anything. */
-  #resume({ state, uid, target, live, baselines, reports }: Snapshot): void {
+  #resume({ state, uid, target, seen, heardAt_ms, baselines, reports }: Snapshot): void {
+    this.#last.heardAt_ms = heardAt_ms
     const { link, configured, identity } = this.#receiver
     if (link !== 'up' || !configured || uid !== identity.serial) return
     const { chosen } = this.#deps.choice
     if (state === 'fixed' && target && chosen && sameEcef(target.arp, chosen.arp)) {
       this.#base.target = target
-      this.#trust.place(live)
+      this.#trust.place(seen)
       this.#procedure.resume('fixed')
       this.#trust.trust(baselines)
     } else if (state === 'survey' || state === 'moved') this.#procedure.resume(state)
@@ -164,6 +176,7 @@ export class Run {
     this.#events.begin(true)
     this.#entered_ms = this.#now_ms()
     this.#base.begin(this.#now_ms())
+    this.#watchReports.begin(this.#now_ms())
     this.#deps.reports.restore(reports)
     this.#deps.changed()
   }
@@ -178,8 +191,16 @@ export class Run {
 
   #heardRtcm(frame: RtcmFrame): void {
     const { state } = this
-    const event = this.#base.heard(frame, state === 'accept' || state === 'fixed' ? state : undefined)
-    if (event) this.dispatch(event)
+    const step = state === 'verify' ? 'accept' : state
+    const event = this.#base.heard(frame, step === 'accept' || step === 'fixed' ? step : undefined)
+    if (event && state === 'verify') this.#heardVerified(event)
+    else if (event) this.dispatch(event)
+    for (const epoch of this.#epochs.push(frame.bytes)) this.#verification?.heard(epoch, this.#last.age_ms)
+  }
+
+  #heardVerified(event: Event): void {
+    if (event === 'right 1005') this.#verification?.announced()
+    else this.dispatch('cannot be verified')
   }
 
   #heardFix(fix: ReceiverFix): void {
@@ -210,9 +231,14 @@ export class Run {
   }
 
   #suspect(evidence: string | undefined): void {
-    if (evidence === undefined || this.state !== 'fixed') return
-    this.#deps.suspicion.raise(evidence)
-    this.dispatch('move suspected')
+    if (evidence === undefined) return
+    if (this.state === 'verify') this.dispatch('cannot be verified')
+    if (this.state !== 'fixed' || this.#deps.suspicion.stands) return
+    // Held at once; announced when it is durable: a restart in between must not forget it.
+    this.#judge.hold(holdReason('move suspected', evidence, this.#base.trouble))
+    void this.#deps.suspicion.raise(evidence).then(() => {
+      if (this.state === 'fixed') this.dispatch('move suspected')
+    })
   }
 
   // ── what a second brings ──────────────────────────────────────────────────────────────────────────────────────────
@@ -232,12 +258,30 @@ export class Run {
     else if (state === 'accept') {
       const event = base.waits(this.#entered_ms, now_ms)
       if (event) this.dispatch(event)
-    } else if (state === 'fixed' && base.hasStopped(now_ms)) this.dispatch('RTCM stopped')
-    else if (state === 'fixed') void this.#trust.remember(false)
+    } else if (state === 'verify') this.#verify(now_ms)
+    else if (state === 'fixed') this.#watch(now_ms)
     else if (state === 'moved' && this.#deps.check.agreed()) {
       void this.#deps.suspicion.settle()
       this.dispatch('agreed for 10 min')
     } else if (state === 'fault' && now_ms - this.#entered_ms >= again_ms) this.dispatch('try again')
+  }
+
+  #verify(now_ms: number): void {
+    const verification = this.#verification
+    const event = verification?.second(now_ms)
+    if (event === 'cannot be verified')
+      this.#deps.ctx.log.info(`the start-up check comes first: ${verification?.missing}`)
+    if (event) this.dispatch(event)
+  }
+
+  #watch(now_ms: number): void {
+    const event = this.#base.stopped(now_ms)
+    if (event) {
+      this.dispatch(event)
+      return
+    }
+    void this.#trust.remember(false)
+    if (this.#base.movement) this.#watchReports.second(this.#base.movement, now_ms)
   }
 
   // ── steps ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -264,7 +308,14 @@ export class Run {
     base.begin()
     this.#events.begin()
     if (from === 'survey') surveyor.pause()
-    if (from === 'fixed') base.movement = undefined
+    if (from === 'fixed') this.#watchReports.end()
+    if (to === 'fixed') this.#watchReports.begin(this.#now_ms())
+    const isWatched = to === 'verify' || to === 'fixed'
+    if (!isWatched) base.movement = undefined
+    this.#verification =
+      to === 'verify' && base.movement
+        ? new Verification(base.movement, this.#entered_ms, this.#last.isBrief)
+        : undefined
     if (from === 'moved') reports.clear('gnss-moved')
     if (isSettled(to) || isAbsent(to)) reports.clear('gnss-initial')
     if (to === 'acquire' || to === 'fixed') reports.clear('gnss-fault')

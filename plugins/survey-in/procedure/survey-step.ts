@@ -33,7 +33,8 @@ export class SurveyStep {
   begin(): void {
     const { check, choice, log, receiver, reports, request, surroundings, surveyor } = this.#deps
     const { run } = surveyor
-    const goesOn = request.by === undefined && run?.mean && check.isNear({ arp: run.mean, corr: run.corrected })
+    const goesOn =
+      request.by === undefined && run?.mean && check.isNear({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })
     if (goesOn) log.info('the survey-in continues where it was interrupted')
     else {
       // One that was aborted for want of corrections stays a corrected one when it starts again.
@@ -55,7 +56,7 @@ export class SurveyStep {
   second(): void {
     const { check, log, reports, surveyor } = this.#deps
     const { run } = surveyor
-    if (run?.mean && check.isElsewhere({ arp: run.mean, corr: run.corrected })) {
+    if (run?.mean && check.isElsewhere({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })) {
       log.warn('the antenna is not where the survey-in found it so far: the survey-in starts again')
       surveyor.begin(run.corrected, run.by)
       return

@@ -14,6 +14,7 @@ export const states = {
   survey: { status: 'survey', waits: 'for the survey-in to be good enough' },
   base: { status: 'configure', waits: 'for the receiver to accept the reference position' },
   accept: { status: 'acquire', waits: 'for a 1005 with exactly the reference position' },
+  verify: { status: 'acquire', waits: 'for 15 s of evidence that the trusted base went on without a break' },
   fixed: { status: 'fixed', waits: 'for nothing: RTCM goes out' },
   moved: { status: 'moved', waits: 'for a person, or for 10 min of agreement' },
   fault: { status: 'fault', waits: 'a minute, then everything is tried again' },
@@ -44,8 +45,11 @@ export type Event =
   | 'right 1005'
   | 'wrong 1005'
   | 'no 1005'
-  | 'RTCM stopped'
-  | 'no RTCM for 10 min'
+  | '1005 stopped'
+  | 'observations stopped'
+  | 'signals lost'
+  | 'nothing changed'
+  | 'cannot be verified'
   | 'move suspected'
   | 'agreed for 10 min'
   | 'receiver restarted'
@@ -80,7 +84,7 @@ export const table: readonly Row[] = [
   ['stalled', 'receiver heard', 'identify', []],
 
   ['identify', 'identified', 'identify', ['read mode']],
-  ['identify', 'still our base', 'accept', ['confirm base']],
+  ['identify', 'still our base', 'verify', ['confirm base']],
   ['identify', 'not our base', 'configure', ['hold', 'set rover']],
 
   ['configure', 'configured', 'acquire', []],
@@ -100,14 +104,22 @@ export const table: readonly Row[] = [
 
   ['base', 'configured', 'accept', []],
   ['base', 'not taken', 'fault', ['report fault']],
+  ['base', 'signals lost', 'configure', ['hold', 'set rover']],
   ['accept', 'right 1005', 'fixed', ['trust']],
   ['accept', 'wrong 1005', 'base', ['hold', 'set base']],
   ['accept', 'no 1005', 'base', ['hold', 'set base']],
   ['accept', 'not taken', 'fault', ['hold', 'report fault']],
-  ['accept', 'no RTCM for 10 min', 'configure', ['hold', 'set rover']],
+  ['accept', 'observations stopped', 'configure', ['hold', 'set rover']],
+  ['accept', 'signals lost', 'configure', ['hold', 'set rover']],
+
+  ['verify', 'nothing changed', 'fixed', ['trust']],
+  ['verify', 'cannot be verified', 'configure', ['hold', 'set rover']],
+  ['verify', 'not taken', 'configure', ['hold', 'set rover']],
 
   ['fixed', 'wrong 1005', 'base', ['hold', 'set base']],
-  ['fixed', 'RTCM stopped', 'accept', ['hold', 'confirm base']],
+  ['fixed', '1005 stopped', 'accept', ['hold', 'confirm base']],
+  ['fixed', 'observations stopped', 'configure', ['hold', 'set rover']],
+  ['fixed', 'signals lost', 'configure', ['hold', 'set rover']],
   ['fixed', 'not taken', 'base', ['hold', 'set base']],
   ['fixed', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
 

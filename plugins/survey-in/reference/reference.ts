@@ -24,18 +24,38 @@ export interface Comparison {
   distance_m: number
   limit_m: number
   offset: Enu
-  agrees: boolean
+  /** `doubt`: farther than the accuracies explain, but not farther than is allowed at most. */
+  verdict: 'agrees' | 'doubt' | 'elsewhere'
 }
 
-/** Compares a live position with a reference. The closer limit applies when both are RTK-corrected. */
+export interface CompareLimits {
+  maxDelta_m: number
+  maxDeltaCorr_m: number
+}
+
+/** So many sigma of both accuracies together are explained by them. */
+const sigmas = 4
+/** Code positions err by more than their accuracies say: closer than this nothing is concluded. */
+const least_m = 3
+/** What an unknown accuracy of a reference is taken for. */
+const unknown_m = 1
+
+/**
+ * Compares a live position with a reference. The limit comes from the evidence: four times the accuracies of both together,
+ * capped by `maxDelta_m`; where both are RTK-corrected it is `maxDeltaCorr_m`.
+ */
 export function compare(
   live: LivePosition,
-  reference: Pick<Reference, 'arp' | 'corr'>,
-  limits: { maxDelta_m: number; maxDeltaCorr_m: number },
+  reference: Pick<Reference, 'arp' | 'corr' | 'acc_m'>,
+  { maxDelta_m, maxDeltaCorr_m }: CompareLimits,
 ): Comparison {
-  const limit_m = live.corrected && reference.corr ? limits.maxDeltaCorr_m : limits.maxDelta_m
+  const bothCorrected = live.corrected && reference.corr
+  const explained_m = Math.max(least_m, sigmas * Math.hypot(live.acc_m, reference.acc_m || unknown_m))
+  const limit_m = bothCorrected ? maxDeltaCorr_m : Math.min(maxDelta_m, explained_m)
+  const most_m = bothCorrected ? maxDeltaCorr_m : maxDelta_m
   const distance_m = distance(live.position, reference.arp)
-  return { distance_m, limit_m, offset: enu(reference.arp, live.position), agrees: distance_m <= limit_m }
+  const verdict = distance_m <= limit_m ? 'agrees' : distance_m <= most_m ? 'doubt' : 'elsewhere'
+  return { distance_m, limit_m, offset: enu(reference.arp, live.position), verdict }
 }
 
 /** `E +30.0 / N -0.2 / U +1.4 m` */

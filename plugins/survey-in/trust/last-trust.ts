@@ -1,21 +1,30 @@
 /** The last moment at which the base was trusted: remembered over restarts, and compared with the receiver that is there now. */
 import { sameEcef } from 'rtk-base/gnss'
-import type { Ecef, Receiver } from 'rtk-base/services'
+import type { Receiver } from 'rtk-base/services'
 import type { Memory } from '../memory.js'
 import type { HeldTarget } from '../procedure/receiver-setup.js'
 import type { Reference } from '../reference/reference.js'
 import type { Surroundings } from '../surroundings.js'
+import type { Seen } from '../watch/live-position.js'
 import type { Baselines } from '../watch/movement.js'
 import type { Suspicion } from '../watch/suspicion.js'
 import { warmStart } from './warm-start.js'
 
-const remember_ms = 60_000
+/** A lock time that receivers count up to no more than a minute shows no break for as long: it has to be newer than that. */
+const remember_ms = 30_000
+/** A receiver or a link that was away for longer may have come back with its antenna elsewhere. */
+const longestAway_s = 5
+const brief_ms = 3_000
+/** What a time in whole seconds may be off by, and an epoch. */
+const second_ms = 1000
 
 export class LastTrust {
   readonly #memory: Memory
   readonly #surroundings: Surroundings
   readonly #suspicion: Pick<Suspicion, 'stands'>
   #rememberedAt_ms = 0
+  /** When the trusted base was heard last, by this process; undefined before it trusted one. */
+  heardAt_ms: number | undefined
 
   constructor(memory: Memory, surroundings: Surroundings, suspicion: Pick<Suspicion, 'stands'>) {
     this.#memory = memory
@@ -27,7 +36,9 @@ export class LastTrust {
   againstAsking(surveyAsked: boolean): string {
     if (surveyAsked) return 'a survey-in was asked for'
     if (this.#suspicion.stands) return 'the antenna may have moved'
-    return this.#memory.get('trusted') ? '' : 'nothing was trusted before'
+    if (!this.#memory.get('trusted')) return 'nothing was trusted before'
+    const away_s = (this.#surroundings.now_ms() - (this.heardAt_ms ?? Number.POSITIVE_INFINITY)) / 1000
+    return away_s > longestAway_s ? `the receiver was away for ${Math.round(away_s)} s` : ''
   }
 
   /** @param held what was read from the receiver @returns '' when it went on as the trusted base, else why not */
@@ -44,33 +55,51 @@ export class LastTrust {
   }
 
   /** Where the antenna was when that was last known otherwise than by an echo. */
-  get live(): Ecef | undefined {
-    return this.#memory.get('trusted')?.live
+  get seen(): Seen | undefined {
+    return this.#memory.get('trusted')?.seen
+  }
+
+  /** It was heard by this process a moment ago: less than the pause after which a phase watch knows nothing. */
+  get isBrief(): boolean {
+    return this.#surroundings.now_ms() - (this.heardAt_ms ?? Number.NEGATIVE_INFINITY) <= brief_ms
+  }
+
+  /** Milliseconds since the last trusted moment: heard by this process, or remembered by the one before it. */
+  get age_ms(): number {
+    if (this.heardAt_ms !== undefined) return this.#surroundings.now_ms() - this.heardAt_ms + second_ms
+    const t = this.#memory.get('trusted')?.t ?? 0
+    return (this.#surroundings.utc_s() - t) * second_ms + second_ms
   }
 
   /** What the watch before saw of this very base in its first 10 min, when nothing was checked again since. */
-  baselines(receiver: Receiver, target: Reference, live: Ecef | undefined): Baselines {
+  baselines(receiver: Receiver, target: Reference, seen: Seen | undefined): Baselines {
     const trusted = this.#memory.get('trusted')
     const isSame = trusted?.uid === receiver.identity.serial && sameEcef(trusted.reference.arp, target.arp)
-    return isSame && live === trusted?.live ? trusted.baselines : {}
+    return isSame && sameSeen(seen, trusted.seen) ? trusted.baselines : {}
   }
 
-  /** Called every second while the base is trusted: remembers it once a minute. */
+  /** Called every second while the base is trusted: remembers it twice a minute. */
   tick(...now: Parameters<LastTrust['remember']>): void {
-    if (this.#surroundings.now_ms() - this.#rememberedAt_ms >= remember_ms) void this.remember(...now)
+    this.heardAt_ms = this.#surroundings.now_ms()
+    if (this.heardAt_ms - this.#rememberedAt_ms >= remember_ms) void this.remember(...now)
   }
 
   async remember(
     receiver: Receiver,
     reference: Reference,
-    live: Ecef | undefined,
+    seen: Seen | undefined,
     baselines: Baselines,
   ): Promise<void> {
-    this.#rememberedAt_ms = this.#surroundings.now_ms()
+    this.heardAt_ms = this.#surroundings.now_ms()
+    this.#rememberedAt_ms = this.heardAt_ms
     const msss_ms = receiver.sinceReset_ms
     if (msss_ms === undefined) return
     const uid = receiver.identity.serial
     const t = this.#surroundings.utc_s()
-    await this.#memory.set('trusted', { reference, uid, msss_ms, t, baselines, ...(live && { live }) })
+    await this.#memory.set('trusted', { reference, uid, msss_ms, t, baselines, ...(seen && { seen }) })
   }
+}
+
+function sameSeen(a: Seen | undefined, b: Seen | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && sameEcef(a.position, b.position))
 }

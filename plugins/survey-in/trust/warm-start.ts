@@ -1,7 +1,8 @@
 /** The last moment at which the base was trusted, and whether a receiver is still the very same one. Pure. */
 import { sameEcef } from 'rtk-base/gnss'
-import type { Ecef, ReceiverTarget } from 'rtk-base/services'
+import type { ReceiverTarget } from 'rtk-base/services'
 import type { Reference } from '../reference/reference.js'
+import type { Seen } from '../watch/live-position.js'
 import type { Baselines } from '../watch/movement.js'
 
 export interface Trusted {
@@ -11,8 +12,8 @@ export interface Trusted {
   /** Its own clock, milliseconds since its start, and UTC seconds, at one moment. */
   msss_ms: number
   t: number
-  /** Where the antenna was when that was last known otherwise. */
-  live?: Ecef
+  /** Where the antenna was when that was last known otherwise than by an echo of the base. */
+  seen?: Seen
   baselines: Baselines
 }
 
@@ -23,7 +24,7 @@ const play_s = 5
 const round_s = 2 ** 32 / 1000
 
 /**
- * Whether the receiver went on as the trusted base without a break, so that RTCM may flow before the start-up check: the
+ * Whether the receiver went on as the trusted base without a break, so that evidence of seconds takes the place of the start-up check: the
  * same receiver, its clock not gone back, less than 10 min since, and it holds the trusted reference.
  * @param target what was read from it
  * @returns '' or what speaks against it

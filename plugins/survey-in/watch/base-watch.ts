@@ -1,8 +1,9 @@
 /** Whether the base does what it was configured to do: its 1005, the flow of its RTCM, and whether its antenna stays in place. Pure. */
 import { isMsm, referenceDifference } from 'rtk-base/gnss'
-import type { Ecef, Receiver, RtcmFrame } from 'rtk-base/services'
+import type { Receiver, RtcmFrame } from 'rtk-base/services'
 import type { Event } from '../procedure/table.js'
 import type { Reference } from '../reference/reference.js'
+import type { Seen } from './live-position.js'
 import { type Baselines, MovementWatch } from './movement.js'
 
 /** The first message may still be of the previous mode. */
@@ -13,9 +14,7 @@ const acceptRounds = 3
 const missed = 3
 const accept_ms = 15_000
 const flows_ms = 5000
-const stopped_ms = 10_000
-/** After this long without RTCM the antenna may have been moved: the start-up check comes first. */
-const silent_ms = 600_000
+const announces_ms = 10_000
 
 export type Intervals = NonNullable<Receiver['intervals_s']>
 
@@ -43,10 +42,11 @@ export class BaseWatch {
     return now_ms - this.#rtcmAt_ms < this.#patience_ms(flows_ms, 'observations')
   }
 
-  /** Observations or the 1005: a rover that comes now needs both. */
-  hasStopped(now_ms: number): boolean {
-    const lacks = (at_ms: number, of: keyof Intervals) => now_ms - at_ms > this.#patience_ms(stopped_ms, of)
-    return lacks(this.#rtcmAt_ms, 'observations') || lacks(this.#referenceAt_ms, 'reference')
+  /** What a rover needs and does not get any more. Without observations nobody knows where the antenna is. */
+  stopped(now_ms: number): Event | undefined {
+    if (!this.flows(now_ms)) return 'observations stopped'
+    const patience_ms = this.#patience_ms(announces_ms, 'reference')
+    return now_ms - this.#referenceAt_ms > patience_ms ? '1005 stopped' : undefined
   }
 
   /** A new step of the procedure begins. @param now_ms given when RTCM is known to flow */
@@ -85,7 +85,12 @@ export class BaseWatch {
 
   /** Called every second of waiting for the right 1005. @param since_ms when that began */
   waits(since_ms: number, now_ms: number): Event | undefined {
-    if (!this.flows(now_ms)) return now_ms - since_ms > silent_ms ? 'no RTCM for 10 min' : undefined
+    if (!this.flows(now_ms)) {
+      const flowed = this.#rtcmAt_ms >= since_ms
+      return flowed || now_ms - since_ms > this.#patience_ms(accept_ms, 'observations')
+        ? 'observations stopped'
+        : undefined
+    }
     if (now_ms - Math.max(since_ms, this.#since_ms) < this.#patience_ms(accept_ms, 'reference')) return undefined
     // A 1005 that comes rarely may have been wrong, but not often enough to count as that.
     if (this.#wrong === 0) this.difference = ''
@@ -98,10 +103,15 @@ export class BaseWatch {
     this.trouble = this.difference ? `${this.difference}; ${why}` : why
   }
 
-  /** The base is trusted from now on. @param live where the antenna was when that was last known otherwise */
-  trust(live: Ecef | undefined, baselines: Baselines): void {
+  /** The base is trusted from now on; what watches it already goes on. */
+  trust(seen: Seen | undefined, baselines: Baselines): void {
     this.#rounds = 0
-    this.movement = this.target && new MovementWatch(this.target.arp, live, baselines)
+    if (!this.movement) this.watch(seen, baselines)
+  }
+
+  /** @param seen where the antenna was when that was last known otherwise than by an echo of the base */
+  watch(seen: Seen | undefined, baselines: Baselines): void {
+    this.movement = this.target && new MovementWatch(this.target, seen, baselines)
   }
 
   #round(event: Event): Event {

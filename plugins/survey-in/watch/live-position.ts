@@ -18,6 +18,9 @@ export interface LivePosition {
   corrected: boolean
 }
 
+/** A position that the antenna was seen at. */
+export type Seen = Pick<LivePosition, 'position' | 'acc_m'>
+
 interface Epoch extends LivePosition {
   at_ms: number
 }

@@ -1,7 +1,15 @@
 /** The movement check of a base in fixed mode: its own position is an echo, so other evidence is needed. Pure. */
 import { type Enu, enu } from 'rtk-base/gnss'
 import type { Ecef, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
-import { type Evidence, ResidualEvidence, SecondFixEvidence, WarningEvidence } from './evidence/index.js'
+import {
+  type Evidence,
+  type OffsetEvidence,
+  type Prior,
+  ResidualEvidence,
+  SecondFixEvidence,
+  WarningEvidence,
+} from './evidence/index.js'
+import type { Seen } from './live-position.js'
 
 /** Where each kind of evidence saw the antenna in its first 10 min: for the next watch of the same base. */
 export interface Baselines {
@@ -9,18 +17,24 @@ export interface Baselines {
   second?: Enu
 }
 
+/** An unknown accuracy of a reference is taken for this, and a code position is not trusted to be better. */
+const unknown_m = 1
+
 /** All evidence together. `residuals`, `secondFix` and `warning` return why the antenna is suspected to have moved, or undefined. */
 export class MovementWatch {
-  readonly #residuals: Evidence<readonly SatelliteResidual[]>
-  readonly #second: Evidence<ReceiverFix>
+  readonly #residuals: OffsetEvidence<readonly SatelliteResidual[]>
+  readonly #second: OffsetEvidence<ReceiverFix>
   readonly #warning: Evidence<string> = new WarningEvidence()
 
   /**
-   * @param arp the reference that the base holds
-   * @param live where the antenna was when that was last known otherwise
+   * @param reference that the base holds
+   * @param live where the antenna was when that was last known otherwise; without it, at the reference
    */
-  constructor(arp: Ecef, live: Ecef | undefined, baselines: Baselines = {}) {
-    const prior = live && enu(arp, live)
+  constructor(reference: { arp: Ecef; acc_m: number }, live: Seen | undefined, baselines: Baselines = {}) {
+    const { arp, acc_m } = reference
+    const prior: Prior = live
+      ? { offset: enu(arp, live.position), sigma_m: Math.max(unknown_m, live.acc_m) }
+      : { offset: { east: 0, north: 0, up: 0 }, sigma_m: Math.hypot(acc_m || unknown_m, unknown_m) }
     this.#residuals = new ResidualEvidence(prior, baselines.residuals)
     this.#second = new SecondFixEvidence(arp, prior, baselines.second)
   }
@@ -45,7 +59,23 @@ export class MovementWatch {
 
   /** Distance to the reference by the best evidence of the last seconds, metres; undefined without any. */
   delta_m(now_ms: number): number | undefined {
-    const offset = this.#second.newest(now_ms) ?? this.#residuals.newest(now_ms)
+    const offset = this.#best((evidence) => evidence.newest(now_ms))
     return offset && Math.hypot(offset.east, offset.north, offset.up)
+  }
+
+  /** Whether the last seconds bear out that the antenna is where it was; undefined while nothing says so. */
+  confirms(now_ms: number): boolean | undefined {
+    const found = [this.#second.confirms(now_ms), this.#residuals.confirms(now_ms)]
+    if (found.includes(false)) return false
+    return found.includes(true) ? true : undefined
+  }
+
+  /** The offset of the last 30 min from the reference, when it is larger than the accuracies explain. */
+  doubtful(now_ms: number): Enu | undefined {
+    return this.#best((evidence) => evidence.doubtful(now_ms))
+  }
+
+  #best<V>(of: (evidence: Pick<OffsetEvidence<never>, 'newest' | 'doubtful'>) => V | undefined): V | undefined {
+    return of(this.#second) ?? of(this.#residuals)
   }
 }

@@ -7,8 +7,8 @@ import { type LivePosition, PositionWindow } from './live-position.js'
 import type { Suspicion } from './suspicion.js'
 
 const agreed_ms = 600_000
-/** A suspicion is settled only by an agreement closer than what raises one. */
-const settled_m = 4
+/** In doubt the position is averaged for so long before it is decided. */
+const doubt_s = 600
 
 /** The change parameters `gnss-initial-*`. */
 export interface StartLimits {
@@ -20,6 +20,8 @@ export interface StartLimits {
 export interface StartCheckDeps {
   choice: Pick<ReferenceChoice, 'chosen'>
   suspicion: Pick<Suspicion, 'stands'>
+  /** The position is farther from the reference than the accuracies explain: it takes longer. Undefined once that is over. */
+  doubts(comparison: Comparison | undefined): void
   limits(): StartLimits
   now_ms(): number
 }
@@ -27,6 +29,8 @@ export interface StartCheckDeps {
 export class StartCheck {
   readonly #deps: StartCheckDeps
   readonly #window: PositionWindow
+  /** Positions since a doubt came up; undefined without one. */
+  #long: PositionWindow | undefined
   #agreeingSince_ms: number | undefined
   /** The last comparison that was made. */
   comparison: Comparison | undefined
@@ -40,11 +44,13 @@ export class StartCheck {
 
   add(fix: ReceiverFix): void {
     this.#window.add(fix)
+    this.#long?.add(fix)
   }
 
   clear(): void {
     this.#window.clear()
     this.#agreeingSince_ms = undefined
+    this.#endDoubt()
   }
 
   /** The median of what there is, good enough or not. */
@@ -55,22 +61,35 @@ export class StartCheck {
   /** @param surveys a survey-in was asked for or interrupted, so nothing is compared @returns undefined while there is no good position */
   initial(surveys: boolean): Event | undefined {
     const limits = this.#deps.limits()
-    const live = this.#window.result(this.#deps.now_ms())
+    const live = (this.#long ?? this.#window).result(this.#deps.now_ms())
     if (!live || live.acc_m > limits.accuracy_m) return undefined
     this.live = live
     const { chosen } = this.#deps.choice
     if (surveys || !chosen) return 'nothing to compare'
     this.comparison = compare(live, chosen, limits)
     if (this.#deps.suspicion.stands) return 'move suspected'
-    if (this.comparison.agrees) return 'agrees'
+    const { verdict } = this.comparison
+    if (verdict === 'doubt' && !this.#long) {
+      this.#long = new PositionWindow(doubt_s)
+      this.#deps.doubts(this.comparison)
+      return undefined
+    }
+    this.#endDoubt()
+    if (verdict === 'agrees') return 'agrees'
     return chosen.method === 'survey' ? 'survey elsewhere' : 'manual elsewhere'
+  }
+
+  #endDoubt(): void {
+    if (!this.#long) return
+    this.#long = undefined
+    this.#deps.doubts(undefined)
   }
 
   /** What the result of a survey-in says of a manual reference that is chosen. */
   surveyed(result: Reference, manual: Reference): Event {
     const live = { position: result.arp, acc_m: result.acc_m, corrected: result.corr }
     this.comparison = compare(live, manual, this.#deps.limits())
-    return this.comparison.agrees ? 'agrees' : 'manual elsewhere'
+    return this.comparison.verdict === 'agrees' ? 'agrees' : 'manual elsewhere'
   }
 
   /** Called every second while it is `moved`. @returns whether it agreed for 10 min */
@@ -79,8 +98,7 @@ export class StartCheck {
     const live = this.#window.result(now_ms)
     const { chosen } = this.#deps.choice
     const comparison = live && chosen && compare(live, chosen, this.#deps.limits())
-    const closest_m = this.#deps.suspicion.stands ? settled_m : Number.POSITIVE_INFINITY
-    if (!comparison || comparison.distance_m > Math.min(comparison.limit_m, closest_m)) {
+    if (comparison?.verdict !== 'agrees') {
       this.#agreeingSince_ms = undefined
       return false
     }
@@ -97,14 +115,14 @@ export class StartCheck {
   }
 
   /** Whether the antenna is away from where a survey-in that runs finds it: it was moved meanwhile. */
-  isElsewhere(reference: Pick<Reference, 'arp' | 'corr'>): boolean {
+  isElsewhere(survey: Pick<Reference, 'arp' | 'corr' | 'acc_m'>): boolean {
     const live = this.#window.result(this.#deps.now_ms())
-    return live !== undefined && !compare(live, reference, this.#deps.limits()).agrees
+    return live !== undefined && compare(live, survey, this.#deps.limits()).verdict !== 'agrees'
   }
 
   /** Whether the newest position is where an interrupted survey-in was. */
-  isNear(reference: Pick<Reference, 'arp' | 'corr'>): boolean {
+  isNear(survey: Pick<Reference, 'arp' | 'corr' | 'acc_m'>): boolean {
     const live = this.newest()
-    return live !== undefined && compare(live, reference, this.#deps.limits()).agrees
+    return live !== undefined && compare(live, survey, this.#deps.limits()).verdict === 'agrees'
   }
 }

@@ -14,9 +14,10 @@ export class Suspicion {
     return this.#memory.get('suspicion') !== undefined
   }
 
-  raise(evidence: string): void {
+  /** Resolves when it is durable, or was reported not to be. */
+  raise(evidence: string): Promise<void> {
     this.evidence = evidence
-    void this.#memory.set('suspicion', evidence)
+    return this.#memory.set('suspicion', evidence)
   }
 
   /** Takes over the evidence that was found before a restart. */

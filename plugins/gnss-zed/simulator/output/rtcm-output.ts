@@ -1,13 +1,5 @@
 /** The RTCM that an F9P sends: per epoch GPS, GLONASS, Galileo, BeiDou, 1230, 1005, each MSM padded to its whole grid. */
-import {
-  encodeMsm,
-  encodeRtcm,
-  knownLeap_s,
-  type MsmObservation,
-  msmEpochTime,
-  msmType,
-  roundEcef,
-} from 'rtk-base/gnss'
+import { encodeMsm, encodeRtcm, knownLeap_s, type MsmObservation, msmEpochTime, msmType } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Epoch, Track } from '../physics/model.js'
 import { type ConstellationModel, constellations, type Signal } from '../physics/sky.js'
@@ -60,6 +52,9 @@ export function rtcmMessages({ epoch, stationId, arp, due }: RtcmRequest): Uint8
   return frames
 }
 
+/** A ZED-F9P cuts off what is below 0.1 mm: its 1005 says …8028 where NAV-SVIN says …8029. */
+const truncated = (metres: number) => Math.trunc(metres * 10_000) / 10_000
+
 export function referencePoint(stationId: number, arp: Ecef): Uint8Array {
   return encodeRtcm({
     type: 1005,
@@ -71,7 +66,9 @@ export function referencePoint(stationId: number, arp: Ecef): Uint8Array {
     virtual: false,
     singleOscillator: true,
     quarterCycle: 0,
-    ...roundEcef(arp),
+    x: truncated(arp.x),
+    y: truncated(arp.y),
+    z: truncated(arp.z),
   })
 }
 

@@ -265,7 +265,10 @@ export class Navigation {
   #fixedPosition(): Ecef {
     const value = ({ coarse, fine }: { coarse: number; fine: number }) =>
       this.#config.get(coarse) * 100 + this.#config.get(fine)
-    if (this.#config.get(key.posType) === 0) return { x: value(x) / 1e4, y: value(y) / 1e4, z: value(z) / 1e4 }
+    // The sum of two parts in floating point: now and then it is a little below the decimal number that was entered.
+    const metres = ({ coarse, fine }: { coarse: number; fine: number }) =>
+      this.#config.get(coarse) * 0.01 + this.#config.get(fine) * 0.0001
+    if (this.#config.get(key.posType) === 0) return { x: metres(x), y: metres(y), z: metres(z) }
     return geodeticToEcef({ lat: value(lat) / 1e9, lon: value(lon) / 1e9, alt: value(height) / 1e4 })
   }
 

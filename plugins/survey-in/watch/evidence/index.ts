@@ -1,4 +1,5 @@
-export type { Evidence } from './evidence.js'
+export * from './evidence.js'
+export type { Prior } from './offset-watch.js'
 export { ResidualEvidence } from './residuals.js'
 export { SecondFixEvidence } from './second-fix.js'
 export { WarningEvidence } from './warning.js'

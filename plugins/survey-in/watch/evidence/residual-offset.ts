@@ -6,38 +6,67 @@ import type { SatelliteResidual } from 'rtk-base/services'
 const fewestSatellites = 8
 const radians = Math.PI / 180
 
+/** An offset with its accuracy by the spread of what it was computed from: 3D, 1 sigma, metres. */
+export interface MeasuredOffset extends Enu {
+  sigma_m: number
+}
+
+/** Low satellites are noisier: the weight of a residual is sin² of its elevation, but no less than this. */
+const leastWeight = 0.05
+
 /**
  * Least squares of the residuals over the direction of each satellite, with one clock per constellation:
  * r = −(sin az cos el · E + cos az cos el · N + sin el · U) + clock, r measured less computed range (e.g. Misra and Enge,
  * Global Positioning System, 2nd ed., §6.1). Metres; undefined with fewer than 8 used satellites or a bad geometry.
  */
-export function offsetOf(residuals: readonly SatelliteResidual[]): Enu | undefined {
+export function offsetOf(residuals: readonly SatelliteResidual[]): MeasuredOffset | undefined {
   const used = residuals.filter((satellite) => satellite.used)
   if (used.length < fewestSatellites) return undefined
   const clocks = [...new Set(used.map(({ constellation }) => constellation))]
   const size = 3 + clocks.length
   if (used.length < size + 1) return undefined
-  const normal = Array.from({ length: size }, () => new Float64Array(size + 1))
-  for (const { azimuth_deg, elevation_deg, residual_m, constellation } of used) {
-    const level = Math.cos(elevation_deg * radians)
-    const row = new Float64Array(size)
-    row[0] = -Math.sin(azimuth_deg * radians) * level
-    row[1] = -Math.cos(azimuth_deg * radians) * level
-    row[2] = -Math.sin(elevation_deg * radians)
-    row[3 + clocks.indexOf(constellation)] = 1
+  // The right sides: the residuals, and three unit vectors that give the columns of the covariance.
+  const normal = Array.from({ length: size }, (_, i) => {
+    const row = new Float64Array(size + 4)
+    if (i < 3) row[size + 1 + i] = 1
+    return row
+  })
+  const rows = used.map((satellite) => rowOf(satellite, clocks))
+  for (const { row, weight, residual_m } of rows) {
     for (let i = 0; i < size; i++) {
       if (row[i] === 0) continue
-      for (let j = 0; j < size; j++) normal[i][j] += row[i] * row[j]
-      normal[i][size] += row[i] * residual_m
+      for (let j = 0; j < size; j++) normal[i][j] += weight * row[i] * row[j]
+      normal[i][size] += weight * row[i] * residual_m
     }
   }
   const solution = solve(normal)
-  return solution && { east: solution[0], north: solution[1], up: solution[2] }
+  if (!solution) return undefined
+  const [found, east, north, up] = solution
+  let squares = 0
+  for (const { row, weight, residual_m } of rows) {
+    const computed_m = row.reduce((sum, value, i) => sum + value * found[i], 0)
+    squares += weight * (residual_m - computed_m) ** 2
+  }
+  const variance = (squares / (used.length - size)) * (east[0] + north[1] + up[2])
+  return { east: found[0], north: found[1], up: found[2], sigma_m: Math.sqrt(variance) }
 }
 
-/** Gauss elimination with pivots of the rows [A | b]; undefined when A is singular. */
-function solve(rows: Float64Array[]): number[] | undefined {
+function rowOf(satellite: SatelliteResidual, clocks: readonly string[]) {
+  const { azimuth_deg, elevation_deg, residual_m, constellation } = satellite
+  const level = Math.cos(elevation_deg * radians)
+  const sine = Math.sin(elevation_deg * radians)
+  const row = new Float64Array(3 + clocks.length)
+  row[0] = -Math.sin(azimuth_deg * radians) * level
+  row[1] = -Math.cos(azimuth_deg * radians) * level
+  row[2] = -sine
+  row[3 + clocks.indexOf(constellation)] = 1
+  return { row, weight: Math.max(leastWeight, sine * sine), residual_m }
+}
+
+/** Gauss elimination with pivots of the rows [A | B]: the solution for each column of B; undefined when A is singular. */
+function solve(rows: Float64Array[]): number[][] | undefined {
   const size = rows.length
+  const width = rows[0].length
   for (let column = 0; column < size; column++) {
     let pivot = column
     for (let i = column + 1; i < size; i++) if (Math.abs(rows[i][column]) > Math.abs(rows[pivot][column])) pivot = i
@@ -47,14 +76,16 @@ function solve(rows: Float64Array[]): number[] | undefined {
     rows[pivot] = swap
     for (let i = column + 1; i < size; i++) {
       const factor = rows[i][column] / rows[column][column]
-      for (let j = column; j <= size; j++) rows[i][j] -= factor * rows[column][j]
+      for (let j = column; j < width; j++) rows[i][j] -= factor * rows[column][j]
     }
   }
-  const solution = new Array<number>(size).fill(0)
-  for (let i = size - 1; i >= 0; i--) {
-    let value = rows[i][size]
-    for (let j = i + 1; j < size; j++) value -= rows[i][j] * solution[j]
-    solution[i] = value / rows[i][i]
-  }
-  return solution
+  return Array.from({ length: width - size }, (_, side) => {
+    const solution = new Array<number>(size).fill(0)
+    for (let i = size - 1; i >= 0; i--) {
+      let value = rows[i][size + side]
+      for (let j = i + 1; j < size; j++) value -= rows[i][j] * solution[j]
+      solution[i] = value / rows[i][i]
+    }
+    return solution
+  })
 }

@@ -1,0 +1,48 @@
+import type { Receiver } from 'rtk-base/services'
+import type { MovementWatch } from '../watch/movement.js'
+import { doubtfulText, type Reports, unwatchedText } from './reports.js'
+
+/** Code evidence that stays away for so long is a fault of its own: nobody would see the antenna being moved slowly. */
+const unwatched_ms = 180_000
+const look_ms = 60_000
+
+/** What a person should know of the evidence while a base is in use: that it stays away, or that it speaks against the reference. */
+export class WatchReports {
+  readonly #reports: Reports
+  readonly #receiver: Pick<Receiver, 'fix'>
+  #seenAt_ms = 0
+  #lookedAt_ms = 0
+
+  constructor(reports: Reports, receiver: Pick<Receiver, 'fix'>) {
+    this.#reports = reports
+    this.#receiver = receiver
+  }
+
+  /** The base is in use from now on. */
+  begin(now_ms: number): void {
+    this.#seenAt_ms = now_ms
+    this.#lookedAt_ms = now_ms
+  }
+
+  /** The base is not in use any more. */
+  end(): void {
+    this.#reports.clear('gnss-unwatched', 'gnss-reference-doubtful')
+  }
+
+  /** Called every second while the base is in use. */
+  second(movement: MovementWatch, now_ms: number): void {
+    if (movement.delta_m(now_ms) !== undefined) {
+      this.#seenAt_ms = now_ms
+      this.#reports.clear('gnss-unwatched')
+    } else if (now_ms - this.#seenAt_ms >= unwatched_ms && !this.#reports.stands('gnss-unwatched')) {
+      this.#reports.raise('gnss-unwatched', unwatchedText)
+    }
+    if (now_ms - this.#lookedAt_ms < look_ms) return
+    this.#lookedAt_ms = now_ms
+    const offset = movement.doubtful(now_ms)
+    if (!offset) this.#reports.clear('gnss-reference-doubtful')
+    else if (!this.#reports.stands('gnss-reference-doubtful')) {
+      this.#reports.raise('gnss-reference-doubtful', doubtfulText(offset, this.#receiver.fix?.geoidSeparation_m))
+    }
+  }
+}
