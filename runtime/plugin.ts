@@ -229,7 +229,13 @@ export interface PluginContext {
     block(path: string, build: InfoBuilder | InfoParts): InfoBlock
   }
   readonly commands: {
-    add(name: string, help: string, run: (call: CommandCall) => string | Promise<string>): void
+    /** @param options `value: false` for a command that takes no value: `name=value` is answered with 400 and does not run it. */
+    add(
+      name: string,
+      help: string,
+      run: (call: CommandCall) => string | Promise<string>,
+      options?: { value?: boolean },
+    ): void
   }
   readonly hooks: Hooks
   readonly http: {

@@ -23,11 +23,12 @@ export default definePlugin({
     })
     // Epochs that were poor by another measure are no longer comparable.
     ctx.config.onChange(['epoch-meter-min-satellites'], () => meter.resetPoor())
-    ctx.commands.add('epoch-meter-reset', 'starts counting epochs and frames anew', () => {
+    const reset = () => {
       meter.reset()
       block.changed()
       return 'epoch meter: all counts are 0'
-    })
+    }
+    ctx.commands.add('epoch-meter-reset', 'starts counting epochs and frames anew', reset, { value: false })
     ctx.http.route({ method: 'GET', url: '/epoch-meter', handler: async () => meter.recent() })
     ctx.http.route({
       method: 'GET',

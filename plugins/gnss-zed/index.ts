@@ -38,8 +38,10 @@ export default definePlugin({
       fallback: { runtime: () => standIns(zed, maxAge.get(), procedure()), config: () => standInSettings(zed) },
     })
 
-    ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed))
-    ctx.commands.add('reset-zed', 'deletes what the receiver has stored and restarts it', () => resetZed(zed))
+    ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed), { value: false })
+    ctx.commands.add('reset-zed', 'deletes what the receiver has stored and restarts it', () => resetZed(zed), {
+      value: false,
+    })
 
     const control = simulatorControl(ctx, simulator)
     ctx.services.provide(simulatedReceiver, control)

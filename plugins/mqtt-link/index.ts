@@ -65,7 +65,7 @@ export default definePlugin({
       runtime: () => ({ via: link.via, state: link.state }),
       detail: { runtime: () => ({ stat: { sessions: link.sessions } }) },
     })
-    ctx.commands.add('mqtt-renew', 'renews the MQTT certificate', () => renewal.renew())
+    ctx.commands.add('mqtt-renew', 'renews the MQTT certificate', () => renewal.renew(), { value: false })
 
     ctx.mqtt.on('base/{SN}/online', (message) => {
       if (isStale(message)) link.driver.sayOnline()

@@ -32,13 +32,14 @@ export default definePlugin({
         active: state.publisher?.active === true && ctx.services.find(rtcmStream)?.open === true,
       }),
     })
-    ctx.commands.add('rtcm-mqtt-force', 'publishes RTCM over MQTT at once', async () => {
+    const force = async () => {
       const stream = ctx.services.use(rtcmStream)
       if (!stream.open) throw unavailable(`RTCM is held back: ${stream.reason}`)
       const outcome = (await state.publisher?.publish()) ?? 'none'
       if (outcome !== 'sent') throw unavailable(reasons[outcome])
       return `published on ${topic}`
-    })
+    }
+    ctx.commands.add('rtcm-mqtt-force', 'publishes RTCM over MQTT at once', force, { value: false })
     ctx.hooks.onMqttConnect.tap(() => state.publisher?.publishCertificate())
     rate.onChange(() => state.publisher?.schedule())
     sign.onChange(() => state.publisher?.publishCertificate())

@@ -12,6 +12,8 @@ interface Reference {
 /** What the gate goes by. `receiver`: no judge has spoken, the receiver's own mode counts. */
 type Verdict = { kind: 'receiver' } | { kind: 'trusted'; reference: Reference } | { kind: 'held'; reason: string }
 
+const gone = { kind: 'held' as const, reason: 'nobody verifies the reference' }
+
 export interface GateDeps {
   /** The mode of the receiver now: `listening` is trusted in any case, `fixed` where nobody judges. */
   mode(): 'listening' | 'fixed' | 'rover' | 'unknown'
@@ -37,6 +39,17 @@ export class Gate implements RtcmGate {
 
   constructor(deps: GateDeps) {
     this.#deps = deps
+  }
+
+  /** While the judge is reloaded too, why the gate is held; undefined else. For the gate after this one. */
+  get heldReason(): string | undefined {
+    return this.#grace && this.#verdict.kind === 'held' ? this.#verdict.reason : undefined
+  }
+
+  /** Goes on with what the gate before this one was held for, until the judge is back. */
+  resume(heldReason: string): void {
+    this.#awaitJudge()
+    this.#decide({ kind: 'held', reason: heldReason })
   }
 
   /** Why it is closed, '' while it is open. */
@@ -112,7 +125,6 @@ export class Gate implements RtcmGate {
 
   #leave(reason: 'reload' | 'remove' | 'shutdown'): void {
     this.#judge = undefined
-    const gone: Verdict = { kind: 'held', reason: 'nobody verifies the reference' }
     if (reason === 'shutdown') {
       // Nothing goes out any more; a report that the gate closed would be noise.
       this.#verdict = gone
@@ -120,10 +132,11 @@ export class Gate implements RtcmGate {
       this.#open = false
       return
     }
-    if (reason === 'remove') {
-      this.#decide(gone)
-      return
-    }
+    if (reason === 'remove') this.#decide(gone)
+    else this.#awaitJudge()
+  }
+
+  #awaitJudge(): void {
     this.#grace = this.#deps.after(reload_ms, () => {
       this.#grace = undefined
       this.#decide(gone)

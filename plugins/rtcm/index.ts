@@ -1,4 +1,4 @@
-import { definePlugin } from 'rtk-base/plugin'
+import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { receiver as receiverToken, rtcmGate, rtcmStream, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { GatedStream } from './stream.js'
@@ -29,9 +29,14 @@ export default definePlugin({
 
   start(ctx, handoff, stream) {
     stream.resumeCount(handoff.get('received'))
+    const held = handedOver(handoff, 'held', Type.String())
+    if (held !== undefined) stream.gate.resume(held)
     ctx.status(`closed: ${stream.reason}`)
     stream.connect(ctx.services.use(receiverToken))
   },
 
-  stop: (_reason, stream) => [['received', stream.received]],
+  stop: (_reason, stream) => [
+    ['received', stream.received],
+    ['held', stream.gate.heldReason],
+  ],
 })

@@ -1,5 +1,5 @@
 import { roundTo } from 'rtk-base/gnss'
-import { definePlugin, unavailable } from 'rtk-base/plugin'
+import { type CommandCall, definePlugin, unavailable } from 'rtk-base/plugin'
 import { procedureStatus, receiver, rtcmGate, station } from 'rtk-base/services'
 import { configRef, runtimeRef } from './document.js'
 import { historyRoutes } from './history.js'
@@ -42,17 +42,21 @@ export default definePlugin({
     ctx.info.block('gnss.state.want_corr', () => (conductor.wantsCorrections ? 1 : 0))
     ctx.info.block('gnss.pos.delta', () => roundTo(conductor.delta_m ?? 0, 3))
 
-    ctx.commands.add('start-survey-in', 'starts a survey-in', ({ source }) => {
+    const start = ({ source }: CommandCall) => {
       const answer = startSurvey(source)
       reference.changed()
       return answer
-    })
-    ctx.commands.add('use-incomplete-survey-in', 'accepts a survey-in that missed its accuracy target', () => {
+    }
+    const accept = () => {
       whereItApplies()
       const problem = conductor.useIncomplete()
       if (problem) throw unavailable(problem)
       reference.changed()
       return 'the incomplete survey-in is the surveyed reference'
+    }
+    ctx.commands.add('start-survey-in', 'starts a survey-in', start, { value: false })
+    ctx.commands.add('use-incomplete-survey-in', 'accepts a survey-in that missed its accuracy target', accept, {
+      value: false,
     })
     ctx.config.onChange(parameters.reference, (_changed, source) => conductor.changed(source))
     historyRoutes(ctx, conductor)

@@ -1,6 +1,7 @@
 import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName } from 'rtk-base/schemas'
-import { device, procedureStatus, type Receiver, receiver, rtcmStream } from 'rtk-base/services'
+import { device, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
+import { ObservationFlow } from './observation-flow.js'
 
 /** A station has this long after its start, and after a survey-in, before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
@@ -39,6 +40,7 @@ const advice: Readonly<Record<string, string>> = {
   acquire:
     'if this lasts, check the antenna and its view of the sky, and whether something else configures the receiver',
   initial: 'if this lasts, check the antenna and its view of the sky, or raise gnss-initial-accuracy',
+  fixed: 'check the antenna and its view of the sky, and the state of each plugin with `rtk-base plugins`',
   moved: 'set or choose another reference, or send start-survey-in',
   fault: 'check whether something else configures the receiver; everything is tried again every minute',
 }
@@ -51,6 +53,8 @@ export class BaseState {
   /** Uptime when what is waited for began. */
   #begun_ms = 0
   #look: Dispose = () => {}
+  readonly #flow = new ObservationFlow()
+  #flowEnds: Dispose = () => {}
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
@@ -64,7 +68,15 @@ export class BaseState {
       return event && on(event, () => this.look())
     }
     services.watch(procedureStatus, (procedure) => follow(procedure?.onState))
-    services.watch(rtcmStream, (stream) => follow(stream?.onState))
+    services.watch(rtcmStream, (stream) => {
+      if (stream?.open) this.#flows('begin')
+      const undo = [
+        stream && on(stream.onState, ({ open }) => open && this.#flows('begin')),
+        stream && on(stream.onEpoch, () => this.#flows('epoch')),
+        follow(stream?.onState),
+      ]
+      return () => undo.map((dispose) => dispose?.())
+    })
     services.watch(receiver, (source) => follow(source?.onState))
   }
 
@@ -74,7 +86,7 @@ export class BaseState {
     const uptime_ms = services.use(device).uptime_ms()
     const status = services.find(procedureStatus)?.status
     if (status === 'survey') this.#begun_ms = uptime_ms
-    const sending = services.find(rtcmStream)?.open === true && isSending(services.find(receiver), status)
+    const sending = this.#isSending(status)
     // What was ready once does not start any more: missing RTCM is a fault from then on.
     if (sending) this.#begun_ms = Number.NEGATIVE_INFINITY
     const elapsed_ms = uptime_ms - this.#begun_ms
@@ -99,12 +111,31 @@ export class BaseState {
     if (!source) return 'no plugin has a receiver'
     if (source.link !== 'up') return `the receiver is ${source.link}`
     if (!stream) return 'the plugin rtcm does not run'
-    return stream.reason || 'the receiver sends no RTCM'
+    return stream.reason || 'the receiver sends no observations'
   }
-}
 
-/** The gate is always open for a receiver that is only listened to: its status shows whether RTCM comes. */
-function isSending(source: Receiver | undefined, status: string | undefined): boolean {
-  if (source?.link !== 'up') return false
-  return source.mode !== 'listening' || status === undefined || status === 'fixed'
+  /** From what goes out: the gate stays open for a while when the observations end, and always where a receiver is only listened to. */
+  #isSending(status: string | undefined): boolean {
+    const { services } = this.#ctx
+    const source = services.find(receiver)
+    if (!services.find(rtcmStream)?.open || source?.link !== 'up') return false
+    if (source.mode !== 'listening') return this.#left_ms() > 0
+    // It may send other observations than MSM: without any epoch its status shows whether RTCM comes.
+    return (status === undefined || status === 'fixed') && (!this.#flow.seen || this.#left_ms() > 0)
+  }
+
+  #left_ms(): number {
+    const { clock, services } = this.#ctx
+    return this.#flow.left_ms(clock.monotonic(), services.find(receiver)?.intervals_s?.observations)
+  }
+
+  /** @param step of the flow: the stream opened, or an epoch went out */
+  #flows(step: 'begin' | 'epoch'): void {
+    const { clock, timers } = this.#ctx
+    const hadStopped = this.#left_ms() <= 0
+    this.#flow[step](clock.monotonic())
+    if (hadStopped) this.look()
+    void this.#flowEnds()
+    this.#flowEnds = timers.after(this.#left_ms(), () => this.look())
+  }
 }

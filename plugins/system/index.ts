@@ -37,14 +37,16 @@ export default definePlugin({
     // The state comes first: its reason is one of the errors.
     ctx.info.block('base.state', () => ({ base: base.look(), errors: device().errors() }))
 
-    ctx.commands.add('reboot', 'restarts the device', async () => {
+    const reboot = () => {
       restartSoon(ctx, device(), base)
       return 'restarting'
-    })
-    ctx.commands.add('factory', 'clears settings, references and logs, then restarts', async () => {
+    }
+    const factory = async () => {
       await device().factory()
       return 'settings cleared, restarting'
-    })
+    }
+    ctx.commands.add('reboot', 'restarts the device', reboot, { value: false })
+    ctx.commands.add('factory', 'clears settings, references and logs, then restarts', factory, { value: false })
     ctx.commands.add('prodflag', 'prodflag=<number> sets the production flag', async ({ arg }) => {
       if (arg === undefined || !/^-?\d{1,9}$/.test(arg)) throw badValue('prodflag=<whole number>')
       await record.setProductionFlag(Number(arg))

@@ -24,6 +24,17 @@ if (!process.features.require_module) {
   process.exit(1)
 }
 
+// Until the service listens for signals there is nothing to stop: one that ends a service ends the process with 0 at once.
+const endsService = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
+const endAtOnce = () => process.exit(0)
+const hearSignals = () => {
+  for (const signal of endsService) process.on(signal, endAtOnce)
+}
+const handOverSignals = () => {
+  for (const signal of endsService) process.off(signal, endAtOnce)
+}
+if (process.argv[2] === 'run') hearSignals()
+
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const sourceFolders = ['runtime', 'plugins', 'schemas', 'test', 'examples']
 const build = join(root, 'build')
@@ -65,11 +76,14 @@ function isInstalled(lock) {
 function ensureInstalled() {
   if (isInstalled(readFileSync(join(root, 'package-lock.json'), 'utf8'))) return
   console.error('rtk-base: installing dependencies (npm ci), about a minute the first time …')
+  // It blocks for a minute, in which no handler runs.
+  handOverSignals()
   const status = run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { stdio: ['ignore', 2, 2] })
   if (status !== 0) {
     console.error('rtk-base: npm ci failed; its message is above')
     process.exit(1)
   }
+  if (args[0] === 'run') hearSignals()
 }
 
 /** Transpiles into a temporary folder and renames it, so that a running service never sees half a build. */
@@ -153,5 +167,5 @@ else if (args[0] === '--bench')
   process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', 'bench', 'main.js'), ...args.slice(1)]))
 else {
   const { main } = await import(pathToFileURL(join(build, 'runtime', 'cli', 'main.js')).href)
-  await main(args)
+  await main(args, handOverSignals)
 }

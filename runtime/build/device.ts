@@ -100,6 +100,12 @@ function tableOf(packages: Readonly<Record<string, unknown>>): string {
 const nodeCheck =
   "if(!process.features.require_module){console.error('rtk-base needs Node 20.19, 22.12 or later: this is '+process.version);process.exit(1)}"
 
+/** As bootstrap.mjs has it. */
+const earlySignals =
+  "const __end=()=>process.exit(0),__signals=['SIGINT','SIGTERM','SIGHUP','SIGQUIT'];" +
+  "if(process.argv[2]==='run')for(const s of __signals)process.on(s,__end);"
+const handOverSignals = '() => { for (const signal of __signals) process.off(signal, __end) }'
+
 /** One file with the command line, the kernel and every pure JavaScript package in it. */
 async function buildRuntime({ build }: typeof import('esbuild'), root: string, target: string): Promise<void> {
   const isSource = existsSync(join(root, 'runtime', 'cli', 'main.ts'))
@@ -136,7 +142,7 @@ async function buildRuntime({ build }: typeof import('esbuild'), root: string, t
   await build({
     ...common,
     stdin: {
-      contents: `import { main } from './${isSource ? 'runtime/cli/main.ts' : 'build/runtime/cli/main.js'}'\nawait main(process.argv.slice(2))`,
+      contents: `import { main } from './${isSource ? 'runtime/cli/main.ts' : 'build/runtime/cli/main.js'}'\nawait main(process.argv.slice(2), ${handOverSignals})`,
       resolveDir: root,
       loader: 'js',
     },
@@ -144,7 +150,7 @@ async function buildRuntime({ build }: typeof import('esbuild'), root: string, t
     external: [...native, 'esbuild', 'pino-pretty'],
     // Its main file is UMD, whose requires no bundler sees.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    banner: { js: `#!/usr/bin/env node\n${nodeCheck}\n${common.banner.js}` },
+    banner: { js: `#!/usr/bin/env node\n${nodeCheck}\n${earlySignals}\n${common.banner.js}` },
     plugins: [hostTable],
   })
 }

@@ -5,7 +5,8 @@ import { messageOf, RtkError } from '../errors.js'
 
 interface Command {
   help: string
-  run(args: string[]): Promise<number>
+  /** @param handOverSignals as `main` has it */
+  run(args: string[], handOverSignals: () => void): Promise<number>
 }
 
 /** Loaded at use: a question to the running service must not wait for everything that runs one. */
@@ -51,12 +52,15 @@ Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant
 
 const usageCodes = ['RTK_ERR_USAGE', 'RTK_ERR_VARIANT', 'RTK_ERR_PLUGIN_OPTIONS']
 
-/** The command line. Sets the exit code; the process ends when nothing keeps it. */
-export async function main(args: string[]): Promise<void> {
-  process.exitCode = await exitCodeOf(args)
+/**
+ * The command line. Sets the exit code; the process ends when nothing keeps it.
+ * @param handOverSignals ends what listened for signals until now: called by the service when it listens itself
+ */
+export async function main(args: string[], handOverSignals: () => void = () => {}): Promise<void> {
+  process.exitCode = await exitCodeOf(args, handOverSignals)
 }
 
-async function exitCodeOf(args: string[]): Promise<number> {
+async function exitCodeOf(args: string[], handOverSignals: () => void): Promise<number> {
   const [name, ...rest] = args
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(help)
@@ -77,7 +81,7 @@ async function exitCodeOf(args: string[]): Promise<number> {
     return 0
   }
   try {
-    return await command.run(rest)
+    return await command.run(rest, handOverSignals)
   } catch (error) {
     const known = error instanceof RtkError ? error : undefined
     // parseArgs throws ERR_PARSE_ARGS_*: a slip of the pen as well.

@@ -85,14 +85,14 @@ function readOptions(args: string[]): RunOptions {
 }
 
 /** Runs a station until a signal ends it. A restart (reboot of the simulator, factory) runs it again in this process. */
-export async function runCommand(args: string[]): Promise<number> {
+export async function runCommand(args: string[], handOverSignals: () => void): Promise<number> {
   const options = readOptions(args)
   boundHeap()
   process.setSourceMapsEnabled(true)
   makeDataFolder(options.data, options.log)
   // Nobody may be there to read the banner, or the disk it goes to be full: the station runs all the same.
   process.stdout.on('error', () => {})
-  const stop = stopOnSignal(options.log)
+  const stop = stopOnSignal(options.log, handOverSignals)
   const watchdog = startWatchdog(options)
   for (let first = true; ; first = false) {
     try {
@@ -121,7 +121,7 @@ function startWatchdog({ file, data, sets, log }: RunOptions): Watchdog {
 }
 
 /** Aborts at the first signal that ends a service; a second one, or a stop that hangs, ends the process at once. */
-function stopOnSignal(log: Logger): AbortSignal {
+function stopOnSignal(log: Logger, handOverSignals: () => void): AbortSignal {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
     process.on(signal, () => {
@@ -131,6 +131,7 @@ function stopOnSignal(log: Logger): AbortSignal {
       stop.abort()
     })
   }
+  handOverSignals()
   // Without a listener Node opens its debugger for every local user.
   process.on('SIGUSR1', () => {})
   return stop.signal

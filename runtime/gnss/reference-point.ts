@@ -55,7 +55,7 @@ export function referenceDifference(
   const point = referencePoint(frame)
   if (!point) return `the receiver sends a ${type} that cannot be read`
   if (sameReference(point.arp, wanted.arp)) return undefined
-  const { x, y, z } = point.arp
-  const text = [x, y, z].map((metres) => metres.toFixed(4)).join(' ')
-  return `the receiver sends ${text} as its position, not the reference`
+  return `the receiver sends ${inMetres(point.arp)} as its position in ${type}, not the reference ${inMetres(wanted.arp)}`
 }
+
+const inMetres = ({ x, y, z }: Ecef) => [x, y, z].map((metres) => metres.toFixed(4)).join(' ')

@@ -5,7 +5,7 @@ import type { BailHookPoint } from '../kernel/hook-point.js'
 import { withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
 import { nearest } from '../nearest.js'
-import type { CommandCall, Source } from '../plugin.js'
+import { badValue, type CommandCall, type Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 
 const runLimit_ms = 30_000
@@ -59,6 +59,8 @@ export class CommandRegistry {
     if (!record) throw this.#unknown(name)
     const { owner } = record
     if (!owner.live) throw new RtkError('RTK_ERR_UNAVAILABLE', `${name}: plugin ${owner.name} is not running`)
+    // A form-like client writes a bare name as `name=`.
+    if (!record.value && arg) throw badValue(`${name} takes no value`)
 
     const limit = new AbortController()
     const signals = signal ? [owner.signal, limit.signal, signal] : [owner.signal, limit.signal]

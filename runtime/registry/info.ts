@@ -6,9 +6,12 @@ import type { Tables } from '../kernel/tables.js'
 import { LogLimit } from '../log-limit.js'
 import type { InfoSelection } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
+import { type JsonGap, jsonGaps } from './json-gaps.js'
 
 const textLife_ms = 100
 const keptTexts = 16
+/** Paths with names that change every time are reported so many times. */
+const mostGaps = 64
 
 type Json = Record<string, unknown>
 
@@ -26,12 +29,13 @@ export interface InfoDeps {
  * What a block gave, as JSON through and through: one that cannot be serialised costs itself, not the document, and
  * whoever edits the document does not reach into its owner's objects.
  */
-function plain(value: unknown): unknown {
+function plain(value: unknown, gap: (gap: JsonGap) => void): unknown {
   if (value instanceof Promise) {
     value.catch(() => {})
     throw new Error('it is asynchronous; a block is built synchronously')
   }
   const text = JSON.stringify(value)
+  for (const found of jsonGaps(value, text)) gap(found)
   return text === undefined ? undefined : JSON.parse(text)
 }
 
@@ -48,6 +52,8 @@ export class InfoRegistry {
   readonly #deps: InfoDeps
   readonly #texts = new Map<number, { text: string; until_ms: number }>()
   readonly #conflicts = new WeakSet<BlockRecord>()
+  /** Paths that were reported. */
+  readonly #gaps = new WeakMap<BlockRecord, Set<string>>()
   readonly #logLimit: LogLimit
 
   constructor(deps: InfoDeps) {
@@ -113,7 +119,7 @@ export class InfoRegistry {
     try {
       let value = block.cache.get(part)
       if (value === undefined) {
-        value = plain(block.owner.run(part.build))
+        value = plain(block.owner.run(part.build), (gap) => this.#gap(block, gap))
         if (part.class === 'static') block.cache.set(part, value)
       }
       // What is kept is changed neither by those who nest under it nor by those who edit the document.
@@ -123,6 +129,17 @@ export class InfoRegistry {
     } catch (error) {
       block.owner.failed(error, `block ${block.path}`)
     }
+  }
+
+  /** A value that is null only because JSON has nothing else for it is a slip of the plugin: reported once per path. */
+  #gap(block: BlockRecord, { path, found }: JsonGap): void {
+    const known = this.#gaps.get(block) ?? new Set()
+    if (known.has(path) || known.size >= mostGaps) return
+    this.#gaps.set(block, known.add(path))
+    const plugin = block.owner.name
+    const field = path ? `field ${path}` : 'the value'
+    const text = `block ${block.path} of plugin ${plugin}: ${field} is ${found.slice(0, 60)}, which JSON cannot express; the document shows null`
+    this.#deps.log.warn({ plugin, block: block.path, path }, text)
   }
 
   #mergeAt(document: Json, block: BlockRecord, part: InfoPart, value: unknown): void {

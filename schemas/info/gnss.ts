@@ -103,15 +103,13 @@ export const GnssState = closed(
 
 export const GnssConfig = closed(
   {
-    startup: Type.Optional(
-      closed(
-        {
-          accuracy: metres('gnss-initial-accuracy: needed accuracy of the first position'),
-          delta_max: metres('gnss-initial-max-delta: allowed distance to the reference'),
-          delta_max_corr: metres('gnss-initial-max-delta-corr: the same when both are RTK-corrected'),
-        },
-        'The start-up check; there when survey-in runs',
-      ),
+    startup: closed(
+      {
+        accuracy: metres('gnss-initial-accuracy: needed accuracy of the first position'),
+        delta_max: metres('gnss-initial-max-delta: allowed distance to the reference'),
+        delta_max_corr: metres('gnss-initial-max-delta-corr: the same when both are RTK-corrected'),
+      },
+      'The start-up check; all 0 where survey-in does not run: nothing is checked then',
     ),
     recvrtcm: closed({ max_age: count('gnss-recvrtcm-max-age, seconds') }, 'Corrections that come in'),
   },

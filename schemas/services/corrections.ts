@@ -4,7 +4,10 @@ import { defineService } from '../token.js'
 /** Where corrections of another station come in, whatever carries them. */
 export interface CorrectionInput {
   /**
-   * Accepts a packet of whole RTCM 3 frames.
+   * Judges a packet of corrections, and forwards its frames to the receiver when it is accepted: all of them or none. Rejected are a
+   * packet that is not RTCM 3 frames and nothing else, one that comes while no corrections are wanted, one of another source than
+   * the present one, and what this station itself has sent.
+   * @param packet whole RTCM 3 frames
    * @param remote who sent it, e.g. `udp 192.168.1.9:4711`: one source is accepted at a time, identified by this
    * @param address what the allow-list goes by, e.g. `192.168.1.9`
    * @returns '' when it was accepted, else why not
@@ -15,11 +18,11 @@ export const correctionInput = defineService<CorrectionInput>('correction-input'
 
 /** The corrections that come in (`gnss.state.recvrtcm`). */
 export interface CorrectionStatus {
-  /** `rtcmin=1`: corrections are taken, and survey-ins are corrected, whatever else is said. */
+  /** `rtcmin=1`: corrections are accepted, and survey-ins are corrected, whatever else is said. */
   readonly forced: boolean
   /** Seconds since the newest correction; infinite while there is none. */
   age_s(): number
-  /** Correction messages taken since the service started. */
+  /** Correction messages accepted since the service started. */
   readonly count: number
   /** Who sends them; '' nobody. */
   readonly remote: string

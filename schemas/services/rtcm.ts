@@ -22,7 +22,13 @@ export interface RtcmSubscriber {
   ip: string
   /** It has a connection of its own (TCP): while that stands it counts as heard of now, and `seen` stays 0. */
   connected?: true
-  /** Takes one frame, synchronously; false: not taken, it is queued until `resume()`. Must not throw. */
+  /**
+   * Called with each frame, in order. It sends the frame, or keeps it to send it, and returns at once: nobody waits for it.
+   * @param frame its bytes are shared by all subscribers and must not be changed
+   * @returns true when the subscriber has accepted the frame; false when it cannot now: the stream keeps this frame and those
+   * that follow, and calls again after `resume()`. What waits is bounded: beyond it whole oldest epochs are lost. One that
+   * throws is closed.
+   */
   take(frame: RtcmFrame): boolean
 }
 
@@ -37,7 +43,7 @@ export interface RtcmSubscription {
   close(): void
 }
 
-/** A user of the stream that receives epochs instead of frames: for the document only. */
+/** A user of the stream that listens to `onEpoch` instead of frames. It is given to `list`, which only shows it in the document. */
 export interface RtcmTaker {
   /** Surface, e.g. `mqtt`. */
   via: string

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+import { childEnv, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'rtk-base-build-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -78,7 +78,7 @@ t.test('build makes a folder that runs anywhere, without sources, npm or a compi
 
   t.test('a Node that is too old is named', async (t) => {
     const command = ['--no-experimental-require-module', join(elsewhere, 'rtk-base.mjs'), 'plugins']
-    const { status, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8' })
+    const { status, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8', env: childEnv() })
     t.match({ status, stderr }, { status: 1, stderr: /rtk-base needs Node 20\.19, 22\.12 or later/ })
   })
 

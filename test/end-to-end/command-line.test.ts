@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
-import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+import { childEnv, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
 t.setTimeout(400_000)
 
@@ -95,10 +95,20 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
   }
 })
 
+t.test('rtk-base/testing leaves the environment of the test alone, and gives its children a clean one', (t) => {
+  const harness = JSON.stringify(join(packageRoot(), 'build', 'test', 'harness', 'index.js'))
+  const code = `import { childEnv } from ${harness}; console.log(process.env.NODE_OPTIONS, childEnv().NODE_OPTIONS)`
+  const env = { ...childEnv(), NODE_OPTIONS: '--no-deprecation' }
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', env })
+  t.equal(stdout, '--no-deprecation undefined\n')
+  t.end()
+})
+
 t.test('a Node that is too old is named, and which one is needed', async (t) => {
   const entry = join('runtime', 'build', 'bootstrap.mjs')
   const { status, stderr } = spawnSync(process.execPath, ['--no-experimental-require-module', entry, 'plugins'], {
     encoding: 'utf8',
+    env: childEnv(),
   })
   t.equal(status, 1)
   t.match(stderr, `rtk-base needs Node 20.19, 22.12 or later: this is ${process.version}`)
@@ -424,6 +434,7 @@ t.test('a standard output that takes nothing, as on a full disk, costs the log a
   const entry = join('runtime', 'build', 'bootstrap.mjs')
   const child = spawn(process.execPath, [entry, 'run', '--data', data, '--set', 'http.port=0', ...args], {
     stdio: ['ignore', full, 'inherit'],
+    env: childEnv(),
   })
   closeSync(full)
   t.teardown(() => child.kill('SIGKILL'))

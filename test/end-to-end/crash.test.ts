@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
-import { ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+import { childEnv, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
 /** A station with one plugin `crasher` in a folder of another name, and one that must not notice. */
 async function station(t: Test, setup: string) {
@@ -135,13 +135,8 @@ t.test('a signal during the start ends it at once, whatever hangs', async (t) =>
   const file = variantOf(t, { 'first-slow': hangs, 'second-slow': hangs })
   const data = mkdtempSync(join(tmpdir(), 'rtk-base-signals-data-'))
   t.teardown(() => rmSync(data, { recursive: true, force: true }))
-  const child = spawn(process.execPath, [
-    join(packageRoot(), 'runtime/build/bootstrap.mjs'),
-    'run',
-    file,
-    '--data',
-    data,
-  ])
+  const bootstrap = join(packageRoot(), 'runtime/build/bootstrap.mjs')
+  const child = spawn(process.execPath, [bootstrap, 'run', file, '--data', data], { env: childEnv() })
   t.teardown(() => void child.kill('SIGKILL'))
   // The listening socket is there before the first plugin starts; its lock in the data folder comes before that.
   await until(() => existsSync(join(data, 'plugins')) && readdirSync(join(data, 'plugins')).length > 1, 'the plugins')
@@ -151,6 +146,29 @@ t.test('a signal during the start ends it at once, whatever hangs', async (t) =>
   t.equal(code, 0)
   // Twice the contract: the machine may be busy, but two starts of 10 s would show.
   t.ok(performance.now() - asked_ms < 9_000)
+})
+
+t.test('a signal while the command line is still being loaded ends it with 0', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-early-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const [bootstrap, main] = ['runtime/build/bootstrap.mjs', 'build/runtime/cli/main.js'].map((file) =>
+    join(folder, file),
+  )
+  for (const file of [bootstrap, main]) mkdirSync(dirname(file), { recursive: true })
+  copyFileSync(join(packageRoot(), 'runtime/build/bootstrap.mjs'), bootstrap)
+  // A command line that is never done loading.
+  const slow =
+    "console.log('loading')\nsetInterval(() => {}, 1000)\nawait new Promise(() => {})\nexport const main = 0\n"
+  writeFileSync(main, slow)
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) {
+    const child = spawn(process.execPath, [bootstrap, 'run'], { stdio: ['ignore', 'pipe', 'inherit'], env: childEnv() })
+    t.teardown(() => void child.kill('SIGKILL'))
+    const ended = once(child, 'close')
+    await once(child.stdout, 'data')
+    child.kill(signal)
+    t.strictSame(await ended, [0, null], signal)
+  }
 })
 
 for (const signal of ['SIGHUP', 'SIGQUIT', 'SIGINT'] as const) {

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { transformSync } from 'esbuild'
 import { definePlugin, type PluginContext, type PluginDefinition } from 'rtk-base/plugin'
 import {
+  childEnv,
   conformance,
   createTestStation,
   fakeReceiver,
@@ -181,7 +182,10 @@ t.test('every example of runtime/docs/plugins.md type-checks, and runs and confo
       include: ['*.ts', join(root, 'runtime', 'client.d.ts')],
     }),
   )
-  const types = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', folder], { encoding: 'utf8' })
+  const types = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', folder], {
+    encoding: 'utf8',
+    env: childEnv(),
+  })
   t.equal(types.stdout, '')
   const clock = new ManualClock()
   const receiver = fakeReceiver(() => clock.monotonic())
@@ -198,8 +202,7 @@ t.test('every example of test/harness/README.md runs, in the folder of a plugin'
   for (const [n, code] of examples.entries()) {
     const file = join(folder, `example-${n}.mjs`)
     writeFileSync(file, transformSync(code, { loader: 'ts', format: 'esm' }).code)
-    const env = { ...process.env, NODE_OPTIONS: '' }
-    const child = spawn(process.execPath, [file], { cwd: join(root, 'examples', 'hello-plugin'), env })
+    const child = spawn(process.execPath, [file], { cwd: join(root, 'examples', 'hello-plugin'), env: childEnv() })
     let output = ''
     child.stdout.on('data', (chunk) => {
       output += chunk

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { connect } from 'mqtt'
 import {
   arpFrame,
+  childEnv,
   conformance,
   createTestStation,
   fakeReceiver,
@@ -34,7 +35,7 @@ const observer = join('examples', 'mqtt-observer', 'observer.mjs')
 
 /** An example as a person runs it. */
 function program(t: Test, args: readonly string[]) {
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: childEnv() })
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => {
     output.stdout += chunk

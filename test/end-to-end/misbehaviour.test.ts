@@ -104,6 +104,11 @@ const cases: Record<string, Case> = {
     reported: /process\.exit\(\).*refused/,
   },
   'leaks an interval': { start: 'setInterval(() => {}, 60_000)', reported: /left open.*interval/, atItsEnd: true },
+  'leaks an imported interval': {
+    start: 'importedInterval(() => {}, 60_000)',
+    reported: /left open.*interval of 60000 ms.*bad\/index\.ts/,
+    atItsEnd: true,
+  },
   'leaks a server': { start: "createServer().listen(0, '127.0.0.1')", reported: /left open.*server/, atItsEnd: true },
   'leaks a listener of the process': {
     start: "process.on('warning', () => {})",
@@ -161,6 +166,7 @@ t.test('a plugin that misbehaves harms nobody else', { timeout: 300_000 }, async
       writeFileSync(
         join(source, 'index.ts'),
         `import { connect, createServer } from 'node:net'
+import { setInterval as importedInterval } from 'node:timers'
 import { definePlugin } from 'rtk-base/plugin'
 import { receiver, rtcmStream } from 'rtk-base/services'
 void [connect, createServer]

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { connect } from 'mqtt'
-import { freeUdpPort, ownPorts, readyBase, startStation, until } from 'rtk-base/testing'
+import { childEnv, freeUdpPort, ownPorts, readyBase, startStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { signedBytes } from '../../plugins/mqtt-rtcm/signature.js'
 import { packageRoot } from '../../runtime/build/release.js'
@@ -134,7 +134,7 @@ t.test('verify.mjs', skip ? { skip } : {}, async (t) => {
 
 /** The example as a person runs it. */
 function verifierProcess(t: Test, args: readonly string[]) {
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: childEnv() })
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('latin1').on('data', (chunk: string) => {
     output.stdout += chunk

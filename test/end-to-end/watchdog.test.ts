@@ -33,11 +33,12 @@ export default definePlugin({ name: 'staller', version: '1.0.0', api: '^1.0.0', 
 
 const command = (url: string, text: string) => fetch(`${url}/system?${text}`, { method: 'POST' })
 
-t.test('a block is reported with plugin, file and line while it lasts, and the station goes on', async (t) => {
+t.test('a block is reported with plugin, file and line while it lasts, and counted; the station goes on', async (t) => {
   const { file, data, release } = variant(
     t,
     `ctx.commands.add('spin', 'spins', async () => { await null; spin(); return 'done' })
-     ctx.commands.add('call', 'calls', () => { call(); return 'done' })`,
+     ctx.commands.add('call', 'calls', () => { call(); return 'done' })
+     ctx.commands.add('stalls', 'shows the metrics', () => ctx.services.find({ id: 'metrics' }).text())`,
     120,
   )
   const running = await startStation([file], { data })
@@ -56,6 +57,9 @@ t.test('a block is reported with plugin, file and line while it lasts, and the s
   await until(() => /plugin staller blocks the event loop in native code/.test(running.output()), 'the report')
   writeFileSync(release, '')
   t.equal(await (await called).text(), 'done\n')
+  const stalls = 'rtk_base_event_loop_stalls_total{plugin="staller"}'
+  const metrics = async () => (await (await command(running.url, 'stalls')).text()).split('\n')
+  await until(async () => (await metrics()).includes(`${stalls} 2`), 'both blocks in the metrics')
 })
 
 for (const [where, setup] of [

@@ -8,12 +8,17 @@ import { join } from 'node:path'
 import { packageRoot } from '../../runtime/build/release.js'
 import { until } from './manual-clock.js'
 
-// What a test starts is the product: the hooks of the test runner are none of its business, and cost seconds at each start.
-delete process.env.NODE_OPTIONS
-process.env._TAPJS_PROCESSINFO_EXCLUDE_ = '.'
-
 /** The command line as a person calls it. */
 const entry = join(packageRoot(), 'runtime', 'build', 'bootstrap.mjs')
+
+/**
+ * The environment for a Node process that a test starts: the hooks of the test runner, which `NODE_OPTIONS` carries, would cost it
+ * seconds. The test's own environment stays as it is.
+ */
+export function childEnv(): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _runner, ...env } = process.env
+  return { ...env, _TAPJS_PROCESSINFO_EXCLUDE_: '.' }
+}
 
 export interface Finished {
   code: number | null
@@ -24,7 +29,7 @@ export interface Finished {
 
 /** Runs `rtk-base …` to its end. */
 export async function rtkBase(args: readonly string[], input = ''): Promise<Finished> {
-  const child = spawn(process.execPath, [entry, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [entry, ...args], { stdio: ['pipe', 'pipe', 'pipe'], env: childEnv() })
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => {
     output.stdout += chunk
@@ -75,6 +80,7 @@ export async function startStation(
     [...(options.nodeOptions ?? []), options.entry ?? entry, 'run', '--data', data, '--set', 'http.port=0', ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: childEnv(),
     },
   )
   // A test that fails before its teardown must not leave a station behind.

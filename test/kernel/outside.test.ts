@@ -31,6 +31,8 @@ async function withWorker(t: Test, options: TestStationOptions = {}) {
 
 t.test('ctx.process', async (t) => {
   const node = process.execPath
+  // The programs get the environment of the service: here with the hooks of the test runner, which cost seconds.
+  delete process.env.NODE_OPTIONS
   const { station, ctx } = await withWorker(t)
 
   t.test('runs a program with arguments, never a shell', async (t) => {

@@ -417,6 +417,48 @@ t.test('the document', async (t) => {
     )
   })
 
+  t.test('a number that JSON does not have is null, and reported once per path', async (t) => {
+    let rows = 1
+    const sky = plugin('sky', (ctx) => {
+      ctx.info.block('sky.pos', () => ({
+        acc: Number.NaN,
+        left: undefined,
+        none: null,
+        word: 'null',
+        deep: { list: Array.from({ length: rows }, () => ({ snr: Number.POSITIVE_INFINITY })) },
+        holes: [1, undefined],
+      }))
+      ctx.info.block('sky.delta', () => 0 / 0)
+      ctx.info.block('sky.once', { static: () => ({ x: Number.NaN }) })
+    })
+    const station = await stationWith(t, { sky })
+    const wanted = {
+      pos: { acc: null, none: null, word: 'null', deep: { list: [{ snr: null }] }, holes: [1, null] },
+      delta: null,
+      once: { x: null },
+    }
+    t.strictSame(station.station.document().sky, wanted)
+    const reports = () => station.lines.filter(({ msg }) => msg.includes('JSON cannot express'))
+    const expected = [
+      ['sky.pos', 'acc', 'NaN'],
+      ['sky.pos', 'deep.list[].snr', 'Infinity'],
+      ['sky.pos', 'holes[]', 'undefined'],
+      ['sky.delta', '', 'NaN'],
+      ['sky.once', 'x', 'NaN'],
+    ]
+    t.equal(reports().length, expected.length)
+    for (const [block, path, found] of expected) {
+      const text = `block ${block} of plugin sky: ${path ? `field ${path}` : 'the value'} is ${found}, which`
+      t.ok(
+        reports().some(({ msg, plugin }) => msg.startsWith(text) && plugin === 'sky'),
+        text,
+      )
+    }
+    rows = 3
+    station.station.document()
+    t.equal(reports().length, expected.length, 'once')
+  })
+
   t.test('what is no JSON costs its block, or the taps, and never the rest of the document', async (t) => {
     const circle: Record<string, unknown> = {}
     circle.circle = { circle }
@@ -535,6 +577,7 @@ t.test('commands', async (t) => {
     }
     ctx.commands.add('wordless', 'forgets its answer', (() => {}) as never)
     ctx.commands.add('reboot', 'restarts', () => 'never reached')
+    ctx.commands.add('plain', 'takes no value', () => 'done', { value: false })
     ctx.hooks.onSystemCommand.tap(({ name }) => (name === 'reboot' ? 'refused during an update' : undefined))
   })
   const station = await stationWith(t, { commander })
@@ -548,6 +591,18 @@ t.test('commands', async (t) => {
     }
     t.match(await station.station.command('log=d', { source: 'mqtt' }), { status: 200 })
     t.equal((await post('busy=')).status, 503, 'a form-like trailing equals sign is no value')
+  })
+
+  t.test('a command that takes no value rejects one, on every surface', async (t) => {
+    for (const query of ['plain=1', 'cmd=plain=1', 'cmd=plain%3D0']) {
+      t.match(await post(query), { status: 400, text: 'plain takes no value\n' }, query)
+    }
+    const { command } = station.station
+    for (const source of ['mqtt', 'console'] as const) {
+      t.strictSame(await command('plain=1', { source }), { status: 400, text: 'plain takes no value\n' }, source)
+      t.match(await command('plain=', { source }), { status: 200 }, source)
+    }
+    for (const query of ['plain', 'plain=', 'cmd=plain']) t.match(await post(query), { status: 200 }, query)
   })
 
   t.test('the URL of an update arrives as it was written', async (t) => {

@@ -29,7 +29,7 @@ import type { FileSystem } from '../../runtime/ports/durable-file.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/snapshot.js'
 import { openStore, type Store, type StoreOptions } from '../../runtime/ports/store.js'
-import { createTestStation, ManualClock, until } from '../harness/index.js'
+import { childEnv, createTestStation, ManualClock, until } from '../harness/index.js'
 
 t.setTimeout(120_000)
 const log: Logger = pino({ level: 'silent' })
@@ -524,7 +524,10 @@ t.test('files that are deleted or changed while the service runs', async (t) => 
 
 t.test('another process holds it: RTK_ERR_DATA_LOCKED, and nothing is touched', async (t) => {
   const folder = join(t.testdir(), 'store')
-  const child = spawn(process.execPath, [writer, folder, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [writer, folder, '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: childEnv(),
+  })
   t.teardown(() => child.kill('SIGKILL'))
   await once(child.stdout, 'data')
   await t.rejects(openStore(folder, log), {
@@ -751,7 +754,7 @@ t.test(
       join(folder, 'store'),
       '5',
     ]
-    const child = spawn('strace', args, { stdio: 'ignore' })
+    const child = spawn('strace', args, { stdio: 'ignore', env: childEnv() })
     t.same(await once(child, 'exit'), [0, null])
     const steps: Record<string, RegExp> = {
       w: /write\w*\(\d+<[^>]*snapshot-new>/,
@@ -774,7 +777,10 @@ for (const namespace of ['loop', 'protected.loop']) {
     const args = [writer, folder, '0', '', namespace]
     let answered = 0
     for (let round = 0; round < 8; round++) {
-      const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+      const child: ChildProcess = spawn(process.execPath, args, {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: childEnv(),
+      })
       const stop = answered + 1 + Math.floor(Math.random() * 60)
       for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
         const number = Number(/^answered (\d+)/.exec(line)?.[1] ?? 0)

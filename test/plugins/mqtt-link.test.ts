@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { connect } from 'mqtt'
 import { definePlugin } from 'rtk-base/plugin'
 import { type MqttLink, mqttLink } from 'rtk-base/services'
-import { conformance, createTestStation, ManualClock, until } from 'rtk-base/testing'
+import { childEnv, conformance, createTestStation, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
 import embedded from '../../plugins/mqtt-broker/index.js'
@@ -69,7 +69,7 @@ async function deafPort(t: Test): Promise<number> {
   const script = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
     console.log(this.address().port)
   })`
-  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'], env: childEnv() })
   t.teardown(() => void child.kill('SIGKILL'))
   const [port] = await once(child.stdout, 'data')
   child.kill('SIGSTOP')

@@ -65,8 +65,9 @@ async function setUp(t: Test, options: Record<string, unknown> = {}) {
     receiver.emit(msmFrame(1084, time, true))
     receiver.emit(msmFrame(1124, time, false))
   }
-  const { stream, gate } = services as unknown as { stream: RtcmStream; gate: RtcmGate }
-  return { clock, receiver, station, epoch, stream, gate }
+  /** Those of now: a reload makes new ones. */
+  const current = () => services as unknown as { stream: RtcmStream; gate: RtcmGate }
+  return { clock, receiver, station, epoch, ...current(), services: current }
 }
 
 t.test('the gate', async (t) => {
@@ -202,6 +203,19 @@ t.test('the gate', async (t) => {
     t.equal(stream.open, false)
     receiver.become({ mode: 'listening' })
     t.equal(stream.open, true, 'a receiver that is only listened to is trusted')
+  })
+
+  t.test('goes on with the reason of the judge when both are reloaded, and not for longer than 10 s', async (t) => {
+    const { clock, station, services } = await setUp(t)
+    const judge = services().gate.judge()
+    judge.hold('the antenna seems to have moved')
+    judge.leave('reload')
+    await station.reload('rtcm')
+    t.match(services().stream, { open: false, reason: 'the antenna seems to have moved' })
+    services().gate.judge().leave('reload')
+    t.match(services().stream, { open: false, reason: 'the antenna seems to have moved' }, 'until it says otherwise')
+    await clock.advance(10_000)
+    t.match(services().stream, { open: false, reason: 'nobody verifies the reference' })
   })
 
   t.test('A4: no observation goes out before the position that it belongs to, on any output', async (t) => {

@@ -22,8 +22,11 @@ import { type Definition, quick } from './survey-in-rig.js'
 
 export type SimulatorRig = Awaited<ReturnType<typeof setUp>>
 
-/** @param options of the simulated receiver, and change parameters beside those of a quick survey-in */
-export async function setUp(t: Test, options: { simulator?: object; changes?: object; rtcm?: object } = {}) {
+/** @param options of the simulated receiver, change parameters beside those of a quick survey-in, and more plugins */
+export async function setUp(
+  t: Test,
+  options: { simulator?: object; changes?: object; rtcm?: object; plugins?: Record<string, unknown> } = {},
+) {
   const clock = new ManualClock()
   const store = new MemoryStore()
   const sent: RtcmFrame[] = []
@@ -55,6 +58,7 @@ export async function setUp(t: Test, options: { simulator?: object; changes?: ob
       'survey-in': [surveyIn as unknown as Definition, { initial_s: 10 }],
       'rtcm-in': rtcmIn as unknown as Definition,
       probe: probe as unknown as Definition,
+      ...(options.plugins as Record<string, Definition>),
     },
   })
   t.teardown(() => station.stop())

@@ -1,5 +1,6 @@
 /** The whole GNSS path on the simulated receiver: what `npm start` shows. */
 import t, { type Test } from 'tap'
+import system from '../../plugins/system/index.js'
 import { distance } from '../../runtime/gnss/index.js'
 import type { Ecef } from '../../schemas/services.js'
 import { setUp } from './simulator-rig.js'
@@ -107,6 +108,29 @@ t.test('what the receiver does by itself', async (t) => {
     t.equal(rig.sent.length, 0)
     rig.simulated.wrongReference(0)
     await rig.until(() => rig.arps().length > 0, 120)
+  })
+
+  t.test('its 1005 is wrong while it is in use: the reason says so everywhere, as long as that is true', async (t) => {
+    const rig = await setUp(t, { plugins: { system } })
+    await rig.until(() => rig.arps().length > 3, 60)
+    const [arp] = rig.arps()
+    t.equal((await rig.command('sim=wrong-1005 1')).status, 200)
+    const reason = new RegExp(`sends ${(arp.x + 1).toFixed(4)} .* in 1005, not the reference ${arp.x.toFixed(4)}`)
+    const states = new Set<unknown>()
+    for (let i = 0; i < 150; i++) {
+      await rig.seconds(1)
+      states.add(rig.field('state.status'))
+      const { errors } = rig.station.field('base.state') as { errors: { text: string }[] }
+      t.match(rig.stream.reason, reason)
+      t.match(rig.station.station.plugins().find(({ name }) => name === 'rtcm')?.reason, reason)
+      t.match(errors, [{ code: 'gnss-fault', text: reason }])
+      t.equal(errors.length, 1)
+    }
+    t.ok(states.has('acquire') && states.has('fault'), [...states].join())
+    await rig.command('sim=wrong-1005 off')
+    await rig.until(() => rig.field('state.status') === 'fixed', 120)
+    t.equal(rig.stream.reason, '')
+    t.strictSame(rig.station.field('base.state'), { base: 'ready', errors: [] })
   })
 
   for (const key of ['CFG-USBOUTPROT-RTCM3X', 'CFG-MSGOUT-RTCM_3X_TYPE1005_USB']) {

@@ -411,6 +411,38 @@ t.test('a reload', async (t) => {
     await rig.seconds(2)
     t.equal(rig.arps().length > 2, true)
   })
+  t.test('keeps why nothing goes out, and since when, whatever is reloaded', async (t) => {
+    const rig = await fixedStation(t)
+    rig.base.move(0, 30, 0)
+    await rig.until(() => rig.state() === 'moved', 60)
+    await rig.seconds(10)
+    const before = rig.station.device.errors()
+    const reason = () => rig.station.station.plugins().find(({ name }) => name === 'rtcm')?.reason ?? ''
+    t.match([before, reason()], [[{ code: 'gnss-moved' }], /^closed: the antenna seems to have moved/])
+    const said = reason()
+    for (const name of ['survey-in', 'rtcm', 'survey-in']) {
+      await rig.seconds(20)
+      await rig.station.reload(name)
+      t.strictSame([rig.station.device.errors(), reason(), rig.state()], [before, said, 'moved'], name)
+      await rig.seconds(20)
+      t.strictSame([rig.station.device.errors(), reason(), rig.state()], [before, said, 'moved'], name)
+    }
+  })
+  t.test('keeps since when the reference is another one', async (t) => {
+    const rig = await fixedStation(t)
+    rig.base.restart()
+    rig.base.move(30)
+    await rig.until(() => rig.errors().some((text) => text.startsWith('reference moved')), 60)
+    await rig.until(isFixed(rig), 60)
+    const before = rig.station.device.errors()
+    t.match(before, [{ code: 'gnss-reference-moved' }])
+    await rig.seconds(100)
+    for (const name of ['survey-in', 'rtcm']) {
+      await rig.station.reload(name)
+      await rig.seconds(3)
+      t.strictSame(rig.station.device.errors(), before, name)
+    }
+  })
   t.test('of survey-in while the receiver is pulled out checks first, however late it comes back', async (t) => {
     const rig = await fixedStation(t)
     const { store, base } = rig
@@ -495,7 +527,9 @@ t.test('a receiver that does something else', async (t) => {
     const rig = await setUp(t)
     rig.base.wrong_m = 0.002
     await rig.until(() => rig.state() === 'fault', 90)
-    t.match(rig.errors(), [/the receiver sends .* as its position, not the reference; everything is tried again/])
+    t.match(rig.errors(), [
+      /the receiver sends .* as its position in 1005, not the reference .*; everything is tried again/,
+    ])
     t.equal(rig.sent.length, 0)
     rig.base.wrong_m = 0
     await rig.until(isFixed(rig), 120)

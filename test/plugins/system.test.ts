@@ -7,6 +7,7 @@ import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { gnssStatuses } from '../../schemas/index.js'
 import { procedureStatus, type RtcmJudge, rtcmGate } from '../../schemas/services.js'
 import { arpFrame, createTestStation, fakeReceiver, ManualClock } from '../harness/index.js'
+import { setUp as simulator } from './simulator-rig.js'
 import { type Definition, FakeBase, home, setUp } from './survey-in-rig.js'
 
 const plugins = { system: system as unknown as Definition }
@@ -133,6 +134,53 @@ t.test('base.state.base', async (t) => {
     base.receiver.emit(arpFrame(home))
     await rig.clock.advance(100)
     t.equal(rig.station.field('base.state.base'), 'ready')
+  })
+
+  for (const interval_s of [1, 15]) {
+    await t.test(`is not ready any more when observations of every ${interval_s} s stop`, async (t) => {
+      const rig = await simulator(t, {
+        rtcm: { msmInterval_s: interval_s, referenceInterval_s: interval_s, biasInterval_s: 2 * interval_s },
+        plugins,
+      })
+      const base = () => rig.station.field('base.state.base')
+      await rig.until(() => base() === 'ready', 300)
+      for (let second = 0; second < 100; second++) {
+        await rig.seconds(1)
+        t.equal(base(), 'ready')
+      }
+      rig.simulated.antenna('open')
+      const since_s = await rig.until(() => base() === 'degraded', 60)
+      t.ok(since_s >= 2 && since_s <= 3 * interval_s + 2, `${since_s} s`)
+      t.match(rig.station.field('base.state.errors'), [{ text: /antenna/ }])
+      rig.simulated.antenna('ok')
+      await rig.until(() => base() === 'ready', 120)
+      t.strictSame(rig.station.field('base.state.errors'), [])
+    })
+  }
+
+  await t.test('says that observations are missing, without a look at the document', async (t) => {
+    const rig = await setUp(t, { plugins })
+    await rig.until(() => rig.state() === 'fixed', 300)
+    await rig.seconds(5)
+    rig.base.observes = false
+    await rig.seconds(4)
+    t.match(rig.station.device.errors(), [{ code: 'base-degraded', text: /sends no observations; check the antenna/ }])
+    t.equal(rig.state(), 'fixed')
+    rig.base.observes = true
+    await rig.seconds(1)
+    t.strictSame(rig.station.field('base.state'), { base: 'ready', errors: [] })
+  })
+
+  await t.test('a receiver that is only listened to is judged by what it sends', async (t) => {
+    const base = new FakeBase(new ManualClock())
+    base.receiver.become({ mode: 'listening' })
+    base.receiver.target = { mode: 'fixed', arp: home, acc_m: 0.01 }
+    const rig = await setUp(t, { receiver: base, plugins })
+    await rig.seconds(5)
+    t.equal(rig.station.field('base.state.base'), 'ready')
+    base.observes = false
+    await rig.seconds(4)
+    t.equal(rig.station.field('base.state.base'), 'degraded', 'its 1005 alone makes no base')
   })
 
   await t.test('is stopping once a restart was asked for, unless the machine refuses', async (t) => {

@@ -74,5 +74,5 @@ export function standIns(zed: ZedReceiver, correctionMaxAge_s: number, procedure
 }
 
 export function standInSettings(zed: ZedReceiver) {
-  return { ref: refConfig(zed) }
+  return { ref: refConfig(zed), config: { startup: { accuracy: 0, delta_max: 0, delta_max_corr: 0 } } }
 }

@@ -36,6 +36,7 @@ export class BaseSetup {
   }
 
   setRover(): void {
+    this.#deps.base.difference = ''
     this.#configure({ mode: 'rover' })
   }
 
@@ -57,7 +58,7 @@ export class BaseSetup {
     if (!target) return
     void setup.confirm({ mode: 'fixed', arp: target.arp, acc_m: target.acc_m }, () => {
       if (target !== base.target || !confirmed.includes(state())) return
-      base.trouble = setup.trouble
+      base.rejected(setup.trouble)
       dispatch('not taken')
     })
   }
@@ -90,7 +91,7 @@ export class BaseSetup {
   #configure(target: ReceiverTarget): void {
     const { base, dispatch, setup } = this.#deps
     void setup.configure(target, (held) => {
-      if (!held) base.trouble = setup.trouble
+      if (!held) base.rejected(setup.trouble)
       dispatch(held ? 'configured' : 'not taken')
     })
   }

@@ -113,10 +113,19 @@ export function movedText(seen: Enu | undefined, evidence: string, geoidSeparati
 export const heldAdvice =
   'nothing goes out until it agrees for 10 min, another reference is set or chosen, or start-survey-in'
 
+export const againAdvice = 'the receiver is configured again; check whether something else configures it'
+
+/** The base sends something else than the reference, or no reference. */
+export const isWrongBase = (event: Event): boolean => event === 'wrong 1005' || event === 'no 1005'
+
 export const checkedFirst = 'the reference is checked first'
 
-/** Why the gate was closed. */
-export function holdReason(event: Event, evidence: string): string {
+/**
+ * Why the gate was closed.
+ * @param evidence that the antenna was moved
+ * @param trouble what is wrong with the base
+ */
+export function holdReason(event: Event, evidence: string, trouble: string): string {
   switch (event) {
     case 'move suspected':
       return movedText(undefined, evidence)
@@ -143,6 +152,6 @@ export function holdReason(event: Event, evidence: string): string {
     case 'cannot be verified':
       return checkedFirst
     default:
-      return 'the receiver does not send the reference position'
+      return trouble
   }
 }

@@ -235,7 +235,7 @@ export class Run {
     if (this.state === 'verify') this.dispatch('cannot be verified')
     if (this.state !== 'fixed' || this.#deps.suspicion.stands) return
     // Held at once; announced when it is durable: a restart in between must not forget it.
-    this.#judge.hold(holdReason('move suspected', evidence))
+    this.#judge.hold(holdReason('move suspected', evidence, this.#base.trouble))
     void this.#deps.suspicion.raise(evidence).then(() => {
       if (this.state === 'fixed') this.dispatch('move suspected')
     })

@@ -23,6 +23,8 @@ export class BaseWatch {
   target: Reference | undefined
   /** What was wrong last, for people. */
   trouble = ''
+  /** How the newest 1005 differs from the target, for people; '' while it does not. */
+  difference = ''
   movement: MovementWatch | undefined
   /** What the receiver is configured to send, and how often. */
   expected: { stationId: number; intervals_s: Intervals } = {
@@ -68,8 +70,10 @@ export class BaseWatch {
     if (difference === undefined) {
       if (type !== 1005 && type !== 1006) return undefined
       this.#referenceAt_ms = arrival_ms
+      this.difference = ''
       return step === 'accept' && this.flows(arrival_ms) ? 'right 1005' : undefined
     }
+    this.difference = difference
     this.trouble = difference
     if (step === 'fixed') return 'wrong 1005'
     return ++this.#wrong < wrongFrames ? undefined : this.#round('wrong 1005')
@@ -88,8 +92,15 @@ export class BaseWatch {
         : undefined
     }
     if (now_ms - Math.max(since_ms, this.#since_ms) < this.#patience_ms(accept_ms, 'reference')) return undefined
-    this.trouble = 'the receiver sends RTCM without a 1005'
+    // A 1005 that comes rarely may have been wrong, but not often enough to count as that.
+    if (this.#wrong === 0) this.difference = ''
+    this.trouble = this.difference || 'the receiver sends RTCM without a 1005'
     return this.#round('no 1005')
+  }
+
+  /** The receiver rejected the configuration. What its 1005 said stays true beside that. */
+  rejected(why: string): void {
+    this.trouble = this.difference ? `${this.difference}; ${why}` : why
   }
 
   /** The base is trusted from now on; what watches it already goes on. */

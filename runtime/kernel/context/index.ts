@@ -49,7 +49,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       const before = instance.errors.get(code)
       if (before?.text === text) return
       instance.errors.delete(code)
-      instance.errors.set(code, { code, text, t: host.utc_s() })
+      instance.errors.set(code, { code, text, t: instance.lastingSince(code, text) ?? host.utc_s() })
       instance.log.warn({ code }, text)
       host.infoChanged()
     },
@@ -86,9 +86,9 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       },
     },
     commands: {
-      add(command, help, run) {
+      add(command, help, run, { value = true } = {}) {
         named(instance, 'command', command)
-        registered.commands.push({ owner: instance, name: command, help, run })
+        registered.commands.push({ owner: instance, name: command, help, value, run })
       },
     },
     hooks: {

@@ -10,6 +10,16 @@ import { Scope } from './scope.js'
 
 const sameFault_ms = 60_000
 
+/** An error that is found again this soon after a reload was never gone. */
+const sameError_ms = 60_000
+
+export type PluginErrors = Map<string, { code: string; text: string; t: number }>
+
+export interface ErrorsLeft {
+  readonly errors: PluginErrors
+  readonly at_ms: number
+}
+
 /** One life of a plugin: what it registered, what it owns, and whether its callbacks are let through. */
 export class Instance implements TapOwner, Registrant {
   readonly name: string
@@ -23,7 +33,9 @@ export class Instance implements TapOwner, Registrant {
   /** What `setup` returned. */
   state: unknown
   readonly services = new Map<string, unknown>()
-  readonly errors = new Map<string, { code: string; text: string; t: number }>()
+  readonly errors: PluginErrors = new Map()
+  /** Those of the instance before this one, and when it stopped. */
+  before: ErrorsLeft | undefined
   /** Changes up to this one were there when it was set up; later ones are applied to it. */
   readonly changesSeen: number
   /** Registrations are taken until `setup` has returned. */
@@ -60,6 +72,14 @@ export class Instance implements TapOwner, Registrant {
   /** Runs code of the plugin on its behalf. */
   run<T>(fn: () => T): T {
     return runAs(this, fn)
+  }
+
+  /** Since when an error lasts that the instance before this one had too, UTC seconds; undefined when it is new. */
+  lastingSince(code: string, text: string): number | undefined {
+    const { before } = this
+    if (!before || this.#clock.monotonic() - before.at_ms > sameError_ms) return undefined
+    const error = before.errors.get(code)
+    return error?.text === text ? error.t : undefined
   }
 
   /** A callback of the plugin failed: one log line (the same fault at most once a minute) and its status. */

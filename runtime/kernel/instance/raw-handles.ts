@@ -7,6 +7,7 @@ import dgram from 'node:dgram'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
+import timers from 'node:timers'
 import { currentOwner, framesOfStack, type Owner, ownPlace } from './attribution.js'
 
 /** Something that a plugin opened and did not close. */
@@ -157,11 +158,10 @@ function install(): () => void {
     ['setTimeout', 'timer'],
     ['setInterval', 'interval'],
   ]) {
-    undo.push(
-      wrap(globalThis, name, (_self, timer, [, ms]) =>
-        note(timer as object, isArmed, () => `${what} of ${Number(ms ?? 1)} ms`),
-      ),
-    )
+    const noteTimer = (_self: unknown, timer: unknown, [, ms]: unknown[]) =>
+      note(timer as object, isArmed, () => `${what} of ${Number(ms ?? 1)} ms`)
+    // The global one, and that of `import { setInterval } from 'node:timers'`.
+    undo.push(wrap(globalThis, name, noteTimer), wrap(timers, name, noteTimer))
   }
   undo.push(
     wrap(net.Server.prototype, 'listen', (server) =>

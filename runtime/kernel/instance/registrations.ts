@@ -73,6 +73,8 @@ export interface CommandRecord {
   readonly owner: Registrant
   readonly name: string
   readonly help: string
+  /** False: it takes no value. */
+  readonly value: boolean
   readonly run: (call: CommandCall) => string | Promise<string>
 }
 

@@ -1,7 +1,7 @@
 import type { PluginReport, PluginStateName } from '../../../schemas/services.js'
 import type { Generation } from '../../http/generation.js'
 import type { Dispose, PluginDefinition } from '../../plugin.js'
-import type { Instance } from '../instance/instance.js'
+import type { ErrorsLeft, Instance } from '../instance/instance.js'
 import { idsOf } from '../instance/lifecycle.js'
 
 /** A plugin the variant asks for. */
@@ -26,6 +26,8 @@ export interface Entry {
   state: PluginStateName
   reason: string
   instance: Instance | undefined
+  /** What its last instance reported when it stopped. */
+  left: ErrorsLeft | undefined
   failures: number
   /** UTC seconds of the first of these failures. */
   failedAt_s: number
@@ -63,6 +65,7 @@ export function newEntry(name: string, wanted: Wanted): Entry {
     state: 'stopped',
     reason: '',
     instance: undefined,
+    left: undefined,
     failures: 0,
     failedAt_s: 0,
     retry_s: 0,

@@ -106,6 +106,7 @@ export class Reconcile {
     this.#roster.setState(entry, 'stopping', reason)
     const handoff = await this.#deps.lifecycle.stop(instance, reason)
     entry.instance = undefined
+    entry.left = { errors: instance.errors, at_ms: this.#deps.clock.monotonic() }
     this.#deps.services.look()
     this.#roster.setState(entry, 'stopped', reason)
     return handoff
@@ -198,6 +199,7 @@ export class Reconcile {
 
   async #start(entry: Entry, instance: Instance, handoff: HandoffValues): Promise<void> {
     entry.instance = instance
+    instance.before = entry.left
     this.#deps.services.enter(instance)
     this.#roster.setState(entry, 'starting', '')
     try {
