@@ -163,7 +163,7 @@ t.test('base.state.base', async (t) => {
     await rig.until(() => rig.state() === 'fixed', 300)
     await rig.seconds(5)
     rig.base.observes = false
-    await rig.seconds(4)
+    await rig.seconds(3)
     t.match(rig.station.device.errors(), [{ code: 'base-degraded', text: /sends no observations; check the antenna/ }])
     t.equal(rig.state(), 'fixed')
     rig.base.observes = true
