@@ -1,0 +1,355 @@
+import type { Enu } from '../geodesy.js'
+import { Calm } from './calm.js'
+import { type Displacement, DisplacementFit } from './displacement.js'
+import { Extrapolation, type ExtrapolationError } from './extrapolation.js'
+import { Motion } from './motion.js'
+import type { MsmEpoch } from './msm-epochs.js'
+import type { PhaseReport } from './report.js'
+import { kept, type LockReport, SignalTracks, type Track } from './signal-tracks.js'
+import type { Sky } from './sky.js'
+import { type ThirdDifference, ThirdDifferences } from './third-difference.js'
+
+export interface PhaseWatchOptions {
+  /** A net displacement from which the antenna counts as moved, metres. */
+  threshold_m?: number
+}
+
+/** A fit to the past: from `lag_ms + window_ms` to `lag_ms` ago. */
+interface Plan {
+  readonly lag_ms: number
+  readonly window_ms: number
+  readonly degree: 2 | 3
+  /** Nominal error of a residual, in units of the noise of one phase: to choose between plans. */
+  readonly factor: number
+}
+/** With more history a longer fit, which has less noise. */
+const plans: readonly Plan[] = [
+  { lag_ms: 10_000, window_ms: 90_000, degree: 3, factor: 1.35 },
+  { lag_ms: 10_000, window_ms: 60_000, degree: 3, factor: 1.8 },
+  { lag_ms: 5_000, window_ms: 30_000, degree: 2, factor: 2.2 },
+  { lag_ms: 5_000, window_ms: 20_000, degree: 2, factor: 2.5 },
+  { lag_ms: 4_000, window_ms: 12_000, degree: 2, factor: 3.2 },
+]
+const groups = 8
+/** A pause of the stream after which nothing is known about the time between, and as many intervals. */
+const gap = { least_ms: 3_000, intervals: 3 }
+const week_ms = 604_800_000
+const intervals = 8
+/** Satellites that lose lock within 3 s: from this share, of at least as many, it is an event of the antenna or the sky. */
+const lossShare = 0.5
+const lossOf = 5
+/** Half a cycle is 9.5 cm on L1; an outlier beyond this is a slip. */
+const slip_m = 0.05
+/** Noise of a phase in the zenith, metres, and below which elevation a satellite is not used. */
+const zenithNoise_m = 0.0015
+const mask_deg = 5
+const radians = Math.PI / 180
+/** Epochs without agreement before everything starts afresh. */
+const patience = 2
+
+/** Late frames of an earlier epoch are dropped; a time farther back is a new start. */
+const reordering_ms = 3_000
+/** After a move the history before it is of no use any more. */
+const renewAfter_ms = 10_000
+/** Standard deviations that the threshold must be worth. */
+const clearly = 3
+
+interface Window {
+  /** Number of its first epoch: a phase must be unbroken since. */
+  readonly first: number
+  readonly count: number
+  readonly error: ExtrapolationError
+}
+
+interface Solved {
+  readonly slips: number
+  readonly position?: Displacement
+  readonly step?: Enu | undefined
+  readonly stepNoise?: number
+  readonly since_ms?: number | undefined
+}
+
+interface Use {
+  readonly track: Track
+  readonly row: number
+}
+
+/**
+ * Watches the antenna through the carrier phases of its own observations: once an epoch it says how far the antenna moved
+ * since the last one and over the last 10 s, whether lock was lost, and whether the antenna `moved`.
+ *
+ * Each phase is held against a polynomial through its own past, which takes the motion of the satellite away. What is left
+ * of all signals is the motion of the antenna along the lines of sight, and the receiver's clock, one per constellation.
+ */
+export class PhaseWatch {
+  readonly #threshold_m: number
+  readonly #tracks = new SignalTracks()
+  readonly #fit = new DisplacementFit()
+  readonly #extrapolation = new Extrapolation()
+  readonly #thirdDifferences = new ThirdDifferences()
+  readonly #motion: Motion
+  readonly #times_s = new Float64Array(kept)
+  readonly #slots = new Int32Array(kept)
+  readonly #weights = new Float64Array(kept)
+  readonly #uses: Use[] = []
+  /** Level of the antenna by slot of the history. */
+  readonly #levels = new Float64Array(kept * 3)
+  readonly #intervals_ms = new Float64Array(intervals).fill(Infinity)
+  #epochs = 0
+  #time_ms = Number.NaN
+  #tow_ms = 0
+  #disagreed = 0
+  #losing = false
+  /** When a move is over for the history, and all starts afresh. */
+  #renew_ms = Infinity
+
+  constructor({ threshold_m = 0.03 }: PhaseWatchOptions = {}) {
+    this.#threshold_m = threshold_m
+    this.#motion = new Motion(threshold_m)
+  }
+
+  /**
+   * Takes one epoch, in order of time.
+   * @param sky directions of the satellites; without, only lock and third differences are watched
+   */
+  take(epoch: MsmEpoch, sky?: Sky): PhaseReport | undefined {
+    const interval_ms = this.#advance(epoch.time_ms)
+    if (interval_ms === undefined) return undefined
+    const limit_ms = Math.max(gap.least_ms, gap.intervals * Math.min(...this.#intervals_ms))
+    const lock = this.#tracks.take(epoch, this.#time_ms, limit_ms)
+    const interrupted = interval_ms > limit_ms
+    if (this.#time_ms >= this.#renew_ms) this.#restart()
+    const losing = lock.tracked >= lossOf && lock.lostShare > lossShare
+    const lossOfLock = losing && !this.#losing
+    this.#losing = losing
+    if (interrupted) this.#restart()
+    const solved = sky && this.#position(sky)
+    const slot = this.#tracks.keep(this.#time_ms)
+    if (slot !== undefined) {
+      const { east, north, up } = this.#motion.level
+      this.#levels.set([east, north, up], slot * 3)
+      if (solved?.since_ms !== undefined) this.#relevel(solved.since_ms)
+    }
+    const moved = this.#moved(solved?.position)
+    const third = slot === undefined ? undefined : this.#thirdDifferences.of(this.#tracks)
+    return this.#report(epoch.time_ms, interval_ms, interrupted, lossOfLock, lock, solved, moved, third)
+  }
+
+  /** @returns the time since the last epoch, 0 for the first; undefined when the epoch is not newer */
+  #advance(tow_ms: number): number | undefined {
+    if (!Number.isFinite(tow_ms)) return undefined
+    if (Number.isNaN(this.#time_ms)) {
+      this.#time_ms = 0
+      this.#tow_ms = tow_ms
+      return 0
+    }
+    const turned_ms = (((tow_ms - this.#tow_ms) % week_ms) + week_ms * 1.5) % week_ms
+    const interval_ms = turned_ms - week_ms / 2
+    if (interval_ms <= 0 && interval_ms > -reordering_ms) return undefined
+    this.#tow_ms = tow_ms
+    // A clock that was set back says nothing about the time between.
+    const passed_ms = interval_ms > 0 ? interval_ms : Infinity
+    this.#intervals_ms[this.#epochs++ % intervals] = passed_ms
+    this.#time_ms += Number.isFinite(passed_ms) ? passed_ms : week_ms
+    return passed_ms
+  }
+
+  #restart(): void {
+    this.#tracks.restartAll()
+    this.#motion.restart()
+    this.#disagreed = 0
+    this.#renew_ms = Infinity
+    this.#calm.restart()
+  }
+
+  /** The position in the frame of `Motion`, with the slips that the solution shows; undefined when it is not observable. */
+  #position(sky: Sky): Solved | undefined {
+    const plan = this.#choose()
+    if (!plan) return undefined
+    const fit = this.#fit
+    fit.clear()
+    this.#uses.length = 0
+    let noise = 1
+    for (let group = 0; group < groups; group++) {
+      const window = this.#window(plan, group)
+      if (!window) continue
+      noise = window.error.noise
+      this.#addRows(group, window, sky)
+    }
+    if (fit.size === 0) return undefined
+    const position = fit.solve()
+    if (!position) {
+      if (++this.#disagreed >= patience) this.#restart()
+      return { slips: 0 }
+    }
+    this.#disagreed = 0
+    let slips = 0
+    for (const { track, row } of this.#uses) {
+      if (fit.agrees(row) || Math.abs(fit.rest_m(row)) < slip_m) continue
+      this.#tracks.restart(track)
+      slips++
+    }
+    const step = this.#motion.step(position)
+    const stepNoise = Math.sqrt(2 / (1 + noise))
+    const since_ms = this.#motion.add(this.#time_ms, position, stepNoise)
+    return { slips, position, step, stepNoise, since_ms }
+  }
+
+  /** The plan with the least error for the satellites that have the history for it. */
+  #choose(): Plan | undefined {
+    let best: Plan | undefined
+    let least = Infinity
+    for (const plan of plans) {
+      const first = this.#firstOf(plan)
+      if (first === undefined) continue
+      let usable = 0
+      let previous = -1
+      for (const track of this.#tracks.values()) {
+        if (track.since > first || Number.isNaN(track.phase_m) || track.satelliteKey === previous) continue
+        previous = track.satelliteKey
+        usable++
+      }
+      // Little redundancy costs more than noise.
+      const error = usable > 8 ? plan.factor / Math.sqrt(usable - 6) : Infinity
+      if (error < least) {
+        least = error
+        best = plan
+      }
+    }
+    return best
+  }
+
+  /** The number of the oldest kept epoch that the plan needs; undefined when the history does not reach back that far. */
+  #firstOf({ lag_ms, window_ms }: Plan): number | undefined {
+    const { next, first, times_ms } = this.#tracks
+    const oldest_ms = this.#time_ms - lag_ms - window_ms
+    const from = Math.max(first, next - kept)
+    if (from >= next || times_ms[from % kept] > oldest_ms) return undefined
+    let number = from
+    while (number + 1 < next && times_ms[(number + 1) % kept] <= oldest_ms) number++
+    return number
+  }
+
+  /** Slots and weights of the plan for one constellation: the epochs that had it. */
+  #window(plan: Plan, group: number): Window | undefined {
+    const first = this.#firstOf(plan)
+    if (first === undefined) return undefined
+    const { next, times_ms, present } = this.#tracks
+    let count = 0
+    for (let number = first; number < next; number++) {
+      const slot = number % kept
+      const age_ms = this.#time_ms - times_ms[slot]
+      if (age_ms < plan.lag_ms) break
+      if ((present[slot] & (1 << group)) === 0) continue
+      this.#slots[count] = slot
+      this.#times_s[count++] = -age_ms / 1000
+    }
+    const error = this.#extrapolation.solve(this.#times_s, count, plan.degree, this.#weights)
+    return error && { first, count, error }
+  }
+
+  #addRows(group: number, { first, count, error }: Window, sky: Sky): void {
+    const weights = this.#weights
+    const slots = this.#slots
+    let levelEast = 0
+    let levelNorth = 0
+    let levelUp = 0
+    for (let k = 0; k < count; k++) {
+      const at = slots[k] * 3
+      levelEast += weights[k] * this.#levels[at]
+      levelNorth += weights[k] * this.#levels[at + 1]
+      levelUp += weights[k] * this.#levels[at + 2]
+    }
+    for (const track of this.#tracks.values()) {
+      if (track.group !== group || track.since > first || Number.isNaN(track.phase_m)) continue
+      const direction = sky(track.constellation, track.satellite)
+      if (!direction || !(direction.elevation_deg >= mask_deg)) continue
+      const { phases_m, phase_m } = track
+      let residual_m = 0
+      for (let k = 0; k < count; k++) residual_m += weights[k] * (phase_m - phases_m[slots[k]])
+      if (!Number.isFinite(residual_m)) continue
+      const sine = Math.sin(direction.elevation_deg * radians)
+      const cosine = Math.cos(direction.elevation_deg * radians)
+      const east = cosine * Math.sin(direction.azimuth_deg * radians)
+      const north = cosine * Math.cos(direction.azimuth_deg * radians)
+      const variance = (zenithNoise_m * zenithNoise_m * (1 + error.noise) * (1 + 1 / (sine * sine))) / 2
+      const sigma_m = Math.sqrt(variance + error.bias_m * error.bias_m)
+      const unit = this.#unit
+      unit.east = east
+      unit.north = north
+      unit.up = sine
+      const row = this.#fit.add(
+        track.satelliteKey,
+        group,
+        unit,
+        residual_m - (east * levelEast + north * levelNorth + sine * levelUp),
+        sigma_m,
+      )
+      if (row >= 0) this.#uses.push({ track, row })
+    }
+  }
+  readonly #unit = { east: 0, north: 0, up: 0 }
+
+  #moved(position: Displacement | undefined): boolean | undefined {
+    if (!position) return undefined
+    const { east_m, north_m, up_m } = position.sigma
+    if (Math.max(east_m, north_m, up_m) * clearly > this.#threshold_m) return undefined
+    const moved = this.#motion.moved(this.#time_ms, position)
+    if (moved && this.#renew_ms === Infinity) this.#renew_ms = this.#time_ms + renewAfter_ms
+    return moved
+  }
+
+  #relevel(since_ms: number): void {
+    const { next, first, times_ms } = this.#tracks
+    const { east, north, up } = this.#motion.level
+    for (let number = next - 1; number >= Math.max(first, next - kept); number--) {
+      const slot = number % kept
+      if (times_ms[slot] < since_ms) break
+      this.#levels.set([east, north, up], slot * 3)
+    }
+  }
+
+  #report(
+    time_ms: number,
+    interval_ms: number,
+    interrupted: boolean,
+    lossOfLock: boolean,
+    lock: LockReport,
+    solved: Solved | undefined,
+    moved: boolean | undefined,
+    third: ThirdDifference | undefined,
+  ): PhaseReport {
+    const position = solved?.position
+    const net = position && this.#motion.net(this.#time_ms, position)
+    return {
+      time_ms,
+      interval_s: interval_ms / 1000,
+      interrupted,
+      ...lock,
+      lossOfLock,
+      slips: solved?.slips ?? 0,
+      step: position && solved?.step && toDisplacement(solved.step, position, solved.stepNoise ?? 1),
+      net: position &&
+        net && {
+          ...toDisplacement(net, position, 1),
+          distance_m: Math.hypot(net.east, net.north, net.up),
+          span_s: net.span_s,
+        },
+      sway_m: position && this.#motion.sway_m(this.#time_ms),
+      moved,
+      thirdDifference: third,
+      disturbed: third && this.#calm.disturbed(third),
+    }
+  }
+  readonly #calm = new Calm()
+}
+
+function toDisplacement({ east, north, up }: Enu, { sigma, satellites }: Displacement, factor: number): Displacement {
+  return {
+    east_m: east,
+    north_m: north,
+    up_m: up,
+    sigma: { east_m: sigma.east_m * factor, north_m: sigma.north_m * factor, up_m: sigma.up_m * factor },
+    satellites,
+  }
+}

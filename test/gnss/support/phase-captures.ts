@@ -1,0 +1,48 @@
+/** Epochs of observations with the sky above them, from captures. */
+import { decode } from '../../../plugins/gnss-zed/ubx/layout.js'
+import { navSat } from '../../../plugins/gnss-zed/ubx/layouts-nav.js'
+import { Framer, type MsmEpoch, MsmEpochs, referencePoint, type Sky, skyOf } from '../../../runtime/gnss/index.js'
+import { capture } from '../../harness/captures.js'
+import { BroadcastOrbits, GsvSky } from './broadcast-orbits.js'
+
+export interface Observed {
+  readonly epoch: MsmEpoch
+  readonly sky: Sky | undefined
+}
+
+/** Decodes a capture; its sky is that of NAV-SAT, else of GSV, else of ephemerides, else unknown. */
+export function observedOf(name: string, leap_s = 18): Observed[] {
+  const bytes = capture(name)
+  if (!bytes) return []
+  const epochs: MsmEpoch[] = []
+  const collector = new MsmEpochs(() => leap_s)
+  const orbits = new BroadcastOrbits(leap_s)
+  const gsv = new GsvSky()
+  let satellites: Sky | undefined
+  let arp: ReturnType<typeof referencePoint>
+  const framer = new Framer({
+    onFrame: (frame) => {
+      if (frame.kind === 'rtcm') {
+        orbits.push(frame.bytes)
+        arp ??= referencePoint(frame.bytes)
+        epochs.push(...collector.push(frame.bytes))
+      } else if (frame.kind === 'nmea') {
+        gsv.push(Buffer.from(frame.bytes).toString('latin1'))
+      } else if (navSat.cls === frame.cls && navSat.id === frame.id) {
+        const blocks = decode(navSat, frame.bytes.subarray(6, -2))?.blocks ?? []
+        satellites = skyOf(
+          blocks.map((block) => ({ ...block, azimuth_deg: block.azim_deg, elevation_deg: block.elev_deg })),
+        )
+      }
+    },
+  })
+  framer.push(bytes, 0)
+  framer.flush()
+  const reference = arp
+  const skyAt = (time_ms: number): Sky | undefined => {
+    if (satellites) return satellites
+    if (gsv.size > 0) return gsv.sky
+    return reference && orbits.size > 0 ? orbits.sky(reference.arp, time_ms / 1000) : undefined
+  }
+  return epochs.map((epoch) => ({ epoch, sky: skyAt(epoch.time_ms) }))
+}
