@@ -14,7 +14,7 @@ const decideFrom = 0.6
 /** Of the displacement, that the epochs which confirm it may differ from their mean. */
 const steadiness = 0.5
 /** A displacement below so many standard deviations is noise. */
-const significance = 5
+export const significance = 4
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
 /** A step is looked for between the medians of this time before and behind it. */
@@ -122,10 +122,12 @@ export class Motion {
   }
 
   /**
-   * Whether the antenna moved: every sample of the last 2 s lies beyond the decision level, they agree with each other, and
+   * Whether the antenna moved: it is settled at least the threshold away from where it was at the start, or every sample of the last 2 s lies beyond the decision level, they agree with each other, and
    * their mean is significant. While the mast sways, 8 s are looked at, and their mean alone.
    */
   moved(time_ms: number, position: Displacement): boolean {
+    const { level } = this
+    if (Math.hypot(level.east, level.north, level.up) >= this.#threshold_m) return true
     const net = this.net(time_ms, position)
     const decide_m = this.#threshold_m * decideFrom
     if (Math.hypot(net.east, net.north, net.up) < decide_m) {

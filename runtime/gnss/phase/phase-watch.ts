@@ -2,7 +2,7 @@ import type { Enu } from '../geodesy.js'
 import { Calm } from './calm.js'
 import { type Displacement, DisplacementFit } from './displacement.js'
 import { Extrapolation, type ExtrapolationError } from './extrapolation.js'
-import { Motion } from './motion.js'
+import { Motion, significance } from './motion.js'
 import type { MsmEpoch } from './msm-epochs.js'
 import type { PhaseReport } from './report.js'
 import { kept, type LockReport, SignalTracks, type Track } from './signal-tracks.js'
@@ -24,11 +24,10 @@ interface Plan {
 }
 /** With more history a longer fit, which has less noise. */
 const plans: readonly Plan[] = [
-  { lag_ms: 10_000, window_ms: 90_000, degree: 3, factor: 1.35 },
-  { lag_ms: 10_000, window_ms: 60_000, degree: 3, factor: 1.8 },
-  { lag_ms: 5_000, window_ms: 30_000, degree: 2, factor: 2.2 },
-  { lag_ms: 5_000, window_ms: 20_000, degree: 2, factor: 2.5 },
-  { lag_ms: 4_000, window_ms: 12_000, degree: 2, factor: 3.2 },
+  { lag_ms: 5_000, window_ms: 90_000, degree: 3, factor: 1.3 },
+  { lag_ms: 5_000, window_ms: 60_000, degree: 3, factor: 1.4 },
+  { lag_ms: 4_000, window_ms: 40_000, degree: 3, factor: 1.5 },
+  { lag_ms: 3_000, window_ms: 16_000, degree: 2, factor: 2 },
 ]
 const groups = 8
 /** A pause of the stream after which nothing is known about the time between, and as many intervals. */
@@ -44,6 +43,10 @@ const slip_m = 0.05
 const zenithNoise_m = 0.0015
 const mask_deg = 5
 const radians = Math.PI / 180
+/** How the variance of a signal follows its residuals. */
+const varianceMemory = 40
+const leastVariance = 0.3
+const outlierVariance = 9
 /** Epochs without agreement before everything starts afresh. */
 const patience = 2
 
@@ -51,8 +54,6 @@ const patience = 2
 const reordering_ms = 3_000
 /** After a move the history before it is of no use any more. */
 const renewAfter_ms = 10_000
-/** Standard deviations that the threshold must be worth. */
-const clearly = 3
 
 interface Window {
   /** Number of its first epoch: a phase must be unbroken since. */
@@ -72,6 +73,8 @@ interface Solved {
 interface Use {
   readonly track: Track
   readonly row: number
+  /** By the model. */
+  readonly sigma_m: number
 }
 
 /**
@@ -184,7 +187,9 @@ export class PhaseWatch {
     }
     this.#disagreed = 0
     let slips = 0
-    for (const { track, row } of this.#uses) {
+    for (const { track, row, sigma_m } of this.#uses) {
+      const size = Math.min((fit.rest_m(row) / sigma_m) ** 2, outlierVariance * track.variance)
+      track.variance = Math.max(leastVariance, track.variance + (size - track.variance) / varianceMemory)
       if (fit.agrees(row) || Math.abs(fit.rest_m(row)) < slip_m) continue
       this.#tracks.restart(track)
       slips++
@@ -192,6 +197,8 @@ export class PhaseWatch {
     const step = this.#motion.step(position)
     const stepNoise = Math.sqrt(2 / (1 + noise))
     const since_ms = this.#motion.add(this.#time_ms, position, stepNoise)
+    // A short fit has the step in it by now, and little history to lose.
+    if (since_ms !== undefined && plan.degree === 2) this.#renew_ms = Math.min(this.#renew_ms, this.#time_ms + 1)
     return { slips, position, step, stepNoise, since_ms }
   }
 
@@ -283,20 +290,21 @@ export class PhaseWatch {
         group,
         unit,
         residual_m - (east * levelEast + north * levelNorth + sine * levelUp),
-        sigma_m,
+        sigma_m * Math.sqrt(track.variance),
       )
-      if (row >= 0) this.#uses.push({ track, row })
+      if (row >= 0) this.#uses.push({ track, row, sigma_m })
     }
   }
   readonly #unit = { east: 0, north: 0, up: 0 }
 
   #moved(position: Displacement | undefined): boolean | undefined {
     if (!position) return undefined
+    if (this.#motion.moved(this.#time_ms, position)) {
+      if (this.#renew_ms === Infinity) this.#renew_ms = this.#time_ms + renewAfter_ms
+      return true
+    }
     const { east_m, north_m, up_m } = position.sigma
-    if (Math.max(east_m, north_m, up_m) * clearly > this.#threshold_m) return undefined
-    const moved = this.#motion.moved(this.#time_ms, position)
-    if (moved && this.#renew_ms === Infinity) this.#renew_ms = this.#time_ms + renewAfter_ms
-    return moved
+    return Math.max(east_m, north_m, up_m) * significance <= this.#threshold_m ? false : undefined
   }
 
   #relevel(since_ms: number): void {

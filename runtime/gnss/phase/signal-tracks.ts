@@ -18,6 +18,9 @@ const lightMs_m = 299_792.458
 
 const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'SBAS', 'QZSS', 'BeiDou', 'NavIC']
 
+/** Until the residuals of a signal are known: the clocks of these satellites wander by millimetres in seconds. */
+const expectedVariance: Partial<Record<Constellation, number>> = { GPS: 4, GLONASS: 6 }
+
 /** One signal of one satellite, as long as it is in lock. */
 export interface Track {
   readonly constellation: Constellation
@@ -38,6 +41,8 @@ export interface Track {
   half: boolean
   /** Epochs without a break. */
   epochs: number
+  /** Variance of the residuals in units of the model: satellites differ by their clocks. */
+  variance: number
   /** Number of the first kept epoch without a break. */
   since: number
 }
@@ -196,6 +201,7 @@ export class SignalTracks {
       lock,
       half,
       epochs: 1,
+      variance: expectedVariance[constellation] ?? 1,
       since: this.next,
     })
     this.#lockOf(group * 64 + satellite, time_ms)
