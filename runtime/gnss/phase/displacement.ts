@@ -41,8 +41,8 @@ const minShare = 0.55
 const outlier = 4
 /** Noise never counts as smaller or, where signals agree at all, larger than the model by these factors. */
 const scaleLimits = { least: 0.7, most: 5 }
-const absoluteRounds = 6
-const rejectingRounds = 5
+const absoluteRounds = 4
+const rejectingRounds = 4
 
 /** Reused from epoch to epoch: `clear`, `add` for every signal, `solve`. */
 export class DisplacementFit {

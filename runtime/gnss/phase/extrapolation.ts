@@ -18,6 +18,7 @@ const most = 4
 /** A least-squares fit of a quadratic or a cubic, written as the weights of the samples for its value at time zero. */
 export class Extrapolation {
   readonly #matrix = new Float64Array(most * most)
+  readonly #moments = new Float64Array(2 * most - 1)
   readonly #right = new Float64Array(most)
 
   /**
@@ -38,16 +39,18 @@ export class Extrapolation {
     const middle = (oldest + newest) / 2
     const half = (newest - oldest) / 2
     if (!(half > 0)) return undefined
-    const matrix = this.#matrix.fill(0)
+    const moments = this.#moments.fill(0)
     for (let k = 0; k < count; k++) {
       const u = (times_s[k] - middle) / half
       let power = 1
-      for (let sum = 0; sum <= 2 * degree; sum++) {
-        for (let row = Math.max(0, sum - degree); row <= Math.min(degree, sum); row++) {
-          matrix[row * terms + sum - row] += power
-        }
+      for (let order = 0; order <= 2 * degree; order++) {
+        moments[order] += power
         power *= u
       }
+    }
+    const matrix = this.#matrix
+    for (let row = 0; row < terms; row++) {
+      for (let column = 0; column < terms; column++) matrix[row * terms + column] = moments[row + column]
     }
     const right = this.#right
     const target = -middle / half

@@ -173,8 +173,9 @@ export class PhaseWatch {
     fit.clear()
     this.#uses.length = 0
     let noise = 1
+    let window: Window | undefined
     for (let group = 0; group < groups; group++) {
-      const window = this.#window(plan, group)
+      window = this.#window(plan, group, window)
       if (!window) continue
       noise = window.error.noise
       this.#addRows(group, window, sky)
@@ -238,19 +239,23 @@ export class PhaseWatch {
   }
 
   /** Slots and weights of the plan for one constellation: the epochs that had it. */
-  #window(plan: Plan, group: number): Window | undefined {
+  #window(plan: Plan, group: number, previous: Window | undefined): Window | undefined {
     const first = this.#firstOf(plan)
     if (first === undefined) return undefined
     const { next, times_ms, present } = this.#tracks
+    // Mostly all constellations have the same epochs: their weights are computed once.
+    let same = previous !== undefined
     let count = 0
     for (let number = first; number < next; number++) {
       const slot = number % kept
       const age_ms = this.#time_ms - times_ms[slot]
       if (age_ms < plan.lag_ms) break
       if ((present[slot] & (1 << group)) === 0) continue
+      same &&= this.#slots[count] === slot
       this.#slots[count] = slot
       this.#times_s[count++] = -age_ms / 1000
     }
+    if (previous && same && previous.count === count) return previous
     const error = this.#extrapolation.solve(this.#times_s, count, plan.degree, this.#weights)
     return error && { first, count, error }
   }
