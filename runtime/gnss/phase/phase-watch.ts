@@ -1,9 +1,10 @@
 import type { Enu } from '../geodesy.js'
 import { Calm } from './calm.js'
 import { type Displacement, DisplacementFit } from './displacement.js'
-import { Extrapolation, type ExtrapolationError } from './extrapolation.js'
+import { EpochClock } from './epoch-clock.js'
 import { Motion, significance } from './motion.js'
 import type { MsmEpoch } from './msm-epochs.js'
+import { Reference, type Window } from './reference.js'
 import type { PhaseReport } from './report.js'
 import { kept, type LockReport, SignalTracks, type Track } from './signal-tracks.js'
 import type { Sky } from './sky.js'
@@ -14,26 +15,7 @@ export interface PhaseWatchOptions {
   threshold_m?: number
 }
 
-/** A fit to the past: from `lag_ms + window_ms` to `lag_ms` ago. */
-interface Plan {
-  readonly lag_ms: number
-  readonly window_ms: number
-  readonly degree: 2 | 3
-  /** Nominal error of a residual, in units of the noise of one phase: to choose between plans. */
-  readonly factor: number
-}
-/** With more history a longer fit, which has less noise. */
-const plans: readonly Plan[] = [
-  { lag_ms: 5_000, window_ms: 90_000, degree: 3, factor: 1.3 },
-  { lag_ms: 5_000, window_ms: 60_000, degree: 3, factor: 1.4 },
-  { lag_ms: 4_000, window_ms: 40_000, degree: 3, factor: 1.5 },
-  { lag_ms: 3_000, window_ms: 16_000, degree: 2, factor: 2 },
-]
 const groups = 8
-/** A pause of the stream after which nothing is known about the time between, and as many intervals. */
-const gap = { least_ms: 3_000, intervals: 3 }
-const week_ms = 604_800_000
-const intervals = 8
 /** Satellites that lose lock within 3 s: from this share, of at least as many, it is an event of the antenna or the sky. */
 const lossShare = 0.5
 const lossOf = 5
@@ -50,17 +32,8 @@ const outlierVariance = 9
 /** Epochs without agreement before everything starts afresh. */
 const patience = 2
 
-/** Late frames of an earlier epoch are dropped; a time farther back is a new start. */
-const reordering_ms = 3_000
 /** After a move the history before it is of no use any more. */
 const renewAfter_ms = 10_000
-
-interface Window {
-  /** Number of its first epoch: a phase must be unbroken since. */
-  readonly first: number
-  readonly count: number
-  readonly error: ExtrapolationError
-}
 
 interface Solved {
   readonly slips: number
@@ -88,19 +61,13 @@ export class PhaseWatch {
   readonly #threshold_m: number
   readonly #tracks = new SignalTracks()
   readonly #fit = new DisplacementFit()
-  readonly #extrapolation = new Extrapolation()
+  readonly #reference = new Reference(this.#tracks)
   readonly #thirdDifferences = new ThirdDifferences()
   readonly #motion: Motion
-  readonly #times_s = new Float64Array(kept)
-  readonly #slots = new Int32Array(kept)
-  readonly #weights = new Float64Array(kept)
   readonly #uses: Use[] = []
   /** Level of the antenna by slot of the history. */
   readonly #levels = new Float64Array(kept * 3)
-  readonly #intervals_ms = new Float64Array(intervals).fill(Infinity)
-  #epochs = 0
-  #time_ms = Number.NaN
-  #tow_ms = 0
+  readonly #clock = new EpochClock()
   #disagreed = 0
   #losing = false
   /** When a move is over for the history, and all starts afresh. */
@@ -116,18 +83,18 @@ export class PhaseWatch {
    * @param sky directions of the satellites; without, only lock and third differences are watched
    */
   take(epoch: MsmEpoch, sky?: Sky): PhaseReport | undefined {
-    const interval_ms = this.#advance(epoch.time_ms)
+    const { pause_ms } = this.#clock
+    const interval_ms = this.#clock.advance(epoch.time_ms)
     if (interval_ms === undefined) return undefined
-    const limit_ms = Math.max(gap.least_ms, gap.intervals * Math.min(...this.#intervals_ms))
-    const lock = this.#tracks.take(epoch, this.#time_ms, limit_ms)
-    const interrupted = interval_ms > limit_ms
-    if (this.#time_ms >= this.#renew_ms) this.#restart()
+    const lock = this.#tracks.take(epoch, this.#clock.time_ms, pause_ms)
+    const interrupted = interval_ms > pause_ms
+    if (this.#clock.time_ms >= this.#renew_ms) this.#restart()
     const losing = lock.tracked >= lossOf && lock.lostShare > lossShare
     const lossOfLock = losing && !this.#losing
     this.#losing = losing
     if (interrupted) this.#restart()
     const solved = sky && this.#position(sky)
-    const slot = this.#tracks.keep(this.#time_ms)
+    const slot = this.#tracks.keep(this.#clock.time_ms)
     if (slot !== undefined) {
       const { east, north, up } = this.#motion.level
       this.#levels.set([east, north, up], slot * 3)
@@ -136,25 +103,6 @@ export class PhaseWatch {
     const moved = this.#moved(solved?.position)
     const third = slot === undefined ? undefined : this.#thirdDifferences.of(this.#tracks)
     return this.#report(epoch.time_ms, interval_ms, interrupted, lossOfLock, lock, solved, moved, third)
-  }
-
-  /** @returns the time since the last epoch, 0 for the first; undefined when the epoch is not newer */
-  #advance(tow_ms: number): number | undefined {
-    if (!Number.isFinite(tow_ms)) return undefined
-    if (Number.isNaN(this.#time_ms)) {
-      this.#time_ms = 0
-      this.#tow_ms = tow_ms
-      return 0
-    }
-    const turned_ms = (((tow_ms - this.#tow_ms) % week_ms) + week_ms * 1.5) % week_ms
-    const interval_ms = turned_ms - week_ms / 2
-    if (interval_ms <= 0 && interval_ms > -reordering_ms) return undefined
-    this.#tow_ms = tow_ms
-    // A clock that was set back says nothing about the time between.
-    const passed_ms = interval_ms > 0 ? interval_ms : Infinity
-    this.#intervals_ms[this.#epochs++ % intervals] = passed_ms
-    this.#time_ms += Number.isFinite(passed_ms) ? passed_ms : week_ms
-    return passed_ms
   }
 
   #restart(): void {
@@ -167,7 +115,8 @@ export class PhaseWatch {
 
   /** The position in the frame of `Motion`, with the slips that the solution shows; undefined when it is not observable. */
   #position(sky: Sky): Solved | undefined {
-    const plan = this.#choose()
+    const { time_ms, interval_ms } = this.#clock
+    const plan = this.#reference.choose(time_ms, interval_ms)
     if (!plan) return undefined
     const fit = this.#fit
     fit.clear()
@@ -175,7 +124,7 @@ export class PhaseWatch {
     let noise = 1
     let window: Window | undefined
     for (let group = 0; group < groups; group++) {
-      window = this.#window(plan, group, window)
+      window = this.#reference.window(plan, time_ms, group, window)
       if (!window) continue
       noise = window.error.noise
       this.#addRows(group, window, sky)
@@ -197,72 +146,14 @@ export class PhaseWatch {
     }
     const step = this.#motion.step(position)
     const stepNoise = Math.sqrt(2 / (1 + noise))
-    const since_ms = this.#motion.add(this.#time_ms, position, stepNoise)
+    const since_ms = this.#motion.add(this.#clock.time_ms, position, stepNoise)
     // A short fit has the step in it by now, and little history to lose.
-    if (since_ms !== undefined && plan.degree === 2) this.#renew_ms = Math.min(this.#renew_ms, this.#time_ms + 1)
+    if (since_ms !== undefined && plan.degree === 2) this.#renew_ms = Math.min(this.#renew_ms, this.#clock.time_ms + 1)
     return { slips, position, step, stepNoise, since_ms }
   }
 
-  /** The plan with the least error for the satellites that have the history for it. */
-  #choose(): Plan | undefined {
-    let best: Plan | undefined
-    let least = Infinity
-    for (const plan of plans) {
-      const first = this.#firstOf(plan)
-      if (first === undefined) continue
-      let usable = 0
-      let previous = -1
-      for (const track of this.#tracks.values()) {
-        if (track.since > first || Number.isNaN(track.phase_m) || track.satelliteKey === previous) continue
-        previous = track.satelliteKey
-        usable++
-      }
-      // Little redundancy costs more than noise.
-      const error = usable > 8 ? plan.factor / Math.sqrt(usable - 6) : Infinity
-      if (error < least) {
-        least = error
-        best = plan
-      }
-    }
-    return best
-  }
-
-  /** The number of the oldest kept epoch that the plan needs; undefined when the history does not reach back that far. */
-  #firstOf({ lag_ms, window_ms }: Plan): number | undefined {
-    const { next, first, times_ms } = this.#tracks
-    const oldest_ms = this.#time_ms - lag_ms - window_ms
-    const from = Math.max(first, next - kept)
-    if (from >= next || times_ms[from % kept] > oldest_ms) return undefined
-    let number = from
-    while (number + 1 < next && times_ms[(number + 1) % kept] <= oldest_ms) number++
-    return number
-  }
-
-  /** Slots and weights of the plan for one constellation: the epochs that had it. */
-  #window(plan: Plan, group: number, previous: Window | undefined): Window | undefined {
-    const first = this.#firstOf(plan)
-    if (first === undefined) return undefined
-    const { next, times_ms, present } = this.#tracks
-    // Mostly all constellations have the same epochs: their weights are computed once.
-    let same = previous !== undefined
-    let count = 0
-    for (let number = first; number < next; number++) {
-      const slot = number % kept
-      const age_ms = this.#time_ms - times_ms[slot]
-      if (age_ms < plan.lag_ms) break
-      if ((present[slot] & (1 << group)) === 0) continue
-      same &&= this.#slots[count] === slot
-      this.#slots[count] = slot
-      this.#times_s[count++] = -age_ms / 1000
-    }
-    if (previous && same && previous.count === count) return previous
-    const error = this.#extrapolation.solve(this.#times_s, count, plan.degree, this.#weights)
-    return error && { first, count, error }
-  }
-
   #addRows(group: number, { first, count, error }: Window, sky: Sky): void {
-    const weights = this.#weights
-    const slots = this.#slots
+    const { weights, slots } = this.#reference
     let levelEast = 0
     let levelNorth = 0
     let levelUp = 0
@@ -304,8 +195,8 @@ export class PhaseWatch {
 
   #moved(position: Displacement | undefined): boolean | undefined {
     if (!position) return undefined
-    if (this.#motion.moved(this.#time_ms, position)) {
-      if (this.#renew_ms === Infinity) this.#renew_ms = this.#time_ms + renewAfter_ms
+    if (this.#motion.moved(this.#clock.time_ms, position)) {
+      if (this.#renew_ms === Infinity) this.#renew_ms = this.#clock.time_ms + renewAfter_ms
       return true
     }
     const { east_m, north_m, up_m } = position.sigma
@@ -333,7 +224,7 @@ export class PhaseWatch {
     third: ThirdDifference | undefined,
   ): PhaseReport {
     const position = solved?.position
-    const net = position && this.#motion.net(this.#time_ms, position)
+    const net = position && this.#motion.net(this.#clock.time_ms, position)
     return {
       time_ms,
       interval_s: interval_ms / 1000,
@@ -348,7 +239,7 @@ export class PhaseWatch {
           distance_m: Math.hypot(net.east, net.north, net.up),
           span_s: net.span_s,
         },
-      sway_m: position && this.#motion.sway_m(this.#time_ms),
+      sway_m: position && this.#motion.sway_m(this.#clock.time_ms),
       moved,
       thirdDifference: third,
       disturbed: third && this.#calm.disturbed(third),
