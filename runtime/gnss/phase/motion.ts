@@ -14,7 +14,7 @@ const decideFrom = 0.6
 /** Of the displacement, that the epochs which confirm it may differ from their mean. */
 const steadiness = 0.5
 /** A displacement below so many standard deviations is noise. */
-export const significance = 4
+export const significance = 5
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
 /** A step is looked for between the medians of this time before and behind it. */

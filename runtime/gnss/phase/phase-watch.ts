@@ -31,7 +31,6 @@ const leastVariance = 0.3
 const outlierVariance = 9
 /** Epochs without agreement before everything starts afresh. */
 const patience = 2
-
 /** After a move the history before it is of no use any more. */
 const renewAfter_ms = 10_000
 
@@ -55,7 +54,7 @@ interface Use {
  * since the last one and over the last 10 s, whether lock was lost, and whether the antenna `moved`.
  *
  * Each phase is held against a polynomial through its own past, which takes the motion of the satellite away. What is left
- * of all signals is the motion of the antenna along the lines of sight, and the receiver's clock, one per constellation.
+ * of all signals is the motion of the antenna along the lines of sight, and the clock of the receiver.
  */
 export class PhaseWatch {
   readonly #threshold_m: number
@@ -123,11 +122,15 @@ export class PhaseWatch {
     this.#uses.length = 0
     let noise = 1
     let window: Window | undefined
+    let clock = 0
     for (let group = 0; group < groups; group++) {
-      window = this.#reference.window(plan, time_ms, group, window)
-      if (!window) continue
-      noise = window.error.noise
-      this.#addRows(group, window, sky)
+      const own = this.#reference.window(plan, time_ms, group, window)
+      if (!own) continue
+      // Extrapolated from the same epochs, the one clock of the receiver is the same.
+      if (window && own !== window) clock++
+      window = own
+      noise = own.error.noise
+      this.#addRows(group, own, clock, sky)
     }
     if (fit.size === 0) return undefined
     const position = fit.solve()
@@ -152,7 +155,7 @@ export class PhaseWatch {
     return { slips, position, step, stepNoise, since_ms }
   }
 
-  #addRows(group: number, { first, count, error }: Window, sky: Sky): void {
+  #addRows(group: number, { first, count, error }: Window, clock: number, sky: Sky): void {
     const { weights, slots } = this.#reference
     let levelEast = 0
     let levelNorth = 0
@@ -183,7 +186,7 @@ export class PhaseWatch {
       unit.up = sine
       const row = this.#fit.add(
         track.satelliteKey,
-        group,
+        clock,
         unit,
         residual_m - (east * levelEast + north * levelNorth + sine * levelUp),
         sigma_m * Math.sqrt(track.variance),

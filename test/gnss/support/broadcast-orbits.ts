@@ -7,6 +7,7 @@ import { BitReader } from '../../../runtime/gnss/bits.js'
 import {
   type Constellation,
   type Direction,
+  distance,
   enu,
   messageNumber,
   msmSatellite,
@@ -129,6 +130,12 @@ export class BroadcastOrbits {
       }
       return known.get(key)
     }
+  }
+
+  /** The distance to a satellite, without light time; undefined without an ephemeris. */
+  range_m(arp: Ecef, constellation: Constellation, satellite: number, tow_s: number): number | undefined {
+    const ephemeris = this.#ephemerides.get(`${constellation} ${satellite}`)
+    return ephemeris && distance(arp, this.#position(constellation, ephemeris, tow_s))
   }
 
   #position(constellation: Constellation, ephemeris: Elements, tow_s: number): Ecef {

@@ -2,12 +2,29 @@
 import { decode } from '../../../plugins/gnss-zed/ubx/layout.js'
 import { navSat } from '../../../plugins/gnss-zed/ubx/layouts-nav.js'
 import { Framer, type MsmEpoch, MsmEpochs, referencePoint, type Sky, skyOf } from '../../../runtime/gnss/index.js'
+import type { Ecef } from '../../../schemas/services.js'
 import { capture } from '../../harness/captures.js'
 import { BroadcastOrbits, GsvSky } from './broadcast-orbits.js'
 
 export interface Observed {
   readonly epoch: MsmEpoch
   readonly sky: Sky | undefined
+}
+
+/** The ephemerides and the reference point of a capture. */
+export function orbitsOf(name: string, leap_s = 18): { orbits: BroadcastOrbits; arp: Ecef | undefined } {
+  const orbits = new BroadcastOrbits(leap_s)
+  let arp: Ecef | undefined
+  const framer = new Framer({
+    onFrame: ({ kind, bytes }) => {
+      if (kind !== 'rtcm') return
+      orbits.push(bytes)
+      arp ??= referencePoint(bytes)?.arp
+    },
+  })
+  framer.push(capture(name) ?? new Uint8Array(0), 0)
+  framer.flush()
+  return { orbits, arp }
 }
 
 /** Decodes a capture; its sky is that of NAV-SAT, else of GSV, else of ephemerides, else unknown. */
