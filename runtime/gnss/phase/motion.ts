@@ -20,7 +20,7 @@ const swaying = 1 / 3
 /** A step is looked for between the medians of this time before and behind it. */
 const settle_ms = 4_000
 /** From what size, from how many standard deviations, and which part of it must happen within two samples. */
-const step = { least_m: 0.008, significance: 5, sharpness: 0.6 }
+const step = { least_m: 0.012, significance: 7, sharpness: 0.6 }
 
 export interface Net extends Enu {
   /** Over how many seconds: 10, fewer after a start. */

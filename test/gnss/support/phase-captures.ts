@@ -1,7 +1,15 @@
 /** Epochs of observations with the sky above them, from captures. */
-import { decode } from '../../../plugins/gnss-zed/ubx/layout.js'
+import { decode as decodeUbx } from '../../../plugins/gnss-zed/ubx/layout.js'
 import { navSat } from '../../../plugins/gnss-zed/ubx/layouts-nav.js'
-import { Framer, type MsmEpoch, MsmEpochs, referencePoint, type Sky, skyOf } from '../../../runtime/gnss/index.js'
+import {
+  Framer,
+  knownLeap_s,
+  type MsmEpoch,
+  MsmEpochs,
+  referencePoint,
+  type Sky,
+  skyOf,
+} from '../../../runtime/gnss/index.js'
 import type { Ecef } from '../../../schemas/services.js'
 import { capture } from '../../harness/captures.js'
 import { BroadcastOrbits, GsvSky } from './broadcast-orbits.js'
@@ -12,8 +20,8 @@ export interface Observed {
 }
 
 /** The ephemerides and the reference point of a capture. */
-export function orbitsOf(name: string, leap_s = 18): { orbits: BroadcastOrbits; arp: Ecef | undefined } {
-  const orbits = new BroadcastOrbits(leap_s)
+export function orbitsOf(name: string): { orbits: BroadcastOrbits; arp: Ecef | undefined } {
+  const orbits = new BroadcastOrbits(knownLeap_s)
   let arp: Ecef | undefined
   const framer = new Framer({
     onFrame: ({ kind, bytes }) => {
@@ -28,12 +36,22 @@ export function orbitsOf(name: string, leap_s = 18): { orbits: BroadcastOrbits; 
 }
 
 /** Decodes a capture; its sky is that of NAV-SAT, else of GSV, else of ephemerides, else unknown. */
-export function observedOf(name: string, leap_s = 18): Observed[] {
+export function observedOf(name: string): Observed[] {
+  let observed = decoded.get(name)
+  if (!observed) {
+    observed = decode(name)
+    decoded.set(name, observed)
+  }
+  return observed
+}
+const decoded = new Map<string, Observed[]>()
+
+function decode(name: string): Observed[] {
   const bytes = capture(name)
   if (!bytes) return []
   const epochs: MsmEpoch[] = []
-  const collector = new MsmEpochs(() => leap_s)
-  const orbits = new BroadcastOrbits(leap_s)
+  const collector = new MsmEpochs()
+  const orbits = new BroadcastOrbits(knownLeap_s)
   const gsv = new GsvSky()
   let satellites: Sky | undefined
   let arp: ReturnType<typeof referencePoint>
@@ -46,7 +64,7 @@ export function observedOf(name: string, leap_s = 18): Observed[] {
       } else if (frame.kind === 'nmea') {
         gsv.push(Buffer.from(frame.bytes).toString('latin1'))
       } else if (navSat.cls === frame.cls && navSat.id === frame.id) {
-        const blocks = decode(navSat, frame.bytes.subarray(6, -2))?.blocks ?? []
+        const blocks = decodeUbx(navSat, frame.bytes.subarray(6, -2))?.blocks ?? []
         satellites = skyOf(
           blocks.map((block) => ({ ...block, azimuth_deg: block.azim_deg, elevation_deg: block.elev_deg })),
         )
@@ -56,10 +74,16 @@ export function observedOf(name: string, leap_s = 18): Observed[] {
   framer.push(bytes, 0)
   framer.flush()
   const reference = arp
+  const skies = new Map<number, Sky>()
   const skyAt = (time_ms: number): Sky | undefined => {
     if (satellites) return satellites
     if (gsv.size > 0) return gsv.sky
-    return reference && orbits.size > 0 ? orbits.sky(reference.arp, time_ms / 1000) : undefined
+    if (!reference || orbits.size === 0) return undefined
+    // Directions change by a tenth of a degree in this time.
+    const block = Math.floor(time_ms / 20_000)
+    const known = skies.get(block) ?? orbits.sky(reference.arp, block * 20)
+    skies.set(block, known)
+    return known
   }
   return epochs.map((epoch) => ({ epoch, sky: skyAt(epoch.time_ms) }))
 }
