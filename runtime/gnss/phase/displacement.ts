@@ -1,0 +1,284 @@
+/** A displacement of the antenna from phase residuals: robust least squares over the directions of the satellites. */
+
+/** East, north, up, metres, and what it rests on. */
+export interface Displacement {
+  readonly east_m: number
+  readonly north_m: number
+  readonly up_m: number
+  /** Formal standard deviations, from the residuals of the signals that agree. */
+  readonly sigma: { readonly east_m: number; readonly north_m: number; readonly up_m: number }
+  /** Satellites that agree with it. */
+  readonly satellites: number
+}
+
+/** A phase residual: `−unit · displacement + clock of the group`. */
+interface Row {
+  /** Identifies the satellite across groups. */
+  satellite: number
+  /** Signals with a common clock. */
+  group: number
+  /** Signals of this satellite: together they weigh as one. */
+  signals: number
+  east: number
+  north: number
+  up: number
+  residual_m: number
+  sigma_m: number
+  /** Weight in the present round. */
+  weight: number
+  /** What the solution leaves, in metres. */
+  rest_m: number
+  agrees: boolean
+}
+
+/** Bounds work and memory whatever a stream says. */
+const maxRows = 512
+const groups = 8
+const minSatellites = 6
+/** Of the satellites, that must agree: else the phases slipped, and nothing is known about the antenna. */
+const minShare = 0.55
+/** Beyond this many times its scale a residual is no noise. */
+const outlier = 4
+/** Noise never counts as smaller or, where signals agree at all, larger than the model by these factors. */
+const scaleLimits = { least: 0.7, most: 5 }
+const absoluteRounds = 4
+const rejectingRounds = 4
+
+/** Reused from epoch to epoch: `clear`, `add` for every signal, `solve`. */
+export class DisplacementFit {
+  readonly #rows: Row[] = []
+  #size = 0
+  readonly #sorted = new Float64Array(maxRows)
+  readonly #sums = new Float64Array(groups * 5)
+  /** Upper triangle of the normal matrix, then the right side; then the inverse. */
+  readonly #normal = new Float64Array(9)
+  readonly #inverse = new Float64Array(6)
+  readonly #solution = new Float64Array(3)
+  readonly #perSatellite = new Map<number, number>()
+
+  clear(): void {
+    this.#size = 0
+    this.#perSatellite.clear()
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** @returns the index of the row for `rest_m` and `agrees`; -1 when there are too many */
+  add(
+    satellite: number,
+    group: number,
+    unit: { readonly east: number; readonly north: number; readonly up: number },
+    residual_m: number,
+    sigma_m: number,
+  ): number {
+    if (this.#size === maxRows) return -1
+    const index = this.#size++
+    this.#rows[index] ??= emptyRow()
+    const row = this.#rows[index]
+    row.satellite = satellite
+    row.group = group
+    row.east = unit.east
+    row.north = unit.north
+    row.up = unit.up
+    row.residual_m = residual_m
+    row.sigma_m = sigma_m
+    row.agrees = true
+    this.#perSatellite.set(satellite, (this.#perSatellite.get(satellite) ?? 0) + 1)
+    return index
+  }
+
+  /** What the last solution leaves of a row's residual. */
+  rest_m(index: number): number {
+    return this.#rows[index].rest_m
+  }
+
+  agrees(index: number): boolean {
+    return this.#rows[index].agrees
+  }
+
+  /** @returns undefined when too few satellites agree, or their directions do not determine three axes */
+  solve(): Displacement | undefined {
+    const total = this.#perSatellite.size
+    if (total < minSatellites) return undefined
+    for (let i = 0; i < this.#size; i++) {
+      const row = this.#rows[i]
+      row.signals = this.#perSatellite.get(row.satellite) ?? 1
+      row.weight = this.#plain(row)
+      row.rest_m = row.residual_m
+    }
+    this.#removeClocks()
+    // Sums of absolute values first: a third of slipped signals does not pull them away.
+    for (let round = 0; round < absoluteRounds; round++) {
+      for (let i = 0; i < this.#size; i++) {
+        const row = this.#rows[i]
+        row.weight = this.#plain(row) / Math.max(Math.abs(row.rest_m) / row.sigma_m, 0.5)
+      }
+      if (!this.#round()) return undefined
+    }
+    let scale = 1
+    for (let round = 0; round < rejectingRounds; round++) {
+      scale = this.#scale()
+      let changed = false
+      for (let i = 0; i < this.#size; i++) {
+        const row = this.#rows[i]
+        const size = Math.abs(row.rest_m) / (row.sigma_m * scale)
+        const agrees = size <= outlier
+        changed ||= agrees !== row.agrees
+        row.agrees = agrees
+        row.weight = agrees ? this.#plain(row) / Math.max(1, size / 1.5) : 0
+      }
+      if (!this.#round()) return undefined
+      if (!changed && round > 0) break
+    }
+    return this.#result(scale, total)
+  }
+
+  #plain(row: Row): number {
+    return 1 / (row.signals * row.sigma_m * row.sigma_m)
+  }
+
+  /** Takes the median of each group off, so that sums of squares do not lose digits to clocks of kilometres. */
+  #removeClocks(): void {
+    for (let group = 0; group < groups; group++) {
+      let count = 0
+      for (let i = 0; i < this.#size; i++) {
+        if (this.#rows[i].group === group) this.#sorted[count++] = this.#rows[i].residual_m
+      }
+      if (count === 0) continue
+      const middle = this.#sorted.subarray(0, count).sort()[count >> 1]
+      for (let i = 0; i < this.#size; i++) {
+        const row = this.#rows[i]
+        if (row.group !== group) continue
+        row.residual_m -= middle
+        row.rest_m = row.residual_m
+      }
+    }
+  }
+
+  /** One weighted least-squares solution; the clock of a group is eliminated by its weighted means. */
+  #round(): boolean {
+    const sums = this.#sums.fill(0)
+    for (let i = 0; i < this.#size; i++) {
+      const { group, weight, east, north, up, residual_m } = this.#rows[i]
+      const at = group * 5
+      sums[at] += weight
+      sums[at + 1] += weight * east
+      sums[at + 2] += weight * north
+      sums[at + 3] += weight * up
+      sums[at + 4] += weight * residual_m
+    }
+    for (let at = 0; at < sums.length; at += 5) {
+      if (!(sums[at] > 0)) continue
+      for (let k = 1; k < 5; k++) sums[at + k] /= sums[at]
+    }
+    const normal = this.#normal.fill(0)
+    for (let i = 0; i < this.#size; i++) {
+      const row = this.#rows[i]
+      const { weight } = row
+      if (weight === 0) continue
+      const at = row.group * 5
+      const east = row.east - sums[at + 1]
+      const north = row.north - sums[at + 2]
+      const up = row.up - sums[at + 3]
+      const residual = row.residual_m - sums[at + 4]
+      normal[0] += weight * east * east
+      normal[1] += weight * east * north
+      normal[2] += weight * east * up
+      normal[3] += weight * north * north
+      normal[4] += weight * north * up
+      normal[5] += weight * up * up
+      normal[6] -= weight * east * residual
+      normal[7] -= weight * north * residual
+      normal[8] -= weight * up * residual
+    }
+    if (!invert(normal, this.#inverse)) return false
+    const [ee, en, eu, nn, nu, uu] = this.#inverse
+    const [, , , , , , e, n, u] = normal
+    const solution = this.#solution
+    solution[0] = ee * e + en * n + eu * u
+    solution[1] = en * e + nn * n + nu * u
+    solution[2] = eu * e + nu * n + uu * u
+    for (let i = 0; i < this.#size; i++) {
+      const row = this.#rows[i]
+      const at = row.group * 5
+      row.rest_m =
+        row.residual_m -
+        sums[at + 4] +
+        (row.east - sums[at + 1]) * solution[0] +
+        (row.north - sums[at + 2]) * solution[1] +
+        (row.up - sums[at + 3]) * solution[2]
+    }
+    return true
+  }
+
+  /** The noise as a multiple of the model, by the median of the residuals. */
+  #scale(): number {
+    for (let i = 0; i < this.#size; i++) {
+      const row = this.#rows[i]
+      this.#sorted[i] = Math.abs(row.rest_m) / row.sigma_m
+    }
+    const median = this.#sorted.subarray(0, this.#size).sort()[this.#size >> 1]
+    return Math.min(Math.max(1.4826 * median, scaleLimits.least), scaleLimits.most)
+  }
+
+  #result(scale: number, total: number): Displacement | undefined {
+    const agreeing = this.#perSatellite
+    agreeing.clear()
+    let used = 0
+    for (let i = 0; i < this.#size; i++) {
+      const row = this.#rows[i]
+      if (!row.agrees) continue
+      agreeing.set(row.satellite, 1)
+      used |= 1 << row.group
+    }
+    const satellites = agreeing.size
+    let clocks = 0
+    for (let left = used; left > 0; left >>= 1) clocks += left & 1
+    if (satellites < minSatellites || satellites < total * minShare || satellites < 3 + clocks + 1) return undefined
+    if (scale === scaleLimits.most) return undefined
+    // Fewer unknowns than satellites leave the residuals smaller than the errors.
+    const factor = Math.max(1, scale) * Math.sqrt(satellites / (satellites - 3 - clocks))
+    const [east_m, north_m, up_m] = this.#solution
+    const [ee, , , nn, , uu] = this.#inverse
+    return {
+      east_m,
+      north_m,
+      up_m,
+      sigma: { east_m: factor * Math.sqrt(ee), north_m: factor * Math.sqrt(nn), up_m: factor * Math.sqrt(uu) },
+      satellites,
+    }
+  }
+}
+
+const emptyRow = (): Row => ({
+  satellite: 0,
+  group: 0,
+  signals: 1,
+  east: 0,
+  north: 0,
+  up: 0,
+  residual_m: 0,
+  sigma_m: 1,
+  weight: 0,
+  rest_m: 0,
+  agrees: true,
+})
+
+/** The inverse of a symmetric 3 × 3 matrix, both as upper triangles; false when it is near singular. */
+function invert(m: Float64Array, inverse: Float64Array): boolean {
+  const [ee, en, eu, nn, nu, uu] = m
+  const a = nn * uu - nu * nu
+  const b = eu * nu - en * uu
+  const c = en * nu - eu * nn
+  const determinant = ee * a + en * b + eu * c
+  if (!(determinant > 1e-6 * ee * nn * uu)) return false
+  inverse[0] = a / determinant
+  inverse[1] = b / determinant
+  inverse[2] = c / determinant
+  inverse[3] = (ee * uu - eu * eu) / determinant
+  inverse[4] = (en * eu - ee * nu) / determinant
+  inverse[5] = (ee * nn - en * en) / determinant
+  return true
+}

@@ -1,0 +1,92 @@
+/** Polynomial extrapolation as a weighted sum: the weights depend on the times alone, so one set serves all signals. */
+
+/** Derivatives of a range to a satellite in orbit, typical: R·ω³ and R·ω⁴ with the Earth's radius and 12 hours. */
+const jerk_mps3 = 1.5e-5
+const snap_mps4 = 2e-9
+
+/** What an extrapolation adds to the noise of one phase. */
+export interface ExtrapolationError {
+  /** Sum of the squared weights. */
+  readonly noise: number
+  /** From what the polynomial leaves out of an orbit, metres. */
+  readonly bias_m: number
+}
+
+/** Terms of a cubic. */
+const most = 4
+
+/** A least-squares fit of a quadratic or a cubic, written as the weights of the samples for its value at time zero. */
+export class Extrapolation {
+  readonly #matrix = new Float64Array(most * most)
+  readonly #moments = new Float64Array(2 * most - 1)
+  readonly #right = new Float64Array(most)
+
+  /**
+   * @param times_s seconds before now, below zero, as many as `count`
+   * @param weights is filled; their sum is 1
+   * @returns undefined when the samples do not determine the polynomial
+   */
+  solve(times_s: Float64Array, count: number, degree: 2 | 3, weights: Float64Array): ExtrapolationError | undefined {
+    const terms = degree + 1
+    if (count < terms + 1) return undefined
+    let oldest = 0
+    let newest = -Infinity
+    for (let k = 0; k < count; k++) {
+      oldest = Math.min(oldest, times_s[k])
+      newest = Math.max(newest, times_s[k])
+    }
+    // Times from −1 to 1 keep the normal equations well conditioned.
+    const middle = (oldest + newest) / 2
+    const half = (newest - oldest) / 2
+    if (!(half > 0)) return undefined
+    const moments = this.#moments.fill(0)
+    for (let k = 0; k < count; k++) {
+      const u = (times_s[k] - middle) / half
+      let power = 1
+      for (let order = 0; order <= 2 * degree; order++) {
+        moments[order] += power
+        power *= u
+      }
+    }
+    const matrix = this.#matrix
+    for (let row = 0; row < terms; row++) {
+      for (let column = 0; column < terms; column++) matrix[row * terms + column] = moments[row + column]
+    }
+    const right = this.#right
+    const target = -middle / half
+    for (let row = 0, power = 1; row < terms; row++, power *= target) right[row] = power
+    if (!eliminate(matrix, right, terms)) return undefined
+
+    let noise = 0
+    let missed = 0
+    for (let k = 0; k < count; k++) {
+      const u = (times_s[k] - middle) / half
+      let weight = right[degree]
+      for (let term = degree - 1; term >= 0; term--) weight = weight * u + right[term]
+      weights[k] = weight
+      noise += weight * weight
+      missed += weight * times_s[k] ** terms
+    }
+    return { noise, bias_m: Math.abs(missed) * (degree === 2 ? jerk_mps3 / 6 : snap_mps4 / 24) }
+  }
+}
+
+/** Solves a symmetric positive definite system in place; false when it is singular. */
+function eliminate(matrix: Float64Array, right: Float64Array, size: number): boolean {
+  for (let pivot = 0; pivot < size; pivot++) {
+    const diagonal = matrix[pivot * size + pivot]
+    if (!(diagonal > 1e-9)) return false
+    for (let row = pivot + 1; row < size; row++) {
+      const factor = matrix[row * size + pivot] / diagonal
+      for (let column = pivot; column < size; column++) {
+        matrix[row * size + column] -= factor * matrix[pivot * size + column]
+      }
+      right[row] -= factor * right[pivot]
+    }
+  }
+  for (let row = size - 1; row >= 0; row--) {
+    for (let column = row + 1; column < size; column++) right[row] -= matrix[row * size + column] * right[column]
+    right[row] /= matrix[row * size + row]
+  }
+  return true
+}

@@ -1,0 +1,109 @@
+import { Extrapolation, type ExtrapolationError } from './extrapolation.js'
+import { kept, type SignalTracks } from './signal-tracks.js'
+
+/** A fit to the past of a phase: from `lag_ms + window_ms` to `lag_ms` ago. */
+export interface Plan {
+  readonly lag_ms: number
+  readonly window_ms: number
+  readonly degree: 2 | 3
+  /** Usual error of a residual in units of the noise of one phase: to choose between plans. */
+  readonly factor: number
+}
+
+/**
+ * With more history a longer fit, which has less noise. The lag leaves a displacement unharmed until it is confirmed. A longer
+ * one would see slower motion, but the clocks of GPS and GLONASS satellites wander by 1 cm in 10 s.
+ */
+const plans: readonly Plan[] = [
+  { lag_ms: 5_000, window_ms: 90_000, degree: 3, factor: 1.3 },
+  { lag_ms: 5_000, window_ms: 60_000, degree: 3, factor: 1.4 },
+  { lag_ms: 4_000, window_ms: 40_000, degree: 3, factor: 1.5 },
+  { lag_ms: 3_000, window_ms: 16_000, degree: 2, factor: 2 },
+]
+/** What a plan needs at long intervals: the epoch before this one stays out of the fit, and a fit has some epochs. */
+const lagIntervals = 1.2
+const windowIntervals = { 2: 6, 3: 10 }
+
+/** Where a constellation's phases are extrapolated from. Reused by the next. */
+export interface Window {
+  /** Number of its first epoch: a phase must be unbroken since. */
+  readonly first: number
+  readonly count: number
+  readonly error: ExtrapolationError
+}
+
+/** Chooses the fit for an epoch and computes the weights of its samples. */
+export class Reference {
+  readonly #tracks: SignalTracks
+  readonly #extrapolation = new Extrapolation()
+  readonly #times_s = new Float64Array(kept)
+  readonly slots = new Int32Array(kept)
+  readonly weights = new Float64Array(kept)
+  #plans = plans
+  #interval_ms = Infinity
+
+  constructor(tracks: SignalTracks) {
+    this.#tracks = tracks
+  }
+
+  /** The plan with the least error for the signals that have the history for it. */
+  choose(time_ms: number, interval_ms: number): Plan | undefined {
+    if (interval_ms !== this.#interval_ms) {
+      this.#interval_ms = interval_ms
+      this.#plans = plans.map((plan) => ({
+        ...plan,
+        lag_ms: Math.max(plan.lag_ms, lagIntervals * interval_ms),
+        window_ms: Math.max(plan.window_ms, windowIntervals[plan.degree] * interval_ms),
+      }))
+    }
+    let best: Plan | undefined
+    let least = Infinity
+    for (const plan of this.#plans) {
+      const first = this.#firstOf(plan, time_ms)
+      if (first === undefined) continue
+      let usable = 0
+      for (const track of this.#tracks.values()) if (track.since <= first && !Number.isNaN(track.phase_m)) usable++
+      // Little redundancy costs more than noise.
+      const error = usable > 8 ? plan.factor / Math.sqrt(usable - 6) : Infinity
+      if (error >= least) continue
+      least = error
+      best = plan
+    }
+    return best
+  }
+
+  /**
+   * Slots and weights of the plan for one constellation: the epochs that had it.
+   * @param previous of another constellation, mostly the same
+   */
+  window(plan: Plan, time_ms: number, group: number, previous: Window | undefined): Window | undefined {
+    const first = this.#firstOf(plan, time_ms)
+    if (first === undefined) return undefined
+    const { next, times_ms, present } = this.#tracks
+    let same = previous !== undefined
+    let count = 0
+    for (let number = first; number < next; number++) {
+      const slot = number % kept
+      const age_ms = time_ms - times_ms[slot]
+      if (age_ms < plan.lag_ms) break
+      if ((present[slot] & (1 << group)) === 0) continue
+      same &&= this.slots[count] === slot
+      this.slots[count] = slot
+      this.#times_s[count++] = -age_ms / 1000
+    }
+    if (previous && same && previous.count === count) return previous
+    const error = this.#extrapolation.solve(this.#times_s, count, plan.degree, this.weights)
+    return error && { first, count, error }
+  }
+
+  /** The number of the oldest kept epoch that the plan needs; undefined when the history does not reach back that far. */
+  #firstOf({ lag_ms, window_ms }: Plan, time_ms: number): number | undefined {
+    const { next, first, times_ms } = this.#tracks
+    const oldest_ms = time_ms - lag_ms - window_ms
+    const from = Math.max(first, next - kept)
+    if (from >= next || times_ms[from % kept] > oldest_ms) return undefined
+    let number = from
+    while (number + 1 < next && times_ms[(number + 1) % kept] <= oldest_ms) number++
+    return number
+  }
+}

@@ -1,0 +1,34 @@
+import type { Displacement } from './displacement.js'
+import type { LockReport } from './signal-tracks.js'
+import type { ThirdDifference } from './third-difference.js'
+
+/** A displacement over the last seconds. */
+export interface NetDisplacement extends Displacement {
+  readonly distance_m: number
+  /** 10; fewer in the first seconds after a start. */
+  readonly span_s: number
+}
+
+/** What one epoch says. What is undefined is not known: too short a history, too few satellites, or no directions. */
+export interface PhaseReport extends LockReport {
+  /** GPS time of week, ms. */
+  readonly time_ms: number
+  /** Since the last epoch; 0 for the first, infinite after a time that went back. */
+  readonly interval_s: number
+  /** The stream paused for so long that the watch starts afresh. Lock is still compared with the time before. */
+  readonly interrupted: boolean
+  /** Most satellites lost lock within 3 s: nothing is known about the antenna before and after. Reported once per event. */
+  readonly lossOfLock: boolean
+  /** Signals that slipped without their lock indicator saying so. */
+  readonly slips: number
+  /** Over the last interval. */
+  readonly step: Displacement | undefined
+  readonly net: NetDisplacement | undefined
+  /** Rms of the distance from the mean over the last 10 s, metres: of noise alone a few millimetres, most of it upwards. */
+  readonly sway_m: number | undefined
+  /** The antenna is at least the threshold away from where it was 10 s ago, and stays there. True for up to 10 s: keep it. */
+  readonly moved: boolean | undefined
+  readonly thirdDifference: ThirdDifference | undefined
+  /** Third differences of all signals are far above what is usual: the antenna moves, or the phases are bad. */
+  readonly disturbed: boolean | undefined
+}

@@ -1,0 +1,567 @@
+/** The phase watch: on real receivers' observations, and on a simulated sky for what captures do not hold. */
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  type Constellation,
+  type Enu,
+  encodeMsm,
+  lockBroken,
+  lockTime,
+  type Msm,
+  MsmEpochs,
+  msmSatellite,
+  type PhaseReport,
+  PhaseWatch,
+  skyOf,
+} from '../../runtime/gnss/index.js'
+import { noCaptures } from '../harness/captures.js'
+import { sample } from '../harness/sample.js'
+import { BroadcastOrbits } from './support/broadcast-orbits.js'
+import { type Observed, observedOf, orbitsOf } from './support/phase-captures.js'
+import { displaced, Scene, type SceneOptions } from './support/phase-scenes.js'
+
+const diagonal = 1 / Math.sqrt(3)
+const directions: Record<string, Enu> = {
+  east: { east: 1, north: 0, up: 0 },
+  west: { east: -1, north: 0, up: 0 },
+  north: { east: 0, north: 1, up: 0 },
+  south: { east: 0, north: -1, up: 0 },
+  up: { east: 0, north: 0, up: 1 },
+  down: { east: 0, north: 0, up: -1 },
+  diagonal: { east: diagonal, north: -diagonal, up: diagonal },
+}
+const times = ({ east, north, up }: Enu, by: number): Enu => ({ east: east * by, north: north * by, up: up * by })
+const rms = (values: number[]) => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length)
+const mm = (metres: number) => Math.round(metres * 1000)
+
+/** Runs a scene; `change` is called before each epoch with its number. */
+function run(
+  scene: Scene,
+  epochs: number,
+  change: (epoch: number) => void = () => {},
+  watch = new PhaseWatch(),
+): PhaseReport[] {
+  return Array.from({ length: epochs }, (_, epoch) => {
+    change(epoch)
+    const { epoch: observed, sky } = scene.next()
+    return watch.take(observed, sky) as PhaseReport
+  })
+}
+const moves = (reports: PhaseReport[]) => reports.flatMap(({ moved }, epoch) => (moved ? epoch : []))
+
+t.test('lock time indicators', async (t) => {
+  t.same(lockTime(1074, 0), { from_ms: 0, below_ms: 32 })
+  t.same(lockTime(1074, 5), { from_ms: 512, below_ms: 1024 })
+  t.same(lockTime(1074, 15), { from_ms: 524_288, below_ms: Infinity })
+  const fine: [indicator: number, from_ms: number, below_ms: number][] = [
+    [0, 0, 1],
+    [63, 63, 64],
+    [64, 64, 66],
+    [96, 128, 132],
+    [351, 32_256, 32_768],
+  ]
+  for (const [indicator, from_ms, below_ms] of fine) t.same(lockTime(1077, indicator), { from_ms, below_ms })
+  t.same(lockTime(1077, 704), { from_ms: 67_108_864, below_ms: Infinity }, 'the last value of the table')
+  for (let indicator = 0; indicator < 704; indicator++) {
+    if (lockTime(1077, indicator).below_ms !== lockTime(1077, indicator + 1).from_ms)
+      t.fail(`a hole behind ${indicator}`)
+  }
+  t.same(lockTime(1077, 1000), { from_ms: 0, below_ms: Infinity }, 'a reserved value says nothing')
+  t.same(lockTime(1074, undefined), { from_ms: 0, below_ms: Infinity })
+
+  const broken = (type: number, before: number, now: number, interval_ms: number) =>
+    lockBroken(lockTime(type, before), lockTime(type, now), interval_ms)
+  t.ok(broken(1074, 10, 9, 1000), 'an indicator that went back')
+  t.ok(broken(1074, 3, 4, 1000), 'a lock shorter than the interval')
+  t.notOk(broken(1074, 5, 5, 1000))
+  t.notOk(broken(1077, 351, 351, 10_000), 'a receiver that stops counting at 64 s')
+  t.notOk(broken(1077, 704, 704, 1e9))
+})
+
+t.test('satellites of u-blox identifiers', async (t) => {
+  const table: [gnssId: number, svId: number, constellation: Constellation, satellite: number][] = [
+    [0, 32, 'GPS', 32],
+    [1, 120, 'SBAS', 1],
+    [1, 158, 'SBAS', 39],
+    [2, 36, 'Galileo', 36],
+    [3, 63, 'BeiDou', 63],
+    [5, 1, 'QZSS', 1],
+    [5, 194, 'QZSS', 2],
+    [6, 24, 'GLONASS', 24],
+    [7, 3, 'NavIC', 3],
+  ]
+  for (const [gnssId, svId, constellation, satellite] of table) {
+    t.same(msmSatellite(gnssId, svId), { constellation, satellite })
+  }
+  for (const [gnssId, svId] of [
+    [6, 255],
+    [4, 1],
+    [9, 1],
+    [0, 0],
+    [-1, 3],
+  ]) {
+    t.equal(msmSatellite(gnssId, svId), undefined)
+  }
+  const sky = skyOf([
+    { gnssId: 5, svId: 3, azimuth_deg: 10, elevation_deg: 20 },
+    { gnssId: 0, svId: 3, azimuth_deg: 0, elevation_deg: -91 },
+  ])
+  t.match(sky('QZSS', 3), { azimuth_deg: 10, elevation_deg: 20 })
+  t.equal(sky('GPS', 3), undefined, 'elevation −91 is unknown')
+  t.equal(sky('BeiDou', 3), undefined)
+})
+
+t.test('collects the messages of an epoch', async (t) => {
+  const { messages } = new Scene().next().epoch
+  const frames = (shift_ms: number) =>
+    messages.map((msm) =>
+      encodeMsm({ ...msm, epochTime: msm.epochTime + shift_ms, observations: msm.observations.slice(0, 8) }),
+    )
+  const types = [1077, 1087, 1097, 1127]
+  const whole = new MsmEpochs()
+  const seen = [0, 1000].flatMap((shift) => frames(shift).flatMap((frame) => whole.push(frame)))
+  t.same(
+    seen.map(({ time_ms }) => time_ms),
+    [1000, 2000],
+  )
+  t.same(
+    seen.map((epoch) => epoch.messages.map(({ type }) => type)),
+    [types, types],
+  )
+
+  const lossy = new MsmEpochs()
+  const kept = [frames(0).slice(0, 3), frames(1000)].flat().flatMap((frame) => lossy.push(frame))
+  t.same(
+    kept.map((epoch) => epoch.messages.length),
+    [3, 4],
+    'a lost last message ends with the next epoch',
+  )
+  t.same(new MsmEpochs().push(Uint8Array.of(0xd3, 0, 2, 1, 2, 3, 4, 5)), [], 'other frames are no matter')
+})
+
+interface Known {
+  name: string
+  /** One sigma of the third difference, mm, where it is in the reference table. */
+  third_mm?: number
+  /** The least share of epochs with a verdict after the first 20; undefined without directions. */
+  known?: number
+  losses?: number
+}
+const captured: Known[] = [
+  { name: 'pygnssutils_pygpsdata-rtcm3.log', third_mm: 7.9, known: 0.7, losses: 1 },
+  { name: 'gpsd_ublox-zed-f9t-rtcm3.log', known: 0.8 },
+  { name: 'hazer_ubx-zed-f9p-2.dat', known: 0 },
+  { name: 'swiftnav_dropped-packets-STR24.rtcm3', third_mm: 8.2, known: 0.99 },
+  { name: 'swiftnav_week-rollover-STR24.rtcm3', known: 0.99 },
+  { name: 'swiftnav_missing-beidou-STR17.rtcm3', known: 0.85 },
+  { name: 'swiftnav_sept.rtcm' },
+  { name: 'swiftnav_javad.rtcm' },
+  { name: 'swiftnav_switch-legacy-msm-legacy-msm.rtcm' },
+]
+
+t.test('reports no move and no disturbance on any capture of a real receiver', { skip: noCaptures }, async (t) => {
+  for (const { name, third_mm, known, losses = 0 } of captured) {
+    t.test(name, async (t) => {
+      const watch = new PhaseWatch()
+      const reports = observedOf(name).map(({ epoch, sky }) => watch.take(epoch, sky) as PhaseReport)
+      t.ok(reports.length > 20, `${reports.length} epochs`)
+      t.same(moves(reports), [])
+      t.notOk(reports.some(({ disturbed }) => disturbed))
+      t.equal(reports.filter(({ lossOfLock }) => lossOfLock).length, losses)
+      const thirds = reports.flatMap(({ thirdDifference }) => thirdDifference ?? [])
+      const signals = thirds.reduce((sum, third) => sum + third.signals, 0)
+      const squares = thirds.reduce((sum, third) => sum + third.rms_m ** 2 * third.signals, 0)
+      const measured_mm = Math.sqrt(squares / signals) * 1000
+      t.ok(measured_mm > 4 && measured_mm < 20, `third difference ${measured_mm.toFixed(1)} mm over ${signals} phases`)
+      if (third_mm !== undefined) t.ok(Math.abs(measured_mm - third_mm) < 0.3, `near ${third_mm} mm`)
+      if (known === undefined) return
+      const later = reports.slice(20)
+      const nets = later.flatMap(({ net }) => net ?? [])
+      const share = later.filter(({ moved }) => moved === false).length / later.length
+      t.ok(share >= known, `a verdict in ${(share * 100).toFixed(0)} % of the epochs`)
+      t.comment(
+        `net displacement, rms E/N/U ${(['east_m', 'north_m', 'up_m'] as const).map((axis) => (rms(nets.map((net) => net[axis])) * 1000).toFixed(1)).join(' / ')} mm`,
+      )
+    })
+  }
+})
+
+t.test('raises no false alarm wherever in a capture it starts', { skip: noCaptures }, async (t) => {
+  const every = sample(149, 5)
+  for (const { name, known } of captured) {
+    if (known === undefined) continue
+    const observed = observedOf(name)
+    for (let start = 0; start + 40 < observed.length; start += every) {
+      const watch = new PhaseWatch()
+      const reports = observed.slice(start, start + 120).map(({ epoch, sky }) => watch.take(epoch, sky) as PhaseReport)
+      if (moves(reports).length > 0) t.fail(`${name}: a start at epoch ${start}`)
+    }
+  }
+  t.pass('none')
+})
+
+t.test('broadcast orbits fit the phases of every constellation', { skip: noCaptures }, async (t) => {
+  const name = 'swiftnav_dropped-packets-STR24.rtcm3'
+  const { orbits, arp } = orbitsOf(name)
+  if (!(orbits instanceof BroadcastOrbits) || !arp) return t.fail('no ephemerides')
+  const observed = observedOf(name)
+  const [early, late] = [observed[600], observed[630]]
+  const seconds = (late.epoch.time_ms - early.epoch.time_ms) / 1000
+  for (const msm of early.epoch.messages) {
+    const constellation = constellationName(msm)
+    const drifts = msm.observations.flatMap(({ satellite, signal, phase_m }) => {
+      const other = late.epoch.messages
+        .find(({ type }) => type === msm.type)
+        ?.observations.find((observation) => observation.satellite === satellite && observation.signal === signal)
+      const from = orbits.range_m(arp, constellation, satellite, early.epoch.time_ms / 1000)
+      const to = orbits.range_m(arp, constellation, satellite, late.epoch.time_ms / 1000)
+      if (!other || phase_m === undefined || other.phase_m === undefined || !from || !to) return []
+      return [(other.phase_m - phase_m - (to - from)) / seconds]
+    })
+    const middle = drifts.toSorted((p, q) => p - q)[drifts.length >> 1]
+    const worst = Math.max(...drifts.map((drift) => Math.abs(drift - middle)))
+    t.ok(drifts.length > 0 && worst < 2, `${constellation}: ${drifts.length} phases within ${worst.toFixed(2)} m/s`)
+  }
+})
+
+const constellationName = ({ type }: Msm) =>
+  (['GPS', 'GLONASS', 'Galileo', 'SBAS', 'QZSS', 'BeiDou', 'NavIC'] as const)[Math.floor(type / 10) - 107]
+
+t.test('finds a step of the antenna in real observations', { skip: noCaptures }, async (t) => {
+  const sizes_m = [0.01, 0.02, 0.03, 0.05, 0.1]
+  for (const { name, from, least } of [
+    { name: 'pygnssutils_pygpsdata-rtcm3.log', from: 100, least: 0.98 },
+    { name: 'swiftnav_dropped-packets-STR24.rtcm3', from: 110, least: 0.98 },
+    { name: 'swiftnav_missing-beidou-STR17.rtcm3', from: 110, least: 0.8 },
+  ]) {
+    t.test(name, async (t) => {
+      const observed = observedOf(name)
+      const trials = sample(1, 20)
+      for (const size_m of sizes_m) {
+        const row: string[] = []
+        let slowest_s = 0
+        let all = 0
+        for (const [index, [direction, unit]] of Object.entries(directions).entries()) {
+          let found = 0
+          for (let trial = 0; trial < trials; trial++) {
+            const at = from + Math.floor(((trial + index / 7) / trials) * (observed.length - from - 10))
+            const after_s = timeToDetect(observed, at, times(unit, size_m))
+            if (after_s === undefined || after_s > 3) continue
+            found++
+            slowest_s = Math.max(slowest_s, after_s)
+          }
+          row.push(`${direction} ${Math.round((found / trials) * 100)} %`)
+          all += found
+          if (size_m === 0.1) t.equal(found, trials, `10 cm ${direction} is found within 3 s`)
+          if (size_m === 0.01) t.equal(found, 0, `1 cm ${direction} is no move`)
+        }
+        if (size_m >= 0.03) t.ok(all >= least * trials * 7, `${size_m * 100} cm: ${all} of ${trials * 7} within 3 s`)
+        t.comment(`${size_m * 100} cm, ${trials} trials each, within ${slowest_s} s: ${row.join(', ')}`)
+      }
+    })
+  }
+})
+
+/** Seconds from a step before epoch `at` (it happens up to one interval earlier) to the verdict. */
+function timeToDetect(observed: Observed[], at: number, offset: Enu): number | undefined {
+  const watch = new PhaseWatch()
+  for (let epoch = Math.max(0, at - 105); epoch < Math.min(observed.length, at + 10); epoch++) {
+    const { epoch: seen, sky } = epoch < at ? observed[epoch] : displaced(observed[epoch], offset)
+    if (watch.take(seen, sky)?.moved) return epoch - at + 1
+  }
+  return undefined
+}
+
+t.test('finds a step of 3 cm in every direction within 3 s, whatever the receiver sends', async (t) => {
+  const receivers: [what: string, options: SceneOptions][] = [
+    ['MSM7, two bands', {}],
+    ['MSM4, two bands', { msm: 4 }],
+    ['MSM7, L1 only', { signals: [2] }],
+    ['MSM4, L1 only', { msm: 4, signals: [2] }],
+    ['5 Hz', { interval_s: 0.2 }],
+  ]
+  for (const [what, options] of receivers) {
+    t.test(what, async (t) => {
+      for (const [direction, unit] of Object.entries(directions)) {
+        const scene = new Scene({ seed: direction.length, ...options })
+        const interval_s = options.interval_s ?? 1
+        const at = 100 / interval_s
+        const reports = run(scene, at + 6 / interval_s, (epoch) => {
+          if (epoch === at) scene.offset = times(unit, 0.03)
+        })
+        const [first] = moves(reports)
+        t.ok(first >= at && (first - at + 1) * interval_s <= 3, `${direction}: epoch ${first} for ${at}`)
+        const { net } = reports[first]
+        const error_m = Math.hypot(
+          (net?.east_m ?? 1) - 0.03 * unit.east,
+          (net?.north_m ?? 1) - 0.03 * unit.north,
+          (net?.up_m ?? 1) - 0.03 * unit.up,
+        )
+        t.ok(error_m < 0.018, `${direction}: the displacement is right to ${mm(error_m)} mm`)
+      }
+    })
+  }
+})
+
+t.test('at long intervals it confirms a step with the second epoch', async (t) => {
+  for (const interval_s of [2, 5, 10]) {
+    const scene = new Scene({ interval_s })
+    const at = 30
+    const reports = run(scene, at + 4, (epoch) => {
+      if (epoch === at) scene.offset = { east: 0.05, north: 0, up: 0 }
+    })
+    t.same(moves(reports)[0], at + 1, `${interval_s} s`)
+  }
+})
+
+t.test('a mast that swings and comes back is no move, and its sway is reported', async (t) => {
+  for (const frequency_hz of [0.3, 0.45, 1.3]) {
+    const scene = new Scene()
+    const reports = run(scene, 240, (epoch) => {
+      const swings = epoch >= 100 && epoch < 160
+      const phase = 2 * Math.PI * frequency_hz * (epoch - 100)
+      scene.offset = { east: swings ? 0.05 * Math.sin(phase) : 0, north: 0, up: 0 }
+    })
+    t.same(moves(reports), [], `${frequency_hz} Hz`)
+    const swaying = reports.slice(115, 160).map(({ sway_m }) => sway_m ?? 0)
+    t.ok(Math.min(...swaying) > 0.025 && Math.max(...swaying) < 0.05, `${mm(Math.min(...swaying))} mm and more`)
+    t.ok((reports[235].sway_m ?? 1) < 0.01, 'and ends')
+  }
+})
+
+t.test('a knock that swings back within 2 s is no move', async (t) => {
+  const scene = new Scene()
+  const swing = [0.06, 0.05, -0.03, -0.02, 0.01]
+  const reports = run(scene, 130, (epoch) => {
+    scene.offset = { east: swing[epoch - 100] ?? 0, north: 0, up: 0 }
+  })
+  t.same(moves(reports), [])
+})
+
+t.test('a swaying mast that stays away is found', async (t) => {
+  const scene = new Scene()
+  const reports = run(scene, 180, (epoch) => {
+    const swing = epoch >= 80 ? 0.03 * Math.sin(2 * Math.PI * 0.3 * epoch) : 0
+    scene.offset = { east: swing + (epoch >= 150 ? 0.06 : 0), north: 0, up: 0 }
+  })
+  const [first] = moves(reports)
+  t.ok(first >= 150 && first <= 160, `epoch ${first}`)
+})
+
+t.test('small steps that add up to the threshold are a move', async (t) => {
+  const scene = new Scene({ noise_m: 0.001, multipath_m: 0.0005 })
+  const reports = run(scene, 200, (epoch) => {
+    scene.offset = { east: epoch >= 160 ? 0.034 : epoch >= 130 ? 0.017 : 0, north: 0, up: 0 }
+  })
+  t.ok(moves(reports)[0] >= 160, `epoch ${moves(reports)[0]}`)
+})
+
+t.test('the receiver’s clock moves nothing', async (t) => {
+  for (const step_s of [1e-3, -1e-3, 2.5e-5]) {
+    const scene = new Scene()
+    const reports = run(scene, 200, (epoch) => {
+      if (epoch === 110 || epoch === 150) scene.stepClock(step_s)
+    })
+    t.same(moves(reports), [])
+    t.equal(reports.filter(({ clockStep_m }) => clockStep_m !== 0).length, 2)
+    t.notOk(reports.some(({ disturbed, lossOfLock }) => disturbed || lossOfLock))
+    const nets = reports.slice(105).map(({ net }) => net?.distance_m ?? 1)
+    t.ok(Math.max(...nets) < 0.018, `${mm(Math.max(...nets))} mm`)
+  }
+})
+
+t.test('cycle slips on a third of the satellites move nothing', async (t) => {
+  for (const flagged of [true, false]) {
+    const scene = new Scene()
+    const reports = run(scene, 160, (epoch) => {
+      if (epoch === 110) scene.slip((_, satellite) => satellite % 3 === 0, flagged)
+    })
+    t.same(moves(reports), [], flagged ? 'flagged' : 'not flagged')
+    t.notOk(reports.some(({ lossOfLock }) => lossOfLock))
+    const { slips, lost, satellites } = reports[110]
+    t.ok(flagged ? lost > satellites / 5 : slips > satellites / 5, `${slips} slips, ${lost} satellites lost`)
+    t.ok(
+      reports.slice(110).every(({ net }) => (net?.distance_m ?? 1) < 0.02),
+      'the others go on',
+    )
+  }
+})
+
+t.test('a knock is found although a third of the satellites slips with it', async (t) => {
+  const scene = new Scene()
+  const reports = run(scene, 120, (epoch) => {
+    if (epoch !== 110) return
+    scene.slip((_, satellite) => satellite % 3 === 0, false)
+    scene.offset = { east: 0.03, north: -0.02, up: 0.02 }
+  })
+  t.same(moves(reports)[0], 112)
+})
+
+t.test('slips of most satellites are no displacement', async (t) => {
+  const scene = new Scene()
+  const reports = run(scene, 116, (epoch) => {
+    if (epoch === 110) scene.slip((_, satellite) => satellite % 4 !== 0, false)
+  })
+  t.same(moves(reports), [])
+  t.equal(reports[110].net, undefined)
+  t.equal(reports[110].moved, undefined, 'nothing is known')
+})
+
+t.test('loss of lock on most satellites at once is reported once', async (t) => {
+  const lost: [what: string, change: (scene: Scene) => void, keep: (msm: Msm) => Msm | undefined][] = [
+    ['by the lock indicators', (scene) => scene.slip((_, satellite) => satellite % 5 !== 0, true), (msm) => msm],
+    ['they vanish', () => {}, (msm) => ({ ...msm, observations: msm.observations.slice(0, 2) })],
+    ['all vanish', () => {}, (msm) => ({ ...msm, observations: [] })],
+    ['only one constellation is left', () => {}, (msm) => (msm.type === 1077 ? msm : undefined)],
+  ]
+  for (const [what, change, keep] of lost) {
+    const scene = new Scene()
+    const watch = new PhaseWatch()
+    const reports: PhaseReport[] = []
+    for (let epoch = 0; epoch < 60; epoch++) {
+      if (epoch === 40) change(scene)
+      const { epoch: seen, sky } = scene.next()
+      const messages = epoch < 40 || epoch > 50 ? seen.messages : seen.messages.flatMap((msm) => keep(msm) ?? [])
+      reports.push(watch.take({ ...seen, messages }, sky) as PhaseReport)
+    }
+    const events = reports.flatMap(({ lossOfLock }, epoch) => (lossOfLock ? epoch : []))
+    t.equal(events.length, 1, what)
+    t.ok(events[0] >= 40 && events[0] <= 44, `${what}: epoch ${events[0]}`)
+    t.same(moves(reports), [])
+  }
+})
+
+t.test('a lost packet is no loss of lock, and a pause is no move', async (t) => {
+  const pauses: [what: string, from: number, to: number, interrupted: number][] = [
+    ['2 s', 110, 111, 0],
+    ['60 s', 110, 170, 1],
+  ]
+  for (const [what, from, to, interrupted] of pauses) {
+    const scene = new Scene()
+    const watch = new PhaseWatch()
+    const reports: PhaseReport[] = []
+    for (let epoch = 0; epoch < 220; epoch++) {
+      const { epoch: seen, sky } = scene.next()
+      // One constellation's packet is lost now and then.
+      const messages = seen.messages.filter(({ type }) => epoch % 7 !== 0 || type !== 1097)
+      if (epoch < from || epoch >= to) reports.push(watch.take({ ...seen, messages }, sky) as PhaseReport)
+    }
+    t.same(moves(reports), [], what)
+    t.equal(reports.filter((report) => report.interrupted).length, interrupted, what)
+    t.notOk(
+      reports.some(({ lossOfLock }) => lossOfLock),
+      what,
+    )
+    t.equal(reports.at(-1)?.moved, false, `${what}: a verdict again`)
+  }
+})
+
+t.test('a break of lock during a pause is reported after it', async (t) => {
+  const scene = new Scene()
+  const watch = new PhaseWatch()
+  run(scene, 60, () => {}, watch)
+  scene.slip(() => true, true)
+  for (let second = 0; second < 30; second++) scene.next()
+  scene.slip(() => true, true)
+  const { epoch, sky } = scene.next()
+  t.match(watch.take(epoch, sky), { interrupted: true, lossOfLock: true })
+})
+
+t.test('without directions it says that the antenna moves, not where to', async (t) => {
+  const scene = new Scene({ noise_m: 0.001 })
+  const watch = new PhaseWatch()
+  const reports = Array.from({ length: 120 }, (_, epoch) => {
+    if (epoch === 100) scene.offset = { east: 0.05, north: 0.03, up: 0 }
+    return watch.take(scene.next().epoch) as PhaseReport
+  })
+  const disturbed = reports.flatMap((report, epoch) => (report.disturbed ? epoch : []))
+  t.ok(disturbed.length > 0 && disturbed.every((epoch) => epoch >= 100 && epoch <= 103), `epochs ${disturbed}`)
+  t.ok(reports.every(({ net, moved }) => net === undefined && moved === undefined))
+})
+
+t.test('MSM1-3 are refused', async (t) => {
+  const { epoch, sky } = new Scene().next()
+  const messages = epoch.messages.map((msm) => ({ ...msm, type: msm.type - 4 }))
+  t.match(new PhaseWatch().take({ ...epoch, messages }, sky), { refused: 4, signals: 0, net: undefined })
+})
+
+t.test('an epoch that comes twice or late is dropped, a clock that went back is a new start', async (t) => {
+  const scene = new Scene()
+  const watch = new PhaseWatch()
+  run(scene, 30, () => {}, watch)
+  const { epoch, sky } = scene.next()
+  t.ok(watch.take(epoch, sky)?.net)
+  t.equal(watch.take(epoch, sky), undefined)
+  t.equal(watch.take({ ...epoch, time_ms: epoch.time_ms - 1000 }, sky), undefined)
+  t.match(watch.take({ ...epoch, time_ms: epoch.time_ms + 604_800_000 - 20_000 }, sky), {
+    interrupted: true,
+    net: undefined,
+  })
+  t.equal(watch.take({ ...epoch, time_ms: Number.NaN }, sky), undefined)
+})
+
+t.test('goes on over the end of the week', async (t) => {
+  const scene = new Scene()
+  scene.time_s = 604_800 - 60
+  const reports = run(scene, 120)
+  t.notOk(reports.some(({ interrupted }) => interrupted))
+  t.equal(reports.at(-1)?.moved, false)
+})
+
+t.test('never throws, whatever an epoch holds', async () => {
+  const value = fc.oneof(fc.double(), fc.constant(Number.NaN), fc.integer({ min: -5, max: 70 }))
+  const observation = fc.record({
+    satellite: fc.integer({ min: 1, max: 64 }),
+    signal: fc.integer({ min: 1, max: 32 }),
+    phase_m: fc.option(value, { nil: undefined }),
+    lock: fc.option(fc.integer({ min: -1, max: 1023 }), { nil: undefined }),
+    halfCycle: fc.boolean(),
+  })
+  const msm = fc.record({
+    type: fc.integer({ min: 1060, max: 1140 }),
+    observations: fc.array(observation, { maxLength: 64 }),
+  })
+  const epoch = fc.record({ time_ms: fc.oneof(value, fc.nat(604_800_000)), messages: fc.array(msm, { maxLength: 6 }) })
+  fc.assert(
+    fc.property(fc.array(epoch, { maxLength: 40 }), value, value, (epochs, azimuth_deg, elevation_deg) => {
+      const watch = new PhaseWatch()
+      let time_ms = 0
+      for (const { time_ms: step_ms, messages } of epochs) {
+        time_ms += step_ms > 0 && step_ms < 2000 ? step_ms : 1000
+        watch.take({ time_ms, messages: messages as Msm[] }, () => ({ azimuth_deg, elevation_deg }))
+        watch.take({ time_ms: step_ms, messages: messages as Msm[] })
+      }
+    }),
+    { numRuns: sample(100, 2000) },
+  )
+})
+
+t.test('raises no false alarm in simulated hours', async (t) => {
+  const surroundings: [what: string, options: SceneOptions, unknown: number][] = [
+    ['quiet', {}, 0.05],
+    ['multipath and slips', { multipath_m: 0.004, slipsPerHour: 2 }, 0.5],
+  ]
+  for (const [what, options, most] of surroundings) {
+    const scene = new Scene({ seed: 11, ...options })
+    const watch = new PhaseWatch()
+    const epochs = sample(1, 24) * 3600
+    let moved = 0
+    let unknown = 0
+    let disturbed = 0
+    let watching_us = 0n
+    for (let epoch = 0; epoch < epochs; epoch++) {
+      if (epoch % 1500 === 750) scene.stepClock(epoch % 3000 === 750 ? 1e-3 : -1e-3)
+      const { epoch: seen, sky } = scene.next()
+      const begin = process.hrtime.bigint()
+      const report = watch.take(seen, sky)
+      watching_us += (process.hrtime.bigint() - begin) / 1000n
+      if (report?.moved) moved++
+      if (report?.moved === undefined) unknown++
+      if (report?.disturbed || report?.lossOfLock) disturbed++
+    }
+    t.equal(moved, 0, `${what}: ${epochs / 3600} h`)
+    t.equal(disturbed, 0, what)
+    t.ok(unknown < epochs * most, `${what}: no verdict in ${((unknown / epochs) * 100).toFixed(1)} % of the epochs`)
+    t.comment(`${what}: ${Number(watching_us) / epochs} µs an epoch`)
+  }
+})
