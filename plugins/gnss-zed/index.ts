@@ -25,7 +25,12 @@ export default definePlugin({
 
     const simulator = options.port === 'simulator' ? new SimulatedPort(options.simulator, ctx) : undefined
     const port = simulator ?? portFrom(options.port, options, ctx)
-    const zed = new ZedReceiver(ctx, port, { ...options, bauds: baudsToTry(options.baud) })
+    const zed = new ZedReceiver(ctx, port, {
+      ...options,
+      bauds: baudsToTry(options.baud),
+      correctionMaxAge_s: maxAge.get,
+    })
+    ctx.config.onChange(['gnss-recvrtcm-max-age'], () => zed.upkeep.settingsChanged())
     const procedure = () => ctx.services.find(procedureStatus)
     ctx.services.provide(receiver, receiverService(zed))
     ctx.services.provide(receiverLimits, { correctionMaxAge_s: maxAge.get })

@@ -57,6 +57,10 @@ export const ZedOptions = Type.Object(
       default: false,
       description: 'true: no RTCM is handed on while the antenna is short or open',
     }),
+    spoofedHold: Type.Boolean({
+      default: false,
+      description: 'true: no RTCM is handed on while the receiver reports feigned satellites',
+    }),
     secondFix: Type.Boolean({
       default: true,
       description: 'Ask for the second solution (NAV2-PVT) where the firmware has it; it shows a moved antenna',

@@ -44,5 +44,9 @@ export function receiverService(zed: ZedReceiver): Receiver {
     get satellites() {
       return facts.sky
     },
+    get radio() {
+      return zed.radio
+    },
+    onRadio: events.radio.on,
   }
 }

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { SimulatedPort, type SimulatorOptions } from '../../plugins/gnss-zed/simulator/index.js'
+import { RemoteBase } from '../../plugins/gnss-zed/simulator/remote-base.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import {
   decodeGga,
@@ -9,6 +10,7 @@ import {
   decodeRtcm,
   distance,
   ecefToGeodetic,
+  enu,
   type Frame,
   Framer,
   geodeticToEcef,
@@ -608,6 +610,113 @@ t.test('corrections make a rover float, then fixed, and it says which it took', 
   t.same([...seen], [0, 1, 2])
   await rover.seconds(70)
   t.match(messages(await rover.during(1), ubx.navPvt)[0], { carrSoln: 0, diffSoln: false }, 'and it forgets old ones')
+})
+
+/** A rover that takes the corrections of another base, until its fix is whole. */
+async function correctedRover(wrong?: { east: number; north: number; up: number }) {
+  const rover = await simulate({ boot: 'rover' })
+  const edges = {
+    clock: rover.clock,
+    timers: {
+      after: (ms: number, fn: () => void) => rover.clock.timer(ms, fn),
+      every(ms: number, fn: () => void) {
+        let stop = () => {}
+        const again = () => {
+          fn()
+          stop = rover.clock.timer(ms, again)
+        }
+        stop = rover.clock.timer(ms, again)
+        return () => stop()
+      },
+    },
+  }
+  const base = new RemoteBase(rover.zed, edges as never, (packet) => rover.port.write(packet))
+  await set(rover, [
+    [usb('NAV-PVT'), 1],
+    [usb('NAV-HPPOSECEF'), 1],
+    [key('CFG-NAV2-OUT_ENABLED'), 1],
+    [usb('NAV2-PVT'), 1],
+  ])
+  await rover.seconds(5)
+  base.send(12_000, wrong)
+  /** What the position is wrong by when it is fixed; undefined: it is not. */
+  const error = async () => {
+    const frames = await rover.during(1)
+    const [position] = messages(frames, ubx.navHpPosEcef)
+    const [pvt] = messages(frames, ubx.navPvt)
+    if (!position || pvt?.carrSoln !== 2) return undefined
+    return enu(rover.zed.model.truth, { x: position.x_m, y: position.y_m, z: position.z_m })
+  }
+  const untilFixed = async () => {
+    for (let second = 0; second < 60; second++) {
+      const found = await error()
+      if (found) return { second, ...found }
+    }
+    throw new Error('it is never fixed')
+  }
+  return { rover, base, error, untilFixed }
+}
+const isNear = (p: { east: number; north: number; up: number }, east: number, north: number, up: number) =>
+  Math.hypot(p.east - east, p.north - north, p.up - up) < 0.1
+
+t.test('a base with a wrong position makes a fixed position that is wrong by as much; NAV2 stays apart', async (t) => {
+  const { rover, base, error, untilFixed } = await correctedRover({ east: 2, north: -1, up: 0.5 })
+  t.ok(isNear(await untilFixed(), 2, -1, 0.5))
+  const [second] = messages(await rover.during(1), ubx.nav2Pvt)
+  t.match(second, { carrSoln: 0, diffSoln: false })
+  t.ok((second?.hAcc_m ?? 0) > 0.5, 'as good as code is')
+  base.send(12_000)
+  await rover.seconds(3)
+  t.ok(isNear((await error()) ?? { east: 9, north: 9, up: 9 }, 0, 0, 0), 'as soon as its position is right')
+  base.send(undefined)
+})
+
+t.test('a wrong fix lasts until the ambiguities are fixed again: a pause, a reset, float only', async (t) => {
+  const again: [string, (it: Awaited<ReturnType<typeof correctedRover>>) => Promise<unknown>][] = [
+    [
+      'a pause of the corrections',
+      async ({ rover, base }) => {
+        base.send(undefined)
+        await rover.seconds(15)
+        base.send(12_000)
+      },
+    ],
+    [
+      'a reset of the GNSS part',
+      ({ rover }) => rover.ask(ubx.encodeFrame(ubx.cfgRst, { navBbrMask: 0, resetMode: 2 })),
+    ],
+    [
+      'float only for a moment',
+      async ({ rover }) => {
+        await set(rover, [[key('CFG-NAVHPG-DGNSSMODE'), 2]])
+        await rover.seconds(2)
+        await set(rover, [[key('CFG-NAVHPG-DGNSSMODE'), 3]])
+      },
+    ],
+  ]
+  for (const [name, reset] of again) {
+    const it = await correctedRover()
+    it.rover.zed.navigation.wrongFix = { probability: 1, by: { east: 0.3, north: -0.2, up: 0.6 } }
+    t.ok(isNear(await it.untilFixed(), 0.3, -0.2, 0.6), 'wrong')
+    it.rover.zed.navigation.wrongFix.probability = 0
+    await it.rover.seconds(30)
+    t.ok(isNear(await it.untilFixed(), 0.3, -0.2, 0.6), 'and it stays so')
+    await reset(it)
+    t.equal(await it.error(), undefined, name)
+    const right = await it.untilFixed()
+    t.ok(isNear(right, 0, 0, 0), `right after ${name}`)
+    t.ok(right.second > 10, 'not at once')
+    it.base.send(undefined)
+  }
+  const it = await correctedRover()
+  it.rover.zed.navigation.wrongFix = { probability: 0.5, by: { east: 1, north: 0, up: 0 } }
+  let wrong = 0
+  for (let round = 0; round < 12; round++) {
+    if (!isNear(await it.untilFixed(), 0, 0, 0)) wrong++
+    await it.rover.ask(ubx.encodeFrame(ubx.cfgRst, { navBbrMask: 0, resetMode: 2 }))
+    await it.rover.seconds(1)
+  }
+  t.ok(wrong > 1 && wrong < 11, `${wrong} of 12`)
 })
 
 t.test('faults', async (t) => {

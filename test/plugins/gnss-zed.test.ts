@@ -446,8 +446,12 @@ t.test('a receiver that sends but never answers', async (t) => {
       raise: (code: string, text: string) => errors.set(code, text),
       clear: (code: string) => errors.delete(code),
     }
-    const facts = { antenna: { report: { status: 'ok' } } }
-    Object.assign(zed, state, { facts })
+    const facts = {
+      antenna: { report: { status: 'ok' } },
+      radio: { jammed: false, spoofed: false },
+      signals: { troubles: () => [] },
+    }
+    Object.assign(zed, state, { facts, now_ms: () => clock.monotonic() })
     watchTrouble({ clock, timers: { every }, errors: entries } as never, zed as never)
     return { zed, seconds: (count: number) => clock.advance(count * 1000), told: () => errors.get('gnss-link') ?? '' }
   }

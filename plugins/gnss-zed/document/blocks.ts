@@ -1,6 +1,7 @@
 /** The parts of the `gnss` block that the receiver fills. Shapes and units: schemas/info/gnss.ts. */
 import { formatTm, roundTo } from 'rtk-base/gnss'
 import type { ProcedureStatus } from 'rtk-base/services'
+import { worstJamming } from '../facts/index.js'
 import type { ZedReceiver } from '../zed.js'
 import { refConfig, refRuntime } from './own-reference.js'
 
@@ -37,6 +38,21 @@ export function stateBlock(zed: ZedReceiver, status: string) {
     satvis: fix ? Math.max(satellites.visible, used) : 0,
     satuse: used,
     antenna: antenna.report,
+    rf: rfBlock(zed),
+  }
+}
+
+/** Interference, feigned satellites, and what is received beside what is expected. */
+function rfBlock(zed: ZedReceiver) {
+  const now_ms = zed.now_ms()
+  const { radio, signals } = zed.facts
+  const bands = radio.bands(now_ms)
+  return {
+    jamming: worstJamming(bands),
+    spoofing: radio.spoofing(now_ms),
+    slips: roundTo(100 * signals.slips(now_ms), 3),
+    bands: [...bands],
+    constellations: signals.report(now_ms),
   }
 }
 

@@ -4,8 +4,10 @@ import type { Ecef, Receiver, ReceiverFix, SatelliteEpoch, SatelliteResidual } f
 import * as ubx from '../ubx/index.js'
 import { AntennaWatch } from './antenna.js'
 import { EpochAssembler, fixOfPvt } from './epoch.js'
+import { RadioWatch } from './radio.js'
 import { ReceivedCorrections } from './received-corrections.js'
 import { SatelliteAssembler } from './satellites.js'
+import { SignalWatch } from './signal-watch.js'
 
 export type Identity = Receiver['identity']
 export type SurveyInReport = ubx.Decoded<typeof ubx.navSvin>
@@ -39,6 +41,8 @@ const fixIsFresh_ms = 5000
 export class ReceiverFacts {
   readonly antenna = new AntennaWatch()
   readonly corrections = new ReceivedCorrections()
+  readonly radio = new RadioWatch()
+  readonly signals = new SignalWatch()
   identity: Identity = { module: '', firmware: '', hardware: '', software: '', serial: '' }
   /** The newest epoch with a position. */
   place: ReceiverFix | undefined
@@ -103,7 +107,8 @@ export class ReceiverFacts {
     }
   }
 
-  rtcm(type: number, frame: Uint8Array): void {
+  rtcm(type: number, frame: Uint8Array, now_ms: number): void {
+    this.signals.rtcm(type, frame, now_ms)
     if (type !== 1005 && type !== 1006) return
     const point = referencePoint(frame)
     if (point) this.#reference = { point, utc_s: this.utc_s() }
@@ -114,6 +119,7 @@ export class ReceiverFacts {
     const now_ms = this.#edges.now_ms()
     this.#epochs.tick(now_ms)
     this.#sky.tick(now_ms)
+    this.radio.tick(now_ms)
   }
 
   /** Which message is for whom. */
@@ -136,6 +142,7 @@ export class ReceiverFacts {
     })
     on(ubx.navStatus, (status, now_ms) => {
       this.#epochs.status(status, now_ms)
+      this.radio.status(status.spoofDetState, now_ms)
       const { msss_ms, ttff_ms } = status
       this.#events.uptime(msss_ms, now_ms)
       this.startTimes = { uptime_s: Math.floor(msss_ms / 1000), timeToFirstFix_s: Math.round(ttff_ms / 1000) }
@@ -154,8 +161,14 @@ export class ReceiverFacts {
     on(ubx.navSvin, (survey) => {
       this.survey = survey
     })
-    raw(ubx.monRf, (payload, now_ms) => this.antenna.monRf(payload, now_ms, utc()))
-    raw(ubx.monHw, (payload, now_ms) => this.antenna.monHw(payload, now_ms, utc()))
+    raw(ubx.monRf, (payload, now_ms) => {
+      this.antenna.monRf(payload, now_ms, utc())
+      this.radio.monRf(payload, now_ms)
+    })
+    raw(ubx.monHw, (payload, now_ms) => {
+      this.antenna.monHw(payload, now_ms, utc())
+      this.radio.monHw(payload, now_ms)
+    })
     raw(ubx.rxmRtcm, (payload, now_ms) => this.corrections.rxmRtcm(payload, now_ms))
     raw(ubx.rxmCor, (payload, now_ms) => this.corrections.rxmCor(payload, now_ms))
     raw(ubx.monVer, (payload) => {
@@ -190,6 +203,7 @@ export class ReceiverFacts {
 
   #newSky(epoch: SatelliteEpoch): void {
     this.#skyNow = epoch
+    this.signals.satellites(epoch)
     this.#events.satellites(epoch)
   }
 
