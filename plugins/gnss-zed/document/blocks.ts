@@ -1,6 +1,6 @@
 /** The parts of the `gnss` block that the receiver fills. Shapes and units: schemas/info/gnss.ts. */
 import { formatTm, roundTo } from 'rtk-base/gnss'
-import type { ProcedureStatus } from 'rtk-base/services'
+import type { CorrectionStatus, ProcedureStatus } from 'rtk-base/services'
 import { worstJamming } from '../facts/index.js'
 import type { ZedReceiver } from '../zed.js'
 import { refConfig, refRuntime } from './own-reference.js'
@@ -76,12 +76,20 @@ export function posBlock(zed: ZedReceiver) {
   }
 }
 
-/** What the receiver itself says of corrections and of its reference; a plugin that knows more builds these fields instead. */
-/** @param procedure of the plugin that runs the GNSS procedure, where there is one */
-export function standIns(zed: ZedReceiver, correctionMaxAge_s: number, procedure: ProcedureStatus | undefined) {
+/**
+ * What the receiver itself says of corrections and of its reference; a plugin that knows more builds these fields instead.
+ * @param procedure of the plugin that runs the GNSS procedure, where there is one
+ * @param input `rtcmin`
+ */
+export function standIns(
+  zed: ZedReceiver,
+  correctionMaxAge_s: number,
+  procedure: ProcedureStatus | undefined,
+  input: CorrectionStatus['input'],
+) {
   return {
     state: {
-      want_corr: procedure?.wantsCorrections ? 1 : 0,
+      want_corr: input === 'on' || (input !== 'off' && procedure?.wantsCorrections) ? 1 : 0,
       recvrtcm: zed.facts.corrections.block(zed.now_ms(), correctionMaxAge_s),
     },
     pos: { delta: 0 },
