@@ -84,7 +84,11 @@ export class ZedReceiver {
         fix: (fix) => this.#fix(fix),
         secondFix: (fix) => this.events.secondFix.emit(fix),
         residuals: (residuals) => this.events.residuals.emit(residuals),
-        satellites: (epoch) => this.events.satellites.emit(epoch),
+        satellites: (epoch) => {
+          // Between whole seconds: somebody changed the rate.
+          if (epoch.tow_ms % 1000 !== 0) this.upkeep.suspect()
+          this.events.satellites.emit(epoch)
+        },
         identity: (identity) => this.#identity(identity),
         // A capture's time is not the time of now.
         time: (utc_s) => port.live && ctx.services.find(device)?.setUtc(utc_s * 1000),
