@@ -20,8 +20,9 @@ const strong_dbhz = 35
 /** Share of phases in which the lock breaks: many, and no longer many. Real stations have 1 % at most. */
 const manySlips = 0.03
 const fewSlips = 0.015
-/** As many observations are needed for a share. */
+/** As many observations are needed for a share, and to judge by it: a start is no trouble yet. */
 const leastObservations = 500
+const leastJudged = 3000
 
 export interface ConstellationReport {
   name: string
@@ -110,16 +111,14 @@ export class SignalWatch {
 
   /** Share of the phases in the last minutes in which the lock broke. */
   slips(now_ms: number): number {
-    this.#forget(now_ms)
-    const observations = this.#parts.reduce((sum, part) => sum + part.observations, 0)
-    const slips = this.#parts.reduce((sum, part) => sum + part.slips, 0)
+    const { observations, slips } = this.#counted(now_ms)
     return observations < leastObservations ? 0 : slips / observations
   }
 
   /** What is wrong, for people; empty: nothing. */
   troubles(now_ms: number): string[] {
-    const slips = this.slips(now_ms)
-    this.#slipping = slips > (this.#slipping ? fewSlips : manySlips)
+    const { observations, slips } = this.#counted(now_ms)
+    this.#slipping = observations >= leastJudged && slips > observations * (this.#slipping ? fewSlips : manySlips)
     if (this.#anyAt_ms !== undefined && now_ms - this.#anyAt_ms >= nothing_ms) {
       return ['no satellite is received: check the antenna, its cable and its view of the sky']
     }
@@ -129,6 +128,12 @@ export class SignalWatch {
         'the lock of many signals breaks again and again: look for interference, a loose connector, a shaking mast',
       )
     return troubles
+  }
+
+  #counted(now_ms: number): { observations: number; slips: number } {
+    this.#forget(now_ms)
+    const sum = (of: 'observations' | 'slips') => this.#parts.reduce((total, part) => total + part[of], 0)
+    return { observations: sum('observations'), slips: sum('slips') }
   }
 
   #missing(now_ms: number): string[] {
