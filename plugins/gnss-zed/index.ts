@@ -1,6 +1,6 @@
 import { portFrom } from 'rtk-base/link'
 import { definePlugin } from 'rtk-base/plugin'
-import { procedureStatus, receiver, receiverLimits, simulatedReceiver } from 'rtk-base/services'
+import { correctionStatus, procedureStatus, receiver, receiverLimits, simulatedReceiver } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { rebootZed, resetZed } from './commands.js'
 import { posBlock, standInSettings, standIns, stateBlock, statusOf, zedBlock } from './document/index.js'
@@ -25,7 +25,12 @@ export default definePlugin({
 
     const simulator = options.port === 'simulator' ? new SimulatedPort(options.simulator, ctx) : undefined
     const port = simulator ?? portFrom(options.port, options, ctx)
-    const zed = new ZedReceiver(ctx, port, { ...options, bauds: baudsToTry(options.baud) })
+    const zed = new ZedReceiver(ctx, port, {
+      ...options,
+      bauds: baudsToTry(options.baud),
+      correctionMaxAge_s: maxAge.get,
+    })
+    ctx.config.onChange(['gnss-recvrtcm-max-age'], () => zed.upkeep.settingsChanged())
     const procedure = () => ctx.services.find(procedureStatus)
     ctx.services.provide(receiver, receiverService(zed))
     ctx.services.provide(receiverLimits, { correctionMaxAge_s: maxAge.get })
@@ -35,7 +40,10 @@ export default definePlugin({
     ctx.info.block('gnss.config.recvrtcm', { config: () => ({ max_age: maxAge.get() }) })
     ctx.info.block('gnss.pos', () => posBlock(zed))
     ctx.info.block('gnss', {
-      fallback: { runtime: () => standIns(zed, maxAge.get(), procedure()), config: () => standInSettings(zed) },
+      fallback: {
+        runtime: () => standIns(zed, maxAge.get(), procedure(), ctx.services.find(correctionStatus)?.input),
+        config: () => standInSettings(zed),
+      },
     })
 
     ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed), { value: false })
