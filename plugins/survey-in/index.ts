@@ -2,6 +2,7 @@ import { roundTo } from 'rtk-base/gnss'
 import { type CommandCall, definePlugin, unavailable } from 'rtk-base/plugin'
 import { correctionStatus, procedureStatus, receiver, rtcmGate, station } from 'rtk-base/services'
 import { configRef, runtimeRef } from './document.js'
+import { motionFigures } from './figures.js'
 import { historyRoutes } from './history.js'
 import { SurveyInOptions } from './options.js'
 import { defineParameters } from './parameters.js'
@@ -43,6 +44,7 @@ export default definePlugin({
     const input = () => ctx.services.find(correctionStatus)?.input
     const wantsCorrections = () => input() === 'on' || (input() !== 'off' && conductor.wantsCorrections)
     ctx.info.block('gnss.state.want_corr', () => (wantsCorrections() ? 1 : 0))
+    motionFigures(ctx, conductor)
     ctx.info.block('gnss.pos.delta', () => roundTo(conductor.delta_m ?? 0, 3))
 
     const start = ({ source }: CommandCall) => {

@@ -114,6 +114,20 @@ export const RfInfo = closed(
   'The air around the antenna',
 )
 
+export const MotionInfo = closed(
+  {
+    net: metres('How far the antenna is from where it was 10 s ago; means nothing while satellites is 0'),
+    sway: metres('Rms of its distance from its mean position over 10 s; means nothing while satellites is 0'),
+    satellites: count('Satellites that agree on it; 0: nothing is known, e.g. just after a start'),
+    lost: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'Part of the satellites that lost carrier lock within 3 s',
+    }),
+  },
+  'The antenna by the carrier phases of the own observations. There where survey-in runs',
+)
+
 export const GnssZedInfo = closed(
   {
     module: text('e.g. ZED-F9P; empty until identified'),
@@ -139,6 +153,7 @@ export const GnssState = closed(
     want_corr: Type.Integer({ minimum: 0, maximum: 1, description: '1 while corrections are asked for' }),
     antenna: AntennaInfo,
     rf: RfInfo,
+    motion: Type.Optional(MotionInfo),
     recvrtcm: ReceivedRtcm,
   },
   'How the receiver is now',

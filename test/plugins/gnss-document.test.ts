@@ -29,6 +29,10 @@ const fields: Record<string, Kind> = {
   'state.antenna.failcnt': 'int',
   'state.antenna.failtime': 'int',
   'state.antenna.oktime': 'int',
+  'state.motion.net': 'float',
+  'state.motion.sway': 'float',
+  'state.motion.satellites': 'int',
+  'state.motion.lost': 'float',
   'state.rf.jamming': 'string',
   'state.rf.spoofing': 'string',
   'state.rf.slips': 'float',
@@ -340,6 +344,23 @@ t.test('the first moment, a survey-in, a base, its antenna, a restart', async (t
   rig.simulated.unplug()
   await rig.seconds(2)
   shows(t, rig, 'unplugged', { state: { status: 'offline' } })
+})
+
+t.test('the antenna by the carrier phases', async (t) => {
+  const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 3600 } })
+  const motion = (net: Expected, sway: Expected, satellites: Expected, lost: Expected) => ({
+    state: { motion: { net, sway, satellites, lost } },
+  })
+  shows(t, rig, 'nothing is known', motion(0, 0, 0, 0))
+  await rig.until(() => rig.field('state.status') === 'survey', 60)
+  await rig.seconds(90)
+  shows(t, rig, 'it stands still', motion(between(0, 0.02), between(0.0001, 0.01), between(15, 50), 0))
+  rig.simulated.move(0.03, 0, 0)
+  await rig.seconds(2)
+  shows(t, rig, 'a knock', motion(near(0.03, 0.012), between(0.005, 0.03), between(15, 50), 0))
+  rig.simulated.loseLock('most')
+  await rig.seconds(1)
+  shows(t, rig, 'most signals are lost', { state: { motion: { lost: between(0.5, 1) } } })
 })
 
 t.test('the air around the antenna', async (t) => {

@@ -261,7 +261,7 @@ export class Run {
     if (this.state === 'verify') this.dispatch('cannot be verified')
     if (this.state !== 'fixed' || this.#deps.suspicion.stands) return
     // Held at once; announced when it is durable: a restart in between must not forget it.
-    this.#judge.hold(holdReason('move suspected', evidence, this.#base.trouble))
+    this.#judge.hold(holdReason('move suspected', evidence, this.#base))
     void this.#deps.suspicion.raise(evidence, size_m).then(() => {
       if (this.state === 'fixed') this.dispatch('move suspected')
     })
@@ -344,7 +344,7 @@ export class Run {
         : undefined
     if (from === 'moved') reports.clear('gnss-moved')
     if (isSettled(to) || isAbsent(to)) reports.clear('gnss-initial')
-    if (to === 'acquire' || to === 'fixed') reports.clear('gnss-fault')
+    if (to === 'fixed' || (to === 'acquire' && base.difference === '')) reports.clear('gnss-fault')
   }
 
   #showStatus(): void {
