@@ -12,7 +12,7 @@ import type { SurveySnapshot } from '../survey/survey-run.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { BaseTrust } from '../trust/base-trust.js'
 import { LastTrust } from '../trust/last-trust.js'
-import { type AntennaPhases, phaseText } from '../watch/antenna-phases.js'
+import { type AntennaPhases, type PhaseSnapshot, phaseText } from '../watch/antenna-phases.js'
 import { BaseWatch } from '../watch/base-watch.js'
 import type { Seen } from '../watch/live-position.js'
 import type { Baselines } from '../watch/movement.js'
@@ -37,6 +37,7 @@ export interface Snapshot {
   target?: Reference
   seen?: Seen
   heardAt_ms?: number
+  phases: PhaseSnapshot
   baselines: Baselines
   progress?: SurveySnapshot
   asked?: string
@@ -62,6 +63,8 @@ export interface RunDeps {
 
 const tick_ms = 1000
 const again_ms = 60_000
+/** What the carrier phases need at most, where they say anything. */
+const blind_ms = 22_000
 
 export class Run {
   readonly survey: SurveyStep
@@ -154,6 +157,7 @@ export class Run {
       state: this.state,
       uid: this.#receiver.identity.serial,
       baselines: movement?.baselines ?? {},
+      phases: this.#phases.snapshot(),
       ...(target && { target }),
       ...(seen && { seen }),
       ...(heardAt_ms !== undefined && { heardAt_ms }),
@@ -164,8 +168,9 @@ export class Run {
   }
 
   /** Goes on where the previous instance was, when the receiver did not notice anything. */
-  #resume({ state, uid, target, seen, heardAt_ms, baselines, reports }: Snapshot): void {
+  #resume({ state, uid, target, seen, heardAt_ms, phases, baselines, reports }: Snapshot): void {
     this.#last.heardAt_ms = heardAt_ms
+    this.#phases.restore(phases)
     const { link, configured, identity } = this.#receiver
     if (link !== 'up' || !configured || uid !== identity.serial) return
     const { chosen } = this.#deps.choice
@@ -197,10 +202,10 @@ export class Run {
     const step = state === 'verify' ? 'accept' : state
     const event = this.#base.heard(frame, step === 'accept' || step === 'fixed' ? step : undefined)
     if (event && state === 'verify') this.#heardVerified(event)
-    else if (event) this.dispatch(event)
-    for (const { epoch, report } of this.#phases.hear(frame, this.#base.expected.stationId)) {
-      this.#verification?.heard(epoch, this.#last.age_ms)
-      if (report) this.#heardPhases(report)
+    else if (event && !(event === 'right 1005' && this.#isBlind())) this.dispatch(event)
+    for (const heard of this.#phases.hear(frame, this.#base.expected.stationId)) {
+      this.#verification?.heard(heard, this.#last.age_ms)
+      if (heard.report) this.#heardPhases(heard.report)
     }
   }
 
@@ -215,6 +220,12 @@ export class Run {
     // Positions from before and after do not belong together.
     else if (state === 'initial' || state === 'moved') this.#deps.check.clear()
     else this.dispatch('signals lost')
+  }
+
+  /** Whether a move would go unnoticed yet: the carrier phases need some seconds, but not longer than that. */
+  #isBlind(): boolean {
+    const now_ms = this.#now_ms()
+    return this.#phases.enabled && now_ms - this.#entered_ms < blind_ms && this.#phases.at(now_ms)?.net === undefined
   }
 
   #heardVerified(event: Event): void {

@@ -8,6 +8,7 @@ import {
   type Sky,
   skyOf,
   stationId,
+  type UbloxDirection,
 } from 'rtk-base/gnss'
 import type { RtcmFrame, SatelliteResidual } from 'rtk-base/services'
 
@@ -32,6 +33,15 @@ export interface PhaseOptions {
   threshold_m: number
 }
 
+/** Of about two minutes at 1 Hz with four constellations; half of them are kept when it is full. */
+const mostFrames = 960
+
+export interface PhaseSnapshot {
+  frames: Uint8Array[]
+  directions: UbloxDirection[]
+  at_ms: number
+}
+
 /** What one epoch said; `report` is undefined for one that came late. */
 export interface HeardEpoch {
   readonly epoch: MsmEpoch
@@ -45,6 +55,9 @@ export class AntennaPhases {
   #skyAt_ms = 0
   #newest: PhaseReport | undefined
   #newestAt_ms = 0
+  /** The frames of the last epochs: with them the next instance of the plugin knows what this one knew. */
+  #frames: Uint8Array[] = []
+  #directions: UbloxDirection[] = []
 
   constructor({ enabled, threshold_m }: PhaseOptions) {
     this.#watch = enabled ? new PhaseWatch({ threshold_m }) : undefined
@@ -53,19 +66,20 @@ export class AntennaPhases {
   /** Where the satellites stand. */
   look(satellites: readonly SatelliteResidual[], now_ms: number): void {
     this.#skyAt_ms = now_ms
-    this.#sky = skyOf(
-      satellites.map(({ constellation, satellite, azimuth_deg, elevation_deg }) => ({
-        gnssId: gnssIds[constellation] ?? -1,
-        svId: satellite,
-        azimuth_deg,
-        elevation_deg,
-      })),
-    )
+    this.#directions = satellites.map(({ constellation, satellite, azimuth_deg, elevation_deg }) => ({
+      gnssId: gnssIds[constellation] ?? -1,
+      svId: satellite,
+      azimuth_deg,
+      elevation_deg,
+    }))
+    this.#sky = skyOf(this.#directions)
   }
 
   /** @param station that the receiver is configured to send: others are not of our antenna @returns the epochs that the frame completes, mostly none or one */
   hear({ type, bytes, arrival_ms }: RtcmFrame, station: number): HeardEpoch[] {
     if (!isMsm(type) || stationId(bytes) !== station) return []
+    this.#frames.push(bytes)
+    if (this.#frames.length > mostFrames) this.#frames = this.#frames.slice(-mostFrames / 2)
     const sky = arrival_ms - this.#skyAt_ms <= skyLasts_ms ? this.#sky : undefined
     return this.#epochs.push(bytes).map((epoch) => {
       const report = this.#watch?.take(epoch, sky)
@@ -75,6 +89,27 @@ export class AntennaPhases {
       }
       return { epoch, report }
     })
+  }
+
+  /** For the next instance of the plugin. */
+  snapshot(): PhaseSnapshot {
+    return { frames: this.#frames, directions: this.#directions, at_ms: this.#newestAt_ms }
+  }
+
+  /** Goes on where the instance before it was. */
+  restore({ frames, directions, at_ms }: PhaseSnapshot): void {
+    this.#directions = directions
+    this.#sky = skyOf(directions)
+    this.#skyAt_ms = at_ms
+    for (const bytes of frames) {
+      this.#frames.push(bytes)
+      for (const epoch of this.#epochs.push(bytes)) this.#watch?.take(epoch, this.#sky)
+    }
+  }
+
+  /** Whether they are looked at. */
+  get enabled(): boolean {
+    return this.#watch !== undefined
   }
 
   /** The newest report, unless it is of a time that is over. */

@@ -1,6 +1,7 @@
 /** Whether a base that was trusted before went on without a break: what a warm start needs instead of the start-up check. Pure. */
-import { lockTime, type MsmEpoch } from 'rtk-base/gnss'
+import { lockTime } from 'rtk-base/gnss'
 import type { Event } from '../procedure/table.js'
+import type { HeardEpoch } from './antenna-phases.js'
 import type { MovementWatch } from './movement.js'
 
 /** All evidence must have come by then; without it the start-up check decides. */
@@ -15,6 +16,8 @@ export class Verification {
   readonly #isBrief: boolean
   #announced = false
   #unbroken = false
+  /** From now on the carrier phases would show a move. */
+  #watched = false
 
   /** @param isBrief the base was heard a moment ago: signals that were tracked all the time say enough */
   constructor(movement: MovementWatch, began_ms: number, isBrief: boolean) {
@@ -29,7 +32,8 @@ export class Verification {
   }
 
   /** @param trusted_ms since the last trusted moment: most signals must have been tracked since before it */
-  heard({ messages }: MsmEpoch, trusted_ms: number): void {
+  heard({ epoch: { messages }, report }: HeardEpoch, trusted_ms: number): void {
+    this.#watched = report?.net !== undefined
     if (this.#unbroken) return
     let signals = 0
     let held = 0
@@ -49,8 +53,10 @@ export class Verification {
   second(now_ms: number): Event | undefined {
     const confirms = this.#movement.confirms(now_ms)
     if (confirms === false) return 'cannot be verified'
-    if ((confirms || this.#isBrief) && this.#announced && this.#unbroken) return 'nothing changed'
-    return now_ms - this.#began_ms >= longest_ms ? 'cannot be verified' : undefined
+    const isOver = now_ms - this.#began_ms >= longest_ms
+    const isWatched = this.#watched || this.#isBrief || isOver
+    if ((confirms || this.#isBrief) && this.#announced && this.#unbroken && isWatched) return 'nothing changed'
+    return isOver ? 'cannot be verified' : undefined
   }
 
   /** What is missing, for people. */
