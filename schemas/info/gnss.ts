@@ -209,6 +209,14 @@ export const GnssRtcm = closed(
       ),
       { maxItems: 64, description: 'The most recently seen ones' },
     ),
+    antenna: closed(
+      {
+        descriptor: text('gnss-antenna-descriptor: IGS name; empty: none is sent'),
+        serial: text('gnss-antenna-serial'),
+        height: metres('gnss-antenna-height: of the reference point above the marker; 0: none is sent'),
+      },
+      'The antenna as it was entered, sent in 1006, 1008 and 1033',
+    ),
   },
   'RTCM that goes out',
 )
