@@ -23,16 +23,30 @@ export default definePlugin({
       default: 30,
     })
 
+    const stationId = ctx.config.define('gnss-station-id', Type.Integer({ minimum: 0, maximum: 4095 }), {
+      default: options.stationId,
+    })
+
     const simulator = options.port === 'simulator' ? new SimulatedPort(options.simulator, ctx) : undefined
     const port = simulator ?? portFrom(options.port, options, ctx)
-    const zed = new ZedReceiver(ctx, port, { ...options, bauds: baudsToTry(options.baud) })
+    const zed = new ZedReceiver(ctx, port, {
+      ...options,
+      bauds: baudsToTry(options.baud),
+      get stationId() {
+        return stationId.get()
+      },
+    })
+    const service = receiverService(zed)
     const procedure = () => ctx.services.find(procedureStatus)
-    ctx.services.provide(receiver, receiverService(zed))
+    ctx.services.provide(receiver, service)
     ctx.services.provide(receiverLimits, { correctionMaxAge_s: maxAge.get })
 
     const identity = ctx.info.block('gnss.zed', { static: () => zedBlock(zed) })
     ctx.info.block('gnss.state', () => stateBlock(zed, procedure()?.status ?? statusOf(zed)))
     ctx.info.block('gnss.config.recvrtcm', { config: () => ({ max_age: maxAge.get() }) })
+    ctx.info.block('gnss.config.station', { config: () => ({ id: service.stationId }) })
+    // Who configured it does that again: only then does it send the other one.
+    ctx.config.onChange([stationId.name], () => zed.events.state.emit())
     ctx.info.block('gnss.pos', () => posBlock(zed))
     ctx.info.block('gnss', {
       fallback: { runtime: () => standIns(zed, maxAge.get(), procedure()), config: () => standInSettings(zed) },

@@ -33,8 +33,6 @@ export class ZedReceiver {
   readonly facts: ReceiverFacts
   /** Nothing is ever written, and the receiver is trusted as it is. */
   readonly listening: boolean
-  /** The station ID that it is configured to send. */
-  readonly stationId: number
   /** Between two MSM of a constellation, and between two 1005, as configured. */
   readonly intervals_s: { observations: number; reference: number }
   readonly events: ReceiverEvents
@@ -42,6 +40,7 @@ export class ZedReceiver {
   readonly #ctx: PluginContext
   readonly #port: BytePort
   readonly #antennaHold: boolean
+  readonly #options: Pick<ZedOptions, 'stationId'>
   readonly #link: ReceiverLink
   readonly #dialog: UbxDialog
   readonly #rates: RateMemory
@@ -59,7 +58,7 @@ export class ZedReceiver {
     this.#logLimit = new LogLimit(ctx.clock)
     this.#port = port
     this.#antennaHold = options.antennaHold
-    this.stationId = options.stationId
+    this.#options = options
     this.intervals_s = { observations: options.rtcm.msmInterval_s, reference: options.rtcm.referenceInterval_s }
     this.listening = !options.configure || !port.live
     this.events = receiverEvents(ctx)
@@ -125,6 +124,11 @@ export class ZedReceiver {
     this.facts.identity = identity
     this.facts.antenna.restore(antenna)
     this.#corruptBefore = corruptRtcm
+  }
+
+  /** The station ID that it is configured to send; may be changed while it runs. */
+  get stationId(): number {
+    return this.#options.stationId
   }
 
   get link(): LinkState {
