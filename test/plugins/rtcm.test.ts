@@ -554,6 +554,10 @@ t.test('the antenna that is entered', async (t) => {
     receiver.emit(arpFrame({ ...here, x: here.x + 1 }))
     t.equal(stream.open, false, 'a wrong 1005 closes it as before')
     t.strictSame(stream.reference(), [])
+    rover.types()
+    receiver.emit(arpFrame(here))
+    judge.trust({ arp: here, stationId: 0 })
+    t.strictSame(rover.types(), [1006, 1008, 1033], 'again, however short the time between')
   })
 
   t.test('with a height the receiver’s 1005 goes out as 1006, the rest of it unchanged', async (t) => {
@@ -701,6 +705,18 @@ t.test('udp-rtcm', async (t) => {
     await clock.advance(2_000)
     t.equal(subscribers().length, 0)
     t.strictSame(station.field('udp'), { enabled: true, port })
+  })
+
+  t.test('the antenna that is entered reaches rovers over UDP, newcomers at once', async (t) => {
+    const { receiver, port, station } = await udpStation(t)
+    const antenna = { 'gnss-antenna-descriptor': 'ADVNULLANTENNA', 'gnss-antenna-height': 1.5 }
+    t.match(await station.station.change(antenna, { source: 'http' }), { result: 'ok' })
+    receiver.emit(arpFrame(here))
+    const rover = await client(t)
+    rover.say('rover', port)
+    await until(() => rover.got.length === 3, 'what a newcomer gets')
+    t.strictSame(rover.got, [1006, 1008, 1033])
+    t.match(decodeRtcm(rover.bytes[1]), { type: 1008, antennaDescriptor: 'ADVNULLANTENNA' })
   })
 
   t.test('RTCM that someone sends is no subscription; hostile datagrams change nothing', async (t) => {
