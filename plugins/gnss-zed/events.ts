@@ -1,5 +1,5 @@
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
-import type { ReceiverFix, RtcmFrame, SatelliteResidual } from 'rtk-base/services'
+import type { ReceiverFix, ReceiverRadio, RtcmFrame, SatelliteEpoch, SatelliteResidual } from 'rtk-base/services'
 
 /** The events of the service `receiver`. */
 export interface ReceiverEvents {
@@ -9,8 +9,19 @@ export interface ReceiverEvents {
   readonly residuals: EventSource<readonly SatelliteResidual[]>
   readonly secondFix: EventSource<ReceiverFix>
   readonly warning: EventSource<string>
+  readonly satellites: EventSource<SatelliteEpoch>
+  readonly radio: EventSource<ReceiverRadio>
 }
 
 export function receiverEvents({ event }: PluginContext): ReceiverEvents {
-  return { rtcm: event(), fix: event(), state: event(), residuals: event(), secondFix: event(), warning: event() }
+  return {
+    rtcm: event(),
+    fix: event(),
+    state: event(),
+    residuals: event(),
+    secondFix: event(),
+    warning: event(),
+    satellites: event(),
+    radio: event(),
+  }
 }

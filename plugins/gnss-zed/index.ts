@@ -1,6 +1,6 @@
 import { portFrom } from 'rtk-base/link'
 import { definePlugin } from 'rtk-base/plugin'
-import { procedureStatus, receiver, receiverLimits, simulatedReceiver } from 'rtk-base/services'
+import { correctionStatus, procedureStatus, receiver, receiverLimits, simulatedReceiver } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { rebootZed, resetZed } from './commands.js'
 import { posBlock, standInSettings, standIns, stateBlock, statusOf, zedBlock } from './document/index.js'
@@ -32,11 +32,13 @@ export default definePlugin({
     const zed = new ZedReceiver(ctx, port, {
       ...options,
       bauds: baudsToTry(options.baud),
+      correctionMaxAge_s: maxAge.get,
       get stationId() {
         return stationId.get()
       },
     })
     const service = receiverService(zed)
+    ctx.config.onChange(['gnss-recvrtcm-max-age'], () => zed.upkeep.settingsChanged())
     const procedure = () => ctx.services.find(procedureStatus)
     ctx.services.provide(receiver, service)
     ctx.services.provide(receiverLimits, { correctionMaxAge_s: maxAge.get })
@@ -45,11 +47,17 @@ export default definePlugin({
     ctx.info.block('gnss.state', () => stateBlock(zed, procedure()?.status ?? statusOf(zed)))
     ctx.info.block('gnss.config.recvrtcm', { config: () => ({ max_age: maxAge.get() }) })
     ctx.info.block('gnss.config.station', { config: () => ({ id: service.stationId }) })
-    // Who configured it does that again: only then does it send the other one.
-    ctx.config.onChange([stationId.name], () => zed.events.state.emit())
+    ctx.config.onChange([stationId.name], () => {
+      // First whoever trusts the frames: they carry another ID as soon as it is written.
+      zed.events.state.emit()
+      zed.upkeep.settingsChanged()
+    })
     ctx.info.block('gnss.pos', () => posBlock(zed))
     ctx.info.block('gnss', {
-      fallback: { runtime: () => standIns(zed, maxAge.get(), procedure()), config: () => standInSettings(zed) },
+      fallback: {
+        runtime: () => standIns(zed, maxAge.get(), procedure(), ctx.services.find(correctionStatus)?.input),
+        config: () => standInSettings(zed),
+      },
     })
 
     ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed), { value: false })

@@ -62,6 +62,10 @@ export const ZedOptions = Type.Object(
       default: false,
       description: 'true: no RTCM is handed on while the antenna is short or open',
     }),
+    spoofedHold: Type.Boolean({
+      default: false,
+      description: 'true: no RTCM is handed on while the receiver reports feigned satellites',
+    }),
     secondFix: Type.Boolean({
       default: true,
       description: 'Ask for the second solution (NAV2-PVT) where the firmware has it; it shows a moved antenna',
@@ -103,6 +107,17 @@ export const ZedOptions = Type.Object(
         uniqueId: Type.String({ default: '5A45440001', pattern: '^[0-9A-F]{10}$' }),
         geoidSeparation_m: Type.Number({ default: 44.568, minimum: -120, maximum: 120 }),
         nmea: Type.Boolean({ default: false, description: 'Send NMEA GGA too' }),
+        noise: Type.Union([Type.Literal('quiet'), Type.Literal('typical'), Type.Literal('obstructed')], {
+          default: 'quiet',
+          description: 'How rough its surroundings are',
+        }),
+        nav2: Type.Boolean({ default: true, description: 'false: older firmware, without the second solution' }),
+        satellites: Type.Optional(
+          Type.Integer({ minimum: 0, maximum: 128, description: 'It receives at most so many satellites' }),
+        ),
+        mask_deg: Type.Optional(
+          Type.Number({ minimum: 0, maximum: 90, description: 'It receives none below this elevation' }),
+        ),
       },
       { default: {}, description: 'The simulated receiver' },
     ),

@@ -40,5 +40,13 @@ export function receiverService(zed: ZedReceiver): Receiver {
     onResiduals: events.residuals.on,
     onSecondFix: events.secondFix.on,
     onWarning: events.warning.on,
+    onSatellites: events.satellites.on,
+    get satellites() {
+      return facts.sky
+    },
+    get radio() {
+      return zed.radio
+    },
+    onRadio: events.radio.on,
   }
 }

@@ -27,10 +27,38 @@ export function watchTrouble(ctx: PluginContext, zed: ZedReceiver): void {
       if (status !== fault) ctx.errors.clear(`antenna-${fault}`)
       else ctx.errors.raise(`antenna-${fault}`, `the antenna is ${fault}: check its cable and connectors${holdOf(zed)}`)
     }
+    reportRadio(ctx, zed)
   })
 }
 
-const holdOf = (zed: ZedReceiver) => (zed.held ? '; no RTCM goes out until then (option antennaHold)' : '')
+const holdOf = (zed: ZedReceiver) =>
+  zed.held === 'antenna' ? '; no RTCM goes out until then (option antennaHold)' : ''
+
+/** Interference, feigned satellites, signals that are missing. */
+function reportRadio({ errors }: PluginContext, zed: ZedReceiver): void {
+  const { radio, signals, antenna } = zed.facts
+  if (!radio.jammed) errors.clear('gnss-jammed')
+  else {
+    const bands = radio.worst.map(({ band }) => band).join(' and ')
+    errors.raise(
+      'gnss-jammed',
+      `strong interference in the ${bands} band: the receiver can hardly work; look for a transmitter, a jammer or a faulty ` +
+        'active antenna nearby, gnss.state.rf shows how strong it is',
+    )
+  }
+  if (!radio.spoofed) errors.clear('gnss-spoofed')
+  else {
+    const held = zed.held === 'spoofed' ? 'no RTCM goes out until that is over (option spoofedHold)' : 'RTCM goes on'
+    errors.raise(
+      'gnss-spoofed',
+      `the receiver reports signals that seem to be feigned (spoofing): ${held}; look for a transmitter or repeater nearby`,
+    )
+  }
+  // An antenna that fails, or a receiver that is away, has an entry of its own.
+  const troubles = zed.link === 'up' && !antenna.fails ? signals.troubles(zed.now_ms()) : []
+  if (troubles.length === 0) errors.clear('gnss-signals')
+  else errors.raise('gnss-signals', troubles.join('; '))
+}
 
 function adviceOf(zed: ZedReceiver): string {
   if (zed.link === 'up')

@@ -1,8 +1,8 @@
 /** One receiver: its link, its configuration and what it reports, put together. */
-import type { Frame } from 'rtk-base/gnss'
+import { type Frame, isMsm } from 'rtk-base/gnss'
 import { AwakeClock, type BytePort } from 'rtk-base/link'
 import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
-import { device, type ReceiverLink as LinkState, type ReceiverFix } from 'rtk-base/services'
+import { device, type ReceiverLink as LinkState, type ReceiverFix, type ReceiverRadio } from 'rtk-base/services'
 import { Configurator, type ConfiguratorOptions, Upkeep } from './configure/index.js'
 import { type ReceiverEvents, receiverEvents } from './events.js'
 import { type AntennaReport, type Identity, ReceiverFacts } from './facts/index.js'
@@ -22,10 +22,14 @@ export interface ZedOptions extends ConfiguratorOptions {
   configure: boolean
   /** No RTCM is passed on while the antenna is short or open. */
   antennaHold: boolean
+  /** No RTCM is passed on while satellites seem to be feigned. */
+  spoofedHold: boolean
 }
 
 /** RTCM counts as flowing for this long after a frame: low-rate sets send every few seconds. */
 const rtcmFlows_ms = 5000
+/** The private message of a moving base. */
+const movingBase = 4072
 /** The wildcard that names all configuration keys. */
 const everyKey = 0x0fffffff
 
@@ -41,6 +45,8 @@ export class ZedReceiver {
   readonly #port: BytePort
   readonly #antennaHold: boolean
   readonly #options: Pick<ZedOptions, 'stationId'>
+  readonly #spoofedHold: boolean
+  readonly #msm: 4 | 7
   readonly #link: ReceiverLink
   readonly #dialog: UbxDialog
   readonly #rates: RateMemory
@@ -50,6 +56,8 @@ export class ZedReceiver {
   #reported = ''
   #rtcmAt_ms = Number.NEGATIVE_INFINITY
   #rtcmFlowed: boolean = false
+  /** Jammed or feigned, as it was reported last. */
+  #radioReported = ''
   #wasUp: boolean = false
   #corruptBefore = 0
 
@@ -59,6 +67,8 @@ export class ZedReceiver {
     this.#port = port
     this.#antennaHold = options.antennaHold
     this.#options = options
+    this.#spoofedHold = options.spoofedHold
+    this.#msm = options.rtcm.msm
     this.intervals_s = { observations: options.rtcm.msmInterval_s, reference: options.rtcm.referenceInterval_s }
     this.listening = !options.configure || !port.live
     this.events = receiverEvents(ctx)
@@ -73,6 +83,11 @@ export class ZedReceiver {
         fix: (fix) => this.#fix(fix),
         secondFix: (fix) => this.events.secondFix.emit(fix),
         residuals: (residuals) => this.events.residuals.emit(residuals),
+        satellites: (epoch) => {
+          // Between whole seconds: somebody changed the rate.
+          if (epoch.tow_ms % 1000 !== 0) this.upkeep.suspect()
+          this.events.satellites.emit(epoch)
+        },
         identity: (identity) => this.#identity(identity),
         // A capture's time is not the time of now.
         time: (utc_s) => port.live && ctx.services.find(device)?.setUtc(utc_s * 1000),
@@ -103,12 +118,14 @@ export class ZedReceiver {
       isUp: () => this.link === 'up',
       mayWrite: () => this.mayWrite(),
       changed: () => this.#changed(),
+      expectSignals: (signals) => this.facts.signals.expect(signals, this.now_ms()),
     })
   }
 
   async start(): Promise<void> {
     const baud = await this.#rates.load()
     if (baud !== undefined) this.#link.prefer(baud)
+    this.#radioReported = JSON.stringify(this.radio)
     this.#ctx.timers.every(linkTick_ms, () => this.#tick())
     this.#link.start()
   }
@@ -158,9 +175,15 @@ export class ZedReceiver {
     return this.awake_ms() - this.#rtcmAt_ms < rtcmFlows_ms
   }
 
-  /** Whether RTCM is held back because the antenna is short or open (option `antennaHold`). */
-  get held(): boolean {
-    return this.#antennaHold && this.facts.antenna.fails
+  /** Why RTCM is held back by an option; '' it is not. */
+  get held(): '' | 'antenna' | 'spoofed' {
+    if (this.#antennaHold && this.facts.antenna.fails) return 'antenna'
+    return this.#spoofedHold && this.facts.radio.spoofed ? 'spoofed' : ''
+  }
+
+  get radio(): ReceiverRadio {
+    const { jammed, spoofed } = this.facts.radio
+    return { jammed, spoofed, holdsWhenSpoofed: this.#spoofedHold }
   }
 
   get linkReason(): string {
@@ -203,15 +226,31 @@ export class ZedReceiver {
   #frame(frame: Frame): void {
     // RTCM first: it is the hot path.
     if (frame.kind === 'rtcm') {
-      if (this.held) return
-      this.#rtcmAt_ms = this.awake_ms()
-      this.events.rtcm.emit(frame)
-      this.facts.rtcm(frame.type, frame.bytes)
+      if (!this.held && !this.#isUnwanted(frame.type)) {
+        this.#rtcmAt_ms = this.awake_ms()
+        this.events.rtcm.emit(frame)
+      }
+      this.facts.rtcm(frame.type, frame.bytes, frame.arrival_ms)
     } else if (frame.kind === 'ubx') {
       const payload = ubx.payloadOf(frame.bytes)
       this.facts.ubx(frame.cls, frame.id, payload, frame.arrival_ms)
       this.#dialog.hear(frame.cls, frame.id, payload)
     } else this.facts.nmea(frame.bytes, frame.arrival_ms)
+  }
+
+  /** Somebody switched on what this base does not send: a second MSM type would leave mixed with the first. */
+  #isUnwanted(type: number): boolean {
+    if (!this.upkeep.configured) return false
+    const unwanted = type === movingBase || (isMsm(type) && type % 10 !== this.#msm)
+    if (unwanted) this.upkeep.suspect()
+    return unwanted
+  }
+
+  #radioChanged(): void {
+    const text = JSON.stringify(this.radio)
+    if (text === this.#radioReported) return
+    this.#radioReported = text
+    this.events.radio.emit(this.radio)
   }
 
   #fix(fix: ReceiverFix): void {
@@ -244,7 +283,10 @@ export class ZedReceiver {
     const trouble = state === 'offline' || (state === 'stalled' && this.#wasUp && !this.ended)
     this.#wasUp = state === 'up'
     this.#ctx.log[trouble ? 'warn' : 'info']({ link: state, port: this.#port.name, baud }, reason)
-    if (state === 'up') this.upkeep.linkUp()
+    if (state === 'up') {
+      this.upkeep.linkUp()
+      this.facts.signals.begin(this.now_ms())
+    }
     if (state === 'offline') {
       this.#dialog.abort()
       this.#reported = ''
@@ -260,6 +302,7 @@ export class ZedReceiver {
 
   #tick(): void {
     this.facts.tick()
+    this.#radioChanged()
     this.upkeep.tick(this.facts.fixAt_ms)
     const flows = this.rtcmFlows
     if (flows === this.#rtcmFlowed) return

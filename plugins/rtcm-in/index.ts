@@ -2,10 +2,17 @@ import { badValue, definePlugin } from 'rtk-base/plugin'
 import { correctionInput, correctionStatus, procedureStatus, receiver, receiverLimits } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Forwarder } from './forwarder.js'
-import { Corrections, type InputSnapshot } from './input.js'
+import { Corrections, type InputMode, type InputSnapshot } from './input.js'
 
 /** The default of `gnss-recvrtcm-max-age`, for a receiver's plugin that does not provide it. */
 const usualAge_s = 30
+
+/** By the value of `rtcmin`. */
+const modes: Readonly<Record<string, { input: InputMode; text: string }>> = {
+  1: { input: 'on', text: 'corrections are accepted at all times' },
+  0: { input: 'off', text: 'no corrections are accepted' },
+  auto: { input: 'auto', text: 'corrections are accepted while they are wanted' },
+}
 
 /** Corrections of another station for the receiver: over UDP (through udp-rtcm) or from that station's MQTT topic. */
 export default definePlugin({
@@ -73,14 +80,13 @@ export default definePlugin({
 
     ctx.commands.add(
       'rtcmin',
-      'rtcmin=1 accepts corrections at all times, rtcmin=0 only while they are wanted',
-      (call) => {
-        if (call.arg !== '0' && call.arg !== '1') throw badValue(`rtcmin is 0 or 1, not '${call.arg ?? ''}'`)
-        corrections.forced = call.arg === '1'
+      'rtcmin=1 accepts corrections at all times, rtcmin=0 never, rtcmin=auto while they are wanted',
+      ({ arg = '' }) => {
+        const mode = Object.hasOwn(modes, arg) ? modes[arg] : undefined
+        if (!mode) throw badValue(`rtcmin is 0, 1 or auto, not '${arg}'`)
+        corrections.input = mode.input
         block.changed()
-        return corrections.forced
-          ? 'corrections are accepted at all times'
-          : 'corrections are accepted while they are wanted'
+        return mode.text
       },
     )
     if (topic === `base/${ctx.serial}/drtk`)

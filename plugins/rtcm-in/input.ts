@@ -22,9 +22,12 @@ export interface InputDeps {
   forward(frame: Uint8Array): void
 }
 
+/** `rtcmin`: all corrections are taken, none, or those that are wanted. */
+export type InputMode = NonNullable<CorrectionStatus['input']>
+
 /** What goes over to the next instance on a reload. */
 export interface InputSnapshot {
-  forced: boolean
+  input: InputMode
   total: number
   source?: Source
 }
@@ -40,7 +43,7 @@ interface Source {
 
 export class Corrections implements CorrectionInput, CorrectionStatus {
   readonly #deps: InputDeps
-  forced: boolean = false
+  input: InputMode = 'auto'
   #source: Source | undefined
   #total = 0
   /** Whether a sender's own reference point showed it to be us (true) or not, by remote. */
@@ -54,6 +57,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     const { allow, wanted, now_ms, forward } = this.#deps
     const frames = framesOf(packet)
     if (!frames) return 'it is not RTCM, or it is damaged'
+    if (this.input === 'off') return 'the input is switched off (rtcmin=0)'
     if (!this.forced && !wanted()) return 'no corrections are wanted now'
     if (allow.length > 0 && address !== 'mqtt' && !allow.includes(address.replace(/^::ffff:/, '')))
       return `${address} is not in the option allow`
@@ -77,6 +81,10 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
   }
 
   // ── the status ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get forced(): boolean {
+    return this.input === 'on'
+  }
 
   get count(): number {
     return this.#total
@@ -107,11 +115,11 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
   }
 
   snapshot(): InputSnapshot {
-    return { forced: this.forced, total: this.#total, ...(this.#source && { source: this.#source }) }
+    return { input: this.input, total: this.#total, ...(this.#source && { source: this.#source }) }
   }
 
-  restore({ forced, total, source }: InputSnapshot): void {
-    this.forced = forced
+  restore({ input, total, source }: InputSnapshot): void {
+    this.input = input
     this.#total = total
     this.#source = source
   }

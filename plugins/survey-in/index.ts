@@ -1,7 +1,8 @@
 import { roundTo } from 'rtk-base/gnss'
 import { type CommandCall, definePlugin, unavailable } from 'rtk-base/plugin'
-import { procedureStatus, receiver, rtcmGate, station } from 'rtk-base/services'
+import { correctionStatus, procedureStatus, receiver, rtcmGate, station } from 'rtk-base/services'
 import { configRef, runtimeRef } from './document.js'
+import { motionFigures } from './figures.js'
 import { historyRoutes } from './history.js'
 import { SurveyInOptions } from './options.js'
 import { defineParameters } from './parameters.js'
@@ -39,7 +40,11 @@ export default definePlugin({
         return { accuracy: accuracy_m, delta_max: maxDelta_m, delta_max_corr: maxDeltaCorr_m }
       },
     })
-    ctx.info.block('gnss.state.want_corr', () => (conductor.wantsCorrections ? 1 : 0))
+    // `rtcmin=1` and `rtcmin=0` say so whatever the procedure wants.
+    const input = () => ctx.services.find(correctionStatus)?.input
+    const wantsCorrections = () => input() === 'on' || (input() !== 'off' && conductor.wantsCorrections)
+    ctx.info.block('gnss.state.want_corr', () => (wantsCorrections() ? 1 : 0))
+    motionFigures(ctx, conductor)
     ctx.info.block('gnss.pos.delta', () => roundTo(conductor.delta_m ?? 0, 3))
 
     const start = ({ source }: CommandCall) => {

@@ -3,6 +3,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { LedgerEntry } from './reference/ledger.js'
 import type { SurveyRecord } from './survey/surveyor.js'
 import type { Trusted } from './trust/warm-start.js'
+import type { Suspected } from './watch/suspicion.js'
 
 export interface Memories {
   survey: SurveyRecord
@@ -10,7 +11,7 @@ export interface Memories {
   manual: { entry: string; t: number; by: string }
   trusted: Trusted
   /** Why the antenna is suspected to have moved, until that is settled. */
-  suspicion: string
+  suspicion: Suspected
   /** The error "reference moved by …", until the next change. */
   moved: string
   ledger: readonly LedgerEntry[]

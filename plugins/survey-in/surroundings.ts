@@ -23,6 +23,7 @@ export class Surroundings {
   /** Whether a survey-in that starts now is a corrected one: fresh corrections are in, or `rtcmin=1`. */
   isCorrected(receiver: Receiver | undefined): boolean {
     const status = this.#ctx.services.find(correctionStatus)
+    if (status?.input === 'off') return false
     if (status) return status.forced || status.age_s() <= fresh_s
     // Corrections that reach the receiver by a port of its own show in its fix.
     const fix = receiver?.fix?.fix

@@ -72,6 +72,62 @@ export const ReceivedRtcm = closed(
   'Corrections that come in',
 )
 
+export const jammingStates = ['unknown', 'ok', 'warning', 'critical'] as const
+export const spoofingStates = ['unknown', 'none', 'indicated', 'multiple'] as const
+const Jamming = (description: string) => oneOf(jammingStates, description)
+export const RfInfo = closed(
+  {
+    jamming: Jamming(
+      'Interference, the worst band. warning: seen; critical: the receiver cannot work; unknown: not watched',
+    ),
+    spoofing: oneOf(spoofingStates, 'Signs of feigned satellites by the receiver: none, one kind, or several'),
+    slips: Type.Number({ minimum: 0, maximum: 100, description: 'Phases whose lock broke, % of the last 5 minutes' }),
+    bands: Type.Array(
+      closed(
+        {
+          band: text('L1, L2 or L5: an input of the receiver with all that lies in it, e.g. Galileo E5b in L2'),
+          jamming: Jamming('Interference in the band'),
+          indicator: Type.Integer({ minimum: 0, maximum: 255, description: 'Tones in the band; 255: strong' }),
+          agc: Type.Integer({ minimum: 0, maximum: 100, description: 'Gain of the input, %; interference lowers it' }),
+          noise: count('Noise level, in units of the receiver'),
+        },
+        'One input',
+      ),
+      { maxItems: 8, description: 'Empty while the receiver says nothing about them' },
+    ),
+    constellations: Type.Array(
+      closed(
+        {
+          name: text('gps, glonass, galileo, beidou; others when they are received'),
+          expected: Type.Array(Type.String(), {
+            description:
+              'Signals that the receiver is set to track; empty: none, or not known (it is only listened to)',
+          }),
+          seen: Type.Array(Type.String(), { description: 'Signals that were received in the last 10 s' }),
+          satellites: count('Satellites received'),
+        },
+        'One constellation',
+      ),
+      { maxItems: 8 },
+    ),
+  },
+  'The air around the antenna',
+)
+
+export const MotionInfo = closed(
+  {
+    net: metres('How far the antenna is from where it was 10 s ago; means nothing while satellites is 0'),
+    sway: metres('Rms of its distance from its mean position over 10 s; means nothing while satellites is 0'),
+    satellites: count('Satellites that agree on it; 0: nothing is known, e.g. just after a start'),
+    lost: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'Part of the satellites that lost carrier lock within 3 s',
+    }),
+  },
+  'The antenna by the carrier phases of the own observations. There where survey-in runs',
+)
+
 export const GnssZedInfo = closed(
   {
     module: text('e.g. ZED-F9P; empty until identified'),
@@ -96,6 +152,8 @@ export const GnssState = closed(
     satuse: count('Satellites used'),
     want_corr: Type.Integer({ minimum: 0, maximum: 1, description: '1 while corrections are asked for' }),
     antenna: AntennaInfo,
+    rf: RfInfo,
+    motion: Type.Optional(MotionInfo),
     recvrtcm: ReceivedRtcm,
   },
   'How the receiver is now',

@@ -18,8 +18,10 @@ export const correctionInput = defineService<CorrectionInput>('correction-input'
 
 /** The corrections that come in (`gnss.state.recvrtcm`). */
 export interface CorrectionStatus {
-  /** `rtcmin=1`: corrections are accepted, and survey-ins are corrected, whatever else is said. */
+  /** `rtcmin=1`: corrections are accepted, and survey-ins are corrected, whatever else is said. The same as `input` `on`. */
   readonly forced: boolean
+  /** `rtcmin`: `on` all are taken, `off` none, `auto` while they are wanted. A provider without it is `auto`, or `on` while `forced`. */
+  readonly input?: 'on' | 'off' | 'auto'
   /** Seconds since the newest correction; infinite while there is none. */
   age_s(): number
   /** Correction messages accepted since the service started. */

@@ -71,6 +71,62 @@ export interface Receiver {
   readonly onSecondFix: Event<ReceiverFix>
   /** Warnings of the receiver in its own words. */
   readonly onWarning: Event<string>
+  /** Once an epoch: every satellite that the receiver knows of, with its direction and its signals. Not every receiver has it. */
+  readonly onSatellites?: Event<SatelliteEpoch>
+  /** The newest of these; undefined when it is older than 5 s. */
+  readonly satellites?: SatelliteEpoch | undefined
+  /** Interference, and whether somebody feigns satellites; where the receiver says so. */
+  readonly radio?: ReceiverRadio
+  /** `radio` changed: a state, not a figure. */
+  readonly onRadio?: Event<ReceiverRadio>
+}
+
+/** The air around the antenna, as the receiver sees it. The states last: a moment of interference does not change them. */
+export interface ReceiverRadio {
+  /** Interference is so strong that the receiver cannot work with it. */
+  readonly jammed: boolean
+  /** Several epochs in a row showed signs of feigned satellites; over after a minute without. */
+  readonly spoofed: boolean
+  /** The operator wants no RTCM to go out while `spoofed` (option `spoofedHold`). The plugin itself hands none on then. */
+  readonly holdsWhenSpoofed: boolean
+}
+
+export type ConstellationName = 'gps' | 'sbas' | 'galileo' | 'beidou' | 'qzss' | 'glonass' | 'navic'
+
+/** The satellites of one epoch. */
+export interface SatelliteEpoch {
+  /** GPS time of week, as in the MSM of the same epoch (but for the leap seconds of BeiDou and GLONASS), milliseconds. */
+  readonly tow_ms: number
+  readonly arrival_ms: number
+  /** `signals` are known; false: this receiver, or this epoch, says nothing about them. */
+  readonly hasSignals: boolean
+  readonly satellites: readonly Satellite[]
+}
+
+export interface Satellite {
+  readonly constellation: ConstellationName
+  /** As u-blox numbers them: GPS 1-32, GLONASS slot 1-32 (255: unknown), Galileo 1-36, BeiDou 1-63, QZSS 1-10. */
+  readonly satellite: number
+  /** 0-360 from north over east; undefined while the receiver does not know the orbit. */
+  readonly azimuth_deg: number | undefined
+  readonly elevation_deg: number | undefined
+  /** Of the strongest signal; 0: not received. */
+  readonly cno_dbhz: number
+  /** Code and carrier are locked. */
+  readonly locked: boolean
+  /** In the position. */
+  readonly used: boolean
+  readonly signals: readonly SatelliteSignal[]
+}
+
+export interface SatelliteSignal {
+  /** By its band: `L1`, `L2`, `L5`, `E1`, `E5b`, `E5a`, `E6`, `B1I`, `B2I`, `B3I`, `B1C`, `B2a`. */
+  readonly signal: string
+  readonly cno_dbhz: number
+  /** Pseudorange residual, metres. */
+  readonly residual_m: number
+  readonly locked: boolean
+  readonly used: boolean
 }
 
 /** What the receiver is to be: one that finds its position, or a base at a given reference (ECEF to 0.1 mm). */

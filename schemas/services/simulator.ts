@@ -9,10 +9,24 @@ import type { Ecef } from './gnss.js'
 export interface SimulatedReceiver {
   /** Where its antenna truly is. */
   readonly truth: Ecef
-  /** Moves the antenna; metres in the local frame. */
-  move(east: number, north: number, up: number): void
-  /** Interference that costs so many dB of C/N0; 0 ends it. */
-  jam(loss_db: number): void
+  /** Moves the antenna; metres in the local frame. @param over_s steadily over so many seconds; 0: at once */
+  move(east: number, north: number, up: number, over_s?: number): void
+  /** The antenna swings to both sides by metres; 2 s is the usual period, and it goes on until `still`. It ends where it began. */
+  sway(by: { east: number; north: number; up: number }, period_s?: number, over_s?: number): void
+  /** The antenna stays where it is now. */
+  still(): void
+  /** How rough the surroundings are: noise of code and phase, slips, multipath, ionosphere, what is in the way. */
+  noise(name: 'quiet' | 'typical' | 'obstructed'): void
+  /** So many of the tracked satellites lose their lock, `most` is 80 %. @param away_s and are not received for so long; 0: they are locked again at once */
+  loseLock(which: number | 'most' | 'all', away_s?: number): void
+  /** The phases of so many satellites jump by cycles, 0.5 too. @param silent the lock indicators do not show it */
+  slip(which: number | 'most' | 'all', cycles?: number, silent?: boolean): void
+  /** At most so many satellites are received, from so high; undefined: all, from 5°. */
+  satellites(most: number | undefined, mask_deg?: number): void
+  /** Interference that costs so many dB of C/N0; 0 ends it. @param band left out: all */
+  jam(loss_db: number, band?: 'L1' | 'L2'): void
+  /** What it says of feigned satellites: 0 unknown, 1 none, 2 indicated, 3 indicated in several ways. */
+  spoof(state: 0 | 1 | 2 | 3): void
   antenna(state: 'ok' | 'short' | 'open'): void
   /** The device vanishes, and comes back as after a power cut. */
   unplug(): void
@@ -22,8 +36,12 @@ export interface SimulatedReceiver {
   /**
    * Another simulated base so many metres to the north sends corrections, through the service `correction-input`; undefined
    * ends it.
+   * @param wrong what the position that it announces is wrong by: so is what the receiver makes of them
+   * @param stationId 42 unless given
    */
-  corrections(away_m: number | undefined): void
+  corrections(away_m: number | undefined, wrong?: { east: number; north: number; up: number }, stationId?: number): void
+  /** Each time that the ambiguities are fixed it is to wrong numbers with this probability; the position is then wrong by metres. */
+  wrongFix(probability: number, by?: { east: number; north: number; up: number }): void
   /** It refuses a configuration key by name, or accepts all again (undefined). */
   nak(key: string | undefined): void
   /** It acknowledges a configuration key by name but keeps its value, or accepts all again (undefined). */

@@ -30,6 +30,24 @@ const fields: Record<string, Kind> = {
   'state.antenna.failcnt': 'int',
   'state.antenna.failtime': 'int',
   'state.antenna.oktime': 'int',
+  'state.motion.net': 'float',
+  'state.motion.sway': 'float',
+  'state.motion.satellites': 'int',
+  'state.motion.lost': 'float',
+  'state.rf.jamming': 'string',
+  'state.rf.spoofing': 'string',
+  'state.rf.slips': 'float',
+  'state.rf.bands': 'array',
+  'state.rf.bands[].band': 'string',
+  'state.rf.bands[].jamming': 'string',
+  'state.rf.bands[].indicator': 'int',
+  'state.rf.bands[].agc': 'int',
+  'state.rf.bands[].noise': 'int',
+  'state.rf.constellations': 'array',
+  'state.rf.constellations[].name': 'string',
+  'state.rf.constellations[].expected': 'array',
+  'state.rf.constellations[].seen': 'array',
+  'state.rf.constellations[].satellites': 'int',
   'state.recvrtcm.elapsed': 'int',
   'state.recvrtcm.age': 'int',
   'state.recvrtcm.count': 'int',
@@ -174,6 +192,7 @@ const atTruth = ({ simulated: { truth } }: SimulatorRig, within_m: number) => ({
   y: near(truth.y, within_m),
   z: near(truth.z, within_m),
 })
+const isEmpty = (value: unknown[]) => value.length === 0
 const nowhere = { x: 0, y: 0, z: 0 }
 const noReference = { type: '', ...nowhere, acc: 0, t: 0, tm: '', corr: false }
 const noSource = { elapsed: 0, age: 0, count: 0, packets: 0, remote: '', dist: 0 }
@@ -338,6 +357,85 @@ t.test('the first moment, a survey-in, a base, its antenna, a restart', async (t
   rig.simulated.unplug()
   await rig.seconds(2)
   shows(t, rig, 'unplugged', { state: { status: 'offline' } })
+})
+
+t.test('the antenna by the carrier phases', async (t) => {
+  const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 3600 } })
+  const motion = (net: Expected, sway: Expected, satellites: Expected, lost: Expected) => ({
+    state: { motion: { net, sway, satellites, lost } },
+  })
+  shows(t, rig, 'nothing is known', motion(0, 0, 0, 0))
+  await rig.until(() => rig.field('state.status') === 'survey', 60)
+  await rig.seconds(90)
+  shows(t, rig, 'it stands still', motion(between(0, 0.02), between(0.0001, 0.01), between(15, 50), 0))
+  rig.simulated.move(0.03, 0, 0)
+  await rig.seconds(2)
+  shows(t, rig, 'a knock', motion(near(0.03, 0.012), between(0.005, 0.03), between(15, 50), 0))
+  rig.simulated.loseLock('most')
+  await rig.seconds(1)
+  shows(t, rig, 'most signals are lost', { state: { motion: { lost: between(0.5, 1) } } })
+})
+
+t.test('the air around the antenna', async (t) => {
+  const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 3600 } })
+  shows(t, rig, 'nothing is known', {
+    state: { rf: { jamming: 'unknown', spoofing: 'unknown', slips: 0, bands: isEmpty, constellations: isEmpty } },
+  })
+  await rig.until(() => rig.field('state.status') === 'survey', 60)
+  await rig.seconds(20)
+  shows(t, rig, 'all is well', {
+    state: {
+      rf: {
+        jamming: 'ok',
+        spoofing: 'none',
+        bands: (value: unknown[]) => value.length === 2,
+        'bands[].band': (value: string) => ['L1', 'L2'].includes(value),
+        'bands[].jamming': 'ok',
+        'bands[].indicator': 8,
+        'bands[].agc': between(60, 66),
+        'bands[].noise': 85,
+        constellations: (value: unknown[]) => value.length === 4,
+        'constellations[].name': (value: string) => ['gps', 'glonass', 'galileo', 'beidou'].includes(value),
+        'constellations[].expected': (value: unknown[]) => value.length === 2,
+        'constellations[].seen': (value: unknown[]) => value.length === 2,
+        'constellations[].satellites': between(3, 15),
+      },
+    },
+  })
+  rig.simulated.jam(10)
+  rig.simulated.spoof(2)
+  rig.simulated.slip('all', 2)
+  await rig.seconds(2)
+  shows(t, rig, 'interference', {
+    state: {
+      rf: {
+        jamming: 'warning',
+        spoofing: 'indicated',
+        slips: between(0.1, 5),
+        'bands[].jamming': 'warning',
+        'bands[].indicator': 78,
+        'bands[].agc': between(45, 55),
+        'bands[].noise': 115,
+      },
+    },
+  })
+  rig.simulated.jam(0)
+  rig.simulated.jam(40, 'L2')
+  rig.simulated.set('CFG-SIGNAL-GAL_E5B_ENA', 0)
+  await rig.seconds(40)
+  shows(t, rig, 'one band is lost', {
+    state: {
+      rf: {
+        jamming: 'critical',
+        'bands[].jamming': (value: string) => ['ok', 'critical'].includes(value),
+        'constellations[].expected': (value: unknown[]) => value.length === 1 || value.length === 2,
+        'constellations[].seen': (value: unknown[]) => value.length === 1,
+      },
+    },
+  })
+  rig.simulated.unplug()
+  await rig.seconds(12)
+  shows(t, rig, 'unplugged', { state: { rf: { jamming: 'unknown', spoofing: 'unknown', bands: isEmpty } } })
 })
 
 t.test('another receiver at another place', async (t) => {

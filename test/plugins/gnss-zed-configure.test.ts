@@ -9,6 +9,7 @@ import { type BaseSettings, planOf } from '../../plugins/gnss-zed/configure/plan
 import { isBootText, RestartWatch } from '../../plugins/gnss-zed/configure/restart-watch.js'
 import { targetOf, tmodePairs } from '../../plugins/gnss-zed/configure/tmode.js'
 import { AntennaWatch } from '../../plugins/gnss-zed/facts/antenna.js'
+import { SignalWatch } from '../../plugins/gnss-zed/facts/signal-watch.js'
 import gnssZed from '../../plugins/gnss-zed/index.js'
 import { UbxDialog } from '../../plugins/gnss-zed/link/ubx-dialog.js'
 import { runCommand } from '../../plugins/gnss-zed/simulator/firmware/commands.js'
@@ -28,14 +29,17 @@ import {
 import { definePlugin } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import {
+  type ConstellationName,
   type Device,
   device,
   procedureStatus,
   type Receiver,
   type ReceiverFix,
+  type ReceiverRadio,
   type ReceiverTarget,
   type RtcmFrame,
   receiver as receiverToken,
+  type SatelliteEpoch,
   type SatelliteResidual,
   type SimulatedReceiver,
   simulatedReceiver,
@@ -490,6 +494,259 @@ t.test('messages that someone else switched off are switched on again', async (t
   }
 })
 
+t.test('any key that someone else changed is set back and reported, and the base goes on', async (t) => {
+  const context = await start(t)
+  const { receiver, simulated, seconds, configure, station } = context
+  await seconds(5)
+  await configure(fixed)
+  await seconds(5)
+  for (const [key, wrong] of [
+    ['CFG-MSGOUT-UBX_NAV_SAT_USB', 0],
+    ['CFG-MSGOUT-UBX_NAV2_PVT_USB', 0],
+    ['CFG-MSGOUT-RTCM_3X_TYPE1124_USB', 0],
+    ['CFG-RATE-MEAS', 500],
+    ['CFG-NAVSPG-DYNMODEL', 4],
+    ['CFG-ITFM-ENABLE', 0],
+    ['CFG-RTCM-DF003_OUT', 77],
+    ['CFG-TMODE-FIXED_POS_ACC', 9],
+  ] as const) {
+    const right = simulated.value(key)
+    t.not(right, wrong)
+    simulated.set(key, wrong)
+    await seconds(25)
+    t.equal(simulated.value(key), right, key)
+    t.match(context.errors.get('receiver-changed'), new RegExp(`${key} was ${wrong}, not ${right}; it is set back`))
+    t.equal(receiver.configured, true)
+  }
+  t.equal(station.lines.filter(({ msg }) => /somebody else changed the receiver/.test(msg)).length, 8, 'in the log too')
+  await seconds(610)
+  t.notOk(context.errors.has('receiver-changed'), 'it is over after a while')
+  const { ram } = simulated.received
+  await seconds(100)
+  t.equal(simulated.received.ram, ram, 'what is right is only read')
+})
+
+t.test('a changed reference is no setting: the base is not configured any more', async (t) => {
+  const { receiver, simulated, seconds, configure } = await start(t)
+  await seconds(5)
+  await configure(fixed)
+  simulated.set('CFG-TMODE-ECEF_X', 390_000_000)
+  await seconds(22)
+  t.equal(receiver.configured, false)
+  t.ok((await configure(fixed)).value)
+  await seconds(60)
+  t.equal(receiver.configured, true)
+})
+
+t.test('another MSM type or 4072 beside ours does not get through, and is switched off at once', async (t) => {
+  const context = await start(t)
+  const { simulated, seconds, configure } = context
+  await seconds(5)
+  await configure(fixed)
+  await seconds(5)
+  context.types()
+  simulated.set('CFG-MSGOUT-RTCM_3X_TYPE1077_USB', 1)
+  await seconds(3)
+  t.equal(simulated.value('CFG-MSGOUT-RTCM_3X_TYPE1077_USB'), 0, 'not only after the next look')
+  t.same(context.types(), [1005, 1074, 1084, 1094, 1124])
+  t.match(context.errors.get('receiver-changed'), /TYPE1077_USB was 1, not 0/)
+})
+
+t.test('the age of corrections is a setting of the receiver too', async (t) => {
+  const context = await start(t)
+  const { simulated, seconds, configure, station } = context
+  const change = (seconds: number) => station.station.change({ 'gnss-recvrtcm-max-age': seconds }, { source: 'http' })
+  await seconds(5)
+  t.equal(simulated.value('CFG-NAVSPG-CONSTR_DGNSSTO'), 60, 'as from the factory')
+  await configure(rover)
+  t.equal(simulated.value('CFG-NAVSPG-CONSTR_DGNSSTO'), 30)
+  await change(7)
+  await seconds(1)
+  t.equal(simulated.value('CFG-NAVSPG-CONSTR_DGNSSTO'), 7)
+  await change(3600)
+  await seconds(1)
+  t.equal(simulated.value('CFG-NAVSPG-CONSTR_DGNSSTO'), 255, 'what it can hold')
+  await seconds(60)
+  t.notOk(context.errors.has('receiver-changed'), 'nobody else did that')
+})
+
+t.test('signals are reported where the line has room for them', async (t) => {
+  for (const [simulator, options, wanted] of [
+    [{ wiring: 'USB' }, {}, 1],
+    [{ wiring: 'UART1' }, {}, 0],
+    [{ wiring: 'UART1' }, { rtcm: { msm: 7 }, raiseBaud: false }, 0],
+  ] as const) {
+    const { simulated, seconds, configure, receiver } = await start(t, { simulator, options })
+    const epochs: SatelliteEpoch[] = []
+    receiver.onSatellites?.((epoch) => epochs.push(epoch))
+    await seconds(5)
+    await configure(fixed)
+    t.equal(simulated.value(`CFG-MSGOUT-UBX_NAV_SIG_${simulator.wiring}`), wanted)
+    await seconds(60)
+    const newest = receiver.satellites
+    t.equal(newest, epochs.at(-1))
+    t.equal(newest?.hasSignals, wanted === 1)
+    t.ok(Math.abs(epochs.length - 60) < 10, 'once an epoch')
+    const used = newest?.satellites.filter(({ used }) => used) ?? []
+    t.ok(used.length > 12)
+    for (const satellite of used) {
+      t.match(satellite, { locked: true, cno_dbhz: Number, azimuth_deg: Number, elevation_deg: Number })
+      if (wanted === 1) t.ok(satellite.signals.length >= 1 && satellite.signals.every(({ cno_dbhz }) => cno_dbhz > 20))
+      else t.equal(satellite.signals.length, 0)
+    }
+    if (wanted === 0) continue
+    const gps = used.find(({ constellation, elevation_deg = 0 }) => constellation === 'gps' && elevation_deg > 20)
+    t.match(gps?.signals, [
+      { signal: 'L1', locked: true, used: true },
+      { signal: 'L2', locked: true },
+    ])
+    simulated.unplug()
+    await seconds(6)
+    t.equal(receiver.satellites, undefined, 'what is old is not now')
+  }
+})
+
+t.test('interference: an error of the band while it is critical, with some rest on both sides', async (t) => {
+  const context = await start(t)
+  const { simulated, seconds, configure, receiver, field } = context
+  const radio: ReceiverRadio[] = []
+  receiver.onRadio?.((state) => radio.push(state))
+  await seconds(5)
+  await configure(fixed)
+  await seconds(5)
+  t.equal(simulated.value('CFG-ITFM-ENABLE'), 1)
+  t.equal(field('state.rf.jamming'), 'ok')
+  simulated.jam(15, 'L2')
+  await seconds(60)
+  t.equal(field('state.rf.jamming'), 'warning')
+  t.notOk(context.errors.has('gnss-jammed'), 'a warning is shown, but no error')
+  simulated.jam(25, 'L2')
+  await seconds(3)
+  simulated.jam(0)
+  await seconds(40)
+  t.notOk(context.errors.has('gnss-jammed'), 'a moment is none')
+  simulated.jam(25, 'L2')
+  await seconds(8)
+  t.match(context.errors.get('gnss-jammed'), /strong interference in the L2 band/)
+  t.match(receiver.radio, { jammed: true, spoofed: false, holdsWhenSpoofed: false })
+  simulated.jam(25)
+  await seconds(2)
+  t.match(context.errors.get('gnss-jammed'), /L1 and L2 band/)
+  simulated.jam(0)
+  await seconds(20)
+  t.ok(context.errors.has('gnss-jammed'), 'not over at once')
+  await seconds(15)
+  t.notOk(context.errors.has('gnss-jammed'))
+  t.same(
+    radio.map(({ jammed }) => jammed),
+    [true, false],
+  )
+})
+
+t.test('feigned satellites: an error, and by option no RTCM', async (t) => {
+  for (const spoofedHold of [false, true]) {
+    const context = await start(t, { options: { spoofedHold } })
+    const { simulated, seconds, configure, receiver } = context
+    await seconds(5)
+    await configure(fixed)
+    await seconds(10)
+    context.types()
+    simulated.spoof(2)
+    await seconds(1)
+    simulated.spoof(1)
+    await seconds(10)
+    t.notOk(context.errors.has('gnss-spoofed'), 'one epoch is none')
+    simulated.spoof(3)
+    await seconds(6)
+    t.match(context.errors.get('gnss-spoofed'), spoofedHold ? /no RTCM goes out/ : /RTCM goes on/)
+    t.match(receiver.radio, { spoofed: true, holdsWhenSpoofed: spoofedHold })
+    context.types()
+    await seconds(5)
+    t.equal(context.types().length > 0, !spoofedHold)
+    simulated.spoof(1)
+    await seconds(50)
+    t.ok(context.errors.has('gnss-spoofed'))
+    await seconds(15)
+    t.notOk(context.errors.has('gnss-spoofed'))
+    t.ok(context.types().includes(1074), 'it goes on')
+  }
+})
+
+t.test('signals that are missing: a constellation, a band, everything, and slips', async (t) => {
+  const context = await start(t)
+  const { simulated, seconds, configure, field } = context
+  const text = () => context.errors.get('gnss-signals')
+  await seconds(5)
+  await configure(fixed)
+  await seconds(400)
+  t.equal(text(), undefined)
+  const names = () => (field('state.rf.constellations') as { name: string }[]).map(({ name }) => name)
+  t.same(new Set(names()), new Set(['beidou', 'galileo', 'glonass', 'gps']))
+
+  simulated.jam(30, 'L2')
+  await seconds(290)
+  t.equal(text(), undefined, 'for some minutes')
+  await seconds(25)
+  t.match(text(), /^no signal of the L2 band for minutes/)
+  simulated.jam(0)
+  await seconds(15)
+  t.equal(text(), undefined)
+
+  simulated.antenna('open')
+  await seconds(400)
+  t.equal(text(), undefined, 'the antenna has an entry of its own')
+  t.ok(context.errors.has('antenna-open'))
+  simulated.antenna('ok')
+  await seconds(30)
+  t.equal(text(), undefined, 'everything has its time to come back')
+
+  simulated.satellites(0)
+  await seconds(70)
+  t.match(text(), /^no satellite is received/)
+  simulated.satellites(undefined)
+  await seconds(30)
+  t.equal(text(), undefined)
+
+  for (let i = 0; i < 200; i++) {
+    if (i % 10 === 0) simulated.slip('all', 3)
+    await seconds(1)
+  }
+  t.match(text(), /^the lock of many signals breaks/)
+  t.ok((field('state.rf.slips') as number) > 3)
+  await seconds(310)
+  t.equal(text(), undefined)
+})
+
+t.test('a constellation that is switched off is not missed, one that is expected is', async (t) => {
+  const watch = new SignalWatch()
+  const signals = (names: ConstellationName[]): ubx.ExpectedSignals => new Map(names.map((name) => [name, ['L1']]))
+  const epoch = (at_ms: number, names: ConstellationName[]): SatelliteEpoch => ({
+    tow_ms: at_ms,
+    arrival_ms: at_ms,
+    hasSignals: false,
+    satellites: names.map((constellation) => ({
+      constellation,
+      satellite: 1,
+      azimuth_deg: 0,
+      elevation_deg: 40,
+      cno_dbhz: 40,
+      locked: true,
+      used: true,
+      signals: [],
+    })),
+  })
+  watch.begin(0)
+  watch.expect(signals(['gps', 'galileo']), 0)
+  for (let at_ms = 0; at_ms <= 400_000; at_ms += 1000) watch.satellites(epoch(at_ms, ['gps']))
+  t.match(watch.troubles(400_000), [/^no satellite of Galileo for minutes/])
+  t.match(watch.report(400_000), [
+    { name: 'gps', expected: ['L1'], seen: [], satellites: 1 },
+    { name: 'galileo', expected: ['L1'], seen: [], satellites: 0 },
+  ])
+  watch.expect(signals(['gps']), 400_000)
+  t.same(watch.troubles(400_000), [])
+})
+
 t.test('a slow UART is made faster, in RAM, and the rate is remembered', async (t) => {
   const store = new MemoryStore()
   const { receiver, simulated, seconds, configure, station } = await start(t, {
@@ -803,6 +1060,8 @@ const defaults: BaseSettings = {
   rtcm: { msm: 4, msmInterval_s: 1, referenceInterval_s: 1, biasInterval_s: 10 },
   antenna: { power: 'on', shortDetection: 'on', openDetection: 'keep', powerDown: 'on', recovery: 'on' },
   secondFix: true,
+  correctionTimeout_s: 30,
+  signals: false,
 }
 const f9p = firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' })
 

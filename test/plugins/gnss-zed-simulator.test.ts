@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { SimulatedPort, type SimulatorOptions } from '../../plugins/gnss-zed/simulator/index.js'
+import { RemoteBase } from '../../plugins/gnss-zed/simulator/remote-base.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 import {
   decodeGga,
@@ -9,6 +10,7 @@ import {
   decodeRtcm,
   distance,
   ecefToGeodetic,
+  enu,
   type Frame,
   Framer,
   geodeticToEcef,
@@ -27,8 +29,7 @@ const key = ubx.keyId
 const usb = (message: ubx.OutputMessage) => ubx.messageOutKey(message, 'USB')
 
 /** A receiver with a host that frames what comes and can ask. */
-async function simulate(options: Partial<SimulatorOptions> = {}) {
-  const clock = new ManualClock()
+async function simulate(options: Partial<SimulatorOptions> = {}, clock = new ManualClock()) {
   const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn), every: () => () => {} }
   const port = new SimulatedPort(
     {
@@ -208,6 +209,193 @@ t.test('its 1005 is truncated to 0.1 mm, as that of a real one', async (t) => {
   t.equal(toTenthMm(arp.x), toTenthMm(entered.x) - 1)
   t.equal(toTenthMm(arp.y), toTenthMm(entered.y))
   t.equal(referenceDifference(frame, { arp: entered }), undefined, 'and still the reference')
+})
+
+/** The phases of an epoch, by satellite and signal, in metres; and the lock indicators. */
+function phases(frames: readonly Frame[]): Map<string, { phase_m: number; lock: number; halfCycle: boolean }>[] {
+  const epochs: Map<string, { phase_m: number; lock: number; halfCycle: boolean }>[] = []
+  for (const frame of frames) {
+    const msm = frame.kind === 'rtcm' && isMsm(frame.type) ? decodeMsm(frame.bytes) : undefined
+    if (!msm) continue
+    if (msm.type === 1074 || msm.type === 1077) epochs.push(new Map())
+    for (const { satellite, signal, phase_m, lock, halfCycle } of msm.observations) {
+      if (phase_m === undefined || lock === undefined) continue
+      epochs
+        .at(-1)
+        ?.set(`${Math.floor(msm.type / 10)} ${satellite} ${signal}`, { phase_m, lock, halfCycle: halfCycle === true })
+    }
+  }
+  return epochs
+}
+
+/** The third differences of all phases less their median in each epoch. */
+function thirdDifferences(epochs: ReturnType<typeof phases>): Map<string, number[]> {
+  const found = new Map<string, number[]>()
+  for (let i = 3; i < epochs.length; i++) {
+    const now = [...epochs[i].keys()].flatMap((id) => {
+      const [a, b, c, d] = [3, 2, 1, 0].map((back) => epochs[i - back].get(id)?.phase_m)
+      if (a === undefined || b === undefined || c === undefined || d === undefined) return []
+      return [{ id, value: d - 3 * c + 3 * b - a }]
+    })
+    const sorted = now.map(({ value }) => value).sort((p, q) => p - q)
+    const median = sorted[sorted.length >> 1]
+    for (const { id, value } of now) found.set(id, [...(found.get(id) ?? []), value - median])
+  }
+  return found
+}
+const rms = (values: readonly number[]) => Math.sqrt(values.reduce((sum, v) => sum + v * v, 0) / values.length)
+
+t.test('the phases are as noisy as those of real receivers', async (t) => {
+  for (const [noise, least, most] of [
+    ['quiet', 0.0014, 0.0022],
+    ['obstructed', 0.003, 0.006],
+  ] as const) {
+    const simulation = await simulate({ noise })
+    await simulation.seconds(20)
+    const differences = [...thirdDifferences(phases(await simulation.during(60))).values()].flat()
+    // Slips are none of it.
+    const phase_m = rms(differences.filter((value) => Math.abs(value) < 0.08)) / Math.sqrt(20)
+    t.ok(differences.length > 1000 && phase_m > least && phase_m < most, `${noise}: ${phase_m.toFixed(4)} m`)
+  }
+})
+
+t.test('the code is as noisy as that of real receivers', async (t) => {
+  for (const [noise, least, most] of [
+    ['quiet', 0.5, 1.5],
+    ['typical', 3, 6.5],
+    ['obstructed', 11, 28],
+  ] as const) {
+    const simulation = await simulate({ noise })
+    const values: number[] = []
+    for (let hour = 0; hour < 8; hour++) {
+      const [sat] = messages(await simulation.during(20), ubx.navSat).slice(-1)
+      const used = sat?.blocks.filter(({ used }) => used) ?? []
+      for (const constellation of new Set(used.map(({ gnssId }) => gnssId))) {
+        const residuals = used.filter(({ gnssId }) => gnssId === constellation).map(({ prRes_m }) => prRes_m)
+        const median = residuals.toSorted((p, q) => p - q)[residuals.length >> 1]
+        values.push(...residuals.map((residual) => residual - median))
+      }
+      simulation.zed.powerOff()
+      await simulation.clock.advance(3_600_000)
+      simulation.zed.powerOn()
+    }
+    t.ok(rms(values) > least && rms(values) < most, `${noise}: ${rms(values).toFixed(1)} m`)
+  }
+})
+
+t.test('what a code position does not know of: multipath of the day before, ionosphere, hours', async (t) => {
+  const far: Record<string, number> = {}
+  for (const noise of ['quiet', 'typical', 'obstructed'] as const) {
+    const simulation = await simulate({ noise, boot: 'rover' })
+    await set(simulation, [[usb('NAV-HPPOSECEF'), 1]])
+    const apart: number[] = []
+    for (let part = 0; part < 24; part++) {
+      await simulation.seconds(60)
+      const [position] = messages(await simulation.during(1), ubx.navHpPosEcef)
+      if (position)
+        apart.push(distance({ x: position.x_m, y: position.y_m, z: position.z_m }, simulation.zed.model.truth))
+      simulation.zed.powerOff()
+      await simulation.clock.advance(3_540_000)
+      simulation.zed.powerOn()
+    }
+    far[noise] = rms(apart)
+  }
+  t.ok(far.quiet > 0.5 && far.quiet < 2.5, `quiet: ${far.quiet.toFixed(1)} m`)
+  t.ok(far.typical > far.quiet * 1.1 && far.typical < 4, `typical: ${far.typical.toFixed(1)} m`)
+  t.ok(far.obstructed > far.typical * 1.3 && far.obstructed < 9, `obstructed: ${far.obstructed.toFixed(1)} m`)
+})
+
+t.test('a slip is a jump by whole cycles, and the lock indicator tells; a silent one does not', async (t) => {
+  const gpsL1_m = 299_792_458 / 1575.42e6
+  for (const [cycles, silent] of [
+    [3, false],
+    [0.5, false],
+    [7, true],
+  ] as const) {
+    const simulation = await simulate()
+    await simulation.seconds(30)
+    const before = await simulation.during(5)
+    simulation.zed.model.slip('all', cycles, silent)
+    const after = await simulation.during(1)
+    const epochs = phases([...before, ...after])
+    const [id] = [...epochs[0].keys()].filter((key) => key.startsWith('107 ') && key.endsWith(' 2'))
+    const [a, b, c, d] = epochs.slice(-4).map((epoch) => epoch.get(id))
+    if (!a || !b || !c || !d) return t.fail('the satellite is gone')
+    const jump_m = d.phase_m - 3 * c.phase_m + 3 * b.phase_m - a.phase_m
+    t.ok(Math.abs(jump_m - cycles * gpsL1_m) < 0.25, `by ${cycles} cycles: ${jump_m.toFixed(3)} m`)
+    t.equal(d.lock < c.lock, !silent, 'lock indicator')
+    t.equal(d.halfCycle, cycles === 0.5)
+  }
+})
+
+t.test('loss of lock: of some, of most, and of all while the antenna is off; the lock time starts again', async (t) => {
+  const simulation = await simulate()
+  await simulation.seconds(60)
+  const [quiet] = phases(await simulation.during(1))
+  const restarted = async () => {
+    const [now] = phases(await simulation.during(1))
+    const lost = [...quiet.keys()].filter((id) => (now.get(id)?.lock ?? 0) < (quiet.get(id)?.lock ?? 0))
+    return lost.length / quiet.size
+  }
+  t.equal(await restarted(), 0)
+  simulation.zed.model.loseLock(2, 0)
+  const few = await restarted()
+  t.ok(few > 0 && few < 0.15, `${few}`)
+  simulation.zed.model.loseLock('most', 5)
+  t.ok((await restarted()) > 0.7)
+  t.ok((messages(await simulation.during(1), ubx.navPvt).at(-1)?.numSV ?? 99) < 10, 'they are away')
+  await simulation.seconds(6)
+  t.ok((messages(await simulation.during(1), ubx.navPvt).at(-1)?.numSV ?? 0) > 15, 'and come back')
+  simulation.zed.model.antenna = 'open'
+  await simulation.seconds(3)
+  t.same(phases(await simulation.during(1)), [], 'nothing is sent of an open antenna')
+  simulation.zed.model.antenna = 'ok'
+  await simulation.seconds(3)
+  t.equal(await restarted(), 1)
+})
+
+t.test('a movement shows in the phases: a knock, a swing, a creep', async (t) => {
+  const moved = async (act: (model: Simulation['zed']['model']) => void, count: number) => {
+    const simulation = await simulate()
+    await simulation.seconds(10)
+    const before = await simulation.during(4)
+    act(simulation.zed.model)
+    const differences = thirdDifferences(phases([...before, ...(await simulation.during(count))]))
+    const { east, north, up } = simulation.zed.model.offset
+    return { rms_m: rms([...differences.values()].flat()), at: [east, north, up].map((v) => Math.round(v * 1e4) / 1e4) }
+  }
+  const still = await moved(() => {}, 12)
+  t.ok(still.rms_m < 0.012)
+  const knock = await moved((model) => model.move(0.05, 0, 0, 1), 12)
+  t.ok(knock.rms_m > 1.5 * still.rms_m, `${knock.rms_m} and ${still.rms_m} m`)
+  t.same(knock.at, [0.05, 0, 0])
+  const swing = await moved((model) => model.sway({ east: 0, north: 0.02, up: 0 }, 3.7, 8), 12)
+  t.ok(swing.rms_m > 0.02)
+  t.same(swing.at, [0, 0, 0], 'it comes back')
+  const creep = await moved((model) => model.move(0, 0, 1.2, 600), 12)
+  t.ok(creep.rms_m < 0.012, 'a steady creep has no third difference')
+  t.same(creep.at, [0, 0, 0.024])
+  const stopped = await moved((model) => {
+    model.move(0, 0, 6, 60)
+    model.stopMoving()
+  }, 5)
+  t.same(stopped.at, [0, 0, 0])
+})
+
+t.test('a reload of the service does not break the lock, nor stop a movement', async (t) => {
+  const first = await simulate()
+  await first.seconds(30)
+  first.zed.model.move(0, 6, 0, 60)
+  await first.seconds(10)
+  const [before] = phases(await first.during(1))
+  const snapshot = structuredClone(first.zed.snapshot())
+  first.zed.powerOff()
+  const second = await simulate({}, first.clock)
+  second.zed.restore(snapshot)
+  await second.seconds(5)
+  const [after] = phases(await second.during(1))
+  t.ok([...before.keys()].filter((id) => (after.get(id)?.lock ?? 0) >= (before.get(id)?.lock ?? 0)).length > 40)
+  t.ok(second.zed.model.offset.north > 1)
 })
 
 t.test('observations, angles and times all tell of the same sky', async (t) => {
@@ -424,6 +612,113 @@ t.test('corrections make a rover float, then fixed, and it says which it took', 
   t.match(messages(await rover.during(1), ubx.navPvt)[0], { carrSoln: 0, diffSoln: false }, 'and it forgets old ones')
 })
 
+/** A rover that takes the corrections of another base, until its fix is whole. */
+async function correctedRover(wrong?: { east: number; north: number; up: number }) {
+  const rover = await simulate({ boot: 'rover' })
+  const edges = {
+    clock: rover.clock,
+    timers: {
+      after: (ms: number, fn: () => void) => rover.clock.timer(ms, fn),
+      every(ms: number, fn: () => void) {
+        let stop = () => {}
+        const again = () => {
+          fn()
+          stop = rover.clock.timer(ms, again)
+        }
+        stop = rover.clock.timer(ms, again)
+        return () => stop()
+      },
+    },
+  }
+  const base = new RemoteBase(rover.zed, edges as never, (packet) => rover.port.write(packet))
+  await set(rover, [
+    [usb('NAV-PVT'), 1],
+    [usb('NAV-HPPOSECEF'), 1],
+    [key('CFG-NAV2-OUT_ENABLED'), 1],
+    [usb('NAV2-PVT'), 1],
+  ])
+  await rover.seconds(5)
+  base.send(12_000, wrong)
+  /** What the position is wrong by when it is fixed; undefined: it is not. */
+  const error = async () => {
+    const frames = await rover.during(1)
+    const [position] = messages(frames, ubx.navHpPosEcef)
+    const [pvt] = messages(frames, ubx.navPvt)
+    if (!position || pvt?.carrSoln !== 2) return undefined
+    return enu(rover.zed.model.truth, { x: position.x_m, y: position.y_m, z: position.z_m })
+  }
+  const untilFixed = async () => {
+    for (let second = 0; second < 60; second++) {
+      const found = await error()
+      if (found) return { second, ...found }
+    }
+    throw new Error('it is never fixed')
+  }
+  return { rover, base, error, untilFixed }
+}
+const isNear = (p: { east: number; north: number; up: number }, east: number, north: number, up: number) =>
+  Math.hypot(p.east - east, p.north - north, p.up - up) < 0.1
+
+t.test('a base with a wrong position makes a fixed position that is wrong by as much; NAV2 stays apart', async (t) => {
+  const { rover, base, error, untilFixed } = await correctedRover({ east: 2, north: -1, up: 0.5 })
+  t.ok(isNear(await untilFixed(), 2, -1, 0.5))
+  const [second] = messages(await rover.during(1), ubx.nav2Pvt)
+  t.match(second, { carrSoln: 0, diffSoln: false })
+  t.ok((second?.hAcc_m ?? 0) > 0.5, 'as good as code is')
+  base.send(12_000)
+  await rover.seconds(3)
+  t.ok(isNear((await error()) ?? { east: 9, north: 9, up: 9 }, 0, 0, 0), 'as soon as its position is right')
+  base.send(undefined)
+})
+
+t.test('a wrong fix lasts until the ambiguities are fixed again: a pause, a reset, float only', async (t) => {
+  const again: [string, (it: Awaited<ReturnType<typeof correctedRover>>) => Promise<unknown>][] = [
+    [
+      'a pause of the corrections',
+      async ({ rover, base }) => {
+        base.send(undefined)
+        await rover.seconds(15)
+        base.send(12_000)
+      },
+    ],
+    [
+      'a reset of the GNSS part',
+      ({ rover }) => rover.ask(ubx.encodeFrame(ubx.cfgRst, { navBbrMask: 0, resetMode: 2 })),
+    ],
+    [
+      'float only for a moment',
+      async ({ rover }) => {
+        await set(rover, [[key('CFG-NAVHPG-DGNSSMODE'), 2]])
+        await rover.seconds(2)
+        await set(rover, [[key('CFG-NAVHPG-DGNSSMODE'), 3]])
+      },
+    ],
+  ]
+  for (const [name, reset] of again) {
+    const it = await correctedRover()
+    it.rover.zed.navigation.wrongFix = { probability: 1, by: { east: 0.3, north: -0.2, up: 0.6 } }
+    t.ok(isNear(await it.untilFixed(), 0.3, -0.2, 0.6), 'wrong')
+    it.rover.zed.navigation.wrongFix.probability = 0
+    await it.rover.seconds(30)
+    t.ok(isNear(await it.untilFixed(), 0.3, -0.2, 0.6), 'and it stays so')
+    await reset(it)
+    t.equal(await it.error(), undefined, name)
+    const right = await it.untilFixed()
+    t.ok(isNear(right, 0, 0, 0), `right after ${name}`)
+    t.ok(right.second > 10, 'not at once')
+    it.base.send(undefined)
+  }
+  const it = await correctedRover()
+  it.rover.zed.navigation.wrongFix = { probability: 0.5, by: { east: 1, north: 0, up: 0 } }
+  let wrong = 0
+  for (let round = 0; round < 12; round++) {
+    if (!isNear(await it.untilFixed(), 0, 0, 0)) wrong++
+    await it.rover.ask(ubx.encodeFrame(ubx.cfgRst, { navBbrMask: 0, resetMode: 2 }))
+    await it.rover.seconds(1)
+  }
+  t.ok(wrong > 1 && wrong < 11, `${wrong} of 12`)
+})
+
 t.test('faults', async (t) => {
   t.test('antenna and interference show in MON-RF and in what is received', async (t) => {
     const simulation = await simulate()
@@ -436,8 +731,65 @@ t.test('faults', async (t) => {
     simulation.zed.model.antenna = 'ok'
     await simulation.seconds(5)
     t.ok(rtcmTypes(await simulation.during(1)).includes(1005), 'and it comes back')
-    simulation.zed.model.jam_db = 30
-    t.match(messages(await simulation.during(2), ubx.monRf).at(-1)?.blocks[0], { jammingState: 3 })
+    const radio = async () => {
+      const [l1, l2] = messages(await simulation.during(2), ubx.monRf).at(-1)?.blocks ?? []
+      return { l1, l2 }
+    }
+    const before = await radio()
+    t.match(before, { l1: { jammingState: 0 }, l2: { jammingState: 0 } })
+    simulation.zed.model.jam_db.L2 = 10
+    t.match(await radio(), { l1: { jammingState: 0 }, l2: { jammingState: 0 } }, 'unknown as long as nobody asks')
+    t.equal(await set(simulation, [[key('CFG-ITFM-ENABLE'), 1]]), 'ACK')
+    const second = await radio()
+    t.match(second, { l1: { jammingState: 1, jamInd: 8 }, l2: { jammingState: 2, jamInd: 78 } })
+    simulation.zed.model.jam_db.L1 = 30
+    const both = await radio()
+    t.match(both, { l1: { jammingState: 3 }, l2: { jammingState: 2 } })
+    t.ok((both.l1?.agcCnt ?? 0) < (before.l1?.agcCnt ?? 0) - 3000, 'the gain goes down')
+    t.ok((both.l1?.noisePerMs ?? 0) > (before.l1?.noisePerMs ?? 0) + 80)
+    t.match(messages(await simulation.during(2), ubx.navPvt).at(-1), { fixType: 0 }, 'critical: no fix')
+  })
+  t.test('interference in one band costs the signals of that band', async (t) => {
+    const simulation = await simulate()
+    await set(simulation, [
+      [usb('NAV-SIG'), 1],
+      [key('CFG-ITFM-ENABLE'), 1],
+    ])
+    const signals = async () => messages(await simulation.during(2), ubx.navSig).at(-1)?.blocks ?? []
+    await simulation.seconds(5)
+    const all = await signals()
+    t.ok(all.some(({ gnssId, sigId }) => gnssId === 0 && sigId === 3))
+    t.ok(all.every(({ cno_dbhz, quality }) => cno_dbhz > 20 && quality >= 4))
+    simulation.zed.model.jam_db.L2 = 30
+    const left = await signals()
+    t.ok(left.length > 10 && left.every(({ gnssId, sigId }) => sigId === 0 || (gnssId === 3 && sigId < 2)))
+    t.match(messages(await simulation.during(1), ubx.navPvt).at(-1), { fixType: 5 }, 'the first signals do')
+  })
+  t.test('feigned satellites show in NAV-STATUS', async (t) => {
+    const simulation = await simulate()
+    await simulation.seconds(3)
+    t.match(messages(await simulation.during(1), ubx.navStatus).at(-1), { spoofDetState: 1 })
+    simulation.zed.faults.spoofing = 3
+    t.match(messages(await simulation.during(1), ubx.navStatus).at(-1), { spoofDetState: 3, carrSoln: 0 })
+  })
+  t.test('a receiver without NAV2 refuses its keys, and says that it is older', async (t) => {
+    const simulation = await simulate({ nav2: false })
+    t.equal(await set(simulation, [[key('CFG-NAV2-OUT_ENABLED'), 1]]), 'NAK')
+    t.equal(await set(simulation, [[usb('NAV2-PVT'), 1]]), 'NAK')
+    const [version] = await simulation.ask(ubx.ubxFrame(ubx.monVer.cls, ubx.monVer.id))
+    t.match(version && ubx.decodeIdentity(version.payload), { firmware: 'HPG 1.13', protocol: '27.12' })
+  })
+  t.test('few satellites: the highest, above a mask', async (t) => {
+    const simulation = await simulate({ satellites: 6, mask_deg: 20 })
+    await simulation.seconds(5)
+    const [sat] = messages(await simulation.during(1), ubx.navSat)
+    const heard = sat?.blocks.filter(({ cno_dbhz }) => cno_dbhz > 0) ?? []
+    t.equal(heard.length, 6)
+    t.ok(heard.every(({ elev_deg }) => elev_deg >= 20))
+    t.ok((sat?.blocks.length ?? 0) > 20, 'it knows of the others')
+    simulation.zed.limit(undefined, undefined)
+    await simulation.seconds(3)
+    t.ok((messages(await simulation.during(1), ubx.navPvt).at(-1)?.numSV ?? 0) > 12)
   })
   t.test('unplugged it is gone, and comes back without its RAM', async (t) => {
     const simulation = await simulate()

@@ -259,6 +259,14 @@ t.test('the faults of the simulator are a command', async (t) => {
     'sim=move x',
     'sim=antenna wet',
     'sim=silence maybe',
+    'sim=noise loud',
+    'sim=lose-lock some',
+    'sim=slip 2 1 quietly',
+    'sim=spoof 4',
+    'sim=jam 3 L7',
+    'sim=satellites -1',
+    'sim=move 1 0 0 -5',
+    'sim=wrong-fix often',
     'sim=nak CFG-NO',
     'sim=toString',
   ]) {
@@ -282,6 +290,8 @@ t.test('every fault of the simulator is a command with help, and a function with
     'drop-acks': 'dropAcks',
     'deaf-above': 'deafAbove',
     'wrong-1005': 'wrongReference',
+    'wrong-fix': 'wrongFix',
+    'lose-lock': 'loseLock',
   }
   for (const name of names) t.type(simulated[functions[name] ?? (name as keyof SimulatedReceiver)], 'function', name)
   const readme = readFileSync('plugins/gnss-zed/README.md', 'utf8')
@@ -291,6 +301,11 @@ t.test('every fault of the simulator is a command with help, and a function with
   const effects: [text: string, by: () => void][] = [
     ['move 1 2 3', () => simulated.move(1, 2, 3)],
     ['jam 5', () => simulated.jam(5)],
+    ['jam 7 L2', () => simulated.jam(7, 'L2')],
+    ['spoof 2', () => simulated.spoof(2)],
+    ['noise typical', () => simulated.noise('typical')],
+    ['satellites 7 20', () => simulated.satellites(7, 20)],
+    ['wrong-fix 0.5 1 2 3', () => simulated.wrongFix(0.5, { east: 1, north: 2, up: 3 })],
     ['antenna open', () => simulated.antenna('open')],
     ['nak CFG-RATE-MEAS', () => simulated.nak('CFG-RATE-MEAS')],
     ['ignore CFG-RATE-NAV', () => simulated.ignore('CFG-RATE-NAV')],
@@ -309,8 +324,11 @@ t.test('every fault of the simulator is a command with help, and a function with
     t.not(simulated.describe(), before, text)
     t.match(await other.command(`sim=${text}`), { status: 200, text: simulated.describe() })
   }
-  for (const [text] of effects) await command(`sim=${text.split(' ')[0]} off`)
-  t.notMatch(simulated.describe(), /refuses|ignores|loses|deaf|wrong|silent|corrections|jam [1-9]/)
+  for (const [text] of effects) await command(`sim=${text.split(' ')[0]} ${text.startsWith('noise') ? 'quiet' : 'off'}`)
+  t.notMatch(
+    simulated.describe(),
+    /refuses|ignores|loses|deaf|wrong|silent|corrections|jam [1-9]|L2|spoof|surroundings|satellites/,
+  )
 })
 
 t.test('a cold start takes longer to its first fix, which converges again', async (t) => {
@@ -392,7 +410,11 @@ t.test('a reload keeps identity, antenna counters and the receiver itself', asyn
 t.test('settings have their bounds and show in the document', async (t) => {
   const { station, field } = await start(t)
   const startup = { accuracy: 0, delta_max: 0, delta_max_corr: 0 }
-  t.strictSame(field('config'), { startup, recvrtcm: { max_age: 30 } }, 'without survey-in nothing is checked')
+  t.strictSame(
+    field('config'),
+    { startup, station: { id: 0 }, recvrtcm: { max_age: 30 } },
+    'without survey-in nothing is checked',
+  )
   const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })
   t.match(await change({ 'gnss-recvrtcm-max-age': 60 }), { result: 'ok' })
   t.match(field('config'), { recvrtcm: { max_age: 60 } })
@@ -429,8 +451,12 @@ t.test('a receiver that sends but never answers', async (t) => {
       raise: (code: string, text: string) => errors.set(code, text),
       clear: (code: string) => errors.delete(code),
     }
-    const facts = { antenna: { report: { status: 'ok' } } }
-    Object.assign(zed, state, { facts })
+    const facts = {
+      antenna: { report: { status: 'ok' } },
+      radio: { jammed: false, spoofed: false },
+      signals: { troubles: () => [] },
+    }
+    Object.assign(zed, state, { facts, now_ms: () => clock.monotonic() })
     watchTrouble({ clock, timers: { every }, errors: entries } as never, zed as never)
     return { zed, seconds: (count: number) => clock.advance(count * 1000), told: () => errors.get('gnss-link') ?? '' }
   }

@@ -77,7 +77,7 @@ t.test('sources', async (t) => {
   t.test('only while they are wanted, or forced', async (t) => {
     const { corrections } = input({ wanted: () => false })
     t.match(corrections.take(arp, 'a', ''), /wanted/)
-    corrections.forced = true
+    corrections.input = 'on'
     t.equal(corrections.take(arp, 'a', ''), '')
   })
   t.test('only those that are allowed', async (t) => {
@@ -190,7 +190,8 @@ t.test('a corrected survey-in', async (t) => {
   t.test('is what rtcmin=1 makes of it even before corrections come; a wrong value is refused', async (t) => {
     const rig = await corrected(t, { changes: { 'gnss-survey-mintime': 30 } })
     rig.remote.flows = false
-    t.match(await rig.command('rtcmin=2'), { status: 400, text: /0 or 1/ })
+    t.match(await rig.command('rtcmin=2'), { status: 400, text: /0, 1 or auto/ })
+    t.match(await rig.command('rtcmin=toString'), { status: 400 })
     t.match(await rig.command('rtcmin'), { status: 400 })
     t.match(await rig.command('rtcmin=1'), { status: 200 })
     await rig.until(() => rig.state() === 'survey', 60)
@@ -205,10 +206,30 @@ t.test('a corrected survey-in', async (t) => {
     await rig.station.reload('rtcm-in')
     await rig.seconds(3)
     t.ok((rig.field('state.recvrtcm.count') as number) > 0)
-    t.match(await rig.command('rtcmin=0'), { status: 200 })
+    t.equal(rig.field('state.want_corr'), 1, 'forced on')
+    t.match(await rig.command('rtcmin=auto'), { status: 200 })
+    t.equal(rig.field('state.want_corr'), 0, 'a base wants none')
     const last = rig.base.receiver.corrections.length
     await rig.seconds(3)
     t.ok(rig.base.receiver.corrections.length <= last + 1)
+  })
+
+  t.test('rtcmin=0 forces the input off, rtcmin=auto leaves it to the procedure; neither is stored', async (t) => {
+    const rig = await corrected(t, { changes: { 'gnss-survey-mintime': 30 } })
+    t.match(await rig.command('rtcmin=0'), { status: 200, text: /no corrections/ })
+    await rig.until(() => rig.state() === 'initial', 30)
+    await rig.seconds(5)
+    t.equal(rig.field('state.want_corr'), 0)
+    t.equal(rig.base.receiver.corrections.length, 0)
+    await rig.station.reload('rtcm-in')
+    await rig.until(() => rig.field('ref.survey.state') === 'complete', 200)
+    t.match(rig.field('ref.survey'), { corr: false })
+    t.equal(rig.base.receiver.corrections.length, 0, 'after a reload too')
+    await rig.command('rtcmin=auto')
+    t.match(await rig.command('start-survey-in'), { status: 200 })
+    await rig.until(() => rig.field('state.want_corr') === 1, 60)
+    await rig.seconds(5)
+    t.ok(rig.base.receiver.corrections.length > 0)
   })
 
   t.test('holds the next start against the closer limit', async (t) => {

@@ -148,6 +148,7 @@ export class FakeBase {
       if (this.second) receiver.secondFix({ ...fixOf(live, t, this.acc_m, clock.monotonic()) })
     } else {
       const corrected = this.fixName !== '3d'
+      if (this.evident) receiver.residuals(residualsOf(live, this.truth, this.#random))
       const geoidSeparation_m = this.separation_m
       receiver.fix({ t, fix: this.fixName, position: live, acc_m: this.acc_m, corrected, geoidSeparation_m })
     }

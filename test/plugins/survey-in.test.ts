@@ -686,7 +686,9 @@ t.test('the movement check', async (t) => {
     await rig.seconds(900)
     t.equal(rig.sent.length, sent)
     t.equal(rig.state(), 'moved')
-    t.match(rig.errors(), [/^the antenna seems to have moved: the ranges say \d\d\.\d m: nothing goes out until/])
+    t.match(rig.errors(), [
+      /^the antenna seems to have moved: the carrier phases show a move of (29|30)\.\d m \(E \+.*\): nothing goes out until/,
+    ])
     t.ok(Math.abs((rig.field('pos.delta') as number) - 30) < 5)
     t.equal(rig.field('ref.survey.state'), 'complete')
   })
@@ -737,6 +739,82 @@ t.test('the movement check', async (t) => {
     t.ok((rig.field('pos.delta') as number) < 4)
     rig.base.move(0, 0, 15)
     await rig.until(() => rig.state() === 'moved', 150)
+  })
+})
+
+t.test('the carrier phases', async (t) => {
+  const steady = async (t: Test) => {
+    const rig = await fixedStation(t)
+    await rig.seconds(30)
+    return rig
+  }
+
+  for (const [east, north, up] of [
+    [0.04, 0, 0],
+    [0, -0.04, 0],
+    [0, 0, 0.06],
+    [2, 1, 0],
+  ] as const) {
+    t.test(`a knock of ${east}/${north}/${up} m is held within 3 s, and stays held`, async (t) => {
+      const rig = await steady(t)
+      rig.base.move(east, north, up)
+      const sent = rig.sent.length
+      const seconds = await rig.until(() => rig.state() === 'moved', 10)
+      t.ok(seconds <= 4, `${seconds} s`)
+      t.ok(rig.sent.length <= sent + 3 * 5, `${rig.sent.length - sent} frames`)
+      t.match(rig.errors(), [/^the antenna seems to have moved: the carrier phases show a move of \d+\.\d c?m /])
+      await rig.seconds(1200)
+      t.equal(rig.state(), 'moved', 'code positions cannot tell that it is back')
+      const after = await restarted(t, rig)
+      await after.seconds(700)
+      t.equal(after.sent.length, 0)
+      await after.change({ 'gnss-ref-chosen': 'survey' })
+      await after.until(isFixed(after), 60)
+      t.strictSame(after.errors(), [], 'who chooses the reference again answers for it')
+    })
+  }
+
+  t.test('a mast that swings and comes back has not moved', async (t) => {
+    const rig = await steady(t)
+    for (let i = 0; i < 60; i++) {
+      rig.base.truth = offsetEnu(home, { east: 0.05 * Math.sin(2 * Math.PI * 0.4 * i), north: 0, up: 0 })
+      await rig.seconds(1)
+      if (rig.state() !== 'fixed') throw new Error(`after ${i} s: ${rig.errors().join()}`)
+    }
+    rig.base.truth = home
+    await rig.seconds(20)
+    t.equal(rig.state(), 'fixed')
+  })
+
+  t.test('most signals lost at once: held until the start-up check agrees', async (t) => {
+    const rig = await steady(t)
+    rig.base.loseLock()
+    const sent = rig.sent.length
+    await rig.until(() => rig.state() !== 'fixed', 3)
+    t.ok(rig.sent.length <= sent + 5)
+    await rig.until(isFixed(rig), 60)
+    rig.base.loseLock()
+    rig.base.move(9)
+    rig.sent.length = 0
+    await rig.seconds(60)
+    t.ok(rig.arps().every((arp) => distance(arp, rig.base.truth) < 6))
+  })
+
+  t.test('a move during a survey-in starts it again', async (t) => {
+    const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 120, 'gnss-survey-accuracy': 5 } })
+    await rig.until(() => (rig.field('ref.survey.elapsed') as number) > 80, 120)
+    rig.base.move(0.1)
+    await rig.seconds(5)
+    t.ok((rig.field('ref.survey.elapsed') as number) < 10)
+    t.ok(rig.station.lines.some(({ msg }) => /10\.\d cm .*the survey-in starts again/.test(msg)))
+  })
+
+  t.test('can be left out', async (t) => {
+    const rig = await fixedStation(t, { options: { phases: { enabled: false } } })
+    await rig.seconds(30)
+    rig.base.move(0.5)
+    await rig.seconds(60)
+    t.equal(rig.state(), 'fixed')
   })
 })
 

@@ -11,10 +11,18 @@ export interface Applied {
   refused: string[]
   /** Those of them that every known firmware should have. */
   unexpected: string[]
+  /** What was different before, as `KEY was 0, not 1`. */
+  differences: string[]
 }
 
 /** Why a base could not be configured, for people. */
 export class NotConfigured extends Error {}
+/** The receiver says nothing; nobody knows what it holds. */
+export class NoAnswer extends NotConfigured {
+  constructor() {
+    super('the receiver does not answer')
+  }
+}
 
 type Timers = Edges['timers']
 
@@ -26,7 +34,7 @@ interface Held {
 
 /** @throws NotConfigured when it does not answer, refuses a required key, or holds something else afterwards */
 export async function apply(dialog: UbxDialog, timers: Timers, steps: readonly Step[]): Promise<Applied> {
-  const applied: Applied = { written: 0, refused: [], unexpected: [] }
+  const applied: Applied = { written: 0, refused: [], unexpected: [], differences: [] }
   const written: [Step, ubx.ConfigPair[]][] = []
   const known = await readAll(dialog, steps)
   const queue = [...steps]
@@ -40,11 +48,18 @@ export async function apply(dialog: UbxDialog, timers: Timers, steps: readonly S
     }
     if (done.length === 0) continue
     applied.written += done.length
+    applied.differences.push(...differences(done, held.values))
     written.push([step, done])
     if (step.settle_ms !== undefined) await pause(timers, step.settle_ms)
   }
   await readBack(dialog, written, applied)
   return applied
+}
+
+function differences(pairs: readonly ubx.ConfigPair[], before: ReadonlyMap<number, ubx.ConfigValue>): string[] {
+  return pairs
+    .filter(([key, value]) => before.get(key) !== value)
+    .map(([key, value]) => `${ubx.keyName(key)} was ${before.get(key) ?? 'unknown'}, not ${value}`)
 }
 
 function note(applied: Applied, step: Step, keys: readonly number[]): void {
@@ -131,4 +146,4 @@ async function readBack(
   }
 }
 
-const noAnswer = () => new NotConfigured('the receiver does not answer')
+const noAnswer = () => new NoAnswer()

@@ -1,26 +1,32 @@
 /** Makes a base of the receiver, and reads what it is: the one place that writes to its configuration. */
+import { sameEcef } from 'rtk-base/gnss'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverTarget } from 'rtk-base/services'
 import type { UbxDialog } from '../link/ubx-dialog.js'
-import type { PortName } from '../ubx/index.js'
-import { type Applied, apply, NotConfigured } from './apply.js'
+import * as ubx from '../ubx/index.js'
+import { type Applied, apply, NoAnswer, NotConfigured } from './apply.js'
 import { type RateLine, raiseRate } from './baud.js'
 import type { Firmware } from './firmware.js'
-import { bytesPerSecond, neededRate } from './load.js'
+import { bytesPerSecond, lineLoad, maxLoad, neededRate } from './load.js'
 import { type BaseSettings, planOf, type Step, shownSteps } from './plan.js'
 import { targetOf, tmodeKeys } from './tmode.js'
 
-export interface ConfiguratorOptions extends BaseSettings {
+export interface ConfiguratorOptions extends Omit<BaseSettings, 'correctionTimeout_s' | 'signals'> {
   raiseBaud: boolean
+  /** `gnss-recvrtcm-max-age`: it may change at any time. */
+  correctionMaxAge_s(): number
 }
 
 /** What must be known of the receiver before it can be configured. */
 export interface Known {
-  port: PortName
+  port: ubx.PortName
   firmware: Firmware
 }
 
 const errorCode = 'receiver-config'
+const changedCode = 'receiver-changed'
+/** A change from outside is shown for so long after the last one. */
+const changedShown_ms = 600_000
 
 export class Configurator {
   readonly #ctx: PluginContext
@@ -29,6 +35,9 @@ export class Configurator {
   readonly #options: ConfiguratorOptions
   /** Rates that this line did not carry. */
   readonly #badRates = new Set<number>()
+  /** Names of keys that this receiver rejected: they are not asked for again until the next configuration. */
+  #lacks: ReadonlySet<string> = new Set()
+  #endOfChanged: () => void = () => {}
 
   constructor(ctx: PluginContext, dialog: UbxDialog, line: RateLine, options: ConfiguratorOptions) {
     this.#ctx = ctx
@@ -48,12 +57,12 @@ export class Configurator {
   ): ReturnType<Receiver['configure']> {
     try {
       if (!known) throw new NotConfigured('the receiver does not answer, or not which of its ports this is')
-      const steps = planOf({ ...known, target, settings: this.#options })
-      if (this.#options.raiseBaud) await this.#raise(steps, known.port)
-      const applied = await apply(this.#dialog, this.#ctx.timers, steps)
+      if (this.#options.raiseBaud) await this.#raise(this.#plan(target, known, false), known.port)
+      const applied = await apply(this.#dialog, this.#ctx.timers, this.#fittingPlan(target, known))
       if (!stillThere()) throw new NotConfigured('the receiver restarted meanwhile')
       if (applied.written > 0)
         this.#ctx.log.info({ mode: target.mode, written: applied.written }, 'the receiver is configured')
+      this.#lacks = new Set(applied.refused)
       this.#report(applied)
       return { written: applied.written, refused: applied.refused }
     } catch (error) {
@@ -63,8 +72,35 @@ export class Configurator {
     }
   }
 
+  /**
+   * Reads everything again that was configured and sets back what is different.
+   * @param expected the change is our own: a setting
+   * @returns why it has to be configured again from the start; '' when it need not
+   */
+  async verify(target: ReceiverTarget, known: Known, expected: boolean): Promise<string> {
+    const steps = this.#fittingPlan(target, known)
+      .map((step) => ({ ...step, pairs: step.pairs.filter(([key]) => !this.#lacks.has(ubx.keyName(key))) }))
+      .filter(({ pairs }) => pairs.length > 0)
+    try {
+      const held = await this.read()
+      if (held && !holds(held, target)) return 'its time mode was changed from outside'
+      const { differences } = await apply(this.#dialog, this.#ctx.timers, steps)
+      if (differences.length > 0 && !expected) this.#reportChange(differences)
+      return ''
+    } catch (error) {
+      if (!(error instanceof NotConfigured)) throw error
+      return error instanceof NoAnswer ? '' : error.message
+    }
+  }
+
+  /** The signals that it is set to track; undefined when it does not say so. */
+  async expectedSignals(): Promise<ubx.ExpectedSignals | undefined> {
+    const values = await this.#dialog.values([ubx.everySignalKey], 'ram')
+    return values === undefined || values === 'refused' ? undefined : ubx.expectedSignals(values)
+  }
+
   /** Switches on what is needed to show anything of it. @returns false when it does not answer */
-  async show(port: PortName): Promise<boolean> {
+  async show(port: ubx.PortName): Promise<boolean> {
     try {
       this.#report(await apply(this.#dialog, this.#ctx.timers, shownSteps(port)))
       return true
@@ -80,6 +116,33 @@ export class Configurator {
     return values === undefined || values === 'refused' ? undefined : targetOf(values)
   }
 
+  #plan(target: ReceiverTarget, known: Known, signals: boolean): Step[] {
+    const settings = { ...this.#options, correctionTimeout_s: this.#options.correctionMaxAge_s(), signals }
+    return planOf({ ...known, target, settings })
+  }
+
+  /** With NAV-SIG, unless that is too much for the line. */
+  #fittingPlan(target: ReceiverTarget, known: Known): Step[] {
+    const full = this.#plan(target, known, true)
+    const { baud } = this.#line
+    const isSerial = baud > 0 && (known.port === 'UART1' || known.port === 'UART2')
+    const fits = !isSerial || lineLoad(bytesPerSecond(full, known.port), baud) < maxLoad
+    return fits ? full : this.#plan(target, known, false)
+  }
+
+  #reportChange(differences: readonly string[]): void {
+    const { errors, timers } = this.#ctx
+    const shown =
+      differences.slice(0, 3).join('; ') + (differences.length > 3 ? `; ${differences.length - 3} more` : '')
+    errors.raise(
+      changedCode,
+      `somebody else changed the receiver: ${shown}; it is set back, check what else is connected to it`,
+    )
+    this.#endOfChanged()
+    const end = timers.after(changedShown_ms, () => errors.clear(changedCode))
+    this.#endOfChanged = () => void end()
+  }
+
   #report({ refused, unexpected }: Applied): void {
     const { log, errors } = this.#ctx
     if (refused.length > 0) log.warn({ refused }, 'the receiver rejects these keys; it works without them')
@@ -91,7 +154,7 @@ export class Configurator {
       )
   }
 
-  async #raise(steps: readonly Step[], port: PortName): Promise<void> {
+  async #raise(steps: readonly Step[], port: ubx.PortName): Promise<void> {
     const { baud } = this.#line
     if (baud === 0 || (port !== 'UART1' && port !== 'UART2')) return
     const wanted = neededRate(bytesPerSecond(steps, port), baud)
@@ -105,4 +168,9 @@ export class Configurator {
     if (change === 'lost') throw new NotConfigured(`the receiver is silent since its rate was changed to ${wanted}`)
     this.#ctx.log.warn({ baud, wanted }, 'the line does not carry the rate that it needs; it stays as it is')
   }
+}
+
+function holds(held: ReceiverTarget | { mode: 'survey-in' }, target: ReceiverTarget): boolean {
+  if (held.mode !== 'fixed' || target.mode !== 'fixed') return held.mode === target.mode
+  return sameEcef(held.arp, target.arp)
 }

@@ -21,6 +21,10 @@ export interface BaseSettings {
   }
   antenna: Record<AntennaSwitch, 'on' | 'off' | 'keep'>
   secondFix: boolean
+  /** How old corrections may be. */
+  correctionTimeout_s: number
+  /** NAV-SIG too; left out where the line has no room for it. */
+  signals: boolean
 }
 
 /** Parts of the antenna supervisor, by option name. */
@@ -64,7 +68,6 @@ const notNeeded: readonly OutputMessage[] = [
   'NAV-DOP',
   'NAV-TIMEGPS',
   'NAV-TIMELS',
-  'NAV-SIG',
   'NAV-RELPOSNED',
   'MON-COMMS',
   'RXM-RAWX',
@@ -135,6 +138,9 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
       ...(firmware.monHw ? { fallback: optional('MON-HW', out('MON-HW', 1)) } : {}),
     },
     mayLack('warnings', [infKey(port), 3]),
+    mayLack('interference', [keyId('CFG-ITFM-ENABLE'), 1]),
+    mayLack('signals', out('NAV-SIG', settings.signals ? 1 : 0)),
+    mayLack('age of corrections', [keyId('CFG-NAVSPG-CONSTR_DGNSSTO'), timeout_s(settings.correctionTimeout_s)]),
     mayLack(firmware.correctionReport, out(firmware.correctionReport, 1)),
   ]
   if (firmware.glonass) {
@@ -149,6 +155,9 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
   steps.push(mayLack('messages that are not needed', ...notNeeded.map((message) => out(message, 0))))
   return steps
 }
+
+/** The receiver holds it in one byte. */
+const timeout_s = (seconds: number) => Math.min(255, Math.max(1, Math.round(seconds)))
 
 /** In: UBX and RTCM3. Out: UBX and RTCM3, no NMEA. */
 function protocolPairs(port: PortName): ConfigPair[] {

@@ -6,6 +6,7 @@ import { Mutex } from 'async-mutex'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Receiver, ReceiverFix, ReceiverMode, ReceiverTarget } from 'rtk-base/services'
 import type { UbxDialog } from '../link/ubx-dialog.js'
+import type { ExpectedSignals } from '../ubx/index.js'
 import type { Configurator, Known } from './configurator.js'
 import { isBootText, RestartWatch } from './restart-watch.js'
 import { whoIsThere } from './who.js'
@@ -25,7 +26,14 @@ export interface UpkeepDeps {
   mayWrite(): void
   /** Mode or `configured` changed. */
   changed(): void
+  /** What the receiver is set to track. */
+  expectSignals(signals: ExpectedSignals): void
 }
+
+/** How often what it holds is read again: any key may have been changed from outside. */
+const verify_ms = 20_000
+/** After a sign of a change at most this often. */
+const suspect_ms = 2000
 
 export class Upkeep {
   readonly #deps: UpkeepDeps
@@ -38,6 +46,8 @@ export class Upkeep {
   #lives = 0
   readonly #tasks = new Mutex()
   #lost_ms = 0
+  #verifying: boolean = false
+  #verifiedAt_ms = 0
 
   constructor(deps: UpkeepDeps) {
     this.#deps = deps
@@ -120,8 +130,42 @@ export class Upkeep {
   tick(epochAt_ms: number): void {
     if (this.#deps.listening || !this.#deps.isUp()) return
     this.#excuse()
-    if (this.#known) this.#forgot(this.#watch.missing(epochAt_ms, this.#deps.now_ms()))
-    else this.ask()
+    const now_ms = this.#deps.now_ms()
+    if (!this.#known) this.ask()
+    else {
+      this.#forgot(this.#watch.missing(epochAt_ms, now_ms))
+      if (now_ms - this.#verifiedAt_ms >= verify_ms) this.#verify(false)
+    }
+  }
+
+  /** Something came that it was not configured to send: what it holds is read again at once. */
+  suspect(): void {
+    if (this.#deps.now_ms() - this.#verifiedAt_ms >= suspect_ms) this.#verify(false)
+  }
+
+  /** A setting changed: it is written. */
+  settingsChanged(): void {
+    this.#verify(true)
+  }
+
+  #verify(expected: boolean): void {
+    const { listening, isUp, now_ms, log, configurator } = this.#deps
+    if (listening || !isUp() || !this.configured || (this.#verifying && !expected)) return
+    this.#verifying = true
+    this.#verifiedAt_ms = now_ms()
+    this.#tasks
+      .runExclusive(async () => {
+        const { holds } = this.#watch
+        const life = this.#lives
+        if (!holds || !this.#known) return
+        const wrong = await configurator.verify(holds, this.#known, expected)
+        if (wrong === '') await this.#askSignals()
+        if (life === this.#lives) this.#forgot(wrong)
+      })
+      .catch((error: unknown) => log.error({ err: error }, 'reading the receiver again failed; it is read again later'))
+      .finally(() => {
+        this.#verifying = false
+      })
   }
 
   /** What came while the event loop was blocked is not read yet: its messages are expected from now on. */
@@ -154,12 +198,19 @@ export class Upkeep {
       if (life !== this.#lives) return
       this.#known = { ...there, port: there.port }
       this.#watch.expect(this.#deps.now_ms())
+      await this.#askSignals()
     }
+  }
+
+  async #askSignals(): Promise<void> {
+    const signals = await this.#deps.configurator.expectedSignals()
+    if (signals) this.#deps.expectSignals(signals)
   }
 
   #configuredTo(target: ReceiverTarget | undefined): void {
     const changed = this.configured || target !== undefined
     this.#watch.configuredTo(target, this.#deps.now_ms())
+    this.#verifiedAt_ms = this.#deps.now_ms()
     if (target) this.#mode = target.mode
     if (changed) this.#deps.changed()
   }

@@ -1,6 +1,7 @@
 /** The parts of the `gnss` block that the receiver fills. Shapes and units: schemas/info/gnss.ts. */
 import { formatTm, roundTo } from 'rtk-base/gnss'
-import type { ProcedureStatus } from 'rtk-base/services'
+import type { CorrectionStatus, ProcedureStatus } from 'rtk-base/services'
+import { worstJamming } from '../facts/index.js'
 import type { ZedReceiver } from '../zed.js'
 import { refConfig, refRuntime } from './own-reference.js'
 
@@ -37,6 +38,21 @@ export function stateBlock(zed: ZedReceiver, status: string) {
     satvis: fix ? Math.max(satellites.visible, used) : 0,
     satuse: used,
     antenna: antenna.report,
+    rf: rfBlock(zed),
+  }
+}
+
+/** Interference, feigned satellites, and what is received beside what is expected. */
+function rfBlock(zed: ZedReceiver) {
+  const now_ms = zed.now_ms()
+  const { radio, signals } = zed.facts
+  const bands = radio.bands(now_ms)
+  return {
+    jamming: worstJamming(bands),
+    spoofing: radio.spoofing(now_ms),
+    slips: roundTo(100 * signals.slips(now_ms), 3),
+    bands: [...bands],
+    constellations: signals.report(now_ms),
   }
 }
 
@@ -60,12 +76,20 @@ export function posBlock(zed: ZedReceiver) {
   }
 }
 
-/** What the receiver itself says of corrections and of its reference; a plugin that knows more builds these fields instead. */
-/** @param procedure of the plugin that runs the GNSS procedure, where there is one */
-export function standIns(zed: ZedReceiver, correctionMaxAge_s: number, procedure: ProcedureStatus | undefined) {
+/**
+ * What the receiver itself says of corrections and of its reference; a plugin that knows more builds these fields instead.
+ * @param procedure of the plugin that runs the GNSS procedure, where there is one
+ * @param input `rtcmin`
+ */
+export function standIns(
+  zed: ZedReceiver,
+  correctionMaxAge_s: number,
+  procedure: ProcedureStatus | undefined,
+  input: CorrectionStatus['input'],
+) {
   return {
     state: {
-      want_corr: procedure?.wantsCorrections ? 1 : 0,
+      want_corr: input === 'on' || (input !== 'off' && procedure?.wantsCorrections) ? 1 : 0,
       recvrtcm: zed.facts.corrections.block(zed.now_ms(), correctionMaxAge_s),
     },
     pos: { delta: 0 },

@@ -1,10 +1,13 @@
 /** What the messages of the receiver say: identity, fixes, satellites, antenna, corrections, time, its own reference. */
 import { decodeGga, gpsToUnix, type ReferencePoint, referencePoint } from 'rtk-base/gnss'
-import type { Ecef, Receiver, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
+import type { Ecef, Receiver, ReceiverFix, SatelliteEpoch, SatelliteResidual } from 'rtk-base/services'
 import * as ubx from '../ubx/index.js'
 import { AntennaWatch } from './antenna.js'
 import { EpochAssembler, fixOfPvt } from './epoch.js'
+import { RadioWatch } from './radio.js'
 import { ReceivedCorrections } from './received-corrections.js'
+import { SatelliteAssembler } from './satellites.js'
+import { SignalWatch } from './signal-watch.js'
 
 export type Identity = Receiver['identity']
 export type SurveyInReport = ubx.Decoded<typeof ubx.navSvin>
@@ -14,6 +17,7 @@ export interface FactEvents {
   /** The solution beside the first. */
   secondFix(fix: ReceiverFix): void
   residuals(residuals: readonly SatelliteResidual[]): void
+  satellites(epoch: SatelliteEpoch): void
   identity(identity: Identity): void
   /** UTC seconds by the receiver; called only when it has fully resolved them. */
   time(utc_s: number): void
@@ -29,16 +33,6 @@ export interface FactEdges {
   deviceUtc_s(): number
 }
 
-/** By u-blox gnssId. */
-const constellations: Readonly<Record<number, string>> = {
-  0: 'gps',
-  1: 'sbas',
-  2: 'galileo',
-  3: 'beidou',
-  5: 'qzss',
-  6: 'glonass',
-}
-
 type Handler = (payload: Uint8Array, now_ms: number) => void
 
 /** An epoch older than this says nothing about now. */
@@ -47,6 +41,8 @@ const fixIsFresh_ms = 5000
 export class ReceiverFacts {
   readonly antenna = new AntennaWatch()
   readonly corrections = new ReceivedCorrections()
+  readonly radio = new RadioWatch()
+  readonly signals = new SignalWatch()
   identity: Identity = { module: '', firmware: '', hardware: '', software: '', serial: '' }
   /** The newest epoch with a position. */
   place: ReceiverFix | undefined
@@ -57,7 +53,9 @@ export class ReceiverFacts {
   readonly #events: FactEvents
   readonly #epochs = new EpochAssembler((fix) => this.#newFix(fix))
   readonly #handlers: ReadonlyMap<number, Handler>
+  readonly #sky = new SatelliteAssembler((epoch) => this.#newSky(epoch))
   #fix: ReceiverFix | undefined
+  #skyNow: SatelliteEpoch | undefined
   #time = { utc_s: 0, at_ms: 0 }
   #reference: { point: ReferencePoint; utc_s: number } | undefined
 
@@ -70,6 +68,11 @@ export class ReceiverFacts {
   /** The newest epoch; undefined when it is older than 5 s. */
   get fix(): ReceiverFix | undefined {
     return this.#fix && this.#edges.now_ms() - this.#fix.arrival_ms < fixIsFresh_ms ? this.#fix : undefined
+  }
+
+  /** The newest satellites; undefined when they are older than 5 s. */
+  get sky(): SatelliteEpoch | undefined {
+    return this.#skyNow && this.#edges.now_ms() - this.#skyNow.arrival_ms < fixIsFresh_ms ? this.#skyNow : undefined
   }
 
   /** When the newest epoch came; 0 before the first. */
@@ -104,7 +107,8 @@ export class ReceiverFacts {
     }
   }
 
-  rtcm(type: number, frame: Uint8Array): void {
+  rtcm(type: number, frame: Uint8Array, now_ms: number): void {
+    this.signals.rtcm(type, frame, now_ms)
     if (type !== 1005 && type !== 1006) return
     const point = referencePoint(frame)
     if (point) this.#reference = { point, utc_s: this.utc_s() }
@@ -112,7 +116,10 @@ export class ReceiverFacts {
 
   /** Called a few times a second: ends an epoch of which nothing more comes. */
   tick(): void {
-    this.#epochs.tick(this.#edges.now_ms())
+    const now_ms = this.#edges.now_ms()
+    this.#epochs.tick(now_ms)
+    this.#sky.tick(now_ms)
+    this.radio.tick(now_ms)
   }
 
   /** Which message is for whom. */
@@ -129,9 +136,13 @@ export class ReceiverFacts {
     on(ubx.navPvt, (pvt, now_ms) => this.#epochs.pvt(pvt, now_ms))
     on(ubx.navHpPosEcef, (ecef, now_ms) => this.#epochs.hpEcef(ecef, now_ms))
     on(ubx.navHpPosLlh, (llh, now_ms) => this.#epochs.hpLlh(llh, now_ms))
-    on(ubx.navEoe, ({ iTOW_ms }) => this.#epochs.endOfEpoch(iTOW_ms))
+    on(ubx.navEoe, ({ iTOW_ms }) => {
+      this.#epochs.endOfEpoch(iTOW_ms)
+      this.#sky.endOfEpoch(iTOW_ms)
+    })
     on(ubx.navStatus, (status, now_ms) => {
       this.#epochs.status(status, now_ms)
+      this.radio.status(status.spoofDetState, now_ms)
       const { msss_ms, ttff_ms } = status
       this.#events.uptime(msss_ms, now_ms)
       this.startTimes = { uptime_s: Math.floor(msss_ms / 1000), timeToFirstFix_s: Math.round(ttff_ms / 1000) }
@@ -139,17 +150,25 @@ export class ReceiverFacts {
     on(ubx.navTimeGps, ({ iTOW_ms, week, leapS, towValid, weekValid, leapSValid }, now_ms) => {
       if (towValid && weekValid && leapSValid) this.#setTime(gpsToUnix({ week, tow_s: iTOW_ms / 1000 }, leapS), now_ms)
     })
-    on(ubx.navSat, ({ blocks }) => {
+    on(ubx.navSat, ({ iTOW_ms, blocks }, now_ms) => {
+      this.#sky.navSat(iTOW_ms, blocks, now_ms)
       const visible = blocks.filter(({ cno_dbhz }) => cno_dbhz > 0).length
       this.satellites = { visible, used: blocks.filter(({ used }) => used).length }
-      this.#events.residuals(blocks.filter(({ gnssId }) => gnssId in constellations).map(residualOf))
+      this.#events.residuals(blocks.flatMap((block) => residualOf(block) ?? []))
     })
+    on(ubx.navSig, ({ iTOW_ms, blocks }) => this.#sky.navSig(iTOW_ms, blocks))
     on(ubx.nav2Pvt, (pvt, now_ms) => this.#events.secondFix(fixOfPvt(pvt, now_ms)))
     on(ubx.navSvin, (survey) => {
       this.survey = survey
     })
-    raw(ubx.monRf, (payload, now_ms) => this.antenna.monRf(payload, now_ms, utc()))
-    raw(ubx.monHw, (payload, now_ms) => this.antenna.monHw(payload, now_ms, utc()))
+    raw(ubx.monRf, (payload, now_ms) => {
+      this.antenna.monRf(payload, now_ms, utc())
+      this.radio.monRf(payload, now_ms)
+    })
+    raw(ubx.monHw, (payload, now_ms) => {
+      this.antenna.monHw(payload, now_ms, utc())
+      this.radio.monHw(payload, now_ms)
+    })
     raw(ubx.rxmRtcm, (payload, now_ms) => this.corrections.rxmRtcm(payload, now_ms))
     raw(ubx.rxmCor, (payload, now_ms) => this.corrections.rxmCor(payload, now_ms))
     raw(ubx.monVer, (payload) => {
@@ -182,6 +201,12 @@ export class ReceiverFacts {
     this.#events.time(utc_s)
   }
 
+  #newSky(epoch: SatelliteEpoch): void {
+    this.#skyNow = epoch
+    this.signals.satellites(epoch)
+    this.#events.satellites(epoch)
+  }
+
   #newFix(fix: ReceiverFix): void {
     this.#fix = fix
     if (fix.ok && fix.fix !== 'none') this.place = fix
@@ -190,9 +215,11 @@ export class ReceiverFacts {
   }
 }
 
-function residualOf(block: ubx.Decoded<typeof ubx.navSat>['blocks'][number]): SatelliteResidual {
+function residualOf(block: ubx.Decoded<typeof ubx.navSat>['blocks'][number]): SatelliteResidual | undefined {
+  const constellation = ubx.constellationName(block.gnssId)
+  if (!constellation) return undefined
   return {
-    constellation: constellations[block.gnssId],
+    constellation,
     satellite: block.svId,
     azimuth_deg: block.azim_deg,
     elevation_deg: block.elev_deg,

@@ -1,10 +1,15 @@
 /** The faults of the simulated receiver as a service. */
+import { roundTo } from 'rtk-base/gnss'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { correctionInput, type SimulatedReceiver } from 'rtk-base/services'
 import { type ConfigPair, keyId } from '../ubx/index.js'
 import { fixedSettings, outputSettings, surveySettings } from './firmware/factory.js'
+import { lowest_deg } from './physics/model.js'
 import type { SimulatedPort } from './port.js'
 import { RemoteBase } from './remote-base.js'
+
+/** What an ambiguity fix to wrong numbers is commonly wrong by. */
+const usualWrongFix = { east: 0.3, north: -0.2, up: 0.6 }
 
 export function simulatorControl(ctx: PluginContext, simulated: SimulatedPort | undefined): SimulatedReceiver {
   const deliver = (packet: Uint8Array) => {
@@ -20,9 +25,21 @@ export function simulatorControl(ctx: PluginContext, simulated: SimulatedPort | 
     get truth() {
       return zed().model.truth
     },
-    move: (east, north, up) => zed().model.move(east, north, up),
-    jam: (loss_db) => {
-      zed().model.jam_db = Math.max(0, loss_db)
+    move: (east, north, up, over_s = 0) => zed().model.move(east, north, up, over_s),
+    sway: (by, period_s = 2, over_s = Number.POSITIVE_INFINITY) => zed().model.sway(by, period_s, over_s),
+    still: () => zed().model.stopMoving(),
+    noise: (name) => zed().model.noise(name),
+    loseLock: (which, away_s = 0) => zed().model.loseLock(which, away_s),
+    slip: (which, cycles = 1, silent = false) => zed().model.slip(which, cycles, silent),
+    satellites: (most, mask_deg) => zed().limit(most, mask_deg),
+    jam: (loss_db, band) => {
+      const { jam_db } = zed().model
+      for (const each of ['L1', 'L2'] as const) {
+        if (band === undefined || band === each) jam_db[each] = Math.max(0, loss_db)
+      }
+    },
+    spoof: (state) => {
+      zed().faults.spoofing = state
     },
     antenna: (state) => {
       zed().model.antenna = state
@@ -30,9 +47,12 @@ export function simulatorControl(ctx: PluginContext, simulated: SimulatedPort | 
     unplug: () => port().unplug(),
     replug: () => port().replug(),
     restart: (cold = false) => zed().reset('restart', cold),
-    corrections: (away_m) => {
+    corrections: (away_m, wrong, stationId) => {
       port()
-      remote?.send(away_m)
+      remote?.send(away_m, wrong, stationId)
+    },
+    wrongFix: (probability, by = usualWrongFix) => {
+      zed().navigation.wrongFix = { probability, by }
     },
     nak: (key) => {
       if (key === undefined) zed().config.refused.clear()
@@ -75,11 +95,19 @@ export function simulatorControl(ctx: PluginContext, simulated: SimulatedPort | 
       const { antenna, jam_db } = zed().model
       const parts = [
         port().plugged ? 'plugged' : 'unplugged',
-        `moved E ${east} N ${north} U ${up} m`,
+        `moved E ${roundTo(east, 4)} N ${roundTo(north, 4)} U ${roundTo(up, 4)} m`,
         `antenna ${antenna}`,
-        `jam ${jam_db} dB`,
+        jam_db.L1 === jam_db.L2 ? `jam ${jam_db.L1} dB` : `jam L1 ${jam_db.L1} dB L2 ${jam_db.L2} dB`,
         `tmode ${zed().navigation.mode}`,
       ]
+      const { limit, surroundings } = zed().model
+      if (surroundings.name !== 'quiet') parts.push(`${surroundings.name} surroundings`)
+      if (limit.satellites < Number.POSITIVE_INFINITY || limit.mask_deg > lowest_deg)
+        parts.push(`receives ${limit.satellites} satellites above ${limit.mask_deg}°`)
+      const { spoofing } = zed().faults
+      if (spoofing !== 1) parts.push(`spoof ${spoofing}`)
+      const { probability } = zed().navigation.wrongFix
+      if (probability > 0) parts.push(`wrong fixes ${probability * 100} %`)
       if (remote?.away_m !== undefined) parts.push(`corrections of a base ${remote.away_m} m away`)
       if (zed().faults.silent) parts.push('silent')
       if (zed().faults.wrongReference_m !== 0) parts.push(`1005 wrong by ${zed().faults.wrongReference_m} m`)

@@ -1,5 +1,6 @@
 /** The correction input of the simulated receiver: what came in, how old it is, and the reports about it. */
-import { constellationOf, decodeRtcm, isMsm } from 'rtk-base/gnss'
+import { constellationOf, isMsm, type ReferencePoint, referencePoint } from 'rtk-base/gnss'
+import type { Ecef } from 'rtk-base/services'
 import * as ubx from '../ubx/index.js'
 import type { Corrections } from './physics/solution.js'
 
@@ -9,7 +10,9 @@ const gap_ms = 10_000
 export class CorrectionInput {
   #observation_ms: number | undefined
   #since_ms: number | undefined
-  #reference = false
+  #reference: ReferencePoint | undefined
+  /** Where the bases of this world truly are, by station ID. */
+  readonly bases = new Map<number, Ecef>()
   readonly #reports: Uint8Array[] = []
 
   /** @param type message number of a verified frame */
@@ -17,7 +20,7 @@ export class CorrectionInput {
     const refStation = frame.length >= 8 ? ((frame[4] & 15) << 8) | frame[5] : 0
     const used = listening && (isMsm(type) || type === 1005 || type === 1006 || type === 1230)
     this.#reports.push(ubx.encodeFrame(ubx.rxmRtcm, { msgUsed: used ? 2 : 1, refStation, msgType: type }))
-    if (type === 1005 || type === 1006) this.#reference ||= decodeRtcm(frame) !== undefined
+    this.#reference = referencePoint(frame) ?? this.#reference
     if (!constellationOf(type)) return
     if (this.#observation_ms === undefined || now_ms - this.#observation_ms > gap_ms) this.#since_ms = now_ms
     this.#observation_ms = now_ms
@@ -26,7 +29,11 @@ export class CorrectionInput {
   /** Undefined before the first complete set. */
   state(now_ms: number): Corrections | undefined {
     if (this.#observation_ms === undefined || this.#since_ms === undefined || !this.#reference) return undefined
-    return { age_s: (now_ms - this.#observation_ms) / 1000, steady_s: (now_ms - this.#since_ms) / 1000 }
+    return {
+      age_s: (now_ms - this.#observation_ms) / 1000,
+      steady_s: (now_ms - this.#since_ms) / 1000,
+      error: this.#error(this.#reference),
+    }
   }
 
   /** RXM-RTCM of what came since the last call. */
@@ -37,7 +44,12 @@ export class CorrectionInput {
   forget(): void {
     this.#observation_ms = undefined
     this.#since_ms = undefined
-    this.#reference = false
+    this.#reference = undefined
     this.#reports.length = 0
+  }
+
+  #error({ stationId, arp }: ReferencePoint): Ecef {
+    const truth = this.bases.get(stationId) ?? arp
+    return { x: arp.x - truth.x, y: arp.y - truth.y, z: arp.z - truth.z }
   }
 }

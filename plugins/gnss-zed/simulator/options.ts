@@ -1,7 +1,7 @@
 /** What a simulated receiver is, what it does wrong, and what is handed over on a reload. */
 import type { PortName } from '../ubx/index.js'
 import type { ConfigSnapshot } from './firmware/config-store.js'
-import type { ModelOptions } from './physics/model.js'
+import type { ModelOptions, ModelSnapshot } from './physics/model.js'
 import type { NavigationState } from './physics/solution.js'
 
 export interface SimulatorOptions extends ModelOptions {
@@ -12,6 +12,11 @@ export interface SimulatorOptions extends ModelOptions {
   wiring: PortName
   uniqueId: string
   geoidSeparation_m: number
+  /** False: older firmware without the second solution. */
+  nav2?: boolean
+  /** At most so many satellites are received, from so high. */
+  satellites?: number
+  mask_deg?: number
   /** Also NMEA GGA. */
   nmea: boolean
 }
@@ -19,7 +24,7 @@ export interface SimulatorOptions extends ModelOptions {
 /** Survives a reload of the plugin that holds it. */
 export interface SimulatorSnapshot {
   config: ConfigSnapshot
-  offset: [east: number, north: number, up: number]
+  model: ModelSnapshot
   navigation: NavigationState
   /** Monotonic; when it was started. */
   bootedAt_ms: number
@@ -35,4 +40,6 @@ export interface Faults {
   corruptFrames: number
   /** Every n-th ACK or NAK is lost; 0: none. */
   dropAcks: number
+  /** As NAV-STATUS.spoofDetState: 0 unknown, 1 none, 2 indicated, 3 in several ways. */
+  spoofing: number
 }

@@ -2,15 +2,16 @@
 import { Framer } from 'rtk-base/gnss'
 import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
+import type { Ecef } from 'rtk-base/services'
 import * as ubx from '../ubx/index.js'
 import { CorrectionInput } from './corrections.js'
 import { type CommandTarget, type ResetKind, runCommand } from './firmware/commands.js'
 import { ConfigStore } from './firmware/config-store.js'
-import { bootText, type Firmware, factorySettings, firmwares } from './firmware/factory.js'
+import { bootText, type Firmware, factorySettings, firmwareOf } from './firmware/factory.js'
 import type { Faults, SimulatorOptions, SimulatorSnapshot } from './options.js'
 import { EpochFrames } from './output/epoch-frames.js'
 import { type ReceiverEpoch, ubxMessage } from './output/ubx-output.js'
-import { Model } from './physics/model.js'
+import { lowest_deg, Model } from './physics/model.js'
 import { Navigation } from './physics/solution.js'
 
 /** What an epoch needs from its moment to the first byte. */
@@ -21,6 +22,7 @@ const earliest_utc_ms = Date.UTC(2026, 0, 1)
 const tmodeKey = ubx.keyId('CFG-TMODE-MODE')
 const measKey = ubx.keyId('CFG-RATE-MEAS')
 const nav2Key = ubx.keyId('CFG-NAV2-OUT_ENABLED')
+const interferenceKey = ubx.keyId('CFG-ITFM-ENABLE')
 const navKey = ubx.keyId('CFG-RATE-NAV')
 const signalGroup = ubx.groupOf(ubx.keyId('CFG-SIGNAL-GPS_ENA'))
 
@@ -28,7 +30,7 @@ export class SimulatedZed implements CommandTarget {
   readonly config: ConfigStore
   readonly model: Model
   readonly navigation: Navigation
-  readonly faults: Faults = { silent: false, wrongReference_m: 0, corruptFrames: 0, dropAcks: 0 }
+  readonly faults: Faults = { silent: false, wrongReference_m: 0, corruptFrames: 0, dropAcks: 0, spoofing: 1 }
   readonly options: SimulatorOptions
   readonly #firmware: Firmware
   readonly #edges: Edges
@@ -51,10 +53,11 @@ export class SimulatedZed implements CommandTarget {
 
   constructor(options: SimulatorOptions, edges: Edges) {
     this.options = options
-    this.#firmware = firmwares[options.module]
+    this.#firmware = firmwareOf(options)
     this.#edges = edges
     this.config = new ConfigStore(this.#firmware.lacks)
     this.model = new Model({ ...options, without: this.#firmware.without })
+    this.limit(options.satellites, options.mask_deg)
     this.navigation = new Navigation(this.model, this.config)
     this.#framer = new Framer({ onFrame: (frame) => this.#heard(frame) })
     this.#frames = new EpochFrames(this, this.#corrections)
@@ -64,10 +67,9 @@ export class SimulatedZed implements CommandTarget {
   }
 
   snapshot(): SimulatorSnapshot {
-    const { east, north, up } = this.model.offset
     return {
       config: this.config.snapshot(),
-      offset: [east, north, up],
+      model: this.model.snapshot(),
       navigation: this.navigation.state,
       bootedAt_ms: this.#bootedAt_ms,
       ttff_ms: this.#ttff_ms,
@@ -75,9 +77,9 @@ export class SimulatedZed implements CommandTarget {
   }
 
   /** Goes on where another instance was, as if it had been on all the time. */
-  restore({ config, offset, navigation, bootedAt_ms, ttff_ms }: SimulatorSnapshot): void {
+  restore({ config, model, navigation, bootedAt_ms, ttff_ms }: SimulatorSnapshot): void {
     this.config.restore(config)
-    this.model.move(...offset)
+    this.model.restore(model)
     this.navigation.state = navigation
     this.#bootedAt_ms = bootedAt_ms
     this.#ttff_ms = ttff_ms
@@ -104,6 +106,16 @@ export class SimulatedZed implements CommandTarget {
   get baud(): number | undefined {
     const { wiring } = this.options
     return wiring === 'UART1' || wiring === 'UART2' ? this.config.get(ubx.keyId(`CFG-${wiring}-BAUDRATE`)) : undefined
+  }
+
+  /** Where the bases of this world truly are, by station ID. */
+  get bases(): Map<number, Ecef> {
+    return this.#corrections.bases
+  }
+
+  /** What of the sky is received; undefined: all that there is. */
+  limit(satellites: number | undefined, mask_deg: number | undefined): void {
+    this.model.limit = { satellites: satellites ?? Number.POSITIVE_INFINITY, mask_deg: mask_deg ?? lowest_deg }
   }
 
   /** Bytes that the host sent since power came on. */
@@ -228,6 +240,8 @@ export class SimulatedZed implements CommandTarget {
       nav2: this.config.get(nav2Key) === 1,
       antenna: this.model.antenna,
       jam_db: this.model.jam_db,
+      watchesInterference: this.config.get(interferenceKey) === 1,
+      spoofing: this.faults.spoofing,
     }
     this.#epochCount++
     this.#write(this.#frames.of(this.#now, this.#epochCount))

@@ -1,14 +1,15 @@
 /** Another base station under the same sky: its RTCM is what a corrected survey-in lives on. */
-
+import { offsetEnu } from 'rtk-base/gnss'
 import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
 import { rtcmMessages } from './output/rtcm-output.js'
 import { Model } from './physics/model.js'
+import type { Enu } from './physics/motion.js'
 import type { SimulatedZed } from './receiver.js'
 
 const period_ms = 1000
 /** Unlike that of the station itself. */
-const stationId = 42
+const usualStationId = 42
 const sent = new Set([1005, 1074, 1084, 1094, 1124, 1230])
 
 export class RemoteBase {
@@ -33,18 +34,24 @@ export class RemoteBase {
     return this.#away_m
   }
 
-  /** @param away_m to the north of where the station was installed; undefined: it stops */
-  send(away_m: number | undefined): void {
+  /**
+   * @param away_m to the north of where the station was installed; undefined: it stops
+   * @param wrong what the position that it announces is wrong by
+   */
+  send(away_m: number | undefined, wrong: Enu = { east: 0, north: 0, up: 0 }, stationId = usualStationId): void {
     void this.#stop()
     this.#away_m = away_m
     if (away_m === undefined) return
-    const { options } = this.#neighbour
+    const { options, bases } = this.#neighbour
     const model = new Model({ ...options, seed: options.seed + 1 })
     model.move(0, away_m, 0)
+    const { truth } = model
+    bases.set(stationId, truth)
+    const arp = offsetEnu(truth, wrong)
     this.#stop = this.#edges.timers.every(period_ms, () => {
       const utc_ms = Math.round(this.#neighbour.utc_ms / period_ms) * period_ms
       const epoch = model.epoch(utc_ms, period_ms / 1000, true)
-      this.#deliver(Buffer.concat(rtcmMessages({ epoch, stationId, arp: model.truth, due: (type) => sent.has(type) })))
+      this.#deliver(Buffer.concat(rtcmMessages({ epoch, stationId, arp, due: (type) => sent.has(type) })))
     })
   }
 }

@@ -10,6 +10,15 @@ const number = (text: string | undefined, what: string): number => {
     throw badValue(`sim: ${what} must be a number, not '${text ?? ''}'`)
   return value
 }
+const positive = (text: string | undefined, what: string): number => {
+  const value = number(text, what)
+  if (value < 0) throw badValue(`sim: ${what} must not be negative`)
+  return value
+}
+const enu = (east: string | undefined, north = '0', up = '0') =>
+  [number(east, 'east'), number(north, 'north'), number(up, 'up')] as const
+const howMany = (text: string | undefined): number | 'most' | 'all' =>
+  text === 'most' || text === 'all' ? text : Math.floor(positive(text, 'how many'))
 const onOff = (text: string | undefined): boolean => {
   if (text === 'on' || text === '1') return true
   if (text === 'off' || text === '0') return false
@@ -26,20 +35,94 @@ const keyNamed = (key: string | undefined): string | undefined => {
 const faults: Record<string, [args: string, help: string, run: (receiver: SimulatedReceiver, args: string[]) => void]> =
   {
     move: [
-      'E N U',
-      'the antenna moves by metres',
-      (receiver, [east, north, up]) =>
-        receiver.move(number(east, 'east'), number(north ?? '0', 'north'), number(up ?? '0', 'up')),
+      'E N U [S]',
+      'the antenna moves by metres, at once or steadily over S seconds',
+      (receiver, [east, north, up, over]) => receiver.move(...enu(east, north, up), positive(over ?? '0', 'the time')),
+    ],
+    sway: [
+      'E N U [PERIOD] [S]|off',
+      'the antenna swings to both sides by metres, with a period of 2 s, for S seconds',
+      (receiver, [east, north, up, period, over]) => {
+        if (east === 'off') receiver.still()
+        else {
+          const [e, n, u] = enu(east, north, up)
+          const over_s = over === undefined ? undefined : positive(over, 'the time')
+          receiver.sway({ east: e, north: n, up: u }, Math.max(0.1, positive(period ?? '2', 'the period')), over_s)
+        }
+      },
+    ],
+    noise: [
+      'quiet|typical|obstructed',
+      'how rough the surroundings are: multipath, ionosphere, slips, what is in the way',
+      (receiver, [name]) => {
+        if (name !== 'quiet' && name !== 'typical' && name !== 'obstructed') {
+          throw badValue(`sim: noise is quiet, typical or obstructed, not '${name ?? ''}'`)
+        }
+        receiver.noise(name)
+      },
+    ],
+    'lose-lock': [
+      'N|most|all [S]',
+      'so many satellites lose their lock, most is 80 %, and are not received for S seconds',
+      (receiver, [which, away]) => receiver.loseLock(howMany(which), positive(away ?? '0', 'the time')),
+    ],
+    slip: [
+      'N|most|all [CYCLES] [silent]',
+      'the phases of so many satellites jump by cycles, 0.5 too; silent: the lock indicators do not show it',
+      (receiver, [which, cycles, silent]) => {
+        if (silent !== undefined && silent !== 'silent') throw badValue(`sim: slip takes silent, not '${silent}'`)
+        receiver.slip(howMany(which), number(cycles ?? '1', 'the cycles'), silent === 'silent')
+      },
+    ],
+    satellites: [
+      'N|off [MASK]',
+      'at most N satellites are received, from MASK degrees up',
+      (receiver, [most, mask]) => {
+        const mask_deg = mask === undefined ? undefined : number(mask, 'the mask')
+        receiver.satellites(most === 'off' ? undefined : positive(most, 'how many'), mask_deg)
+      },
     ],
     corrections: [
-      'M|off',
-      'another base M metres to the north sends corrections to rtcm-in: float after 3 s, fixed after 20 s',
-      (receiver, [away]) => receiver.corrections(away === 'off' ? undefined : number(away ?? '12000', 'the distance')),
+      'M [E N U] [ID]|off',
+      'another base M metres to the north sends corrections to rtcm-in: float after 3 s, fixed after 20 s; its position is wrong by E N U',
+      (receiver, [away, east, north, up, id]) => {
+        if (away === 'off') receiver.corrections(undefined)
+        else {
+          const [e, n, u] = enu(east ?? '0', north, up)
+          const stationId = id === undefined ? undefined : positive(id, 'the station ID')
+          receiver.corrections(number(away ?? '12000', 'the distance'), { east: e, north: n, up: u }, stationId)
+        }
+      },
+    ],
+    'wrong-fix': [
+      'P [E N U]|off',
+      'each fix of the ambiguities is wrong with the probability P, by metres',
+      (receiver, [probability, east, north, up]) => {
+        if (probability === 'off') receiver.wrongFix(0)
+        else {
+          const [e, n, u] = enu(east ?? '0.3', north ?? '-0.2', up ?? '0.6')
+          const by = { east: e, north: n, up: u }
+          receiver.wrongFix(Math.min(1, positive(probability ?? '1', 'the probability')), by)
+        }
+      },
     ],
     jam: [
-      'DB|off',
-      'all signals are weaker',
-      (receiver, [loss]) => receiver.jam(loss === 'off' ? 0 : number(loss, 'the loss in dB')),
+      'DB|off [L1|L2]',
+      'all signals, or those of a band, are weaker',
+      (receiver, [loss, band]) => {
+        if (band !== undefined && band !== 'L1' && band !== 'L2')
+          throw badValue(`sim: the band is L1 or L2, not '${band}'`)
+        receiver.jam(loss === 'off' ? 0 : number(loss, 'the loss in dB'), band)
+      },
+    ],
+    spoof: [
+      '0|1|2|3|off',
+      'what it says of feigned satellites: unknown, none, indicated, in several ways',
+      (receiver, [state]) => {
+        const value = state === 'off' ? 1 : number(state, 'the state')
+        if (value !== 0 && value !== 1 && value !== 2 && value !== 3) throw badValue('sim: spoof is 0, 1, 2 or 3')
+        receiver.spoof(value)
+      },
     ],
     antenna: [
       'ok|short|open',

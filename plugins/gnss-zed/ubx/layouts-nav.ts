@@ -20,6 +20,8 @@ export const navStatus = layout({
     diffSoln: flag('u1', 5, 1),
     wknSet: flag('u1', 5, 2),
     towSet: flag('u1', 5, 3),
+    /** 0 unknown or off, 1 none, 2 indicated, 3 indicated in several ways. */
+    spoofDetState: bits('u1', 7, 3, 2),
     carrSoln: bits('u1', 7, 6, 2),
     /** Start to first fix. */
     ttff_ms: int('u4', 8),

@@ -4,7 +4,7 @@ import type { BaseTrust } from '../trust/base-trust.js'
 import type { BaseWatch } from '../watch/base-watch.js'
 import type { BaseSetup } from './base-setup.js'
 import { type MoveReportDeps, reportMove } from './move-report.js'
-import { againAdvice, holdReason, isWrongBase } from './reports.js'
+import { againAdvice, holdReason, isStillWrong, isWrongBase } from './reports.js'
 import type { SurveyStep } from './survey-step.js'
 import type { Action, Event } from './table.js'
 
@@ -28,7 +28,8 @@ export class Actions {
     const { base, check, judge, reports, setup, survey, suspicion, trust } = this.#deps
     switch (action) {
       case 'hold':
-        judge.hold(holdReason(event, suspicion.evidence, base.trouble))
+        if (!isStillWrong(event)) base.difference = ''
+        judge.hold(holdReason(event, suspicion.evidence, base))
         // A fault that was reported stands until the base is trusted, or a rover.
         if (isWrongBase(event) && !reports.stands('gnss-fault'))
           reports.raise('gnss-fault', `${base.trouble}; ${againAdvice}`)

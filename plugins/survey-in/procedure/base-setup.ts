@@ -36,7 +36,6 @@ export class BaseSetup {
   }
 
   setRover(): void {
-    this.#deps.base.difference = ''
     this.#configure({ mode: 'rover' })
   }
 

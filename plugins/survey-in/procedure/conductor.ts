@@ -1,4 +1,5 @@
 /** The procedure as others see it: the service, what people ask for, and what outlives a receiver and a restart. */
+import type { PhaseReport } from 'rtk-base/gnss'
 import type { EventSource, PluginContext, Event as PluginEvent } from 'rtk-base/plugin'
 import type { Ecef, ProcedureStatus, Receiver, RtcmGate } from 'rtk-base/services'
 import { Memory } from '../memory.js'
@@ -11,6 +12,7 @@ import type { Comparison, Reference } from '../reference/reference.js'
 import { Surroundings } from '../surroundings.js'
 import type { SurveyRequest } from '../survey/survey-request.js'
 import { Surveyor, type SurveyRecord } from '../survey/surveyor.js'
+import { AntennaPhases } from '../watch/antenna-phases.js'
 import { ListenedReceiver } from '../watch/listened-receiver.js'
 import { StartCheck } from '../watch/start-check.js'
 import { Suspicion } from '../watch/suspicion.js'
@@ -29,6 +31,7 @@ export class Conductor implements ProcedureStatus {
   readonly #reports: Reports
   readonly #suspicion: Suspicion
   readonly #check: StartCheck
+  readonly #phases: AntennaPhases
   readonly #request: SurveyRequest = { by: undefined }
   readonly #state: EventSource<void>
   #run: Run | undefined
@@ -54,6 +57,7 @@ export class Conductor implements ProcedureStatus {
       save: (record) => this.#keep(record),
     })
     this.references = new ReferenceChoice(parameters, this.surveyor, this.#memory)
+    this.#phases = new AntennaPhases(options.phases)
     this.#check = new StartCheck(
       {
         choice: this.references,
@@ -96,6 +100,11 @@ export class Conductor implements ProcedureStatus {
     return this.#run?.delta_m
   }
 
+  /** What the carrier phases say now; undefined while there are none. */
+  get motion(): PhaseReport | undefined {
+    return this.#phases.at(this.#surroundings.now_ms())
+  }
+
   get #procedureState(): State {
     return this.#run?.state ?? 'offline'
   }
@@ -122,6 +131,7 @@ export class Conductor implements ProcedureStatus {
         ledger: this.ledger,
         check: this.#check,
         suspicion: this.#suspicion,
+        phases: this.#phases,
         request: this.#request,
         limits: () => this.#parameters.start(),
         changed,
@@ -220,7 +230,8 @@ export class Conductor implements ProcedureStatus {
   }
 
   #referenceMayHaveChanged(): void {
-    if (!this.references.noteChosen()) return
+    // Whoever sends the reference again while the antenna is said to have moved answers for it.
+    if (!this.references.noteChosen() && !this.#suspicion.stands) return
     void this.#suspicion.settle()
     this.#reports.clear('gnss-survey')
     if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')

@@ -127,14 +127,19 @@ export const againAdvice = 'the receiver is configured again; check whether some
 /** The base sends something else than the reference, or no reference. */
 export const isWrongBase = (event: Event): boolean => event === 'wrong 1005' || event === 'no 1005'
 
+/** What the base sends was wrong before, and nothing has shown yet that it is not any more. */
+export const isStillWrong = (event: Event): boolean =>
+  isWrongBase(event) || event === 'not taken' || event === 'not our base' || event === 'cannot be verified'
+
 export const checkedFirst = 'the reference is checked first'
 
 /**
  * Why the gate was closed.
  * @param evidence that the antenna was moved
- * @param trouble what is wrong with the base
+ * @param base what is wrong with it, and how its newest 1005 differs from the reference
  */
-export function holdReason(event: Event, evidence: string, trouble: string): string {
+export function holdReason(event: Event, evidence: string, base: { trouble: string; difference: string }): string {
+  const { trouble, difference } = base
   switch (event) {
     case 'move suspected':
       return movedText(undefined, evidence)
@@ -143,15 +148,19 @@ export function holdReason(event: Event, evidence: string, trouble: string): str
       return 'the receiver is not there'
     case 'receiver restarted':
       return 'the receiver restarted: its reference is checked again'
-    case 'not our base':
+    case 'still our base':
+      return 'what the receiver sends shows first that nothing changed'
     case 'reference changed':
       return checkedFirst
     case 'station ID changed':
       return 'the receiver gets another station ID'
-    case 'survey failed':
-      return 'the survey-in did not succeed, and there is no other reference'
     case 'survey over':
       return checkedFirst
+    case 'not our base':
+    case 'cannot be verified':
+      return difference ? `${difference}; ${checkedFirst}` : checkedFirst
+    case 'survey failed':
+      return 'the survey-in did not succeed, and there is no other reference'
     case 'survey asked for':
       return 'a survey-in runs'
     case 'observations stopped':
@@ -160,8 +169,6 @@ export function holdReason(event: Event, evidence: string, trouble: string): str
       return 'most signals were lost at once: the reference is checked again'
     case '1005 stopped':
       return 'the receiver sends no 1005'
-    case 'cannot be verified':
-      return checkedFirst
     default:
       return trouble
   }

@@ -1,7 +1,7 @@
 /** Runs the procedure with a receiver: turns what the receiver does into events, and has the actions carried out. */
-import { MsmEpochs, sameEcef } from 'rtk-base/gnss'
+import { type PhaseReport, sameEcef } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Receiver, ReceiverFix, RtcmFrame, RtcmJudge } from 'rtk-base/services'
+import type { Receiver, ReceiverFix, RtcmFrame, RtcmJudge, SatelliteResidual } from 'rtk-base/services'
 import type { Memory } from '../memory.js'
 import type { ReferenceChoice } from '../reference/choice.js'
 import type { Ledger } from '../reference/ledger.js'
@@ -12,6 +12,7 @@ import type { SurveySnapshot } from '../survey/survey-run.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { BaseTrust } from '../trust/base-trust.js'
 import { LastTrust } from '../trust/last-trust.js'
+import { type AntennaPhases, phaseText } from '../watch/antenna-phases.js'
 import { BaseWatch } from '../watch/base-watch.js'
 import type { Seen } from '../watch/live-position.js'
 import type { Baselines } from '../watch/movement.js'
@@ -52,6 +53,7 @@ export interface RunDeps {
   ledger: Ledger
   check: StartCheck
   suspicion: Suspicion
+  phases: AntennaPhases
   request: SurveyRequest
   limits(): StartLimits
   /** The status changed. */
@@ -75,7 +77,7 @@ export class Run {
   readonly #actions: Actions
   readonly #lateness: Lateness
   readonly #watchReports: WatchReports
-  readonly #epochs = new MsmEpochs()
+  readonly #phases: AntennaPhases
   /** In `verify` only. */
   #verification: Verification | undefined
   #entered_ms = 0
@@ -88,6 +90,7 @@ export class Run {
     this.#deps = deps
     this.#receiver = receiver
     this.#judge = judge
+    this.#phases = deps.phases
     const { stationId, intervals_s = base.expected.intervals_s } = receiver
     base.expected = { stationId, intervals_s }
     this.#setup = new ReceiverSetup(ctx, receiver)
@@ -128,7 +131,7 @@ export class Run {
     on(receiver.onRtcm, (frame) => this.#heardRtcm(frame))
     on(receiver.onFix, (fix) => this.#heardFix(fix))
     on(receiver.onState, () => this.#look())
-    on(receiver.onResiduals, (residuals) => this.#suspect(base.movement?.residuals(residuals, this.#now_ms())))
+    on(receiver.onResiduals, (residuals) => this.#heardResiduals(residuals))
     on(receiver.onSecondFix, (fix) => this.#suspect(base.movement?.secondFix(fix, this.#now_ms())))
     on(receiver.onWarning, (text) => this.#suspect(base.movement?.warning(text, this.#now_ms())))
     timers.every(tick_ms, () => this.#second())
@@ -203,7 +206,23 @@ export class Run {
     const event = this.#base.heard(frame, step === 'accept' || step === 'fixed' ? step : undefined)
     if (event && state === 'verify') this.#heardVerified(event)
     else if (event) this.dispatch(event)
-    for (const epoch of this.#epochs.push(frame.bytes)) this.#verification?.heard(epoch, this.#last.age_ms)
+    for (const { epoch, report } of this.#phases.hear(frame, this.#base.expected.stationId)) {
+      this.#verification?.heard(epoch, this.#last.age_ms)
+      if (report) this.#heardPhases(report)
+    }
+  }
+
+  /** What the carrier phases say is believed at once. */
+  #heardPhases(report: PhaseReport): void {
+    const { state } = this
+    const changed = report.lossOfLock || report.moved
+    if (!changed) return
+    if (state === 'verify') this.dispatch('cannot be verified')
+    else if (report.moved && state === 'fixed') this.#suspect(phaseText(report), report.net?.distance_m)
+    else if (report.moved && state === 'survey') this.survey.restart(phaseText(report))
+    // Positions from before and after do not belong together.
+    else if (state === 'initial' || state === 'moved') this.#deps.check.clear()
+    else this.dispatch('signals lost')
   }
 
   #heardVerified(event: Event): void {
@@ -238,13 +257,20 @@ export class Run {
     this.dispatch(event)
   }
 
-  #suspect(evidence: string | undefined): void {
+  #heardResiduals(residuals: readonly SatelliteResidual[]): void {
+    const now_ms = this.#now_ms()
+    this.#phases.look(residuals, now_ms)
+    this.#suspect(this.#base.movement?.residuals(residuals, now_ms))
+  }
+
+  /** @param size_m how far it moved, where that was measured */
+  #suspect(evidence: string | undefined, size_m?: number): void {
     if (evidence === undefined) return
     if (this.state === 'verify') this.dispatch('cannot be verified')
     if (this.state !== 'fixed' || this.#deps.suspicion.stands) return
     // Held at once; announced when it is durable: a restart in between must not forget it.
-    this.#judge.hold(holdReason('move suspected', evidence, this.#base.trouble))
-    void this.#deps.suspicion.raise(evidence).then(() => {
+    this.#judge.hold(holdReason('move suspected', evidence, this.#base))
+    void this.#deps.suspicion.raise(evidence, size_m).then(() => {
       if (this.state === 'fixed') this.dispatch('move suspected')
     })
   }
@@ -326,7 +352,7 @@ export class Run {
         : undefined
     if (from === 'moved') reports.clear('gnss-moved')
     if (isSettled(to) || isAbsent(to)) reports.clear('gnss-initial')
-    if (to === 'acquire' || to === 'fixed') reports.clear('gnss-fault')
+    if (to === 'fixed' || (to === 'acquire' && base.difference === '')) reports.clear('gnss-fault')
   }
 
   #showStatus(): void {

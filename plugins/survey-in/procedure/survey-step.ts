@@ -48,6 +48,16 @@ export class SurveyStep {
     reports.clear('gnss-survey')
   }
 
+  /** What was averaged so far belongs to another place. */
+  restart(why: string): void {
+    const { check, log, surveyor } = this.#deps
+    const { run } = surveyor
+    check.clear()
+    if (!run) return
+    log.warn(`${why}: the survey-in starts again`)
+    surveyor.begin(run.corrected, run.by)
+  }
+
   epoch(fix: ReceiverFix): void {
     if (this.#deps.surveyor.epoch(fix)) {
       this.#deps.log.warn('the corrected position jumped: the averaging of the survey-in starts again')
@@ -58,8 +68,7 @@ export class SurveyStep {
     const { check, choice, dispatch, log, reports, surveyor } = this.#deps
     const { run } = surveyor
     if (run?.mean && check.isElsewhere({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })) {
-      log.warn('the antenna is not where the survey-in found it so far: the survey-in starts again')
-      surveyor.begin(run.corrected, run.by)
+      this.restart('the antenna is not where the survey-in found it so far')
       return
     }
     const end = surveyor.tick()

@@ -89,7 +89,7 @@ export const table: readonly Row[] = [
   ['stalled', 'receiver heard', 'identify', []],
 
   ['identify', 'identified', 'identify', ['read mode']],
-  ['identify', 'still our base', 'verify', ['confirm base']],
+  ['identify', 'still our base', 'verify', ['hold', 'confirm base']],
   ['identify', 'not our base', 'configure', ['hold', 'set rover']],
 
   ['configure', 'configured', 'acquire', []],

@@ -19,7 +19,7 @@ export interface StartLimits {
 
 export interface StartCheckDeps {
   choice: Pick<ReferenceChoice, 'chosen'>
-  suspicion: Pick<Suspicion, 'stands'>
+  suspicion: Pick<Suspicion, 'stands' | 'size_m'>
   /** The position is farther from the reference than the accuracies explain: it takes longer. Undefined once that is over. */
   doubts(comparison: Comparison | undefined): void
   limits(): StartLimits
@@ -98,13 +98,18 @@ export class StartCheck {
     const live = this.#window.result(now_ms)
     const { chosen } = this.#deps.choice
     const comparison = live && chosen && compare(live, chosen, this.#deps.limits())
-    if (comparison?.verdict !== 'agrees') {
+    if (comparison?.verdict !== 'agrees' || !this.#tells(comparison)) {
       this.#agreeingSince_ms = undefined
       return false
     }
     this.live = live
     this.#agreeingSince_ms ??= now_ms
     return now_ms - this.#agreeingSince_ms >= agreed_ms
+  }
+
+  /** Whether a comparison can tell that the antenna is back after a move of that size. */
+  #tells({ limits_m }: Comparison): boolean {
+    return (this.#deps.suspicion.size_m ?? Number.POSITIVE_INFINITY) > 2 * limits_m[0]
   }
 
   /** Distance of the newest position to the chosen reference, metres. */

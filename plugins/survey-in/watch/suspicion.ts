@@ -1,5 +1,12 @@
 import type { Memory } from '../memory.js'
 
+/** What is remembered of a suspicion. */
+export interface Suspected {
+  evidence: string
+  /** How far the antenna moved, metres, where that was measured: an agreement has to be able to tell so much. */
+  size_m?: number
+}
+
 /** Why the antenna is suspected to have moved. Durable until it is settled: a restart must not forget it. */
 export class Suspicion {
   readonly #memory: Memory
@@ -15,14 +22,19 @@ export class Suspicion {
   }
 
   /** Resolves when it is durable, or was reported not to be. */
-  raise(evidence: string): Promise<void> {
+  raise(evidence: string, size_m?: number): Promise<void> {
     this.evidence = evidence
-    return this.#memory.set('suspicion', evidence)
+    return this.#memory.set('suspicion', { evidence, ...(size_m !== undefined && { size_m }) })
+  }
+
+  /** How far the antenna moved, metres, where that was measured. */
+  get size_m(): number | undefined {
+    return this.#memory.get('suspicion')?.size_m
   }
 
   /** Takes over the evidence that was found before a restart. */
   recall(): void {
-    this.evidence = this.#memory.get('suspicion') ?? ''
+    this.evidence = this.#memory.get('suspicion')?.evidence ?? ''
   }
 
   settle(): Promise<void> {

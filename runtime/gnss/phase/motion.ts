@@ -17,6 +17,8 @@ const steadiness = 0.5
 export const significance = 5
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
+/** And above so many standard deviations: else it is noise. */
+const noisy = 2
 /** A step is looked for between the medians of this time before and behind it. */
 const settle_ms = 4_000
 /** From what size, from how many standard deviations, and which part of it must happen within two samples. */
@@ -133,7 +135,8 @@ export class Motion {
     if (Math.hypot(net.east, net.north, net.up) < decide_m) {
       this.#calm_m = this.sway_m(time_ms) ?? 0
     }
-    const sways = this.#calm_m > this.#threshold_m * swaying
+    const { east_m, north_m, up_m } = position.sigma
+    const sways = this.#calm_m > Math.max(this.#threshold_m * swaying, noisy * Math.hypot(east_m, north_m, up_m))
     const from_ms = time_ms - (sways ? confirmSwaying_ms : confirm_ms) * 0.99
     let samples = 0
     let covered_ms = 0
@@ -156,8 +159,7 @@ export class Motion {
     north = north / samples - offset.north
     up = up / samples - offset.up
     const size_m = Math.hypot(east, north, up)
-    const { sigma } = position
-    const normalised = Math.hypot(east / sigma.east_m, north / sigma.north_m, up / sigma.up_m)
+    const normalised = Math.hypot(east / east_m, north / north_m, up / up_m)
     if (size_m < decide_m || normalised < significance) return false
     if (sways) return true
     for (let sample = this.#next - samples; sample < this.#next; sample++) {

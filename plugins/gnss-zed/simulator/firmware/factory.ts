@@ -22,7 +22,7 @@ const versionOf = (hwVersion: string, extensions: readonly string[]) => ({
 })
 
 /** By the option `module`. The X20P names no module, and its UART2 has another portId. */
-export const firmwares: Record<SimulatorOptions['module'], Firmware> = {
+const firmwares: Record<SimulatorOptions['module'], Firmware> = {
   'ZED-F9P': {
     version: versionOf('00190000', [
       'ROM BASE 0x118B2060',
@@ -49,6 +49,21 @@ export const firmwares: Record<SimulatorOptions['module'], Firmware> = {
     ports: [0x0000, 0x0100, 0x0200, 0x0300, 0x0400],
   },
 }
+
+/** Before HPG 1.30 there was no second solution. */
+export function firmwareOf({ module, nav2 }: Pick<SimulatorOptions, 'module' | 'nav2'>): Firmware {
+  const newest = firmwares[module]
+  if (module !== 'ZED-F9P' || nav2 !== false) return newest
+  return { ...newest, version: oldF9p, lacks: (key) => /NAV2/.test(key) }
+}
+const oldF9p = versionOf('00190000', [
+  'ROM BASE 0x118B2060',
+  'FWVER=HPG 1.13',
+  'PROTVER=27.12',
+  'MOD=ZED-F9P',
+  'GPS;GLO;GAL;BDS',
+  'SBAS;QZSS',
+])
 
 const warning = ubx.encodeInf('warning', 'Base station position seems incorrect')
 /** What a base says whose reference is not where it is. */
@@ -94,8 +109,9 @@ export const surveySettings: readonly ubx.ConfigPair[] = [
 ]
 
 /** What a base sends. */
-export function outputSettings({ wiring, module }: SimulatorOptions): ubx.ConfigPair[] {
-  const { lacks } = firmwares[module]
+export function outputSettings(options: SimulatorOptions): ubx.ConfigPair[] {
+  const { wiring } = options
+  const { lacks } = firmwareOf(options)
   const every: readonly [ubx.OutputMessage, number][] = [
     ['NAV-PVT', 1],
     ['NAV-HPPOSECEF', 1],

@@ -73,24 +73,24 @@ export function referencePoint(stationId: number, arp: Ecef): Uint8Array {
 }
 
 function observations(
-  { sight, dual, noise_m, cno_dbhz, lock_s, ambiguity }: Track,
+  { sight, noise_m, signals }: Track,
   constellation: ConstellationModel,
   { clock_m }: Epoch,
   fine: boolean,
 ): MsmObservation[] {
-  const signals = dual ? constellation.signals : constellation.signals.slice(0, 1)
-  return signals.map((signal, i) => {
+  return signals.map(({ cno_dbhz, lock_s, ambiguity, halfCycle, phaseNoise_m }, i) => {
+    const signal = constellation.signals[i]
     const wavelength_m = light_mps / frequency(signal, sight.svId, constellation)
     const range_m = sight.range_m + clock_m
     return {
       satellite: sight.svId,
       signal: signal.msm,
       pseudorange_m: range_m + noise_m * (i === 0 ? 1 : 0.6),
-      phase_m: range_m + ambiguity * wavelength_m,
+      phase_m: range_m + ambiguity * wavelength_m + phaseNoise_m,
       rate_mps: sight.rate_mps,
       lock: fine ? lockIndicator407(lock_s * 1000) : lockIndicator402(lock_s * 1000),
-      halfCycle: false,
-      cnr_dbhz: Math.max(1, cno_dbhz - 3 * i),
+      halfCycle,
+      cnr_dbhz: Math.max(1, cno_dbhz),
     }
   })
 }

@@ -1,7 +1,7 @@
 /** The UBX and NMEA messages of one epoch, made of the model and the solution. */
 import { ecefToGeodetic, encodeNmea, knownLeap_s } from 'rtk-base/gnss'
 import * as ubx from '../../ubx/index.js'
-import type { AntennaState, Epoch } from '../physics/model.js'
+import type { AntennaState, Band, Epoch } from '../physics/model.js'
 import type { Solution, SurveyIn } from '../physics/solution.js'
 
 /** Everything that is true of the receiver in this epoch. */
@@ -17,7 +17,11 @@ export interface ReceiverEpoch {
   /** The second solution is on. */
   readonly nav2: boolean
   readonly antenna: AntennaState
-  readonly jam_db: number
+  readonly jam_db: Readonly<Record<Band, number>>
+  /** Interference is watched (CFG-ITFM). */
+  readonly watchesInterference: boolean
+  /** As NAV-STATUS.spoofDetState. */
+  readonly spoofing: number
 }
 
 /** Undefined: there is none now. */
@@ -28,7 +32,7 @@ const antennaCode = { ok: 2, short: 3, open: 4 } as const
 
 /** In the order in which an epoch sends them; NAV-EOE is last. */
 const builders: Partial<Record<ubx.OutputMessage, Builder>> = {
-  'NAV-STATUS': ({ epoch, solution, msss_ms, ttff_ms }) =>
+  'NAV-STATUS': ({ epoch, solution, msss_ms, ttff_ms, spoofing }) =>
     ubx.encodeFrame(ubx.navStatus, {
       iTOW_ms: epoch.tow_ms,
       gpsFix: solution.fixType,
@@ -37,6 +41,7 @@ const builders: Partial<Record<ubx.OutputMessage, Builder>> = {
       wknSet: solution.resolved,
       towSet: solution.resolved,
       carrSoln: carrierCode[solution.carrier],
+      spoofDetState: spoofing,
       ttff_ms,
       msss_ms,
     }),
@@ -77,6 +82,7 @@ const builders: Partial<Record<ubx.OutputMessage, Builder>> = {
   'NAV-TIMELS': ({ epoch, solution: { resolved } }) =>
     ubx.encodeFrame(ubx.navTimeLs, { iTOW_ms: epoch.tow_ms, currLs: knownLeap_s, validCurrLs: resolved }),
   'NAV-SAT': navSat,
+  'NAV-SIG': navSig,
   'NAV-SVIN': ({ epoch, survey }) =>
     ubx.encodeFrame(ubx.navSvin, {
       iTOW_ms: epoch.tow_ms,
@@ -90,14 +96,18 @@ const builders: Partial<Record<ubx.OutputMessage, Builder>> = {
       active: survey.active,
     }),
   GGA: nmeaGga,
-  'MON-HW': ({ antenna, epoch }) =>
-    ubx.encodeFrame(ubx.monHw, {
-      noisePerMs: 85,
-      agcCnt: 5200 + (epoch.tow_ms % 7),
+  'MON-HW': (now) => {
+    const { noisePerMs, agcCnt, jamInd, jammingState } = radioValues(now, 'L1')
+    const { antenna } = now
+    return ubx.encodeFrame(ubx.monHw, {
+      noisePerMs,
+      agcCnt,
+      jamInd,
+      jammingState,
       antStatus: antennaCode[antenna],
       antPower: antenna === 'short' ? 0 : 1,
-      jammingState: 1,
-    }),
+    })
+  },
   'MON-RF': monRf,
   'NAV-EOE': ({ epoch }) => ubx.encodeFrame(ubx.navEoe, { iTOW_ms: epoch.tow_ms }),
 }
@@ -126,6 +136,7 @@ const pollable: ubx.Layout[] = [
   ubx.navTimeGps,
   ubx.navTimeLs,
   ubx.navSat,
+  ubx.navSig,
   ubx.navSvin,
   ubx.monHw,
   ubx.monRf,
@@ -217,21 +228,53 @@ function navSat({ epoch, solution }: ReceiverEpoch): Uint8Array {
   })
 }
 
-function monRf({ antenna, jam_db, epoch }: ReceiverEpoch): Uint8Array {
-  const block = {
-    jammingState: jam_db > 15 ? 3 : jam_db > 3 ? 2 : 1,
+function navSig({ epoch, solution }: ReceiverEpoch): Uint8Array {
+  const used = new Set(solution.used.map(({ sight }) => sight.key))
+  return ubx.encodeFrame(ubx.navSig, {
+    iTOW_ms: epoch.tow_ms,
+    blocks: epoch.tracks.flatMap(({ sight, signals }) =>
+      signals.map(({ cno_dbhz, lock_s }, i) => ({
+        gnssId: sight.constellation.gnssId,
+        svId: sight.svId,
+        sigId: sight.constellation.signals[i].ubx,
+        cno_dbhz,
+        prRes_m: (solution.residuals.get(sight.key) ?? 0) * (i === 0 ? 1 : 0.6),
+        quality: lock_s > 1 ? 7 : 4,
+        prUsed: used.has(sight.key),
+        crUsed: used.has(sight.key) && solution.carrier !== 'none',
+      })),
+    ),
+  })
+}
+
+/** What interference does to the input of a band: the gain goes down, the noise up, and a tone shows in the indicator. */
+function radioValues({ antenna, jam_db, watchesInterference, epoch }: ReceiverEpoch, band: Band) {
+  const loss_db = jam_db[band]
+  const isConnected = antenna === 'ok'
+  const quiet = { agcCnt: isConnected ? 5200 : 7900, noisePerMs: isConnected ? 85 : 40 }
+  return {
+    // The maker's own names: at a warning the fix is still there, at a critical level it is not.
+    jammingState: watchesInterference ? (loss_db > 15 ? 3 : loss_db > 3 ? 2 : 1) : 0,
+    agcCnt: Math.max(500, quiet.agcCnt - loss_db * 120 + (epoch.tow_ms % 7)),
+    noisePerMs: quiet.noisePerMs + loss_db * 3,
+    jamInd: Math.min(255, 8 + loss_db * 7),
+  }
+}
+
+function monRf(now: ReceiverEpoch): Uint8Array {
+  const { antenna } = now
+  const block = (band: Band, blockId: number) => ({
+    blockId,
+    ...radioValues(now, band),
     antStatus: antennaCode[antenna],
     // The supervisor switches the power of a short circuit off.
     antPower: antenna === 'short' ? 0 : 1,
-    noisePerMs: antenna === 'ok' ? 85 : 40,
-    agcCnt: Math.max(500, 5200 - jam_db * 120 + (epoch.tow_ms % 7)),
-    jamInd: Math.min(255, 8 + jam_db * 7),
     ofsI: 12,
     magI: 156,
     ofsQ: 9,
     magQ: 150,
-  }
-  return ubx.encodeFrame(ubx.monRf, { blocks: [block, { ...block, blockId: 1, noisePerMs: block.noisePerMs + 4 }] })
+  })
+  return ubx.encodeFrame(ubx.monRf, { blocks: [block('L1', 0), block('L2', 1)] })
 }
 
 const ggaQuality = (solution: Solution): number => {

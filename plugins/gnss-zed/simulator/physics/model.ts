@@ -4,6 +4,9 @@
  */
 import { geodeticToEcef, knownLeap_s, offsetEnu, secondsPerWeek, unixToGps } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
+import { Channel, type ChannelSnapshot, type SignalTrack } from './channel.js'
+import { type Enu, Motion, type MotionSnapshot } from './motion.js'
+import { type NoiseName, Surroundings } from './noise.js'
 import { GaussMarkov, Random } from './random.js'
 import { type Sight, visibleFrom } from './sky.js'
 
@@ -14,28 +17,23 @@ export interface ModelOptions {
   lat: number
   lon: number
   alt: number
+  /** Default: quiet. */
+  noise?: NoiseName
 }
 
 export type AntennaState = 'ok' | 'short' | 'open'
+export type Band = 'L1' | 'L2'
 
 /** A satellite that is tracked in this epoch. */
 export interface Track {
   readonly sight: Sight
   readonly cno_dbhz: number
-  /** Both signals; low satellites have the first only. */
-  readonly dual: boolean
   /** Code error of this epoch. */
   readonly noise_m: number
-  /** Since the signal was locked. */
+  /** Of the first signal. */
   readonly lock_s: number
-  /** Whole cycles of the phase ambiguity; they stay the same while the lock holds. */
-  readonly ambiguity: number
-}
-
-interface Channel {
-  readonly multipath: GaussMarkov
-  readonly ambiguity: number
-  since_gps_s: number
+  /** One or both; low satellites have the first only. */
+  readonly signals: readonly SignalTrack[]
 }
 
 export interface Epoch {
@@ -51,30 +49,68 @@ export interface Epoch {
   readonly clock_m: number
 }
 
+/** What goes over to the next instance on a reload: the antenna goes on, and the lock holds. */
+export interface ModelSnapshot {
+  motion: MotionSnapshot
+  channels: [key: number, ChannelSnapshot][]
+}
+
 const horizon_deg = 0
+/** Lower satellites are not tracked. */
+export const lowest_deg = 5
+/** Below this elevation there is no second signal. */
+const dualFrom_deg = 15
+/** The second signal is so much weaker. */
+const secondSignal_db = 3
 /** Below this nothing is tracked. */
 const lossOfLock_dbhz = 24
+/** What the seed of the phases is apart from that of the code. */
+const fineSeed = 0x5bd1e995
+
+/** Of the satellites that are tracked. */
+export type HowMany = number | 'most' | 'all'
+const mostShare = 0.8
+
+function countOf(which: HowMany, tracked: number): number {
+  if (which === 'all') return tracked
+  return which === 'most' ? Math.ceil(mostShare * tracked) : Math.min(which, tracked)
+}
 
 export class Model {
   readonly random: Random
+  readonly #fine: Random
+  readonly #clock: GaussMarkov
   readonly #origin: Ecef
-  readonly #offset = { east: 0, north: 0, up: 0 }
+  readonly #lon_deg: number
+  readonly #seed: number
+  readonly #motion = new Motion()
   readonly #channels = new Map<number, Channel>()
-  antenna: AntennaState = 'ok'
-  /** Interference, dB less C/N0. */
-  jam_db = 0
-
   readonly #without: ReadonlySet<string>
+  /** Satellites that are not received before a time. */
+  readonly #away = new Map<number, number>()
+  /** Satellites whose lock or phase is disturbed in the next epoch. */
+  #disturbances: { which: HowMany; apply(key: number, gps_s: number): void }[] = []
+  surroundings: Surroundings
+  antenna: AntennaState = 'ok'
+  /** Interference by band, dB less C/N0. */
+  readonly jam_db: Record<Band, number> = { L1: 0, L2: 0 }
+  /** What of the sky is received at all. */
+  limit: { satellites: number; mask_deg: number } = { satellites: Number.POSITIVE_INFINITY, mask_deg: lowest_deg }
 
   constructor(options: ModelOptions) {
     this.#without = new Set(options.without)
     this.random = new Random(options.seed)
+    this.#seed = options.seed
+    this.#fine = new Random(options.seed ^ fineSeed)
+    this.#clock = new GaussMarkov(this.#fine, 100)
     this.#origin = geodeticToEcef(options)
+    this.#lon_deg = options.lon
+    this.surroundings = this.#surroundingsOf(options.noise ?? 'quiet')
   }
 
   /** Where the antenna's reference point truly is. */
   get truth(): Ecef {
-    return offsetEnu(this.#origin, this.#offset)
+    return offsetEnu(this.#origin, this.#motion.offset)
   }
 
   /** Where it was installed. */
@@ -82,15 +118,41 @@ export class Model {
     return this.#origin
   }
 
-  get offset(): { east: number; north: number; up: number } {
-    return { ...this.#offset }
+  get offset(): Enu {
+    return this.#motion.offset
   }
 
-  /** Moves the antenna by metres. */
-  move(east: number, north: number, up: number): void {
-    this.#offset.east += east
-    this.#offset.north += north
-    this.#offset.up += up
+  /** Moves the antenna by metres, steadily over a time; 0: at once. */
+  move(east: number, north: number, up: number, over_s = 0): void {
+    this.#motion.move({ east, north, up }, over_s)
+  }
+
+  /** The antenna swings to both sides by metres. */
+  sway(by: Enu, period_s: number, over_s: number): void {
+    this.#motion.sway(by, period_s, over_s)
+  }
+
+  /** The antenna stays where it is now. */
+  stopMoving(): void {
+    this.#motion.stop()
+  }
+
+  /** Other surroundings. */
+  noise(name: NoiseName): void {
+    this.surroundings = this.#surroundingsOf(name)
+  }
+
+  /** Some satellites lose their lock at the next epoch. @param away_s they are not received for so long */
+  loseLock(which: HowMany, away_s: number): void {
+    this.#disturb(which, (key, gps_s) => {
+      this.#channels.delete(key)
+      if (away_s > 0) this.#away.set(key, gps_s + away_s)
+    })
+  }
+
+  /** The phases of some satellites jump at the next epoch. @param silent the lock indicators do not show it */
+  slip(which: HowMany, cycles: number, silent: boolean): void {
+    this.#disturb(which, (key, gps_s) => this.#channels.get(key)?.slip(cycles, gps_s, silent))
   }
 
   /** All signals are lost, as in a reset. */
@@ -98,38 +160,109 @@ export class Model {
     this.#channels.clear()
   }
 
+  snapshot(): ModelSnapshot {
+    const channels = [...this.#channels].map(([key, channel]): [number, ChannelSnapshot] => [key, channel.snapshot()])
+    return { motion: this.#motion.snapshot(), channels }
+  }
+
+  restore({ motion, channels }: ModelSnapshot): void {
+    this.#motion.restore(motion)
+    this.#channels.clear()
+    for (const [key, state] of channels) {
+      const channel = new Channel(this.random, this.#fine)
+      channel.restore(state)
+      this.#channels.set(key, channel)
+    }
+  }
+
   /** @param listening false while the GNSS part is stopped */
   epoch(utc_ms: number, dt_s: number, listening: boolean): Epoch {
     const { week, tow_s } = unixToGps(utc_ms / 1000, knownLeap_s)
     const gps_s = week * secondsPerWeek + tow_s
-    const sky = visibleFrom(this.truth, gps_s, horizon_deg, this.#without)
+    this.#motion.advance(gps_s)
+    this.#disturbAt(gps_s)
+    const sky = visibleFrom(this.truth, gps_s, horizon_deg, this.#without).map(this.#movingSight())
     const hears = listening && this.antenna === 'ok'
-    const tracks = hears ? sky.flatMap((sight) => this.#track(sight, gps_s, dt_s) ?? []) : []
+    const tracks = hears ? this.#limited(sky.flatMap((sight) => this.#track(sight, gps_s, dt_s) ?? [])) : []
     const tracked = new Set(tracks.map(({ sight }) => sight.key))
     for (const key of this.#channels.keys()) if (!tracked.has(key)) this.#channels.delete(key)
-    // A crystal that the receiver steers: slow, and smaller than a microsecond.
-    const clock_m = 40 * Math.sin((2 * Math.PI * gps_s) / 1700)
+    // A crystal that the receiver steers: slow, and smaller than a microsecond. It trembles by a centimetre a second.
+    const clock_m = 40 * Math.sin((2 * Math.PI * gps_s) / 1700) + 0.1 * this.#clock.step(dt_s)
     return { utc_ms, gps_s, week, tow_ms: Math.round(tow_s * 1000) % (secondsPerWeek * 1000), sky, tracks, clock_m }
   }
 
-  #track(sight: Sight, gps_s: number, dt_s: number): Track | undefined {
-    const sine = Math.sin((sight.elevation_deg * Math.PI) / 180)
-    const cno_dbhz = 31 + 17 * Math.sqrt(sine) + 0.4 * this.random.normal() - this.jam_db
-    if (cno_dbhz < lossOfLock_dbhz || sight.elevation_deg < 5) return undefined
-    let channel = this.#channels.get(sight.key)
-    if (!channel) {
-      const ambiguity = Math.round((this.random.uniform() - 0.5) * 200)
-      channel = { multipath: new GaussMarkov(this.random, 60), ambiguity, since_gps_s: gps_s }
-      this.#channels.set(sight.key, channel)
+  #surroundingsOf(name: NoiseName): Surroundings {
+    return new Surroundings(name, new Random(this.#seed + 1), this.#lon_deg)
+  }
+
+  /** The Doppler of a moving antenna. */
+  #movingSight(): (sight: Sight) => Sight {
+    const { velocity } = this.#motion
+    if (velocity.east === 0 && velocity.north === 0 && velocity.up === 0) return (sight) => sight
+    const here = this.truth
+    const there = offsetEnu(here, velocity)
+    const v = { x: there.x - here.x, y: there.y - here.y, z: there.z - here.z }
+    return (sight) => {
+      const { los } = sight
+      return { ...sight, rate_mps: sight.rate_mps - (los.x * v.x + los.y * v.y + los.z * v.z) }
     }
-    const scale_m = 0.3 + 0.35 / Math.max(0.1, sine)
+  }
+
+  #disturb(which: HowMany, apply: (key: number, gps_s: number) => void): void {
+    this.#disturbances.push({ which, apply })
+  }
+
+  #disturbAt(gps_s: number): void {
+    for (const { which, apply } of this.#disturbances.splice(0)) {
+      const keys = [...this.#channels.keys()]
+      // Which ones is a matter of the seed: each is taken out of those that are left.
+      for (let left = countOf(which, keys.length); left > 0; left--) {
+        const [key] = keys.splice(Math.floor(this.#fine.uniform() * keys.length), 1)
+        apply(key, gps_s)
+      }
+    }
+  }
+
+  #limited(tracks: Track[]): Track[] {
+    if (tracks.length <= this.limit.satellites) return tracks
+    const highest = tracks.toSorted((p, q) => q.sight.elevation_deg - p.sight.elevation_deg)
+    const kept = new Set(highest.slice(0, this.limit.satellites))
+    return tracks.filter((track) => kept.has(track))
+  }
+
+  #track(sight: Sight, gps_s: number, dt_s: number): Track | undefined {
+    const { elevation_deg, azimuth_deg, key } = sight
+    const { profile } = this.surroundings
+    const sine = Math.sin((elevation_deg * Math.PI) / 180)
+    const shade_db = this.surroundings.shade_db(azimuth_deg, elevation_deg)
+    const open_dbhz = 31 + 17 * Math.sqrt(sine) + 0.4 * this.random.normal() - shade_db
+    const cno_dbhz = open_dbhz - this.jam_db.L1
+    const isAway = (this.#away.get(key) ?? gps_s) > gps_s
+    if (cno_dbhz < lossOfLock_dbhz || elevation_deg < this.limit.mask_deg || isAway) return undefined
+    this.#away.delete(key)
+    let channel = this.#channels.get(key)
+    if (!channel) {
+      channel = new Channel(this.random, this.#fine)
+      this.#channels.set(key, channel)
+    }
+    const second_dbhz = open_dbhz - secondSignal_db - this.jam_db.L2
+    const isDual = elevation_deg >= dualFrom_deg && second_dbhz >= lossOfLock_dbhz - secondSignal_db
+    const signals = channel.step(
+      isDual ? [cno_dbhz, second_dbhz] : [cno_dbhz],
+      gps_s,
+      profile.phase_m,
+      profile.slips_per_s * dt_s,
+    )
+    // What is in the shade comes by a detour.
+    const scale_m = (0.3 + 0.35 / Math.max(0.1, sine)) * 10 ** (shade_db / 20)
+    const noise = profile.code * (0.8 * channel.multipath.step(dt_s) + 0.2 * this.random.normal())
+    const multipath = profile.sidereal === 0 ? 0 : this.surroundings.multipath(azimuth_deg, elevation_deg)
     return {
       sight,
       cno_dbhz,
-      dual: sight.elevation_deg >= 15,
-      noise_m: scale_m * (0.8 * channel.multipath.step(dt_s) + 0.2 * this.random.normal()),
-      lock_s: gps_s - channel.since_gps_s,
-      ambiguity: channel.ambiguity,
+      noise_m: scale_m * (noise + profile.sidereal * multipath),
+      lock_s: signals[0].lock_s,
+      signals,
     }
   }
 }

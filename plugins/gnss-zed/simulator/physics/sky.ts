@@ -8,6 +8,8 @@ import type { Ecef } from 'rtk-base/services'
 export interface Signal {
   /** Position in the signal mask of an MSM. */
   readonly msm: number
+  /** u-blox sigId. */
+  readonly ubx: number
   readonly frequency_hz: number
 }
 
@@ -35,8 +37,8 @@ export const constellations: readonly ConstellationModel[] = [
     planes: 6,
     perPlane: 5,
     signals: [
-      { msm: 2, frequency_hz: 1575.42e6 },
-      { msm: 16, frequency_hz: 1227.6e6 },
+      { msm: 2, ubx: 0, frequency_hz: 1575.42e6 },
+      { msm: 16, ubx: 3, frequency_hz: 1227.6e6 },
     ],
   },
   {
@@ -48,8 +50,8 @@ export const constellations: readonly ConstellationModel[] = [
     planes: 3,
     perPlane: 8,
     signals: [
-      { msm: 2, frequency_hz: 1602e6 },
-      { msm: 8, frequency_hz: 1246e6 },
+      { msm: 2, ubx: 0, frequency_hz: 1602e6 },
+      { msm: 8, ubx: 2, frequency_hz: 1246e6 },
     ],
   },
   {
@@ -61,8 +63,8 @@ export const constellations: readonly ConstellationModel[] = [
     planes: 3,
     perPlane: 8,
     signals: [
-      { msm: 2, frequency_hz: 1575.42e6 },
-      { msm: 15, frequency_hz: 1207.14e6 },
+      { msm: 2, ubx: 0, frequency_hz: 1575.42e6 },
+      { msm: 15, ubx: 5, frequency_hz: 1207.14e6 },
     ],
   },
   {
@@ -74,8 +76,8 @@ export const constellations: readonly ConstellationModel[] = [
     planes: 3,
     perPlane: 8,
     signals: [
-      { msm: 2, frequency_hz: 1561.098e6 },
-      { msm: 14, frequency_hz: 1207.14e6 },
+      { msm: 2, ubx: 0, frequency_hz: 1561.098e6 },
+      { msm: 14, ubx: 2, frequency_hz: 1207.14e6 },
     ],
   },
 ]

@@ -4,6 +4,7 @@ import type { Ecef } from 'rtk-base/services'
 import { keyId } from '../../ubx/index.js'
 import type { ConfigStore } from '../firmware/config-store.js'
 import type { Epoch, Model, Track } from './model.js'
+import type { Enu } from './motion.js'
 import { GaussMarkov } from './random.js'
 
 export type CarrierSolution = 'none' | 'float' | 'fixed'
@@ -14,6 +15,14 @@ export interface Corrections {
   age_s: number
   /** Since they came without a gap, with a reference position. */
   steady_s: number
+  /** What their reference position is wrong by. */
+  error: Ecef
+}
+
+/** How often the ambiguities are fixed to wrong numbers, and where the position is then. */
+export interface WrongFix {
+  probability: number
+  by: Enu
 }
 
 export interface Solution {
@@ -84,8 +93,9 @@ const quality = {
   fixed: { h: 0.008, v: 0.014, tau_s: 60 },
 } as const
 const minSatellites = 5
+/** Seconds of corrections until the ambiguities are known at all, and from then on until they are whole numbers. */
 const floatAfter_s = 3
-const fixedAfter_s = 20
+const fixedAfter_s = 17
 /** Seconds of tracking that a first fix needs. */
 const hotFix_s = 2
 const coldFix_s = 8
@@ -101,6 +111,11 @@ export class Navigation {
   #since_s = 0
   #hadFix = false
   #sum: Ecef = { x: 0, y: 0, z: 0 }
+  /** Seconds in which whole ambiguities were searched for. */
+  #searched_s = 0
+  #steady_s = 0
+  #wrong: Enu | undefined
+  wrongFix: WrongFix = { probability: 0, by: { east: 0, north: 0, up: 0 } }
 
   constructor(model: Model, config: ConfigStore) {
     this.#model = model
@@ -142,6 +157,7 @@ export class Navigation {
     this.#untilFix_s = cold ? coldFix_s : Math.max(hotFix_s, this.#untilFix_s)
     this.#since_s = 0
     this.#hadFix = false
+    this.#searched_s = 0
     this.survey = { ...neverSurveyed }
     this.#model.forgetTracks()
   }
@@ -171,18 +187,25 @@ export class Navigation {
     const arp = this.arp
     const hasFix = used.length >= minSatellites && this.#untilFix_s <= 0
     if (hasFix) this.#hadFix = true
-    const carrier = hasFix && this.mode === 0 ? this.#carrier(corrections) : 'none'
+    const carrier = this.#carrier(hasFix && this.mode === 0 ? corrections : undefined, dt_s)
     const corrected = hasFix && this.mode === 0 && this.#fresh(corrections)
     // The noise goes on whether it is looked at or not, so that a mode change does not make the position jump back.
-    const error = this.#error(carrier, corrected, dt_s)
-    const own = offsetEnu(this.#model.truth, error)
+    const alone = this.#error('none', dt_s)
+    const drift = this.#model.surroundings.drift(epoch.gps_s, dt_s)
+    const own = offsetEnu(this.#model.truth, {
+      east: alone.east + drift[0],
+      north: alone.north + drift[1],
+      up: alone.up + drift[2],
+    })
+    const error = carrier === 'none' ? scaled(alone, corrected ? 0.5 : 1) : this.#error(carrier, dt_s)
+    const position = corrected ? this.#correctedPosition(error, corrections) : own
     const acc_m = arp ? this.#config.get(key.acc) / 1e4 || 0.01 : undefined
     const solution: Solution = {
       fixType: hasFix ? (arp ? time.timeOnly : time.threeD) : time.none,
       carrier,
       corrected,
-      position: arp ?? own,
-      own: { position: own, hAcc_m: error.hAcc_m, vAcc_m: error.vAcc_m },
+      position: arp ?? position,
+      own: { position: own, hAcc_m: alone.hAcc_m, vAcc_m: alone.vAcc_m },
       hAcc_m: acc_m ?? error.hAcc_m,
       vAcc_m: acc_m ?? error.vAcc_m,
       pDOP: arp || !hasFix ? 99.99 : 0.9 + 12 / Math.max(8, used.length),
@@ -208,17 +231,45 @@ export class Navigation {
     return corrections !== undefined && corrections.age_s < this.#config.get(key.dgnssTimeout)
   }
 
-  #carrier(corrections: Corrections | undefined): CarrierSolution {
-    if (!corrections || corrections.age_s > 10) return 'none'
-    if (corrections.steady_s >= fixedAfter_s && this.#config.get(key.dgnssMode) === 3) return 'fixed'
-    return corrections.steady_s >= floatAfter_s ? 'float' : 'none'
+  /** A search for whole ambiguities begins again after a gap in the corrections or the fixes, and after float only. */
+  #carrier(corrections: Corrections | undefined, dt_s: number): CarrierSolution {
+    const isFloat = corrections !== undefined && corrections.age_s <= 10 && corrections.steady_s >= floatAfter_s
+    const isNew = corrections !== undefined && corrections.steady_s < this.#steady_s
+    this.#steady_s = corrections?.steady_s ?? 0
+    if (!isFloat || isNew || this.#config.get(key.dgnssMode) !== 3) this.#searched_s = 0
+    else this.#searched_s += dt_s
+    if (this.#searched_s < fixedAfter_s) {
+      this.#wrong = undefined
+      return isFloat ? 'float' : 'none'
+    }
+    this.#wrong ??= this.#drawFix()
+    return 'fixed'
   }
 
-  #error(carrier: CarrierSolution, corrected: boolean, dt_s: number) {
-    const { h, v } = quality[carrier]
-    const better = corrected && carrier === 'none' ? 0.5 : 1
-    const converging = carrier === 'fixed' ? 1 : 1 + 5 * Math.exp(-this.#since_s / 8)
-    const scale = better * converging
+  #drawFix(): Enu {
+    const { probability, by } = this.wrongFix
+    const isWrong = probability >= 1 || (probability > 0 && this.#model.random.uniform() < probability)
+    return isWrong ? by : { east: 0, north: 0, up: 0 }
+  }
+
+  /** Relative to the base: what its position is wrong by, this one is wrong by too. */
+  #correctedPosition(error: Enu, corrections: Corrections | undefined): Ecef {
+    const wrong = this.#wrong ?? { east: 0, north: 0, up: 0 }
+    const { x: ex, y: ey, z: ez } = corrections?.error ?? { x: 0, y: 0, z: 0 }
+    const place = offsetEnu(this.#model.truth, {
+      east: error.east + wrong.east,
+      north: error.north + wrong.north,
+      up: error.up + wrong.up,
+    })
+    return { x: place.x + ex, y: place.y + ey, z: place.z + ez }
+  }
+
+  #error(carrier: CarrierSolution, dt_s: number) {
+    const { profile } = this.#model.surroundings
+    const rougher = carrier === 'none' ? profile.position : profile.rtk
+    const h = quality[carrier].h * rougher
+    const v = quality[carrier].v * rougher
+    const scale = carrier === 'fixed' ? 1 : 1 + 5 * Math.exp(-this.#since_s / 8)
     const [east, north, up] = this.#noise[carrier]
     const white = 0.1 * scale
     const { random } = this.#model
@@ -276,4 +327,13 @@ export class Navigation {
   get implausible(): boolean {
     return this.mode === 2 && distance(this.#fixedPosition(), this.#model.truth) > 50
   }
+}
+
+interface PositionError extends Enu {
+  hAcc_m: number
+  vAcc_m: number
+}
+
+function scaled({ east, north, up, hAcc_m, vAcc_m }: PositionError, by: number): PositionError {
+  return { east: east * by, north: north * by, up: up * by, hAcc_m: hAcc_m * by, vAcc_m: vAcc_m * by }
 }
