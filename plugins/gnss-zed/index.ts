@@ -23,21 +23,35 @@ export default definePlugin({
       default: 30,
     })
 
+    const stationId = ctx.config.define('gnss-station-id', Type.Integer({ minimum: 0, maximum: 4095 }), {
+      default: options.stationId,
+    })
+
     const simulator = options.port === 'simulator' ? new SimulatedPort(options.simulator, ctx) : undefined
     const port = simulator ?? portFrom(options.port, options, ctx)
     const zed = new ZedReceiver(ctx, port, {
       ...options,
       bauds: baudsToTry(options.baud),
       correctionMaxAge_s: maxAge.get,
+      get stationId() {
+        return stationId.get()
+      },
     })
+    const service = receiverService(zed)
     ctx.config.onChange(['gnss-recvrtcm-max-age'], () => zed.upkeep.settingsChanged())
     const procedure = () => ctx.services.find(procedureStatus)
-    ctx.services.provide(receiver, receiverService(zed))
+    ctx.services.provide(receiver, service)
     ctx.services.provide(receiverLimits, { correctionMaxAge_s: maxAge.get })
 
     const identity = ctx.info.block('gnss.zed', { static: () => zedBlock(zed) })
     ctx.info.block('gnss.state', () => stateBlock(zed, procedure()?.status ?? statusOf(zed)))
     ctx.info.block('gnss.config.recvrtcm', { config: () => ({ max_age: maxAge.get() }) })
+    ctx.info.block('gnss.config.station', { config: () => ({ id: service.stationId }) })
+    ctx.config.onChange([stationId.name], () => {
+      // First whoever trusts the frames: they carry another ID as soon as it is written.
+      zed.events.state.emit()
+      zed.upkeep.settingsChanged()
+    })
     ctx.info.block('gnss.pos', () => posBlock(zed))
     ctx.info.block('gnss', {
       fallback: {

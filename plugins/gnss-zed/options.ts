@@ -25,7 +25,12 @@ export const ZedOptions = Type.Object(
       default: true,
       description: 'false: write nothing at all, only listen to a receiver that someone else configured',
     }),
-    stationId: Type.Integer({ default: 0, minimum: 0, maximum: 4095, description: 'Station ID in all RTCM messages' }),
+    stationId: Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 4095,
+      description: 'Station ID in all RTCM messages, until gnss-station-id is set',
+    }),
     rtcm: Type.Object(
       {
         msm: Type.Union([Type.Literal(4), Type.Literal(7)], {

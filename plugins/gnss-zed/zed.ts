@@ -37,8 +37,6 @@ export class ZedReceiver {
   readonly facts: ReceiverFacts
   /** Nothing is ever written, and the receiver is trusted as it is. */
   readonly listening: boolean
-  /** The station ID that it is configured to send. */
-  readonly stationId: number
   /** Between two MSM of a constellation, and between two 1005, as configured. */
   readonly intervals_s: { observations: number; reference: number }
   readonly events: ReceiverEvents
@@ -46,6 +44,7 @@ export class ZedReceiver {
   readonly #ctx: PluginContext
   readonly #port: BytePort
   readonly #antennaHold: boolean
+  readonly #options: Pick<ZedOptions, 'stationId'>
   readonly #spoofedHold: boolean
   readonly #msm: 4 | 7
   readonly #link: ReceiverLink
@@ -67,9 +66,9 @@ export class ZedReceiver {
     this.#logLimit = new LogLimit(ctx.clock)
     this.#port = port
     this.#antennaHold = options.antennaHold
+    this.#options = options
     this.#spoofedHold = options.spoofedHold
     this.#msm = options.rtcm.msm
-    this.stationId = options.stationId
     this.intervals_s = { observations: options.rtcm.msmInterval_s, reference: options.rtcm.referenceInterval_s }
     this.listening = !options.configure || !port.live
     this.events = receiverEvents(ctx)
@@ -142,6 +141,11 @@ export class ZedReceiver {
     this.facts.identity = identity
     this.facts.antenna.restore(antenna)
     this.#corruptBefore = corruptRtcm
+  }
+
+  /** The station ID that it is configured to send; may be changed while it runs. */
+  get stationId(): number {
+    return this.#options.stationId
   }
 
   get link(): LinkState {

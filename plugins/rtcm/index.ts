@@ -23,7 +23,7 @@ export default definePlugin({
     const stream = new GatedStream(ctx, queue_bytes)
     ctx.services.provide(rtcmStream, stream)
     ctx.services.provide(rtcmGate, stream.gate)
-    ctx.info.block('gnss.rtcm', () => stream.block())
+    ctx.info.block('gnss.rtcm', { runtime: () => stream.block(), config: () => ({ antenna: stream.antenna() }) })
     return stream
   },
 

@@ -16,13 +16,19 @@ interface Message {
   interval_ms: number
 }
 
-/** Which messages the receiver produces, and how often: counted before the gate. */
+/** Which messages are produced, and how often: those of the receiver before the gate, those of the station as they go out. */
 export class RtcmStatistics {
   received = 0
   readonly #messages = new Map<number, Message>()
 
-  count({ type, arrival_ms }: RtcmFrame): void {
+  /** A frame of the receiver. */
+  count(frame: RtcmFrame): void {
     this.received += 1
+    this.note(frame)
+  }
+
+  /** Lists a message; one of the station itself was not received. */
+  note({ type, arrival_ms }: RtcmFrame): void {
     const message = this.#messages.get(type)
     if (!message) {
       // A receiver has a few dozen types; random numbers that pass a CRC must not fill the list.

@@ -12,8 +12,10 @@ import {
   type RtcmTaker,
   station,
 } from 'rtk-base/services'
+import { type Antenna, defineAntenna } from './antenna.js'
 import { EpochGrouper } from './epochs.js'
 import { Gate } from './gate.js'
+import { StationMessages } from './station-messages.js'
 import { RtcmStatistics } from './statistics.js'
 import { Subscribers } from './subscribers.js'
 
@@ -37,6 +39,8 @@ function isJudged(ctx: PluginContext): boolean {
   return plugins.some(({ provides }) => provides.includes(procedureStatus.id))
 }
 
+const isPosition = ({ type }: RtcmFrame) => type === 1005 || type === 1006
+
 /** The hot path: receiver → statistics → gate → epochs and subscribers. */
 export class GatedStream implements RtcmStream {
   readonly gate: Gate
@@ -49,10 +53,14 @@ export class GatedStream implements RtcmStream {
   readonly #subscribers: Subscribers
   readonly #epochs: EpochGrouper
   readonly #statistics = new RtcmStatistics()
+  readonly #antenna: () => Antenna
+  readonly #messages: StationMessages
   /** What the receiver said last, whether it may go out or not. */
   readonly #heard = new Map<number, RtcmFrame>()
   /** The same of what has gone out since the gate opened. */
   readonly #reference = new Map<number, RtcmFrame>()
+  /** What the station itself said of its antenna last. */
+  #own: readonly RtcmFrame[] = []
 
   constructor(ctx: PluginContext, queue_bytes: number) {
     this.#ctx = ctx
@@ -60,6 +68,8 @@ export class GatedStream implements RtcmStream {
     this.#stateEvent = ctx.event()
     this.onEpoch = this.#epochEvent.on
     this.onState = this.#stateEvent.on
+    this.#antenna = defineAntenna(ctx, () => this.#antennaChanged())
+    this.#messages = new StationMessages({ antenna: this.#antenna, identity: () => this.#receiver?.identity })
     const after = (ms: number, fn: () => void) => ctx.timers.after(ms, fn)
     this.gate = new Gate({
       mode: () => this.#receiver?.mode ?? 'unknown',
@@ -88,14 +98,38 @@ export class GatedStream implements RtcmStream {
 
   /** One verified frame of the receiver. */
   push(frame: RtcmFrame): void {
-    this.#statistics.count(frame)
     const isReference = referenceTypes.includes(frame.type)
+    const outgoing = isReference ? this.#messages.outgoing(frame) : frame
+    this.#statistics.count(outgoing)
     if (isReference) keepNewest(this.#heard, frame)
     if (!this.gate.admit(frame)) return
-    if (isReference) keepNewest(this.#reference, frame)
+    if (isReference) this.#sendReference(outgoing)
     // Observations belong to a position: a rover gets that one first, or it would use them with another.
-    else if (!this.#isAnnounced && isMsm(frame.type) && this.gate.announces) return
+    else if (this.#isAnnounced || !isMsm(frame.type) || !this.gate.announces) this.#send(frame)
+  }
+
+  /** What the station says of its antenna follows the position. */
+  #sendReference(frame: RtcmFrame): void {
+    keepNewest(this.#reference, frame)
     this.#send(frame)
+    if (!isPosition(frame)) return
+    const own = this.#messages.after(frame)
+    if (own.length > 0) this.#own = own
+    for (const message of own) {
+      this.#statistics.note(message)
+      keepNewest(this.#reference, message)
+      this.#send(message)
+    }
+  }
+
+  /** Something else was entered: what was said before is withdrawn, and the position goes out again with what is true now. */
+  #antennaChanged(): void {
+    for (const message of this.#own)
+      if (this.#reference.get(message.type) === message) this.#reference.delete(message.type)
+    this.#own = []
+    this.#messages.restart()
+    const position = this.#heard.get(1005) ?? this.#heard.get(1006)
+    if (position && this.#isAnnounced) this.#sendReference(this.#messages.outgoing(position))
   }
 
   /** The reference position has gone out since the gate opened. */
@@ -111,9 +145,7 @@ export class GatedStream implements RtcmStream {
   /** The gate opened: what the receiver said of its reference before goes out at once, where it fits. */
   #announce(): void {
     for (const frame of inOrder(this.#heard)) {
-      if (!this.gate.fits(frame)) continue
-      keepNewest(this.#reference, frame)
-      this.#send(frame)
+      if (this.gate.fits(frame)) this.#sendReference(this.#messages.outgoing(frame))
     }
   }
 
@@ -153,6 +185,11 @@ export class GatedStream implements RtcmStream {
     if (typeof received === 'number') this.#statistics.received = received
   }
 
+  /** `gnss.rtcm.antenna` of the document. */
+  antenna(): Antenna {
+    return this.#antenna()
+  }
+
   /** `gnss.rtcm` of the document. */
   block() {
     return {
@@ -170,6 +207,7 @@ export class GatedStream implements RtcmStream {
     if (!open) {
       // What was gathered under a reference that is not trusted any more stays here.
       this.#reference.clear()
+      this.#messages.restart()
       this.#subscribers.clear()
       this.#epochs.reset()
     }

@@ -5,24 +5,26 @@ import type { Conductor } from './procedure/conductor.js'
 import type { Reference } from './reference/reference.js'
 import { never_s } from './survey/survey-run.js'
 
-const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false }
+const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false, frame: '', epoch: '' }
 
 function referenceFields(reference: Reference) {
-  const { arp, acc_m, t, corr } = reference
-  return { type: 'ecef', ...arp, acc: roundTo(acc_m, 4), t, tm: formatTm(t), hp: hasTenthMm(arp), corr }
+  const { arp, acc_m, t, corr, datum: { frame, epoch } = { frame: '', epoch: '' } } = reference
+  return { type: 'ecef', ...arp, acc: roundTo(acc_m, 4), t, tm: formatTm(t), hp: hasTenthMm(arp), corr, frame, epoch }
 }
 
 /** What was entered; no reference until a group of coordinates is complete. */
 function manualBlock({ references }: Conductor, parameters: Parameters) {
   const { x, y, z, acc, hp, corr } = parameters.manual()
   const { manual } = references
-  if (!manual) return { ...nothing, x: x ?? 0, y: y ?? 0, z: z ?? 0, acc, hp, corr }
-  return { ...referenceFields(manual), hp }
+  const { point, offset_m: offset } = parameters.point()
+  const entry = { hp, ...parameters.datum.wanted(), point, offset }
+  if (!manual) return { ...nothing, x: x ?? 0, y: y ?? 0, z: z ?? 0, acc, corr, ...entry }
+  return { ...referenceFields(manual), ...entry }
 }
 
 function surveyBlock({ surveyor }: Conductor) {
-  const { state, mean, acc_m, corrected, t, allowUse, needed_m, elapsed_s, count, rtcm } = surveyor.record
-  const reference = mean && { method: 'survey' as const, arp: mean, acc_m, corr: corrected, t }
+  const { state, mean, acc_m, corrected, t, allowUse, needed_m, elapsed_s, count, rtcm, datum } = surveyor.record
+  const reference = mean && { method: 'survey' as const, arp: mean, acc_m, corr: corrected, t, ...(datum && { datum }) }
   return {
     ...(reference ? referenceFields({ ...reference, by: '', samples: count, elapsed_s }) : nothing),
     corr: corrected,
@@ -46,10 +48,11 @@ export function runtimeRef(conductor: Conductor) {
 
 /** Of a receiver that is only listened to the manual reference is its own; the parameters are in force all the same. */
 export function configRef(conductor: Conductor, parameters: Parameters) {
+  const { frame: frame_corr, epoch: epoch_corr } = parameters.datum.ofCorrections()
   const { mintime_s: mintime, maxtime_s: maxtime, accuracy_m: accuracy, accuracyCorr_m } = parameters.limits()
   return {
     ...(!conductor.listening && { manual: manualBlock(conductor, parameters) }),
-    survey: { config: { mintime, maxtime, accuracy, accuracy_corr: accuracyCorr_m } },
+    survey: { config: { mintime, maxtime, accuracy, accuracy_corr: accuracyCorr_m, frame_corr, epoch_corr } },
     chosen: parameters.chosen(),
   }
 }

@@ -27,7 +27,7 @@ export function historyRoutes(ctx: PluginContext, conductor: Conductor): void {
 
 /** Chooses the reference of an entry again. The start-up check comes before it is used. */
 async function goBack(ctx: PluginContext, conductor: Conductor, entry: LedgerEntry) {
-  const { method, x, y, z, acc, corr } = entry
+  const { method, x, y, z, acc, corr, frame = '', epoch = '' } = entry
   const manual = {
     'gnss-ref-manual-x': x,
     'gnss-ref-manual-y': y,
@@ -38,12 +38,17 @@ async function goBack(ctx: PluginContext, conductor: Conductor, entry: LedgerEnt
     'gnss-ref-manual-hp': true,
     'gnss-ref-manual-acc': acc,
     'gnss-ref-manual-corr': corr,
+    // What was used, and is entered again, is the reference point.
+    'gnss-ref-manual-point': 'arp',
+    'gnss-ref-frame': frame,
+    'gnss-ref-epoch': epoch,
   }
   const values = { ...(method === 'manual' && manual), 'gnss-ref-chosen': method }
   const answer = await ctx.services.use(station).change(values, { source: 'http' })
   if (method === 'survey' && answer.result === 'ok') {
     const { samples, elapsed: elapsed_s, determined: t, by } = entry
-    conductor.reuse({ method, arp: { x, y, z }, acc_m: acc, corr, t, by, samples, elapsed_s })
+    const datum = frame && { datum: { frame, epoch } }
+    conductor.reuse({ method, arp: { x, y, z }, acc_m: acc, corr, t, by, samples, elapsed_s, ...datum })
   }
   return answer
 }

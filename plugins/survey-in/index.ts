@@ -64,6 +64,7 @@ export default definePlugin({
       value: false,
     })
     ctx.config.onChange(parameters.reference, (_changed, source) => conductor.changed(source))
+    ctx.config.onChange(parameters.datum.corrections, () => conductor.compareFrames())
     historyRoutes(ctx, conductor)
     return conductor
   },

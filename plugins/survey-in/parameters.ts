@@ -1,6 +1,7 @@
 /** The change parameters of the survey-in and of the manual reference, and the rules across them. */
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import { type TSchema, Type } from 'typebox'
+import { type DatumParameters, defineDatum } from './reference/datum.js'
 import { disagreement, type ManualEntry, manualPosition, type ReferenceSettings } from './reference/manual-entry.js'
 import type { SurveyLimits } from './survey/survey-run.js'
 import type { StartLimits } from './watch/start-check.js'
@@ -31,10 +32,16 @@ const keyOf = (name: string) => `gnss-ref-manual-${name}`
 export interface Parameters extends ReferenceSettings {
   /** The parameters that make up the reference. */
   readonly reference: readonly string[]
+  /** What the reference and the corrections are in. */
+  readonly datum: DatumParameters
+  /** Which point of the antenna was entered, and how far the phase centre is above the reference point. */
+  point(): { point: Point; offset_m: number }
   limits(): SurveyLimits
   /** The limits of the start-up check. */
   start(): StartLimits
 }
+
+type Point = 'arp' | 'phase-centre'
 
 /** @param trigger what `trigger-gnss-survey` does */
 export function defineParameters({ config }: Pick<PluginContext, 'config'>, trigger: () => void): Parameters {
@@ -62,6 +69,11 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
   const entered = Object.fromEntries(
     names.map((name) => [name, config.define(keyOf(name), coordinates[name] as TSchema, { default: null })]),
   ) as Record<Coordinate, ConfigKey<number | null>>
+  const point = config.define(keyOf('point'), Type.Union([Type.Literal('arp'), Type.Literal('phase-centre')]), {
+    default: 'arp',
+  })
+  const offset = metres(keyOf('offset'), 0, -1, 1)
+  const datum = defineDatum({ config })
   const chosen = config.define('gnss-ref-chosen', Type.Union([Type.Literal('manual'), Type.Literal('survey')]), {
     default: 'survey',
   })
@@ -78,6 +90,11 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
     const [least, most] = [get(mintime.name) as number, get(maxtime.name) as number]
     return least <= most ? undefined : `gnss-survey-mintime ${least} is above gnss-survey-maxtime ${most}`
   })
+  config.rule([point.name, offset.name], (get) =>
+    get(point.name) === 'phase-centre' && get(offset.name) === 0
+      ? 'gnss-ref-manual-point is phase-centre, which needs gnss-ref-manual-offset: how far the phase centre is above the reference point of the antenna, metres'
+      : undefined,
+  )
   const groups = names.map(keyOf)
   config.rule(groups, (get, changed) => {
     const problem = disagreement(entry((name) => get(keyOf(name))))
@@ -94,7 +111,9 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
   })
 
   return {
-    reference: [chosen.name, acc.name, corr.name, hp.name, ...groups],
+    reference: [chosen.name, acc.name, corr.name, hp.name, point.name, offset.name, ...groups, ...datum.reference],
+    datum,
+    point: () => ({ point: point.get(), offset_m: offset.get() }),
     limits: () => ({
       mintime_s: mintime.get(),
       maxtime_s: maxtime.get(),
@@ -105,6 +124,9 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
       ...entry((name) => (name === 'hp' ? hp.get() : entered[name].get())),
       acc: acc.get(),
       corr: corr.get(),
+      // Absent where nothing was entered: what was remembered of the entry before stays the same.
+      ...(point.get() === 'phase-centre' && { phaseCentre_m: offset.get() }),
+      ...(datum.wanted().frame !== '' && { datum: datum.wanted() }),
     }),
     chosen: () => chosen.get(),
     start: () => ({

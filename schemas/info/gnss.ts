@@ -169,6 +169,16 @@ export const GnssConfig = closed(
       },
       'The start-up check; all 0 where survey-in does not run: nothing is checked then',
     ),
+    station: closed(
+      {
+        id: Type.Integer({
+          minimum: 0,
+          maximum: 4095,
+          description: 'gnss-station-id: in all RTCM messages; of a receiver that is only listened to its own',
+        }),
+      },
+      'Who the station is to rovers',
+    ),
     recvrtcm: closed({ max_age: count('gnss-recvrtcm-max-age, seconds') }, 'Corrections that come in'),
   },
   'Settings',
@@ -199,12 +209,26 @@ const reference = {
   tm,
   hp: bool('The 0.1 mm part is used'),
   corr: bool('Determined with RTK corrections'),
+  frame: text('What the coordinates are in, e.g. ETRF2000: of the manual one as it was entered; empty: not known'),
+  epoch: text('The epoch of the frame, e.g. 2010.0; empty: not known'),
 }
 
 export const surveyStates = ['none', 'running', 'complete', 'incomplete', 'aborted'] as const
 export const GnssRef = closed(
   {
-    manual: closed(reference, 'The reference that was entered, or that the receiver was given by someone else'),
+    manual: closed(
+      {
+        ...reference,
+        point: oneOf(
+          ['arp', 'phase-centre'],
+          'gnss-ref-manual-point: what was entered. x, y, z are the antenna reference point in any case, once there is a position',
+        ),
+        offset: metres(
+          'gnss-ref-manual-offset: of the phase centre above the reference point; counts for phase-centre only',
+        ),
+      },
+      'The reference that was entered, or that the receiver was given by someone else',
+    ),
     survey: closed(
       {
         ...reference,
@@ -228,6 +252,8 @@ export const GnssRef = closed(
             maxtime: count('gnss-survey-maxtime, seconds'),
             accuracy: metres('gnss-survey-accuracy'),
             accuracy_corr: metres('gnss-survey-accuracy-corr'),
+            frame_corr: text('gnss-recvrtcm-frame: what the source of the corrections is in; empty: not known'),
+            epoch_corr: text('gnss-recvrtcm-epoch'),
           },
           'Settings of the survey-in; zeros when nothing here runs one',
         ),
@@ -266,6 +292,14 @@ export const GnssRtcm = closed(
         'One subscriber',
       ),
       { maxItems: 64, description: 'The most recently seen ones' },
+    ),
+    antenna: closed(
+      {
+        descriptor: text('gnss-antenna-descriptor: IGS name; empty: none is sent'),
+        serial: text('gnss-antenna-serial'),
+        height: metres('gnss-antenna-height: of the reference point above the marker; 0: none is sent'),
+      },
+      'The antenna as it was entered, sent in 1006, 1008 and 1033',
     ),
   },
   'RTCM that goes out',

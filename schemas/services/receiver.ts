@@ -61,7 +61,7 @@ export interface Receiver {
   readTarget(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined>
   /** Milliseconds since its own start or reset; undefined while unknown. */
   readonly sinceReset_ms: number | undefined
-  /** The station ID that it is configured to send. */
+  /** The station ID that it is to send: `onState` reports another one, and `configure` writes it. */
   readonly stationId: number
   /** The seconds between two MSM of a constellation and between two 1005 that it is configured to; 1 each where the plugin does not say. */
   readonly intervals_s?: { readonly observations: number; readonly reference: number }

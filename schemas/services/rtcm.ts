@@ -57,14 +57,14 @@ export interface RtcmStream {
   readonly open: boolean
   /** Why the gate is closed, '' while it is open. */
   readonly reason: string
-  /** A newcomer gets the newest 1005/1006, 1033 and 1230 at once. */
+  /** A newcomer gets the newest 1005/1006, 1008, 1033 and 1230 at once. */
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription
   readonly onEpoch: Event<RtcmEpoch>
   /** The gate opened or closed, or is closed for another reason. */
   readonly onState: Event<{ open: boolean; reason: string }>
   /** Shows a user of epochs in `gnss.rtcm.subscribers`, until it is closed. `touch` counts `seen` from now. */
   list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'>
-  /** The newest of 1005/1006, 1008, 1033, 1230 that went through the open gate. */
+  /** The newest of 1005/1006, 1008, 1033, 1230 that went out through the open gate, those of the station itself among them. */
   reference(): readonly RtcmFrame[]
   /** Station ID and antenna reference point of the newest 1005/1006 that went through the open gate. */
   readonly station: { id: number; arp: Ecef } | undefined

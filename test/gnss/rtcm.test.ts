@@ -370,6 +370,26 @@ t.test('captures: every decoded field equals the oracle', { skip: noCaptures }, 
   t.ok(compared > 150, `${compared} messages`)
 })
 
+t.test('captures: what the station sends itself is encoded as other makers do', { skip: noCaptures }, async (t) => {
+  const counts = { 1005: 0, 1006: 0, 1008: 0, 1033: 0 }
+  for (const { name, bytes } of captures()) {
+    const framer = new Framer({
+      onFrame: (frame) => {
+        if (frame.kind !== 'rtcm' || !(frame.type in counts)) return
+        const message = decodeRtcm(frame.bytes) as RtcmMessage
+        t.strictSame(encodeRtcm(message), frame.bytes, `${name}: ${JSON.stringify(message)}`)
+        counts[frame.type as keyof typeof counts]++
+      },
+    })
+    framer.push(bytes, 0)
+    framer.flush()
+  }
+  t.ok(
+    Object.values(counts).every((count) => count > 20),
+    JSON.stringify(counts),
+  )
+})
+
 t.test('captures: GGA fields equal the oracle', { skip: noCaptures }, async (t) => {
   for (const { name, bytes, oracle } of captures()) {
     const values = Object.entries(oracle.values).filter(([message]) => message === 'NMEA-GGA')

@@ -3,11 +3,12 @@
  * simulated receiver when that changes.
  */
 import t, { type Test } from 'tap'
+import { offsetEnu } from '../../runtime/gnss/index.js'
 import { type SimulatorRig, setUp } from './simulator-rig.js'
 
 type Kind = 'string' | 'int' | 'float' | 'bool' | 'array' | 'float, where it is produced'
 
-/** As the specification of the interface lists them. `[]` stands for each element of a list. */
+/** As the specification of the interface lists them, and what this service adds. `[]` stands for each element of a list. */
 const fields: Record<string, Kind> = {
   'zed.module': 'string',
   'zed.vfirmware': 'string',
@@ -57,6 +58,7 @@ const fields: Record<string, Kind> = {
   'config.startup.delta_max': 'float',
   'config.startup.delta_max_corr': 'float',
   'config.recvrtcm.max_age': 'int',
+  'config.station.id': 'int',
   'pos.lat': 'float',
   'pos.lon': 'float',
   'pos.alt': 'float',
@@ -77,6 +79,10 @@ const fields: Record<string, Kind> = {
   'ref.manual.tm': 'string',
   'ref.manual.hp': 'bool',
   'ref.manual.corr': 'bool',
+  'ref.manual.frame': 'string',
+  'ref.manual.epoch': 'string',
+  'ref.manual.point': 'string',
+  'ref.manual.offset': 'float',
   'ref.survey.type': 'string',
   'ref.survey.x': 'float',
   'ref.survey.y': 'float',
@@ -86,6 +92,8 @@ const fields: Record<string, Kind> = {
   'ref.survey.tm': 'string',
   'ref.survey.hp': 'bool',
   'ref.survey.corr': 'bool',
+  'ref.survey.frame': 'string',
+  'ref.survey.epoch': 'string',
   'ref.survey.state': 'string',
   'ref.survey.allow_use': 'int',
   'ref.survey.accuracy_corr_dyn': 'float',
@@ -99,11 +107,16 @@ const fields: Record<string, Kind> = {
   'ref.survey.config.maxtime': 'int',
   'ref.survey.config.accuracy': 'float',
   'ref.survey.config.accuracy_corr': 'float',
+  'ref.survey.config.frame_corr': 'string',
+  'ref.survey.config.epoch_corr': 'string',
   'ref.chosen': 'string',
   'rtcm.msgs': 'array',
   'rtcm.msgs[].id': 'int',
   'rtcm.msgs[].interval': 'float, where it is produced',
   'rtcm.msgs[].since': 'float, where it is produced',
+  'rtcm.antenna.descriptor': 'string',
+  'rtcm.antenna.serial': 'string',
+  'rtcm.antenna.height': 'float',
   'rtcm.stat.recvd': 'int',
   'rtcm.stat.corrupt': 'int',
   'rtcm.subscribers': 'array',
@@ -473,6 +486,8 @@ t.test('corrections come, are used, and stop', async (t) => {
       survey: {
         ...atTruth(rig, 0.1),
         corr: true,
+        frame: 'frame of the correction source',
+        epoch: '',
         state: 'running',
         accuracy_corr_dyn: 0.042,
         rtcm: {
@@ -503,8 +518,27 @@ t.test('corrections come, are used, and stop', async (t) => {
 t.test('what a person enters and asks for', async (t) => {
   const rig = await setUp(t)
   shows(t, rig, 'the defaults', {
-    config: { startup: { accuracy: 5, delta_max: 15, delta_max_corr: 0.5 }, recvrtcm: { max_age: 30 } },
-    ref: { survey: { config: { mintime: 15, maxtime: 86_400, accuracy: 5, accuracy_corr: 0.03 } } },
+    config: {
+      startup: { accuracy: 5, delta_max: 15, delta_max_corr: 0.5 },
+      recvrtcm: { max_age: 30 },
+      station: { id: 0 },
+    },
+    ref: {
+      manual: { frame: '', epoch: '', point: 'arp', offset: 0 },
+      survey: {
+        frame: '',
+        epoch: '',
+        config: {
+          mintime: 15,
+          maxtime: 86_400,
+          accuracy: 5,
+          accuracy_corr: 0.03,
+          frame_corr: '',
+          epoch_corr: '',
+        },
+      },
+    },
+    rtcm: { antenna: { descriptor: '', serial: '', height: 0 } },
   })
   await rig.change({
     'gnss-initial-accuracy': 7.5,
@@ -515,13 +549,38 @@ t.test('what a person enters and asks for', async (t) => {
     'gnss-survey-maxtime': 40,
     'gnss-survey-accuracy': 0.001,
     'gnss-survey-accuracy-corr': 0.5,
+    'gnss-recvrtcm-frame': 'ITRF2014',
+    'gnss-recvrtcm-epoch': '2020.0',
+    'gnss-station-id': 4095,
+    'gnss-antenna-descriptor': 'ADVNULLANTENNA',
+    'gnss-antenna-serial': 'S 7',
+    'gnss-antenna-height': 1.25,
   })
   shows(t, rig, 'other settings', {
-    config: { startup: { accuracy: 7.5, delta_max: 20, delta_max_corr: 0.25 }, recvrtcm: { max_age: 45 } },
-    ref: { survey: { config: { mintime: 10, maxtime: 40, accuracy: 0.001, accuracy_corr: 0.5 } } },
+    config: {
+      startup: { accuracy: 7.5, delta_max: 20, delta_max_corr: 0.25 },
+      recvrtcm: { max_age: 45 },
+      station: { id: 4095 },
+    },
+    ref: {
+      survey: {
+        config: {
+          mintime: 10,
+          maxtime: 40,
+          accuracy: 0.001,
+          accuracy_corr: 0.5,
+          frame_corr: 'ITRF2014',
+          epoch_corr: '2020.0',
+        },
+      },
+    },
+    rtcm: { antenna: { descriptor: 'ADVNULLANTENNA', serial: 'S 7', height: 1.25 } },
   })
   await rig.until(() => rig.field('ref.survey.state') === 'incomplete', 90)
-  shows(t, rig, 'out of time', { ref: { survey: { state: 'incomplete', allow_use: 0, count: between(35, 45) } } })
+  const broadcast = { frame: 'WGS84', epoch: (value: string) => /^20\d\d\.\d\d$/.test(value) }
+  shows(t, rig, 'out of time', {
+    ref: { survey: { state: 'incomplete', allow_use: 0, count: between(35, 45), ...broadcast } },
+  })
   await rig.command('use-incomplete-survey-in')
   await rig.until(() => rig.field('state.status') === 'fixed', 60)
   shows(t, rig, 'used all the same', { ref: { survey: { state: 'incomplete', allow_use: 1 } } })
@@ -534,14 +593,23 @@ t.test('what a person enters and asks for', async (t) => {
     'gnss-ref-manual-acc': 0.02,
     'gnss-ref-manual-corr': true,
     'gnss-ref-manual-hp': false,
+    'gnss-ref-manual-offset': 0.07,
+    'gnss-ref-frame': 'ETRF2000',
+    'gnss-ref-epoch': '2010.0',
     'gnss-ref-chosen': 'manual',
   })
-  const manual = { type: 'ecef', x, y, z, acc: 0.02, hp: false, corr: true }
+  const datum = { frame: 'ETRF2000', epoch: '2010.0' }
+  const manual = { type: 'ecef', x, y, z, acc: 0.02, hp: false, corr: true, point: 'arp', offset: 0.07, ...datum }
   shows(t, rig, 'a manual reference', {
     ref: { manual: { ...manual, t: recently(rig).number, tm: recently(rig).text }, chosen: 'manual' },
   })
-  await rig.until(() => rig.arps().at(-1)?.x === x, 120)
+  await rig.until(() => rig.stream.station?.arp.x === x, 120)
   shows(t, rig, 'a base at the manual reference', { state: { status: 'fixed' }, pos: { x, y, z }, ref: { manual } })
+  await rig.change({ 'gnss-ref-manual-point': 'phase-centre', 'gnss-ref-manual-hp': true })
+  const below = offsetEnu({ x, y, z }, { east: 0, north: 0, up: -0.07 })
+  shows(t, rig, 'its phase centre', {
+    ref: { manual: { point: 'phase-centre', offset: 0.07, x: near(below.x, 1e-4), z: near(below.z, 1e-4) } },
+  })
 })
 
 t.test('RTCM that goes out, and who takes it', async (t) => {

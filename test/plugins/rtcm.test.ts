@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { Gate } from '../../plugins/rtcm/gate.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import udpRtcm from '../../plugins/udp-rtcm/index.js'
-import { encodeRtcm, messageNumber } from '../../runtime/gnss/index.js'
+import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../runtime/gnss/index.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import {
   procedureStatus,
@@ -466,6 +466,185 @@ t.test('subscribers', async (t) => {
   })
 })
 
+t.test('the antenna that is entered', async (t) => {
+  const entered = { 'gnss-antenna-descriptor': 'TRM57971.00     NONE', 'gnss-antenna-serial': '1441045161' }
+  /** A rover that keeps frames as they are. */
+  const listener = (stream: RtcmStream) => {
+    const frames: RtcmFrame[] = []
+    stream.subscribe({ via: 'test', name: 'listener', ip: '', take: (frame) => frames.push(frame) > 0 })
+    return { frames, types: () => frames.splice(0).map(({ type }) => type) }
+  }
+  const set = (station: Awaited<ReturnType<typeof setUp>>['station'], values: object) =>
+    station.station.change(values as Record<string, unknown>, { source: 'http' })
+
+  t.test('without one every frame goes out byte for byte, and none is added', async (t) => {
+    const { clock, receiver, stream, station } = await setUp(t)
+    const { frames } = listener(stream)
+    const sent = [arpFrame(here), bias(), msmFrame(1074, 1, false), arpFrame(here, 5)]
+    for (const bytes of sent) {
+      receiver.emit(bytes)
+      await clock.advance(20_000)
+    }
+    t.strictSame(
+      frames.map(({ bytes }) => bytes),
+      sent,
+    )
+    t.strictSame(station.field('gnss.rtcm.antenna'), { descriptor: '', serial: '', height: 0 })
+  })
+
+  t.test('goes out as 1008 and 1033 behind the position, every 10 s, to newcomers and to MQTT too', async (t) => {
+    const { clock, receiver, stream, station } = await setUp(t)
+    receiver.become({
+      identity: { module: 'ZED-F9P', firmware: 'HPG 1.32', hardware: '', software: '', serial: '5A45440001' },
+    })
+    t.match(await set(station, entered), { result: 'ok' })
+    const rover = listener(stream)
+    receiver.emit(msmFrame(1074, 1, false, 7))
+    t.strictSame(rover.types(), [], 'nothing before the position')
+    receiver.emit(arpFrame(here, 7))
+    const [, antenna, both] = rover.frames
+    const about = { stationId: 7, antennaDescriptor: 'TRM57971.00     NONE', antennaSerial: '1441045161' }
+    t.match(decodeRtcm(antenna.bytes), { type: 1008, ...about, antennaSetupId: 0 })
+    t.match(decodeRtcm(both.bytes), {
+      type: 1033,
+      ...about,
+      antennaSetupId: 0,
+      receiverType: 'ZED-F9P',
+      receiverFirmware: 'HPG 1.32',
+      receiverSerial: '5A45440001',
+    })
+    rover.types()
+    for (let second = 1; second <= 30; second++) {
+      await clock.advance(1000)
+      receiver.emit(arpFrame(here, 7))
+    }
+    const types = rover.types()
+    t.strictSame(
+      types.flatMap((type, at) => (type === 1008 ? [at] : [])),
+      [10, 22, 34],
+      'behind every tenth 1005',
+    )
+    t.strictSame(types.filter((type) => type !== 1005).slice(0, 2), [1008, 1033])
+    t.strictSame(listener(stream).types(), [1005, 1008, 1033], 'a newcomer')
+    t.strictSame(
+      stream.reference().map(({ type }) => type),
+      [1005, 1008, 1033],
+      'what MQTT publishes before an epoch',
+    )
+    t.match(station.field('gnss.rtcm'), {
+      msgs: [{ id: 1005, interval: 1 }, { id: 1008, interval: 10 }, { id: 1033, interval: 10 }, { id: 1074 }],
+      stat: { recvd: 32 },
+      antenna: { descriptor: 'TRM57971.00     NONE', serial: '1441045161', height: 0 },
+    })
+  })
+
+  t.test('never goes out while the gate is closed, and at once when it opens', async (t) => {
+    const { clock, receiver, stream, station, gate } = await setUp(t)
+    await set(station, { ...entered, 'gnss-antenna-height': 1.5 })
+    const judge = gate.judge()
+    const rover = listener(stream)
+    receiver.emit(arpFrame(here))
+    await clock.advance(20_000)
+    receiver.emit(arpFrame(here))
+    t.strictSame(rover.types(), [])
+    t.strictSame(stream.reference(), [])
+    judge.trust({ arp: here, stationId: 0 })
+    t.strictSame(rover.types(), [1006, 1008, 1033])
+    receiver.emit(arpFrame(there))
+    receiver.emit(arpFrame({ ...here, x: here.x + 1 }))
+    t.equal(stream.open, false, 'a wrong 1005 closes it as before')
+    t.strictSame(stream.reference(), [])
+    rover.types()
+    receiver.emit(arpFrame(here))
+    judge.trust({ arp: here, stationId: 0 })
+    t.strictSame(rover.types(), [1006, 1008, 1033], 'again, however short the time between')
+  })
+
+  t.test('with a height the receiver’s 1005 goes out as 1006, the rest of it unchanged', async (t) => {
+    const { receiver, stream, station } = await setUp(t)
+    t.match(await set(station, { 'gnss-antenna-height': 1.5 }), { result: 'ok' })
+    const { frames } = listener(stream)
+    const textbook = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'))
+    receiver.emit(textbook('D300133ED4D2038923B9646800A39C05220BA5ED38C44E0B99'))
+    t.strictSame(
+      frames.map(({ type, bytes }) => ({ type, bytes })),
+      [{ type: 1006, bytes: textbook('D300153EE4D2038923B9646800A39C05220BA5ED38C43A98723404') }],
+    )
+    t.match(stream.station, { id: 1234, arp: { x: 3_925_405.8088 } })
+    t.match(station.field('gnss.rtcm.msgs'), [{ id: 1006 }])
+    const ofReceiver = encodeRtcm({ ...(decodeRtcm(frames[0].bytes) as RtcmMessageOf<1006>), antennaHeight_m: 2 })
+    receiver.emit(ofReceiver)
+    t.strictSame(frames[1].bytes, ofReceiver, 'a 1006 of its own stays its own')
+  })
+
+  t.test('leaves to the receiver what it sends itself', async (t) => {
+    const { clock, receiver, stream, station } = await setUp(t)
+    await set(station, entered)
+    const own = encodeRtcm({
+      type: 1008,
+      stationId: 0,
+      antennaDescriptor: 'ITS OWN',
+      antennaSetupId: 0,
+      antennaSerial: '',
+    })
+    receiver.emit(own)
+    const rover = listener(stream)
+    receiver.emit(arpFrame(here))
+    t.strictSame(rover.types(), [1008, 1005, 1033])
+    t.strictSame(stream.reference()[1].bytes, own)
+    await clock.advance(301_000)
+    receiver.emit(arpFrame(here))
+    t.strictSame(rover.types(), [1005, 1008, 1033], 'until it does not any more')
+  })
+
+  t.test('follows what is entered at once', async (t) => {
+    const { receiver, stream, station } = await setUp(t)
+    await set(station, entered)
+    receiver.emit(arpFrame(here))
+    const rover = listener(stream)
+    rover.types()
+    await set(station, { 'gnss-antenna-descriptor': 'ADVNULLANTENNA', 'gnss-antenna-height': 0.25 })
+    t.match(
+      rover.frames.map(({ bytes }) => decodeRtcm(bytes)),
+      [{ type: 1006, antennaHeight_m: 0.25 }, { antennaDescriptor: 'ADVNULLANTENNA' }, { type: 1033 }],
+    )
+    await set(station, { 'gnss-antenna-descriptor': '', 'gnss-antenna-serial': '', 'gnss-antenna-height': 0 })
+    t.strictSame(
+      stream.reference().map(({ type }) => type),
+      [1005],
+    )
+  })
+
+  for (const [what, values, message] of [
+    ['a descriptor of 32 characters', { 'gnss-antenna-descriptor': 'x'.repeat(32) }, /31/],
+    ['a serial of 32 characters', { ...entered, 'gnss-antenna-serial': '1'.repeat(32) }, /31/],
+    ['a descriptor that RTCM cannot hold', { 'gnss-antenna-descriptor': 'Größe' }, /printable ASCII/],
+    ['a descriptor with a line end', { 'gnss-antenna-descriptor': 'TRM\n' }, /printable ASCII/],
+    ['a serial without a descriptor', { 'gnss-antenna-serial': '1' }, /needs gnss-antenna-descriptor/],
+    ['a descriptor that is no text', { 'gnss-antenna-descriptor': 7 }, /string/],
+    ['a height below 0', { 'gnss-antenna-height': -0.1 }, />= 0/],
+    ['a height that 1006 cannot hold', { 'gnss-antenna-height': 6.5536 }, /<= 6.5535/],
+  ] as const) {
+    t.test(`${what} is rejected`, async (t) => {
+      const { station } = await setUp(t)
+      const answer = await set(station, values)
+      t.match(answer, { result: 'failed', errors: [{ message }] })
+      t.strictSame(station.field('gnss.rtcm.antenna'), { descriptor: '', serial: '', height: 0 })
+    })
+  }
+
+  t.test('and what the receiver says of itself never breaks a message', async (t) => {
+    const { receiver, stream, station } = await setUp(t)
+    await set(station, { 'gnss-antenna-descriptor': 'x'.repeat(31), 'gnss-antenna-height': 6.5535 })
+    const long = '\u{1f4e1}ä'.repeat(40) + 'y'.repeat(300)
+    receiver.become({ identity: { module: long, firmware: long, hardware: long, software: long, serial: long } })
+    const { frames } = listener(stream)
+    receiver.emit(arpFrame(here))
+    t.match(decodeRtcm(frames[0].bytes), { antennaHeight_m: 6.5535 })
+    t.match(decodeRtcm(frames[2].bytes), { antennaDescriptor: 'x'.repeat(31), receiverType: 'y'.repeat(31) })
+  })
+})
+
 /** A UDP client on loopback: what it got, as message numbers. */
 async function client(t: Test): Promise<{
   socket: Socket
@@ -526,6 +705,18 @@ t.test('udp-rtcm', async (t) => {
     await clock.advance(2_000)
     t.equal(subscribers().length, 0)
     t.strictSame(station.field('udp'), { enabled: true, port })
+  })
+
+  t.test('the antenna that is entered reaches rovers over UDP, newcomers at once', async (t) => {
+    const { receiver, port, station } = await udpStation(t)
+    const antenna = { 'gnss-antenna-descriptor': 'ADVNULLANTENNA', 'gnss-antenna-height': 1.5 }
+    t.match(await station.station.change(antenna, { source: 'http' }), { result: 'ok' })
+    receiver.emit(arpFrame(here))
+    const rover = await client(t)
+    rover.say('rover', port)
+    await until(() => rover.got.length === 3, 'what a newcomer gets')
+    t.strictSame(rover.got, [1006, 1008, 1033])
+    t.match(decodeRtcm(rover.bytes[1]), { type: 1008, antennaDescriptor: 'ADVNULLANTENNA' })
   })
 
   t.test('RTCM that someone sends is no subscription; hostile datagrams change nothing', async (t) => {

@@ -1,8 +1,8 @@
 /** The whole GNSS path on the simulated receiver: what `npm start` shows. */
 import t, { type Test } from 'tap'
 import system from '../../plugins/system/index.js'
-import { distance } from '../../runtime/gnss/index.js'
-import type { Ecef } from '../../schemas/services.js'
+import { decodeRtcm, distance, stationId } from '../../runtime/gnss/index.js'
+import type { Ecef, RtcmFrame } from '../../schemas/services.js'
 import { setUp } from './simulator-rig.js'
 
 t.test('from nothing to fixed in 45 s, the document right all the way', async (t) => {
@@ -36,6 +36,56 @@ for (const rtcm of [{ msmInterval_s: 15, referenceInterval_s: 15, biasInterval_s
     t.strictSame(rig.station.device.errors(), [])
   })
 }
+
+t.test('a station ID', async (t) => {
+  const ids = (frames: readonly RtcmFrame[]) => new Set(frames.map(({ bytes }) => stationId(bytes)))
+
+  t.test(
+    'that is set while the base is in use goes over within seconds, and never mixes with the one before',
+    async (t) => {
+      const rig = await setUp(t)
+      await rig.until(() => rig.arps().length > 3, 60)
+      t.strictSame(ids(rig.sent.splice(0)), new Set([0]))
+      t.match(await rig.change({ 'gnss-station-id': 4095 }), { result: 'ok' })
+      t.equal(rig.stream.open, false, 'held at once')
+      const seconds = await rig.until(() => rig.field('state.status') === 'fixed', 10)
+      await rig.seconds(3)
+      t.ok(seconds <= 5, `${seconds} s`)
+      t.strictSame(ids(rig.sent), new Set([4095]))
+      t.equal(rig.sent[0].type, 1005)
+      t.equal(rig.field('config.station.id'), 4095)
+      t.strictSame(rig.station.device.errors(), [])
+      rig.simulated.restart()
+      rig.sent.length = 0
+      await rig.until(() => rig.arps().length > 0, 120)
+      t.strictSame(ids(rig.sent), new Set([4095]), 'also when the receiver has forgotten it')
+    },
+  )
+
+  t.test('that is set during a survey-in is the one that goes out', async (t) => {
+    const rig = await setUp(t)
+    await rig.until(() => rig.field('state.status') === 'survey', 60)
+    await rig.change({ 'gnss-station-id': 7, 'gnss-antenna-descriptor': 'ADVNULLANTENNA', 'gnss-antenna-height': 0.5 })
+    await rig.until(() => rig.sent.length > 20, 60)
+    t.strictSame(ids(rig.sent), new Set([7]), 'in the station’s own messages too')
+    t.strictSame(
+      rig.sent.slice(0, 3).map(({ type }) => type),
+      [1006, 1008, 1033],
+    )
+    t.match(decodeRtcm(rig.sent[2].bytes), { receiverType: 'ZED-F9P', receiverFirmware: /^HPG/ })
+  })
+
+  for (const wrong of [-1, 4096, 1.5, '7', null]) {
+    t.test(`that is ${JSON.stringify(wrong)} is rejected`, async (t) => {
+      const rig = await setUp(t)
+      t.match(await rig.change({ 'gnss-station-id': wrong }), {
+        result: 'failed',
+        errors: [{ name: 'gnss-station-id' }],
+      })
+      t.equal(rig.field('config.station.id'), 0)
+    })
+  }
+})
 
 t.test('what the receiver does by itself', async (t) => {
   const start = async (t: Test) => {

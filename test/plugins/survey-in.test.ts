@@ -931,6 +931,18 @@ t.test('parameters', async (t) => {
     ],
     ['an unknown choice', { 'gnss-ref-chosen': 'both' }, 'gnss-ref-chosen', /./],
     ['a number in a string', { 'gnss-ref-manual-acc': '1' }, 'gnss-ref-manual-acc', /number/],
+    ['an unknown point', { 'gnss-ref-manual-point': 'top' }, 'gnss-ref-manual-point', /"arp" or "phase-centre"/],
+    [
+      'a phase centre without an offset',
+      { 'gnss-ref-manual-point': 'phase-centre' },
+      'gnss-ref-manual-point',
+      /needs gnss-ref-manual-offset/,
+    ],
+    ['an offset above 1 m', { 'gnss-ref-manual-offset': 1.01 }, 'gnss-ref-manual-offset', /<= 1/],
+    ['a frame of 33 characters', { 'gnss-ref-frame': 'x'.repeat(33) }, 'gnss-ref-frame', /32/],
+    ['an epoch of 33 characters', { 'gnss-recvrtcm-epoch': '1'.repeat(33) }, 'gnss-recvrtcm-epoch', /32/],
+    ['a frame with a line end', { 'gnss-recvrtcm-frame': 'ETRF\n' }, 'gnss-recvrtcm-frame', /printable ASCII/],
+    ['an epoch that is a number', { 'gnss-ref-epoch': 2010 }, 'gnss-ref-epoch', /string/],
   ]
   const rig = await setUp(t)
   for (const [what, values, name, message] of refused) {
@@ -994,6 +1006,101 @@ t.test('parameters', async (t) => {
     await rig.change(manual(roundEcef(offsetEnu(near, { east: 100, north: 0, up: 0 }))))
     await rig.until(() => rig.state() === 'moved', 40)
     t.match(rig.errors(), [/^reference moved by E -\d\d\d?\.\d/])
+  })
+})
+
+t.test('the phase centre and the frame of a reference', async (t) => {
+  const above = offsetEnu(near, { east: 0, north: 0, up: 0.0655 })
+  const phaseCentre = {
+    ...manual(roundEcef(above)),
+    'gnss-ref-manual-point': 'phase-centre',
+    'gnss-ref-manual-offset': 0.0655,
+  }
+  const entries = async (rig: Rig) =>
+    ((await rig.station.request('/reference/history')).json() as { entries: Record<string, unknown>[] }).entries
+
+  t.test('of a phase centre the reference point below it is sent, and found in the ledger', async (t) => {
+    const rig = await fixedStation(t, { changes: phaseCentre })
+    t.ok(distance(rig.arps()[0], near) < 2e-4, 'below, along the normal of the ellipsoid')
+    t.ok(rig.arps().every((arp) => distance(arp, above) > 0.06))
+    t.match(rig.field('ref.manual'), { ...rig.arps()[0], point: 'phase-centre', offset: 0.0655, frame: '' })
+    const [entry] = await entries(rig)
+    t.match(entry, { ...rig.arps()[0], method: 'manual' })
+    t.notOk('frame' in entry, 'nothing was said of a frame')
+    await rig.change({ 'gnss-ref-manual-x': above.x + 0.5, 'gnss-ref-frame': 'IGS20' })
+    t.match((await rig.station.request(`/reference/history/${entry.id}`, { method: 'POST' })).json(), { result: 'ok' })
+    t.match(
+      rig.field('ref.manual'),
+      { ...rig.arps()[0], point: 'arp', frame: '' },
+      'the way back takes nothing off again',
+    )
+  })
+
+  t.test('the frame and the epoch of a manual one are in the document and in the ledger, without a hold', async (t) => {
+    const rig = await fixedStation(t, { changes: manual() })
+    await rig.change({ 'gnss-ref-frame': 'ETRF2000', 'gnss-ref-epoch': '2010.0' })
+    t.equal(rig.state(), 'fixed', 'the point stays where it is')
+    t.match(rig.field('ref.manual'), { ...near, frame: 'ETRF2000', epoch: '2010.0' })
+    const after = await restarted(t, rig, 2, { changes: manual() })
+    await after.until(() => after.arps().length > 0, 60)
+    t.match((await entries(after)).at(-1), {
+      method: 'manual',
+      ...near,
+      frame: 'ETRF2000',
+      epoch: '2010.0',
+      by: 'http',
+    })
+  })
+
+  t.test('a plain survey-in is in that of the broadcast orbits, whatever is meant', async (t) => {
+    const rig = await fixedStation(t, { changes: { ...quick, 'gnss-ref-frame': 'ETRF2000' } })
+    t.match(rig.field('ref.survey'), { frame: 'WGS84', epoch: /^2026\.\d\d$/ })
+    t.match(await entries(rig), [{ method: 'survey', frame: 'WGS84', epoch: /^2026\.\d\d$/ }])
+    t.strictSame(rig.errors(), [])
+  })
+
+  const corrected = (t: Test, changes: object) => {
+    const clock = new ManualClock()
+    const receiver = new FakeBase(clock)
+    receiver.fixName = 'rtk-fixed'
+    return fixedCorrected(t, { receiver, changes: { ...quick, 'gnss-survey-accuracy-corr': 1, ...changes } })
+  }
+  async function fixedCorrected(t: Test, options: Parameters<typeof setUp>[1]): Promise<Rig> {
+    const rig = await setUp(t, options)
+    await rig.until(() => rig.arps().length > 0, 1200)
+    t.equal(rig.field('ref.survey.corr'), true)
+    return rig
+  }
+
+  t.test('a corrected one is in that of its corrections: another one than is meant is an error', async (t) => {
+    const declared = {
+      'gnss-recvrtcm-frame': 'ITRF2014',
+      'gnss-recvrtcm-epoch': '2020.0',
+      'gnss-ref-frame': 'ETRF2000',
+    }
+    const rig = await corrected(t, declared)
+    t.match(rig.field('ref.survey'), { frame: 'ITRF2014', epoch: '2020.0' })
+    t.match(await entries(rig), [{ method: 'survey', corr: true, frame: 'ITRF2014', epoch: '2020.0' }])
+    const reported = () => rig.station.device.errors().filter(({ code }) => code === 'gnss-reference-frame')
+    t.match(reported(), [{ text: /used corrections in ITRF2014 epoch 2020\.0, but .* ETRF2000: .*gnss-ref-frame/ }])
+    t.equal(rig.state(), 'fixed', 'it is a warning: nothing is held')
+    await rig.change({ 'gnss-recvrtcm-frame': 'ETRF2000' })
+    t.equal(reported().length, 1, 'what is said of corrections now does not change those of then')
+    const after = await restarted(t, rig, 2, { changes: { ...quick, ...declared } })
+    t.match(after.errors(), [/used corrections in ITRF2014/], 'also after a restart')
+    await after.change({ 'gnss-ref-frame': 'itrf 2014', 'gnss-ref-epoch': '2020' })
+    t.strictSame(after.errors(), [], 'one frame, however it is written')
+    await after.change({ 'gnss-ref-epoch': '2010.0' })
+    t.match(after.errors(), [/epoch 2020\.0, but the reference is to be in itrf 2014 epoch 2010\.0/])
+    await after.change(manual())
+    t.strictSame(after.errors(), [], 'another reference is chosen')
+  })
+
+  t.test('without a word of the corrections the ledger says whose frame it is', async (t) => {
+    const rig = await corrected(t, { 'gnss-ref-frame': 'ETRF2000' })
+    t.match(await entries(rig), [{ frame: 'frame of the correction source', epoch: '' }])
+    t.strictSame(rig.errors(), [])
+    t.equal(rig.station.lines.filter(({ msg }) => /nobody said which frame/.test(msg)).length, 1)
   })
 })
 

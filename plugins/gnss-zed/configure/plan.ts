@@ -9,7 +9,8 @@ import { tmodePairs } from './tmode.js'
 
 /** Options of the plugin that shape the configuration. */
 export interface BaseSettings {
-  stationId: number
+  /** Read again for each configuration. */
+  readonly stationId: number
   rtcm: {
     /** One type for all constellations: receivers of the stream need not expect a mixture. */
     msm: 4 | 7

@@ -5,9 +5,9 @@
 import { formatTm, hasTenthMm, sameReference } from 'rtk-base/gnss'
 import type { ZedReceiver } from '../zed.js'
 
-const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false }
+const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false, frame: '', epoch: '' }
 const noRtcm = { age: 0, count: 0, remote: '', dist: 0 }
-const noConfig = { mintime: 0, maxtime: 0, accuracy: 0, accuracy_corr: 0 }
+const noConfig = { mintime: 0, maxtime: 0, accuracy: 0, accuracy_corr: 0, frame_corr: '', epoch_corr: '' }
 
 /** The survey-in of the receiver, where its result is the position that it announces. */
 function ownSurvey({ facts: { survey, arp } }: ZedReceiver) {
@@ -26,7 +26,7 @@ export function refRuntime(zed: ZedReceiver) {
       ? { ...nothing, type: 'ecef', ...mean, hp: hasTenthMm(mean) }
       : nothing
   return {
-    manual: surveyed ? nothing : reference,
+    manual: { ...(surveyed ? nothing : reference), point: 'arp', offset: 0 },
     survey: {
       ...(surveyed ? { ...reference, acc: survey?.meanAcc_m ?? 0 } : nothing),
       state: surveyed ? 'complete' : survey?.active ? 'running' : 'none',

@@ -6,16 +6,17 @@ import { Memory } from '../memory.js'
 import type { SurveyInOptions } from '../options.js'
 import type { Parameters } from '../parameters.js'
 import { ReferenceChoice } from '../reference/choice.js'
+import { differs, isUndeclared, surveyDatum } from '../reference/datum.js'
 import { Ledger } from '../reference/ledger.js'
 import type { Comparison, Reference } from '../reference/reference.js'
 import { Surroundings } from '../surroundings.js'
 import type { SurveyRequest } from '../survey/survey-request.js'
-import { Surveyor } from '../survey/surveyor.js'
+import { Surveyor, type SurveyRecord } from '../survey/surveyor.js'
 import { AntennaPhases } from '../watch/antenna-phases.js'
 import { ListenedReceiver } from '../watch/listened-receiver.js'
 import { StartCheck } from '../watch/start-check.js'
 import { Suspicion } from '../watch/suspicion.js'
-import { doubtText, Reports } from './reports.js'
+import { doubtText, frameText, Reports } from './reports.js'
 import { Run, type Snapshot } from './run.js'
 import { type State, states } from './table.js'
 
@@ -52,7 +53,8 @@ export class Conductor implements ProcedureStatus {
       corrections: () => this.#surroundings.corrections(),
       now_ms,
       utc_s: () => this.#surroundings.utc_s(),
-      save: (record) => void this.#memory.set('survey', record),
+      datum: (corrected) => surveyDatum(corrected, parameters.datum.ofCorrections(), this.#surroundings.utc_s()),
+      save: (record) => this.#keep(record),
     })
     this.references = new ReferenceChoice(parameters, this.surveyor, this.#memory)
     this.#phases = new AntennaPhases(options.phases)
@@ -156,7 +158,29 @@ export class Conductor implements ProcedureStatus {
     if (moved) this.#reports.raise('gnss-reference-moved', moved)
     await this.references.noteManual('plugin', this.#surroundings.utc_s())
     this.references.noteChosen()
+    this.compareFrames()
     this.#request.by = before?.asked
+  }
+
+  #keep(record: SurveyRecord): void {
+    void this.#memory.set('survey', record)
+    const { state, corrected, datum } = record
+    if (state === 'complete' && corrected && datum && isUndeclared(datum) && this.#parameters.datum.wanted().frame)
+      this.#ctx.log.warn(
+        'nobody said which frame the corrections are in (gnss-recvrtcm-frame): the surveyed reference takes it, whether it is gnss-ref-frame or not',
+      )
+    this.compareFrames()
+  }
+
+  /** Reports where a corrected survey-in takes another frame than the one that the reference is meant to be in. */
+  compareFrames(): void {
+    const { state, corrected, datum } = this.surveyor.record
+    const runs = state === 'running'
+    const { chosen } = this.references
+    const used = runs ? corrected && datum : chosen?.method === 'survey' && chosen.corr && chosen.datum
+    const wanted = this.#parameters.datum.wanted()
+    if (used && differs(used, wanted)) this.#reports.raise('gnss-reference-frame', frameText(used, wanted, runs))
+    else this.#reports.clear('gnss-reference-frame')
   }
 
   #doubts(comparison: Comparison | undefined): void {
@@ -195,6 +219,7 @@ export class Conductor implements ProcedureStatus {
     await this.references.noteManual(by, this.#surroundings.utc_s())
     this.#reports.clear('gnss-reference-moved')
     await this.#memory.set('moved', undefined)
+    this.compareFrames()
     this.#referenceMayHaveChanged()
   }
 

@@ -1,6 +1,7 @@
 /** Texts for people: the entries of `base.state.errors`, why the gate is closed, and what to do about it. */
 import type { Enu } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
+import { type Datum, datumText } from '../reference/datum.js'
 import { type Comparison, offsetText } from '../reference/reference.js'
 import type { SurveyEnd } from '../survey/survey-run.js'
 import { type Event, type State, states } from './table.js'
@@ -9,6 +10,7 @@ export type Report =
   | 'gnss-initial'
   | 'gnss-unwatched'
   | 'gnss-reference-doubtful'
+  | 'gnss-reference-frame'
   | 'gnss-survey'
   | 'gnss-moved'
   | 'gnss-reference-moved'
@@ -69,6 +71,13 @@ export function lateText(state: State, accuracy_m: number, best_m: number | unde
 export function doubtText({ distance_m, limits_m: [level_m, up_m], offset }: Comparison): string {
   const beside = `the antenna seems to be ${distance_m.toFixed(1)} m from the reference (${offsetText(offset)})`
   return `${beside}, more than the accuracies explain (${level_m.toFixed(1)} m, vertically ${up_m.toFixed(1)} m): it is averaged for 10 min before anything goes out`
+}
+
+/** @param used what the corrections were in @param runs the survey-in is not over */
+export function frameText(used: Datum, wanted: Datum, runs: boolean): string {
+  const what = `the survey-in ${runs ? 'uses' : 'used'} corrections in ${datumText(used)}, but the reference is to be in ${datumText(wanted)}`
+  const then = 'a corrected survey-in takes the frame of its corrections, which may be a metre away'
+  return `${what}: ${then}; take corrections in ${datumText(wanted)} and start a new survey-in, or set gnss-ref-frame and gnss-ref-epoch to what the corrections are in`
 }
 
 export const unwatchedText =
@@ -142,6 +151,9 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
     case 'still our base':
       return 'what the receiver sends shows first that nothing changed'
     case 'reference changed':
+      return checkedFirst
+    case 'station ID changed':
+      return 'the receiver gets another station ID'
     case 'survey over':
       return checkedFirst
     case 'not our base':

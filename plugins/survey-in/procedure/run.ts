@@ -194,7 +194,15 @@ export class Run {
   #look(): void {
     const event = this.#events.look(this.#receiver, this.state)
     if (event) this.dispatch(event)
+    this.#compareStationId()
     this.#question()
+  }
+
+  #compareStationId(): void {
+    const { stationId } = this.#receiver
+    if (stationId === this.#base.expected.stationId) return
+    this.#base.expected = { ...this.#base.expected, stationId }
+    this.dispatch('station ID changed')
   }
 
   #heardRtcm(frame: RtcmFrame): void {

@@ -57,6 +57,7 @@ export type Event =
   | 'move suspected'
   | 'agreed for 10 min'
   | 'receiver restarted'
+  | 'station ID changed'
   | 'reference changed'
   | 'survey asked for'
   | 'try again'
@@ -129,6 +130,11 @@ export const table: readonly Row[] = [
   ['fixed', 'signals lost', 'configure', ['hold', 'set rover']],
   ['fixed', 'not taken', 'base', ['hold', 'set base']],
   ['fixed', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
+
+  ['base', 'station ID changed', 'base', ['set base']],
+  ['accept', 'station ID changed', 'base', ['hold', 'set base']],
+  ['verify', 'station ID changed', 'configure', ['hold', 'set rover']],
+  ['fixed', 'station ID changed', 'base', ['hold', 'set base']],
 
   ['moved', 'agreed for 10 min', 'base', ['set base']],
   ['moved', 'receiver restarted', 'moved', ['set rover']],

@@ -22,7 +22,8 @@ export class ReferenceChoice {
     const arp = manualPosition(entry)
     if (!arp) return undefined
     const { t = 0, by = 'plugin' } = this.#memory.get('manual') ?? {}
-    return { method: 'manual', arp, acc_m: entry.acc, corr: entry.corr, t, by, samples: 0, elapsed_s: 0 }
+    const { acc: acc_m, corr, datum } = entry
+    return { method: 'manual', arp, acc_m, corr, t, by, samples: 0, elapsed_s: 0, ...(datum && { datum }) }
   }
 
   get chosenMethod(): Reference['method'] {

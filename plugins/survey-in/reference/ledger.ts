@@ -16,6 +16,9 @@ export interface LedgerEntry {
   samples: number
   elapsed: number
   corr: boolean
+  /** What the coordinates are in; absent where that is not known. */
+  frame?: string
+  epoch?: string
   /** When the reference was determined, UTC seconds; 0 unknown. */
   determined: number
   /** When this entry was made. */
@@ -78,10 +81,10 @@ function isOf(entry: LedgerEntry, { method, arp, t }: Reference): boolean {
   return entry.method === method && sameEcef(entry, arp) && entry.determined === t
 }
 
-function plain({ method, arp, acc_m, samples, elapsed_s, corr, t, by }: Reference) {
+function plain({ method, arp, acc_m, samples, elapsed_s, corr, t, by, datum }: Reference) {
   const { x, y, z }: Ecef = arp
   const acc = roundTo(acc_m, 4)
-  return { method, x, y, z, acc, samples, elapsed: Math.floor(elapsed_s), corr, determined: t, by }
+  return { method, x, y, z, acc, samples, elapsed: Math.floor(elapsed_s), corr, ...datum, determined: t, by }
 }
 
 function rounded({ east, north, up }: Enu): Enu {

@@ -1,6 +1,7 @@
 /** The manual reference as a person enters it: ECEF or angles. Pure. */
-import { distance, geodeticToEcef, roundEcef, roundTo } from 'rtk-base/gnss'
+import { distance, geodeticToEcef, offsetEnu, roundEcef, roundTo } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
+import type { Datum } from './datum.js'
 
 /** The change parameters `gnss-ref-manual-*`; null is not set. */
 export interface ManualEntry {
@@ -12,11 +13,13 @@ export interface ManualEntry {
   z: number | null
   /** The 0.1 mm part counts; else the position is taken to 1 cm. */
   hp: boolean
+  /** The phase centre was entered, so far above the antenna reference point, metres; undefined: the reference point itself was. */
+  phaseCentre_m?: number
 }
 
 /** The change parameters that make up the reference. */
 export interface ReferenceSettings {
-  manual(): ManualEntry & { acc: number; corr: boolean }
+  manual(): ManualEntry & { acc: number; corr: boolean; datum?: Datum }
   chosen(): 'manual' | 'survey'
 }
 
@@ -34,10 +37,15 @@ function byAxes({ x, y, z }: ManualEntry): Ecef | undefined {
   return isSet(x, y, z) ? { x: x as number, y: y as number, z: z as number } : undefined
 }
 
-/** The position that was entered: undefined until one of its groups is complete. ECEF comes before angles. */
+/**
+ * The antenna reference point: undefined until one of the groups of coordinates is complete. ECEF comes before angles. Below a phase
+ * centre it lies along the normal of the ellipsoid.
+ */
 export function manualPosition(entry: ManualEntry): Ecef | undefined {
-  const position = byAxes(entry) ?? byAngles(entry)
-  if (!position) return undefined
+  const entered = byAxes(entry) ?? byAngles(entry)
+  if (!entered) return undefined
+  const { phaseCentre_m } = entry
+  const position = phaseCentre_m ? offsetEnu(entered, { east: 0, north: 0, up: -phaseCentre_m }) : entered
   const { x, y, z } = position
   return entry.hp ? roundEcef(position) : { x: roundTo(x, 2), y: roundTo(y, 2), z: roundTo(z, 2) }
 }

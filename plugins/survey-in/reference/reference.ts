@@ -2,6 +2,7 @@
 import { distance, type Enu, enu } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { LivePosition } from '../watch/live-position.js'
+import type { Datum } from './datum.js'
 
 /** A position that can be used as the reference of the base. */
 export interface Reference {
@@ -18,6 +19,8 @@ export interface Reference {
   by: string
   samples: number
   elapsed_s: number
+  /** Of one that was stored by an earlier release it is not known. */
+  datum?: Datum
 }
 
 export interface Comparison {

@@ -1,5 +1,6 @@
 /** The newest survey-in: running, or what became of it. Durable, so that a restart of the service costs no progress. */
 import type { Ecef, ReceiverFix } from 'rtk-base/services'
+import type { Datum } from '../reference/datum.js'
 import type { Reference } from '../reference/reference.js'
 import type { AccuracyModel } from './estimator.js'
 import { type CorrectionsNow, type SurveyEnd, type SurveyLimits, SurveyRun, type SurveySnapshot } from './survey-run.js'
@@ -23,6 +24,8 @@ export interface SurveyRecord {
   rtcm: SurveySnapshot['rtcm']
   /** Why it ended without success. */
   reason: string
+  /** What its result is in; undefined where that is not known. */
+  datum?: Datum
   /** Of a running one, to go on with. */
   progress?: SurveySnapshot
   /** The surveyed reference before this one: valid until this one can be used. */
@@ -49,6 +52,8 @@ export interface SurveyorDeps {
   corrections(): CorrectionsNow | undefined
   now_ms(): number
   utc_s(): number
+  /** What a survey-in of now is in. */
+  datum(corrected: boolean): Datum
   /** Keeps the record. */
   save(record: SurveyRecord): void
 }
@@ -87,6 +92,7 @@ export class Surveyor {
       allowUse: false,
       rtcm: { ...run.rtcm },
       reason: '',
+      datum: this.#deps.datum(run.corrected),
       ...(this.#previous && { previous: this.#previous }),
     }
   }
@@ -103,10 +109,11 @@ export class Surveyor {
 
   /** Its result, when that may be used. */
   get result(): Reference | undefined {
-    const { state, mean, acc_m, corrected, t, by, count, elapsed_s, allowUse } = this.#ended
+    const { state, mean, acc_m, corrected, t, by, count, elapsed_s, allowUse, datum } = this.#ended
     const usable = state === 'complete' || (state === 'incomplete' && allowUse)
     if (this.#run || !usable || !mean) return undefined
-    return { method: 'survey', arp: mean, acc_m, corr: corrected, t, by, samples: count, elapsed_s }
+    const reference = { method: 'survey' as const, arp: mean, acc_m, corr: corrected, t, by, samples: count, elapsed_s }
+    return { ...reference, ...(datum && { datum }) }
   }
 
   restore(record: SurveyRecord): void {
@@ -121,8 +128,9 @@ export class Surveyor {
   reuse(reference: Reference): void {
     this.#run = undefined
     this.#previous = undefined
-    const { arp: mean, acc_m, corr: corrected, t, samples: count, elapsed_s } = reference
-    this.#end({ ...noSurvey, state: 'complete', corrected, by: reference.by, mean, acc_m, t, count, elapsed_s })
+    const { arp: mean, acc_m, corr: corrected, t, by, samples: count, elapsed_s, datum } = reference
+    const kept = { corrected, by, mean, acc_m, t, count, elapsed_s, ...(datum && { datum }) }
+    this.#end({ ...noSurvey, state: 'complete', ...kept })
   }
 
   begin(corrected: boolean, by: string): void {

@@ -1,0 +1,88 @@
+/** What an operator enters about the antenna, and the messages that tell rovers: 1008, 1033, and 1006 in place of 1005. */
+import { decodeRtcm, encodeRtcm } from 'rtk-base/gnss'
+import type { PluginContext } from 'rtk-base/plugin'
+import type { Receiver, RtcmFrame } from 'rtk-base/services'
+import { Type } from 'typebox'
+
+/** The longest text in an RTCM message (DF029, DF032, DF227 and their like). */
+const longest = 31
+
+export interface Antenna {
+  /** As the IGS names it, e.g. `TRM57971.00     NONE`; empty: nothing is sent. */
+  descriptor: string
+  serial: string
+  /** Of the antenna reference point above the marker, metres; 0: none. */
+  height: number
+}
+
+const text = (description: string) =>
+  Type.String({
+    maxLength: longest,
+    description: `${description}, at most ${longest} printable ASCII characters`,
+  })
+
+const notPrintable = /[^\x20-\x7e]/
+
+/** The change parameters `gnss-antenna-*`. @param changed called after one was changed */
+export function defineAntenna({ config }: Pick<PluginContext, 'config'>, changed: () => void): () => Antenna {
+  const descriptor = config.define('gnss-antenna-descriptor', text('IGS name of the antenna'), { default: '' })
+  const serial = config.define('gnss-antenna-serial', text('Serial number of the antenna'), { default: '' })
+  const height = config.define(
+    'gnss-antenna-height',
+    Type.Number({
+      minimum: 0,
+      maximum: 6.5535,
+      description: 'Height of the antenna reference point above the marker, metres; 0: none',
+    }),
+    { default: 0 },
+  )
+  for (const { name } of [descriptor, serial]) {
+    config.rule([name], (get) =>
+      notPrintable.test(get(name) as string) ? `${name} may hold printable ASCII characters only` : undefined,
+    )
+  }
+  config.rule([descriptor.name, serial.name], (get) =>
+    get(serial.name) !== '' && get(descriptor.name) === ''
+      ? 'gnss-antenna-serial needs gnss-antenna-descriptor: set the descriptor, or clear both'
+      : undefined,
+  )
+  config.onChange([descriptor.name, serial.name, height.name], changed)
+  return () => ({ descriptor: descriptor.get(), serial: serial.get(), height: height.get() })
+}
+
+/** A 1006 in place of a 1005: everything in it stays, the height is added. Other frames come back as they are. */
+export function withHeight(frame: RtcmFrame, height: number): RtcmFrame {
+  const message = height > 0 && frame.type === 1005 ? decodeRtcm(frame.bytes) : undefined
+  if (message?.type !== 1005) return frame
+  return { ...frame, type: 1006, bytes: encodeRtcm({ ...message, type: 1006, antennaHeight_m: height }) }
+}
+
+/** The 1008 and the 1033 of the antenna; none while no descriptor is entered. */
+export function antennaMessages(
+  { descriptor, serial }: Antenna,
+  { module, firmware, serial: receiverSerial }: Receiver['identity'],
+  stationId: number,
+): Uint8Array[] {
+  if (descriptor === '') return []
+  const antenna = {
+    stationId,
+    antennaDescriptor: fitting(descriptor),
+    antennaSetupId: 0,
+    antennaSerial: fitting(serial),
+  }
+  return [
+    encodeRtcm({ type: 1008, ...antenna }),
+    encodeRtcm({
+      type: 1033,
+      ...antenna,
+      receiverType: fitting(module),
+      receiverFirmware: fitting(firmware),
+      receiverSerial: fitting(receiverSerial),
+    }),
+  ]
+}
+
+/** As much of a text as a message can hold. */
+function fitting(value: string): string {
+  return value.replaceAll(new RegExp(notPrintable, 'g'), '').slice(0, longest)
+}
