@@ -35,8 +35,8 @@ t.test('states an accuracy that its errors keep to', async (t) => {
   t.test('and is still good enough for 2 m in a reasonable time', async (t) => {
     for (const [acc_m, within_s] of [
       [1.2, 10],
-      [1.8, 600],
-      [2.5, 3_000],
+      [1.8, 900],
+      [2.5, 4_500],
     ]) {
       const random = new Random(9)
       const noise = [1, 2, 3].map(() => new GaussMarkov(random, 300))
