@@ -34,6 +34,8 @@ export class CorrelationTime {
   readonly #mean: [number, number, number] = [0, 0, 0]
   /** Sum of squared distances from the mean, by Welford's recurrence. */
   #squares = 0
+  /** Undefined when a new bin makes it another. */
+  #drift: number | undefined
 
   /** @param error position less some fixed origin near it, metres */
   add(error: Vector): void {
@@ -49,6 +51,7 @@ export class CorrelationTime {
     this.#bins.push(this.#sum[0] / this.#open, this.#sum[1] / this.#open, this.#sum[2] / this.#open)
     this.#sum.fill(0)
     this.#open = 0
+    this.#drift = undefined
     if (this.#bins.length >= 3 * mostBins) this.#halve()
   }
 
@@ -67,6 +70,20 @@ export class CorrelationTime {
     return (this.#width * sum) / (2 * variance)
   }
 
+  /** 3D, 1 sigma, of single epochs about their mean. */
+  get sigma(): number {
+    return this.#count > 0 ? Math.sqrt(this.#squares / this.#count) : 0
+  }
+
+  /**
+   * How far the series drifted, 3D: from the mean of its first half to that of its last, or from the mean of all to that of its
+   * last eighth, whichever is more. 0 while nothing can be said.
+   */
+  get drift(): number {
+    this.#drift ??= this.#drifted()
+    return this.#drift
+  }
+
   snapshot(): CorrelationSnapshot {
     return {
       width: this.#width,
@@ -82,10 +99,32 @@ export class CorrelationTime {
     this.#open = open.count
     this.#count = moments.count
     this.#squares = moments.squares
+    this.#drift = undefined
     for (let axis = 0; axis < 3; axis++) {
       this.#sum[axis] = open.sum[axis]
       this.#mean[axis] = moments.mean[axis]
     }
+  }
+
+  #drifted(): number {
+    const n = this.#bins.length / 3
+    if (n < fewestBins) return 0
+    const halves = apart(this.#meanOf(0, n >> 1), this.#meanOf(n >> 1, n))
+    const end = apart(this.#meanOf(n - (n >> 3), n), this.#meanOf(0, n))
+    return Math.max(halves, end)
+  }
+
+  #meanOf(from: number, to: number): Vector {
+    let x = 0
+    let y = 0
+    let z = 0
+    for (let at = 3 * from; at < 3 * to; at += 3) {
+      x += this.#bins[at]
+      y += this.#bins[at + 1]
+      z += this.#bins[at + 2]
+    }
+    const count = to - from
+    return [x / count, y / count, z / count]
   }
 
   #halve(): void {
@@ -108,6 +147,8 @@ export class CorrelationTime {
     return centred
   }
 }
+
+const apart = (p: Vector, q: Vector) => Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2])
 
 /** Of all three axes together; `series` is x, y, z after x, y, z. */
 function autocovariance(series: Float64Array, lag: number): number {

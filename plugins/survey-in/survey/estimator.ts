@@ -5,7 +5,8 @@ import { LogMedian, type MedianSnapshot } from './log-median.js'
 
 /**
  * What is assumed of the errors of single positions. These are assumptions of the model, not measured values: errors of
- * single-point positions are correlated over 10-30 minutes, and a part of them never averages out.
+ * single-point positions are correlated over 10-30 minutes, and a part of them never averages out: of a plain survey-in mostly
+ * the ionosphere, about 1 m; of a corrected one the coordinates of the other base, about 2 cm.
  */
 export interface AccuracyModel {
   /** Correlation time that is assumed at least, seconds. */
@@ -16,8 +17,8 @@ export interface AccuracyModel {
   bias_ppm: number
 }
 
-export const plainModel: AccuracyModel = { floor_s: 900, bias_m: 0.2, bias_ppm: 0 }
-export const correctedModel: AccuracyModel = { floor_s: 300, bias_m: 0.005, bias_ppm: 1 }
+export const plainModel: AccuracyModel = { floor_s: 900, bias_m: 1.1, bias_ppm: 0 }
+export const correctedModel: AccuracyModel = { floor_s: 300, bias_m: 0.02, bias_ppm: 1 }
 
 export interface EstimatorSnapshot {
   origin: Ecef
@@ -102,18 +103,24 @@ export class PositionEstimator {
   }
 
   /**
-   * 3D, 1 sigma, of the mean: acc² = m²·(2τ/T)·(1 − (τ/T)(1 − e^(−T/τ))) + b², the variance of the mean over T of a
-   * Gauss-Markov process (e.g. Papoulis, Probability, Random Variables and Stochastic Processes, §"Ergodicity"), with m the
-   * median accuracy of the epochs, T the observed seconds, τ the correlation time and b what never averages out.
+   * 3D, 1 sigma, of the mean: acc² = m²·(2τ/T)·(1 − (τ/T)(1 − e^(−T/τ))) + d² + b². The first part is the variance of the mean
+   * over T of a Gauss-Markov process (e.g. Papoulis, Probability, Random Variables and Stochastic Processes, §"Ergodicity"), with
+   * m the larger of the median accuracy of the epochs and their own sigma, T the observed seconds and τ the correlation time;
+   * d is how far the series drifted beyond what that noise explains, b what never averages out.
    * Infinite without any epoch.
    * @param distance_m to the source of the corrections
    */
   accuracy_m(distance_m = 0): number {
     if (this.#count === 0) return Number.POSITIVE_INFINITY
-    const { bias_m, bias_ppm } = this.#model
+    const { bias_m, bias_ppm, floor_s } = this.#model
+    const observed_s = Math.max(1, this.#observed_s)
     const median_m = this.#median.value
-    const share = reduction(Math.max(1, this.#observed_s) / this.correlation_s)
-    return Math.sqrt(median_m ** 2 * share + (bias_m + distance_m * bias_ppm * 1e-6) ** 2)
+    const noise_m = Math.max(median_m, this.#correlation.sigma)
+    const averaged = noise_m ** 2 * reduction(observed_s / this.correlation_s)
+    // Two halves of an honest series differ by twice the error of their mean.
+    const explained = 4 * median_m ** 2 * reduction(observed_s / floor_s)
+    const drift = Math.max(0, this.#correlation.drift ** 2 - explained)
+    return Math.sqrt(averaged + drift + (bias_m + distance_m * bias_ppm * 1e-6) ** 2)
   }
 
   /** Undefined without any epoch. */
