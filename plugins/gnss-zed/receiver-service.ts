@@ -33,6 +33,7 @@ export function receiverService(zed: ZedReceiver): Receiver {
     intervals_s: zed.intervals_s,
     configure: (target) => upkeep.configure(target),
     readTarget: async () => (zed.listening || zed.link === 'offline' ? undefined : upkeep.read()),
+    resetAmbiguities: () => upkeep.resetAmbiguities(),
     sendCorrections: (frames) => zed.link === 'up' && zed.write(frames),
     onRtcm: events.rtcm.on,
     onFix: events.fix.on,

@@ -63,7 +63,9 @@ export default definePlugin({
         return fix?.ok ? fix.position : procedure()?.reference
       },
       allow,
-      forward: (frame) => forwarder.push(frame),
+      forward(frame) {
+        if (!procedure()?.pausesCorrections) forwarder.push(frame)
+      },
     })
     let shown = ''
     const take = (packet: Uint8Array, remote: string, address: string) => {

@@ -11,6 +11,8 @@ export interface ProcedureStatus {
   readonly onState: Event<void>
   /** The procedure can use corrections now (`gnss.state.want_corr`). */
   readonly wantsCorrections: boolean
+  /** Corrections are to be kept from the receiver for a while: it must find itself without them. */
+  readonly pausesCorrections?: boolean
   /** The reference that is used, or would be used: distinguishes our own corrections from those of another station. */
   readonly reference: Ecef | undefined
 }

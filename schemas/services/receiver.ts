@@ -65,6 +65,11 @@ export interface Receiver {
   readonly stationId: number
   /** The seconds between two MSM of a constellation and between two 1005 that it is configured to; 1 each where the plugin does not say. */
   readonly intervals_s?: { readonly observations: number; readonly reference: number }
+  /**
+   * As a rover: gives up the RTK fix and determines the carrier ambiguities again, so that a wrong fix shows. Resolves when it searches
+   * again, seconds later; rejects with RTK_ERR_UNAVAILABLE where it cannot. Not every receiver has it.
+   */
+  resetAmbiguities?(): Promise<void>
   /** Once an epoch, for the movement check: what the ranges say beside the position that it holds. */
   readonly onResiduals: Event<readonly SatelliteResidual[]>
   /** A second position solution that goes on in fixed mode, where the firmware has one. */

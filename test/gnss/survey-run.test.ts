@@ -14,6 +14,18 @@ class Feed {
   limits: SurveyLimits = { mintime_s: 10_000, maxtime_s: 100_000, accuracy_m: 2, accuracyCorr_m: 0.03 }
   constructor(corrected = true) {
     this.run = new SurveyRun({ model: corrected ? correctedModel : plainModel, corrected, by: 'test' })
+    this.plain(0)
+  }
+
+  /** Where the receiver finds itself without corrections. */
+  plain(off_m: number, acc_m = 1.2) {
+    this.run.withoutCorrections({ position: { ...here, x: here.x + off_m }, acc_m })
+  }
+
+  /** The ambiguities are determined a second time. */
+  again(off_m = 0) {
+    this.many(5, { fix: 'rtk-float' })
+    return this.many(60, { off_m })
   }
 
   /** @returns how it ended, if it did */
@@ -99,14 +111,16 @@ t.test('it is aborted after 10 min without a usable epoch, with the reason', asy
 
 t.test('it ends when mintime is over and the accuracy is that of the limit with 1 ppm of the distance', async (t) => {
   const feed = new Feed()
-  feed.many(400)
+  feed.many(200)
+  feed.again()
+  feed.many(135)
   const acc_m = feed.run.acc_m
   // 30 mm + 12 km · 1 ppm.
   t.ok(Math.abs(feed.run.needed_m(feed.limits) - 0.042) < 1e-12)
   feed.limits = { ...feed.limits, accuracyCorr_m: acc_m - 0.012 - 1e-3, mintime_s: 0 }
   t.equal(feed.second(), undefined)
-  feed.limits = { ...feed.limits, accuracyCorr_m: acc_m - 0.012 + 1e-3, mintime_s: 373 }
-  t.equal(feed.second(), undefined, 'what was observed counts: 372 of 402 s')
+  feed.limits = { ...feed.limits, accuracyCorr_m: acc_m - 0.012 + 1e-3, mintime_s: 339 }
+  t.equal(feed.second(), undefined, 'what was observed counts: 338 s')
   t.match(feed.second(), { state: 'complete' })
 })
 
@@ -114,4 +128,95 @@ t.test('it is incomplete at maxtime', async (t) => {
   const feed = new Feed(false)
   feed.limits = { mintime_s: 10, maxtime_s: 60, accuracy_m: 0.01, accuracyCorr_m: 0.03 }
   t.match(feed.many(100), { state: 'incomplete', after_s: 61, reason: /are needed/ })
+})
+
+t.test('a corrected survey-in does not stand on one determination of the ambiguities', async (t) => {
+  const soon = { mintime_s: 60, maxtime_s: 2_000, accuracy_m: 2, accuracyCorr_m: 0.03 }
+  const start = () => {
+    const feed = new Feed()
+    feed.limits = soon
+    t.equal(feed.many(85), undefined)
+    t.equal(feed.run.wantsInitialisation, false, 'it is not good enough yet')
+    t.equal(feed.many(100), undefined)
+    t.equal(feed.run.wantsInitialisation, true)
+    return feed
+  }
+  t.test('is complete with a second one that agrees', async (t) => {
+    const feed = start()
+    feed.many(3, { fix: 'rtk-float' })
+    t.equal(feed.run.wantsInitialisation, false, 'it is on its way')
+    t.match(feed.many(100), { state: 'complete', after_s: 40 }, 'held for 30 s, and 10 epochs')
+  })
+  t.test('starts again with a second one that is elsewhere, and needs another one then', async (t) => {
+    const feed = start()
+    feed.many(3, { fix: 'none' })
+    t.equal(feed.many(150, { off_m: 0.19 }), undefined)
+    t.equal(feed.run.restarts, 1)
+    t.ok(Math.abs((feed.run.mean?.x ?? 0) - here.x - 0.19) < 1e-3, 'nothing of the first one is left')
+    t.equal(feed.run.wantsInitialisation, true)
+    t.match(feed.again(0.19), { state: 'complete' })
+  })
+  t.test('knows after a restart of the service what was shown, and asks for it where that was nothing', async (t) => {
+    const restored = (feed: Feed) => {
+      const next = new Feed()
+      next.limits = soon
+      next.seconds = feed.seconds
+      const snapshot = JSON.parse(JSON.stringify(feed.run.snapshot()))
+      return Object.assign(next, { run: SurveyRun.restored(snapshot, correctedModel) })
+    }
+    const once = restored(start())
+    t.equal(once.many(100), undefined)
+    t.equal(once.run.wantsInitialisation, true)
+    const lost = start()
+    lost.many(1, { fix: 'rtk-float' })
+    t.match(restored(lost).many(100), { state: 'complete' })
+  })
+  t.test('is incomplete without, and says so', async (t) => {
+    t.match(start().many(3_000), { state: 'incomplete', reason: /the ambiguities were determined only once/ })
+  })
+})
+
+t.test('a corrected survey-in is held against the position without corrections', async (t) => {
+  for (const [off_m, acc_m, aborts] of [
+    [4.7, 1.2, false],
+    [4.9, 1.2, true],
+    [-20, 1.2, true],
+    [2.9, 0.1, false],
+    [3.1, 0.1, true],
+    [12, 4, false],
+  ] as const) {
+    t.test(`${off_m} m away, which is accurate to ${acc_m} m`, async (t) => {
+      const feed = new Feed()
+      feed.plain(off_m, acc_m)
+      const end = feed.many(200)
+      if (!aborts) t.equal(end, undefined)
+      else {
+        const away = Math.abs(off_m).toFixed(1)
+        t.match(end, { state: 'aborted', after_s: 40 })
+        t.match(end?.reason, new RegExp(`the corrections of a put the antenna ${away} m \\(E .*\\) away`))
+      }
+    })
+  }
+  t.test('which it waits for', async (t) => {
+    const run = new SurveyRun({ model: correctedModel, corrected: true, by: 'test' })
+    t.equal(run.wantsPlain, true)
+    const feed = Object.assign(new Feed(), { run })
+    feed.limits = { mintime_s: 60, maxtime_s: 900, accuracy_m: 2, accuracyCorr_m: 0.03 }
+    t.equal(feed.many(190), undefined)
+    t.equal(run.wantsPlain, false, 'not for ever')
+    t.equal(feed.again(), undefined)
+    t.match(feed.many(1_000), { state: 'incomplete', reason: /no position without corrections to check it against/ })
+  })
+  t.test('and uses none of a base more than 100 km away', async (t) => {
+    const feed = new Feed()
+    feed.corrections.distance_m = 100_500
+    t.match(feed.many(700), { state: 'aborted', reason: /of a are of a base 101 km away, farther than 100 km/ })
+    t.equal(feed.run.count, 0)
+  })
+  t.test('a plain survey-in needs neither', async (t) => {
+    const feed = new Feed(false)
+    feed.plain(50)
+    feed.limits = { mintime_s: 60, maxtime_s: 900, accuracy_m: 2, accuracyCorr_m: 0.03 }
+    t.match(feed.many(100, { fix: '3d' }), { state: 'complete' })
+  })
 })

@@ -28,6 +28,8 @@ export interface FakeReceiver {
   target: ReceiverTarget
   /** Makes `configure` reject with this message. */
   refuseToConfigure: string | undefined
+  /** How often it was asked to determine its ambiguities again. */
+  resets: number
   /** What was sent to it as corrections. */
   readonly corrections: Uint8Array[]
 }
@@ -56,6 +58,9 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
     onRtcm: on(frames),
     onFix: on(fixes),
     onState: on(states),
+    async resetAmbiguities() {
+      fake.resets++
+    },
     sendCorrections(bytes) {
       corrections.push(bytes)
       return true
@@ -83,6 +88,7 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
       setup: (ctx) => ctx.services.provide(receiverToken, state),
     }),
     corrections,
+    resets: 0,
     target: { mode: 'rover' },
     refuseToConfigure: undefined,
     fix(fix) {

@@ -218,6 +218,20 @@ t.test('only the time mode is written when that is all that changes', async (t) 
   t.match(simulated.received, { bbr: 0, flash: 0 })
 })
 
+t.test('whole ambiguities are given up for 10 s on request', async (t) => {
+  const { receiver, simulated, seconds, configure, settle, station } = await start(t)
+  await configure(rover)
+  const reset = receiver.resetAmbiguities?.() ?? Promise.reject(new Error('it cannot'))
+  await seconds(5)
+  t.equal(simulated.value('CFG-NAVHPG-DGNSSMODE', 'ram'), 2)
+  t.notOk((await settle(reset)).error)
+  t.equal(simulated.value('CFG-NAVHPG-DGNSSMODE', 'ram'), 3)
+  t.strictSame(station.device.errors(), [])
+  simulated.unplug()
+  await seconds(2)
+  t.match((await settle(receiver.resetAmbiguities?.() ?? reset)).error, { code: 'RTK_ERR_UNAVAILABLE' })
+})
+
 t.test('a time mode that someone left in the flash is overridden', async (t) => {
   const away = roundEcef(offsetEnu(arp, { east: 30, north: 0, up: 0 }))
   for (const mode of ['survey-in', { arp: away }] as const) {

@@ -226,6 +226,36 @@ t.test('a corrected survey-in with another base 12 km away', async (t) => {
     await rig.until(() => rig.arps().length > 0, 20)
   })
 
+  t.test('is aborted when the position of that base is wrong by 12 m, and nothing leaves', async (t) => {
+    const rig = await setUp(t)
+    rig.simulated.corrections(12_000, { east: 12, north: 0, up: 0 })
+    await rig.until(() => rig.field('ref.survey.state') === 'aborted', 400)
+    t.match(
+      rig.station.device.errors()[0]?.text,
+      /aborted: the corrections of simulated base put the antenna 1\d\.\d m \(E \+1\d\.\d .* the position of that base may be wrong/,
+    )
+    await rig.seconds(60)
+    t.equal(rig.sent.length, 0)
+  })
+
+  for (const [what, first, then] of [
+    ['first', 1, 0],
+    ['second', 0, 1],
+  ] as const) {
+    t.test(`does not use a wrong ${what} fix: the ambiguities are determined again`, async (t) => {
+      const rig = await setUp(t)
+      rig.simulated.corrections(12_000)
+      rig.simulated.wrongFix(first, { east: 0.19, north: 0, up: 0.1 })
+      await rig.until(() => (rig.field('ref.survey.count') as number) > 5, 200)
+      rig.simulated.wrongFix(then, { east: 0.19, north: 0, up: 0.1 })
+      const lines = () => rig.station.lines.filter(({ msg }) => /jumped/.test(String(msg))).length
+      await rig.until(() => lines() > 0, 300)
+      rig.simulated.wrongFix(0)
+      await rig.until(() => rig.arps().length > 0, 500)
+      for (const arp of rig.arps()) t.ok(distance(arp, rig.simulated.truth) < 0.1)
+    })
+  }
+
   t.test('is aborted with the reason when the corrections stop for 10 min', async (t) => {
     const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 3600 } })
     rig.simulated.corrections(12_000)

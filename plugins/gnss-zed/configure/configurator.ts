@@ -1,5 +1,6 @@
 /** Makes a base of the receiver, and reads what it is: the one place that writes to its configuration. */
 import { sameEcef } from 'rtk-base/gnss'
+import { pause } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverTarget } from 'rtk-base/services'
 import type { UbxDialog } from '../link/ubx-dialog.js'
@@ -24,6 +25,10 @@ export interface Known {
 }
 
 const errorCode = 'receiver-config'
+/** CFG-NAVHPG-DGNSSMODE: no whole ambiguities, or whole ones where possible. */
+const dgnssMode = { key: ubx.keyId('CFG-NAVHPG-DGNSSMODE'), float: 2, fixed: 3 } as const
+/** Without whole ambiguities for so long it has forgotten those it had. */
+const float_ms = 10_000
 const changedCode = 'receiver-changed'
 /** A change from outside is shown for so long after the last one. */
 const changedShown_ms = 600_000
@@ -108,6 +113,19 @@ export class Configurator {
       if (!(error instanceof NotConfigured)) throw error
       return false
     }
+  }
+
+  /** Whole ambiguities are given up for some seconds. @throws RTK_ERR_UNAVAILABLE when the receiver does not accept that */
+  async resetAmbiguities(): Promise<void> {
+    await this.#searchMode(dgnssMode.float)
+    await pause(this.#ctx.timers, float_ms)
+    // What is lost here is found when the configuration is read again.
+    await this.#searchMode(dgnssMode.fixed)
+  }
+
+  async #searchMode(value: number): Promise<void> {
+    const accepted = await this.#dialog.set([[dgnssMode.key, value]], ubx.layerBit.ram)
+    if (!accepted) throw unavailable(`the receiver does not accept CFG-NAVHPG-DGNSSMODE ${value}`)
   }
 
   /** The mode that it holds; undefined when it does not answer. */

@@ -140,6 +140,7 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
     mayLack('warnings', [infKey(port), 3]),
     mayLack('interference', [keyId('CFG-ITFM-ENABLE'), 1]),
     mayLack('signals', out('NAV-SIG', settings.signals ? 1 : 0)),
+    mayLack('whole ambiguities', [keyId('CFG-NAVHPG-DGNSSMODE'), 3]),
     mayLack('age of corrections', [keyId('CFG-NAVSPG-CONSTR_DGNSSTO'), timeout_s(settings.correctionTimeout_s)]),
     mayLack(firmware.correctionReport, out(firmware.correctionReport, 1)),
   ]

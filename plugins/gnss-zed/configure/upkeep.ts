@@ -86,6 +86,11 @@ export class Upkeep {
     })
   }
 
+  async resetAmbiguities(): Promise<void> {
+    this.#deps.mayWrite()
+    await this.#tasks.runExclusive(() => this.#deps.configurator.resetAmbiguities())
+  }
+
   read(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined> {
     return this.#tasks.runExclusive(() => this.#deps.configurator.read())
   }

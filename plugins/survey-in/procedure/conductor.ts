@@ -85,6 +85,10 @@ export class Conductor implements ProcedureStatus {
     return this.#listened !== undefined
   }
 
+  get pausesCorrections(): boolean {
+    return this.#procedureState === 'survey' && this.#run?.survey.pausesCorrections === true
+  }
+
   get wantsCorrections(): boolean {
     if (this.listening) return false
     const state = this.#procedureState

@@ -135,7 +135,10 @@ export class Run {
     on(receiver.onFix, (fix) => this.#heardFix(fix))
     on(receiver.onState, () => this.#look())
     on(receiver.onResiduals, (residuals) => this.#heardResiduals(residuals))
-    on(receiver.onSecondFix, (fix) => this.#suspect(base.movement?.secondFix(fix, this.#now_ms())))
+    on(receiver.onSecondFix, (fix) => {
+      this.#deps.surveyor.plain.add(fix)
+      this.#suspect(base.movement?.secondFix(fix, this.#now_ms()))
+    })
     on(receiver.onWarning, (text) => this.#suspect(base.movement?.warning(text, this.#now_ms())))
     timers.every(tick_ms, () => this.#second())
     this.#look()
@@ -243,6 +246,7 @@ export class Run {
 
   #heardFix(fix: ReceiverFix): void {
     const hasPosition = this.#events.epoch(fix, this.#now_ms())
+    this.#deps.surveyor.plain.add(fix)
     this.#question()
     const { state } = this
     if (state === 'survey') this.survey.epoch(fix)
@@ -353,6 +357,7 @@ export class Run {
     base.begin()
     this.#events.begin()
     if (from === 'survey') surveyor.pause()
+    if (isAbsent(to)) surveyor.plain.clear()
     if (from === 'fixed') this.#watchReports.end()
     if (to === 'fixed') this.#watchReports.begin(this.#now_ms())
     const isWatched = to === 'verify' || to === 'fixed'

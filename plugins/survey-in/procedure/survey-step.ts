@@ -22,8 +22,12 @@ export interface SurveyStepDeps {
   dispatch(event: Event): void
 }
 
+/** A receiver that was asked to determine its ambiguities again has so long for it. */
+const initialises_ms = 120_000
+
 export class SurveyStep {
   readonly #deps: SurveyStepDeps
+  #askedAt_ms = Number.NEGATIVE_INFINITY
 
   constructor(deps: SurveyStepDeps) {
     this.#deps = deps
@@ -53,6 +57,7 @@ export class SurveyStep {
     const { check, log, surveyor } = this.#deps
     const { run } = surveyor
     check.clear()
+    surveyor.plain.clear()
     if (!run) return
     log.warn(`${why}: the survey-in starts again`)
     surveyor.begin(run.corrected, run.by)
@@ -73,6 +78,7 @@ export class SurveyStep {
     }
     const end = surveyor.tick()
     if (run && !end) {
+      if (run.wantsInitialisation) this.#initialise()
       if (run.unusable_s >= late_s) reports.raise('gnss-survey', noPositionText)
       else reports.clear('gnss-survey')
     }
@@ -85,6 +91,28 @@ export class SurveyStep {
       reports.raise('gnss-survey', surveyText(end, surveyor.record.count, returns))
       dispatch(returns ? 'survey over' : 'survey failed')
     }
+  }
+
+  /** One determination of the ambiguities may be wrong: the receiver makes another one. */
+  #initialise(): void {
+    const { log, receiver, surroundings } = this.#deps
+    const now_ms = surroundings.now_ms()
+    if (!receiver.resetAmbiguities || now_ms - this.#askedAt_ms < initialises_ms) return
+    this.#askedAt_ms = now_ms
+    log.info('the survey-in is good enough; the receiver determines its ambiguities again to check it')
+    receiver.resetAmbiguities().catch((error: unknown) => {
+      log.warn(
+        { err: error },
+        'the receiver could not be made to determine its ambiguities again; it is asked again in 2 min',
+      )
+    })
+  }
+
+  /** Corrections pause: for a position without them, or so that a receiver that cannot be asked to loses its fix and finds it again. */
+  get pausesCorrections(): boolean {
+    const { receiver, surveyor } = this.#deps
+    const { run } = surveyor
+    return run?.wantsPlain === true || (receiver.resetAmbiguities === undefined && run?.wantsInitialisation === true)
   }
 
   /** Its result can be used. */

@@ -1,8 +1,10 @@
 /** One survey-in: which epochs count, when it is good enough, when it has to end. Pure; the time is always passed in. */
-import { distance } from 'rtk-base/gnss'
+import { distance, enu } from 'rtk-base/gnss'
 import type { Ecef, ReceiverFix } from 'rtk-base/services'
-import { isPosition } from '../watch/live-position.js'
+import { offsetText } from '../reference/reference.js'
+import { isPosition, type Seen } from '../watch/live-position.js'
 import { type AccuracyModel, type EstimatorSnapshot, PositionEstimator } from './estimator.js'
+import { type InitialisationSnapshot, Initialisations } from './initialisations.js'
 
 /** The change parameters of a survey-in; read again each time. */
 export interface SurveyLimits {
@@ -29,6 +31,9 @@ export interface SurveySnapshot {
   estimator?: EstimatorSnapshot
   /** What a step is seen against. */
   level?: Ecef
+  initialisations?: InitialisationSnapshot
+  /** Where the receiver found itself without corrections. */
+  plain?: Seen
 }
 
 export type SurveyEnd = { state: 'complete' | 'incomplete' | 'aborted'; reason: string }
@@ -41,6 +46,15 @@ const stepEpochs = 3
 const abort_s = 600
 /** The age of corrections that never came: infinite is no number for the store. */
 export const never_s = 1e9
+/** A base farther away than this is not used: its atmosphere is not ours. */
+const farthest_m = 100_000
+/** The mean may be so many sigma away from the position without corrections, and this in any case. */
+const plainSigmas = 4
+const plainLeast_m = 3
+/** A position without corrections is waited for so long. */
+const awaited_s = 180
+/** Epochs of the mean before it is compared. */
+const comparedAfter = 10
 /** Weight of an epoch in the level that a step is seen against: a drift is followed, a jump is not. */
 const levelWeight = 0.1
 
@@ -67,6 +81,9 @@ export class SurveyRun {
   #lastFix = 'none'
   #rtcm = { age_s: 0, count: 0, remote: '', dist_m: 0 }
   #countAtStart: number | undefined
+  #initialisations = new Initialisations()
+  #plain: Seen | undefined
+  #limits: SurveyLimits | undefined
   /** How often a step restarted the averaging. */
   restarts = 0
 
@@ -108,10 +125,26 @@ export class SurveyRun {
     return this.corrected ? accuracyCorr_m + this.#rtcm.dist_m * 1e-6 : accuracy_m
   }
 
+  /** A position without corrections: the mean of a corrected survey-in must not contradict it. The newest one counts. */
+  withoutCorrections(plain: Seen): void {
+    this.#plain = plain
+  }
+
+  /** Corrections should pause until the receiver has found itself without them; not for ever, as some come by a port of its own. */
+  get wantsPlain(): boolean {
+    return this.corrected && !this.#plain && this.#total_s < awaited_s
+  }
+
+  /** Nothing but a second determination of the ambiguities is missing: the receiver should lose its fix and find it again. */
+  get wantsInitialisation(): boolean {
+    return this.#limits !== undefined && this.#isGood(this.#limits) && this.#initialisations.needsAnother
+  }
+
   /** Time went by without an observation of it: a link that was down, a restart of the service. */
   pause(): void {
     this.#last_ms = undefined
     this.#fixedSince_ms = undefined
+    this.#initialisations.pause()
   }
 
   /** Called at every epoch and every second. @returns how it ended, if it did */
@@ -122,15 +155,16 @@ export class SurveyRun {
     this.#total_s += dt_s
     this.#unusable_s += dt_s
     this.#note(corrections)
+    this.#limits = limits
     const { count } = this
-    if (count > 0 && this.#estimator.observed_s >= limits.mintime_s && this.acc_m <= this.needed_m(limits)) {
-      return { state: 'complete', reason: '' }
-    }
+    const contradiction = this.#contradiction()
+    if (contradiction) return { state: 'aborted', reason: contradiction }
+    if (this.#isGood(limits) && !this.#unchecked()) return { state: 'complete', reason: '' }
     if (this.corrected && this.#unusable_s >= abort_s) return { state: 'aborted', reason: this.#unusable() }
     if (this.#total_s >= limits.maxtime_s) {
       const reached = count > 0 ? `${this.acc_m.toFixed(3)} m` : 'no epoch'
-      const reason = `${reached} after ${Math.round(this.#total_s)} s, ${this.needed_m(limits).toFixed(3)} m are needed`
-      return { state: 'incomplete', reason }
+      const missing = this.#isGood(limits) ? this.#unchecked() : `${this.needed_m(limits).toFixed(3)} m are needed`
+      return { state: 'incomplete', reason: `${reached} after ${Math.round(this.#total_s)} s, ${missing}` }
     }
     return undefined
   }
@@ -140,7 +174,7 @@ export class SurveyRun {
     this.#lastFix = fix.fix
     this.#note(corrections)
     if (!isPosition(fix)) {
-      this.#fixedSince_ms = undefined
+      this.#loseFix()
       return false
     }
     if (!this.corrected) {
@@ -160,6 +194,8 @@ export class SurveyRun {
       rtcm: { ...this.#rtcm },
       ...(estimator && { estimator }),
       ...(this.#level && { level: { ...this.#level } }),
+      ...(this.corrected && { initialisations: this.#initialisations.snapshot() }),
+      ...(this.#plain && { plain: this.#plain }),
     }
   }
 
@@ -170,7 +206,33 @@ export class SurveyRun {
     run.#rtcm = { ...snapshot.rtcm }
     if (snapshot.estimator) run.#estimator.restore(snapshot.estimator)
     run.#level = snapshot.level
+    if (snapshot.initialisations) run.#initialisations.restore(snapshot.initialisations)
+    run.#plain = snapshot.plain
     return run
+  }
+
+  #isGood(limits: SurveyLimits): boolean {
+    return this.count > 0 && this.#estimator.observed_s >= limits.mintime_s && this.acc_m <= this.needed_m(limits)
+  }
+
+  /** What a corrected survey-in that is good enough still has to show; '' nothing. */
+  #unchecked(): string {
+    if (!this.corrected) return ''
+    if (!this.#plain) return 'there is no position without corrections to check it against'
+    return this.#initialisations.agreed ? '' : 'the ambiguities were determined only once'
+  }
+
+  /** How the mean contradicts the position without corrections; '' it does not. */
+  #contradiction(): string {
+    const { mean } = this
+    const plain = this.#plain
+    if (!this.corrected || !plain || !mean || this.count < comparedAfter) return ''
+    const away_m = distance(mean, plain.position)
+    const limit_m = Math.max(plainLeast_m, plainSigmas * Math.hypot(plain.acc_m, this.acc_m))
+    if (away_m <= limit_m) return ''
+    const offset = offsetText(enu(plain.position, mean))
+    const source = this.#rtcm.remote || 'an unknown source'
+    return `the corrections of ${source} put the antenna ${away_m.toFixed(1)} m (${offset}) away from where it is without them, ${limit_m.toFixed(1)} m are explained: the position of that base may be wrong`
   }
 
   #note(corrections: CorrectionsNow | undefined): void {
@@ -188,30 +250,47 @@ export class SurveyRun {
   /** Only RTK-fixed epochs that have held for a while and rest on fresh corrections. */
   #correctedEpoch(fix: ReceiverFix): boolean {
     if (fix.fix !== 'rtk-fixed') {
-      this.#fixedSince_ms = undefined
+      this.#loseFix()
       return false
     }
     this.#fixedSince_ms ??= fix.arrival_ms
-    if (fix.arrival_ms - this.#fixedSince_ms < held_s * 1000 || this.#rtcm.age_s > oldest_s) return false
+    if (fix.arrival_ms - this.#fixedSince_ms < held_s * 1000) return false
+    if (this.#rtcm.age_s > oldest_s || this.#rtcm.dist_m > farthest_m) return false
     if (this.#level && distance(fix.position, this.#level) > step_m) return this.#stepped(fix)
     this.#steps = []
-    this.#use(fix)
-    this.#follow(fix.position)
-    return false
+    this.#useFixed(fix)
+    if (this.#initialisations.settle(this.acc_m)) return false
+    this.#startAgain(fix)
+    return true
+  }
+
+  #loseFix(): void {
+    this.#fixedSince_ms = undefined
+    this.#initialisations.lost()
   }
 
   /** A single wild epoch is dropped; a few in a row mean that the ambiguities were or are wrong. */
   #stepped(fix: ReceiverFix): boolean {
     this.#steps.push(fix.position)
     if (this.#steps.length < stepEpochs) return false
+    this.#startAgain(fix)
+    return true
+  }
+
+  #startAgain(fix: ReceiverFix): void {
     this.#estimator = new PositionEstimator(this.#model)
+    this.#initialisations = new Initialisations()
     this.#elapsed_s = 0
     this.#level = undefined
     this.#steps = []
     this.restarts++
+    this.#useFixed(fix)
+  }
+
+  #useFixed(fix: ReceiverFix): void {
     this.#use(fix)
+    this.#initialisations.add(fix.position)
     this.#follow(fix.position)
-    return true
   }
 
   #use(fix: ReceiverFix): void {
@@ -232,6 +311,10 @@ export class SurveyRun {
   #unusable(): string {
     const minutes = `for ${abort_s / 60} min`
     if (this.#rtcm.age_s > oldest_s) return `no corrections came ${minutes}`
+    if (this.#rtcm.dist_m > farthest_m) {
+      const away_km = Math.round(this.#rtcm.dist_m / 1000)
+      return `the corrections of ${this.#rtcm.remote} are of a base ${away_km} km away, farther than ${farthest_m / 1000} km, and were not used ${minutes}`
+    }
     if (this.#lastFix !== 'rtk-fixed') return `the receiver got no RTK fix ${minutes}, only ${this.#lastFix}`
     return `no RTK fix held for ${held_s} s ${minutes}`
   }

@@ -3,6 +3,7 @@ import type { Ecef, ReceiverFix } from 'rtk-base/services'
 import type { Datum } from '../reference/datum.js'
 import type { Reference } from '../reference/reference.js'
 import type { AccuracyModel } from './estimator.js'
+import { PlainPosition } from './plain-position.js'
 import { type CorrectionsNow, type SurveyEnd, type SurveyLimits, SurveyRun, type SurveySnapshot } from './survey-run.js'
 
 export type SurveyState = 'none' | 'running' | 'complete' | 'incomplete' | 'aborted'
@@ -64,6 +65,8 @@ const latest_ms = 600_000
 const share = 1 / 20
 
 export class Surveyor {
+  /** Where the receiver finds itself without corrections: fed all the time, not only while a survey-in runs. */
+  readonly plain = new PlainPosition()
   readonly #deps: SurveyorDeps
   #ended: SurveyRecord = noSurvey
   #run: SurveyRun | undefined
@@ -153,6 +156,8 @@ export class Surveyor {
   /** Called every second while it runs. @returns how it ended, if it did */
   tick(): SurveyEnd | undefined {
     const now_ms = this.#deps.now_ms()
+    const plain = this.plain.newest(now_ms)
+    if (plain) this.#run?.withoutCorrections(plain)
     const end = this.#run?.tick(now_ms, this.#deps.corrections(), this.#deps.limits())
     if (end) this.#finish(end)
     else if (this.#run && now_ms - this.#savedAt_ms >= saveEvery_ms(this.#run)) this.save()
