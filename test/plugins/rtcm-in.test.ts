@@ -114,8 +114,6 @@ async function corrected(
   const bus = rig.bus()
   const { base } = rig
   const plain = () => FakeBase.prototype.epoch.call(base)
-  let { resets } = base.receiver
-  let floats = 0
   let steady = base.receiver.corrections.length
   const { truth } = base
   base.epoch = () => {
@@ -125,9 +123,7 @@ async function corrected(
     }
     const reached = base.receiver.corrections.length > steady
     steady = base.receiver.corrections.length
-    if (base.receiver.resets > resets) floats = 5
-    resets = base.receiver.resets
-    base.fixName = !reached ? '3d' : floats-- > 0 ? 'rtk-float' : 'rtk-fixed'
+    base.fixName = reached ? 'rtk-fixed' : '3d'
     base.acc_m = reached ? 0.014 : 1.2
     base.truth = offsetEnu(truth, { east: remote.step_m, north: 0, up: 0 })
     plain()

@@ -66,6 +66,8 @@ export class FakeBase {
   phase_m = 0.0018
   /** Where its own clock begins anew. */
   clockRound_ms = Number.POSITIVE_INFINITY
+  #resets = 0
+  #floats = 0
   readonly #random = new Random(7)
   readonly #noise = [1, 2, 3].map(() => new GaussMarkov(this.#random, 300))
 
@@ -126,6 +128,14 @@ export class FakeBase {
     })
   }
 
+  /** Its ambiguities are searched for some seconds when it is asked to. */
+  #fixNow(): ReceiverFix['fix'] {
+    const { resets } = this.receiver
+    if (resets > this.#resets) this.#floats = 5
+    this.#resets = resets
+    return this.fixName === 'rtk-fixed' && this.#floats-- > 0 ? 'rtk-float' : this.fixName
+  }
+
   /** One second of what a receiver sends. */
   epoch(): void {
     const { receiver, clock } = this
@@ -150,7 +160,8 @@ export class FakeBase {
       const corrected = this.fixName !== '3d'
       if (this.evident) receiver.residuals(residualsOf(live, this.truth, this.#random))
       const geoidSeparation_m = this.separation_m
-      receiver.fix({ t, fix: this.fixName, position: live, acc_m: this.acc_m, corrected, geoidSeparation_m })
+      if (this.second) receiver.secondFix(fixOf(live, t, this.acc_m, clock.monotonic()))
+      receiver.fix({ t, fix: this.#fixNow(), position: live, acc_m: this.acc_m, corrected, geoidSeparation_m })
     }
   }
 }

@@ -1063,6 +1063,8 @@ t.test('the phase centre and the frame of a reference', async (t) => {
     const clock = new ManualClock()
     const receiver = new FakeBase(clock)
     receiver.fixName = 'rtk-fixed'
+    // Where it is without corrections: what a corrected survey-in is checked against.
+    receiver.second = true
     return fixedCorrected(t, { receiver, changes: { ...quick, 'gnss-survey-accuracy-corr': 1, ...changes } })
   }
   async function fixedCorrected(t: Test, options: Parameters<typeof setUp>[1]): Promise<Rig> {
