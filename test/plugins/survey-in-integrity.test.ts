@@ -2,7 +2,7 @@
  * Random lives of a base: moves, faults, restarts and what people do. For every observation that leaves, the place of the antenna
  * at that moment is held against the position that a rover has got: what left is what counts, whatever the states say.
  */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
 import { distance, isMsm, referencePoint } from '../../runtime/gnss/index.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
@@ -31,7 +31,7 @@ interface Tally {
   stories: string[]
 }
 
-async function life(seed: number, tally: Tally): Promise<void> {
+async function life(t: Test, seed: number, tally: Tally): Promise<void> {
   const random = new Random(seed)
   const pick = <T>(...values: readonly T[]): T => values[Math.floor(random.uniform() * values.length)] as T
   const between = (low: number, high: number) => low * (high / low) ** random.uniform()
@@ -190,7 +190,12 @@ const share = (values: number[], part: number) =>
 t.test('what leaves belongs to the announced position', async (t) => {
   const tally: Tally = { moves: 0, wrong: 0, unseen_m: [], still_m: [], stories: [] }
   const lives = sample(25, 1000)
-  for (let seed = 1; seed <= lives; seed++) await life(seed, tally)
+  for (let first = 1; first <= lives; first += 25) {
+    // In portions: what a test set up lives as long as that test.
+    await t.test(`lives ${first} to ${first + 24}`, async (t) => {
+      for (let seed = first; seed < first + 25 && seed <= lives; seed++) await life(t, seed, tally)
+    })
+  }
   const { moves, wrong, unseen_m, still_m } = tally
   const figures = (values: number[]) => [0.5, 0.95, 0.99, 1].map((part) => share(values, part).toFixed(2)).join(' / ')
   t.comment(
