@@ -1,10 +1,10 @@
 /** What the procedure asks of other plugins, where they run: corrections and the time. */
 import type { PluginContext } from 'rtk-base/plugin'
-import { correctionStatus, device, type Receiver } from 'rtk-base/services'
+import { correctionStatus, device, type Receiver, receiverLimits } from 'rtk-base/services'
 import type { CorrectionsNow } from './survey/survey-run.js'
 
-/** Corrections are fresh up to this age. */
-const fresh_s = 10
+/** Corrections are fresh up to this age, or up to the receiver's own limit where that is lower. */
+const freshest_s = 10
 
 export class Surroundings {
   readonly #ctx: PluginContext
@@ -17,17 +17,22 @@ export class Surroundings {
     const status = this.#ctx.services.find(correctionStatus)
     if (!status) return undefined
     const { count, remote, distance_m } = status
-    return { age_s: status.age_s(), count, remote, distance_m }
+    return { age_s: status.age_s(), oldest_s: this.#oldest_s(), count, remote, distance_m }
   }
 
   /** Whether a survey-in that starts now is a corrected one: fresh corrections are in, or `rtcmin=1`. */
   isCorrected(receiver: Receiver | undefined): boolean {
     const status = this.#ctx.services.find(correctionStatus)
     if (status?.input === 'off') return false
-    if (status) return status.forced || status.age_s() <= fresh_s
+    if (status) return status.forced || status.age_s() <= this.#oldest_s()
     // Corrections that reach the receiver by a port of its own show in its fix.
     const fix = receiver?.fix?.fix
     return fix === 'rtk-fixed' || fix === 'rtk-float'
+  }
+
+  #oldest_s(): number {
+    const limit_s = this.#ctx.services.find(receiverLimits)?.correctionMaxAge_s()
+    return Math.min(freshest_s, limit_s ?? freshest_s)
   }
 
   now_ms(): number {

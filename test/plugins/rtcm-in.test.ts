@@ -144,8 +144,10 @@ t.test('a corrected survey-in', async (t) => {
     t.ok((survey.count as number) >= 25 && (survey.count as number) < 110, 'the first 30 s of the fix do not count')
     t.match(rig.field('state.recvrtcm'), { remote: 'mqtt base/OTHER/drtk', dist: 12_000 })
     t.equal(rig.base.receiver.corrections[0].length, packet(arpFrame(remoteArp, 9), msmFrame(1074, 0, false, 9)).length)
-    await rig.until(() => rig.arps().length > 0, 20)
+    await rig.until(() => rig.arps().length > 0, 40)
     t.equal(rig.field('state.want_corr'), 0)
+    const history = (await rig.station.request('/reference/history')).json()
+    t.match(history, { entries: [{ corr: true, source: 'mqtt base/OTHER/drtk' }] })
   })
 
   t.test('is aborted with the reason when corrections stop for 10 min, and does not become a plain one', async (t) => {

@@ -19,6 +19,8 @@ export interface LedgerEntry {
   /** What the coordinates are in; absent where that is not known. */
   frame?: string
   epoch?: string
+  /** Who sent the corrections of a corrected survey-in. */
+  source?: string
   /** When the reference was determined, UTC seconds; 0 unknown. */
   determined: number
   /** When this entry was made. */
@@ -81,10 +83,11 @@ function isOf(entry: LedgerEntry, { method, arp, t }: Reference): boolean {
   return entry.method === method && sameEcef(entry, arp) && entry.determined === t
 }
 
-function plain({ method, arp, acc_m, samples, elapsed_s, corr, t, by, datum }: Reference) {
+function plain({ method, arp, acc_m, samples, elapsed_s, corr, t, by, datum, source }: Reference) {
   const { x, y, z }: Ecef = arp
   const acc = roundTo(acc_m, 4)
-  return { method, x, y, z, acc, samples, elapsed: Math.floor(elapsed_s), corr, ...datum, determined: t, by }
+  const elapsed = Math.floor(elapsed_s)
+  return { method, x, y, z, acc, samples, elapsed, corr, ...datum, ...(source && { source }), determined: t, by }
 }
 
 function rounded({ east, north, up }: Enu): Enu {

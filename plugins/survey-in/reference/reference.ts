@@ -21,6 +21,8 @@ export interface Reference {
   elapsed_s: number
   /** Of one that was stored by an earlier release it is not known. */
   datum?: Datum
+  /** Who sent the corrections of a corrected survey-in. */
+  source?: string
 }
 
 export interface Comparison {

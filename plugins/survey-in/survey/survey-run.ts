@@ -20,6 +20,8 @@ export interface CorrectionsNow {
   count: number
   remote: string
   distance_m: number | undefined
+  /** Older ones do not count, seconds; 10 where it is left out. */
+  oldest_s?: number
 }
 
 export interface SurveySnapshot {
@@ -83,6 +85,7 @@ export class SurveyRun {
   #countAtStart: number | undefined
   #initialisations = new Initialisations()
   #plain: Seen | undefined
+  #oldest_s = oldest_s
   #limits: SurveyLimits | undefined
   /** How often a step restarted the averaging. */
   restarts = 0
@@ -237,6 +240,7 @@ export class SurveyRun {
 
   #note(corrections: CorrectionsNow | undefined): void {
     if (!corrections) return
+    this.#oldest_s = corrections.oldest_s ?? oldest_s
     this.#countAtStart ??= corrections.count - this.#rtcm.count
     const { age_s, remote, distance_m } = corrections
     this.#rtcm = {
@@ -255,7 +259,7 @@ export class SurveyRun {
     }
     this.#fixedSince_ms ??= fix.arrival_ms
     if (fix.arrival_ms - this.#fixedSince_ms < held_s * 1000) return false
-    if (this.#rtcm.age_s > oldest_s || this.#rtcm.dist_m > farthest_m) return false
+    if (this.#rtcm.age_s > this.#oldest_s || this.#rtcm.dist_m > farthest_m) return false
     if (this.#level && distance(fix.position, this.#level) > step_m) return this.#stepped(fix)
     this.#steps = []
     this.#useFixed(fix)
@@ -310,7 +314,7 @@ export class SurveyRun {
 
   #unusable(): string {
     const minutes = `for ${abort_s / 60} min`
-    if (this.#rtcm.age_s > oldest_s) return `no corrections came ${minutes}`
+    if (this.#rtcm.age_s > this.#oldest_s) return `no corrections came ${minutes}`
     if (this.#rtcm.dist_m > farthest_m) {
       const away_km = Math.round(this.#rtcm.dist_m / 1000)
       return `the corrections of ${this.#rtcm.remote} are of a base ${away_km} km away, farther than ${farthest_m / 1000} km, and were not used ${minutes}`

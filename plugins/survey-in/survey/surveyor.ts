@@ -112,11 +112,12 @@ export class Surveyor {
 
   /** Its result, when that may be used. */
   get result(): Reference | undefined {
-    const { state, mean, acc_m, corrected, t, by, count, elapsed_s, allowUse, datum } = this.#ended
+    const { state, mean, acc_m, corrected, t, by, count, elapsed_s, allowUse, datum, rtcm } = this.#ended
     const usable = state === 'complete' || (state === 'incomplete' && allowUse)
     if (this.#run || !usable || !mean) return undefined
     const reference = { method: 'survey' as const, arp: mean, acc_m, corr: corrected, t, by, samples: count, elapsed_s }
-    return { ...reference, ...(datum && { datum }) }
+    const source = corrected ? rtcm.remote : ''
+    return { ...reference, ...(datum && { datum }), ...(source && { source }) }
   }
 
   restore(record: SurveyRecord): void {
