@@ -67,7 +67,7 @@ async function feed(path: string, bytes: Uint8Array, bytesPerSecond: number): Pr
   await file.close()
 }
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 
 t.test('the simulator station: document, RTCM and status from an empty folder', async (t) => {
   const { args, udp } = await ownPorts()

@@ -17,7 +17,7 @@ import {
 } from '../../runtime/plugin.js'
 import { createAuthority } from '../harness/certificates.js'
 
-t.setTimeout(120_000)
+t.setTimeout(900_000)
 
 interface Service {
   /** The listener of the version that runs. */

@@ -22,7 +22,7 @@ import { type EstMode, startEstServer } from '../harness/est-server.js'
 import { clientArguments, clientCertificates, mosquittoFor, request, subscribe } from '../harness/mosquitto.js'
 import { noPeer } from '../harness/peers.js'
 
-t.setTimeout(120_000)
+t.setTimeout(900_000)
 
 const sn = 'TEST0001'
 const day_ms = 86_400_000
