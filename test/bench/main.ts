@@ -7,6 +7,7 @@ import { benchDay } from './day.js'
 import { benchFanOut } from './fan-out.js'
 import { benchFleet } from './fleet.js'
 import { benchFraming } from './framing.js'
+import { benchHolds } from './holds.js'
 import { benchHostile } from './hostile.js'
 import { benchHttp } from './http.js'
 import { benchLatency } from './latency.js'
@@ -24,11 +25,12 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   start: benchStart,
   reloads: benchReloads,
   survey: benchSurvey,
+  holds: benchHolds,
   day: benchDay,
   fleet: benchFleet,
 }
-/** Minutes on both cores, and it needs mosquitto: only by its name. */
-const onlyNamed = ['fleet']
+/** Minutes, and `fleet` on both cores with mosquitto: only by their names. */
+const onlyNamed = ['fleet', 'holds']
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.find((name) => !(name in parts))

@@ -14,6 +14,6 @@ export interface OffsetEvidence<T> extends Evidence<T> {
   confirms(now_ms: number): boolean | undefined
   /** The offset of the last 30 min from the reference, when it is larger than the accuracies explain. */
   doubtful(now_ms: number): Enu | undefined
-  /** Where it saw the antenna in the first 10 min; undefined until then, or where that contradicts what was known before. */
+  /** Where it saw the antenna in the first 10 min; undefined until then. Never far from what was known before. */
   readonly baseline: Enu | undefined
 }

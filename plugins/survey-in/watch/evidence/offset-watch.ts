@@ -3,18 +3,23 @@ import type { Enu } from 'rtk-base/gnss'
 import { median } from '../live-position.js'
 import type { MeasuredOffset } from './residual-offset.js'
 
+interface Rule {
+  window_ms: number
+  /** From how far on the median of the window is suspect, by the noise of single offsets. */
+  limit_m(sigma_m: number): number
+}
+
 /**
- * What is suspect: a median over the window that is this far from where it is expected, and so many times the noise of single
- * offsets. Code ranges wander by metres over minutes to hours; the times and the factors were chosen with `npm run bench survey`.
+ * What is suspect: a median over the window that is farther from where it is expected than code ranges explain. They wander by
+ * metres over minutes to hours; the limits were chosen with `npm run bench holds`.
  */
-const rules = [
-  { window_ms: 20_000, far_m: 20, sigmas: 8 },
-  { window_ms: 120_000, far_m: 10, sigmas: 5 },
-  { window_ms: 1_800_000, far_m: 6, sigmas: 3 },
-] as const
-/** A warning comes before a hold: half as far. */
-const doubt = 0.5
-/** The median of the first 10 min is where it is expected from then on, as long as the prior bears it out. */
+const fast: Rule = { window_ms: 20_000, limit_m: (sigma_m) => Math.max(20, 8 * sigma_m) }
+const middle: Rule = { window_ms: 120_000, limit_m: (sigma_m) => Math.max(10, 5 * sigma_m) }
+const slow: Rule = { window_ms: 1_800_000, limit_m: (sigma_m) => Math.hypot(6, 3 * sigma_m) }
+
+/** A warning comes long before a hold. */
+const doubt_m = (sigma_m: number) => Math.max(3, 1.5 * sigma_m)
+/** The median of the first 10 min is where it is expected from then on, as far as the prior bears it out. */
 const baseline_ms = 600_000
 /** An offset must be within this of where it is expected to confirm it, and be measured well enough to say so. */
 const confirms_m = 6
@@ -22,8 +27,10 @@ const confirmSigmas = 3
 const confirm_ms = 14_000
 /** Medians of so long stand for their samples. */
 const block_ms = 10_000
+/** Medians of blocks, of so many: for what is looked at over many minutes. */
+const blocksOfLong = 6
+const minute_ms = blocksOfLong * block_ms
 const stale_ms = 10_000
-const longest_ms = Math.max(...rules.map(({ window_ms }) => window_ms))
 
 interface Sample extends MeasuredOffset {
   at_ms: number
@@ -31,12 +38,22 @@ interface Sample extends MeasuredOffset {
 
 const length = ({ east, north, up }: Enu) => Math.hypot(east, north, up)
 const difference = (p: Enu, q: Enu): Enu => ({ east: p.east - q.east, north: p.north - q.north, up: p.up - q.up })
-const middleOf = (samples: readonly Sample[]): MeasuredOffset => ({
-  east: median(samples.map(({ east }) => east)),
-  north: median(samples.map(({ north }) => north)),
-  up: median(samples.map(({ up }) => up)),
-  sigma_m: median(samples.map(({ sigma_m }) => sigma_m)),
-})
+const middleOf = (samples: readonly Sample[]): MeasuredOffset =>
+  samples.length === 1
+    ? samples[0]
+    : {
+        east: median(samples.map(({ east }) => east)),
+        north: median(samples.map(({ north }) => north)),
+        up: median(samples.map(({ up }) => up)),
+        sigma_m: median(samples.map(({ sigma_m }) => sigma_m)),
+      }
+
+/** Those after a time; the samples are in order. */
+function since(samples: Sample[], after_ms: number): Sample[] {
+  let first = 0
+  while (first < samples.length && samples[first].at_ms <= after_ms) first++
+  return first === 0 ? samples : samples.slice(first)
+}
 
 /** Where the antenna was when that was last known otherwise. */
 export interface Prior {
@@ -52,7 +69,11 @@ export class OffsetWatch {
   readonly #mirrored: boolean
   /** The last seconds, sample by sample. */
   #recent: Sample[] = []
+  /** Medians of 10 s, for two minutes. */
   #blocks: Sample[] = []
+  /** Medians of a minute, for half an hour. */
+  #minutes: Sample[] = []
+  #unread = 0
   #blockFrom = 0
   #startedAt_ms: number | undefined
   #baseline: Enu | undefined
@@ -79,13 +100,9 @@ export class OffsetWatch {
     // A gap: what was seen before it is of another time.
     if (last && at_ms - last.at_ms > stale_ms) this.#recent = []
     this.#recent.push({ ...offset, at_ms })
-    const since_ms = at_ms - rules[0].window_ms
-    if (this.#recent[0].at_ms < since_ms) this.#recent = this.#recent.filter((sample) => sample.at_ms >= since_ms)
-    if (this.#closeBlock(at_ms)) {
-      this.#settle(at_ms)
-      return this.#far(at_ms)
-    }
-    return this.#isFar(this.#recent, rules[0], at_ms)
+    while (this.#recent[0].at_ms < at_ms - fast.window_ms) this.#recent.shift()
+    if (this.#closeBlock(at_ms)) return this.#far(at_ms)
+    return this.#isFar(this.#recent, fast, at_ms)
   }
 
   /** Median of the last 20 s; undefined when nothing came for 10 s. */
@@ -105,12 +122,10 @@ export class OffsetWatch {
 
   /** The offset of the last 30 min from the reference itself, when it is too large for the accuracies; undefined else. */
   doubtful(at_ms: number): Enu | undefined {
-    const slow = rules[2]
-    const blocks = this.#within(slow.window_ms, at_ms)
-    if (blocks.length < slow.window_ms / block_ms / 2) return undefined
-    const offset = middleOf(blocks)
-    const limit_m = doubt * Math.max(slow.far_m, slow.sigmas * Math.max(offset.sigma_m, this.#prior.sigma_m))
-    return length(offset) > limit_m ? offset : undefined
+    const minutes = since(this.#minutes, at_ms - slow.window_ms - minute_ms)
+    if (minutes.length < slow.window_ms / minute_ms / 2) return undefined
+    const offset = middleOf(minutes)
+    return length(offset) > doubt_m(Math.max(offset.sigma_m, this.#prior.sigma_m)) ? offset : undefined
   }
 
   #closeBlock(at_ms: number): boolean {
@@ -121,39 +136,73 @@ export class OffsetWatch {
     const samples = this.#recent.filter((sample) => sample.at_ms >= begun_ms && sample.at_ms < begun_ms + block_ms)
     if (samples.length === 0) return false
     this.#blocks.push({ ...middleOf(samples), at_ms: samples.at(-1)?.at_ms ?? at_ms })
-    this.#blocks = this.#within(longest_ms, at_ms)
+    this.#blocks = since(this.#blocks, at_ms - middle.window_ms - block_ms)
+    if (++this.#unread >= blocksOfLong) this.#closeMinute(at_ms)
     return true
   }
 
-  #within(window_ms: number, at_ms: number): Sample[] {
-    return this.#blocks.filter((block) => block.at_ms > at_ms - window_ms - block_ms)
+  #closeMinute(at_ms: number): void {
+    this.#minutes.push({ ...middleOf(this.#blocks.slice(-this.#unread)), at_ms })
+    this.#minutes = since(this.#minutes, at_ms - slow.window_ms - minute_ms)
+    this.#unread = 0
+    this.#settle(at_ms)
   }
 
   #settle(at_ms: number): void {
     if (this.#baseline || at_ms - (this.#startedAt_ms ?? at_ms) < baseline_ms) return
-    const middle = middleOf(this.#within(baseline_ms, at_ms))
-    if (this.#bearsOut(middle)) this.#baseline = middle
+    this.#baseline = this.#bounded(middleOf(since(this.#minutes, at_ms - baseline_ms - minute_ms)))
   }
 
-  /** A baseline never forgets its prior: it lies within the uncertainty of both. */
   #bearsOut(baseline: Enu): boolean {
     return this.#fromPrior_m(baseline) <= Math.max(3, 2 * this.#prior.sigma_m)
   }
 
-  #far(at_ms: number): number | undefined {
-    for (const rule of rules) {
-      const away_m = this.#isFar(rule === rules[0] ? this.#recent : this.#within(rule.window_ms, at_ms), rule, at_ms)
-      if (away_m !== undefined) return away_m
+  /** A baseline never forgets its prior: farther away than that bears out, it goes only a part of the way. */
+  #bounded(found: Enu): Enu {
+    if (this.#bearsOut(found)) return found
+    const expected = this.#nearestPrior(found)
+    const away = difference(found, expected)
+    const share = Math.max(1.5, this.#prior.sigma_m) / length(away)
+    return {
+      east: expected.east + share * away.east,
+      north: expected.north + share * away.north,
+      up: expected.up + share * away.up,
     }
-    return undefined
   }
 
-  #isFar(samples: readonly Sample[], rule: (typeof rules)[number], at_ms: number): number | undefined {
+  #far(at_ms: number): number | undefined {
+    return (
+      this.#isFar(this.#recent, fast, at_ms) ??
+      this.#isFar(this.#blocks, middle, at_ms) ??
+      // The long window changes once a minute.
+      (this.#unread === 0 ? this.#isFar(this.#minutes, slow, at_ms) : undefined)
+    )
+  }
+
+  #isFar(samples: readonly Sample[], rule: Rule, at_ms: number): number | undefined {
     const [first] = samples
     if (!first || at_ms - first.at_ms < rule.window_ms - 1000) return undefined
-    const middle = middleOf(samples)
-    const away_m = this.#away_m(middle)
-    return away_m > Math.max(rule.far_m, rule.sigmas * middle.sigma_m) ? away_m : undefined
+    if (this.#isPlainlyNear(samples, rule)) return undefined
+    const found = middleOf(samples)
+    const away_m = this.#away_m(found)
+    return away_m > rule.limit_m(found.sigma_m) ? away_m : undefined
+  }
+
+  /** Without sorting: where most samples are near on each axis, so is the median. Nearly always. */
+  #isPlainlyNear(samples: readonly Sample[], { limit_m }: Rule): boolean {
+    const { east, north, up } = this.#baseline ?? this.#prior.offset
+    let sigma_m = Number.POSITIVE_INFINITY
+    for (const sample of samples) sigma_m = Math.min(sigma_m, sample.sigma_m)
+    const near_m = limit_m(sigma_m) / Math.sqrt(3)
+    let e = 0
+    let n = 0
+    let u = 0
+    for (const sample of samples) {
+      if (Math.abs(sample.east - east) <= near_m) e++
+      if (Math.abs(sample.north - north) <= near_m) n++
+      if (Math.abs(sample.up - up) <= near_m) u++
+    }
+    return Math.min(e, n, u) > samples.length / 2
   }
 
   #away_m(offset: Enu): number {
@@ -161,10 +210,13 @@ export class OffsetWatch {
   }
 
   #fromPrior_m(offset: Enu): number {
-    const { east, north, up } = this.#prior.offset
-    const away_m = length(difference(offset, this.#prior.offset))
-    return this.#mirrored
-      ? Math.min(away_m, length(difference(offset, { east: -east, north: -north, up: -up })))
-      : away_m
+    return length(difference(offset, this.#nearestPrior(offset)))
+  }
+
+  #nearestPrior(offset: Enu): Enu {
+    const { offset: prior } = this.#prior
+    if (!this.#mirrored) return prior
+    const opposite = { east: -prior.east, north: -prior.north, up: -prior.up }
+    return length(difference(offset, opposite)) < length(difference(offset, prior)) ? opposite : prior
   }
 }

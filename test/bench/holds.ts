@@ -1,0 +1,197 @@
+/**
+ * How often a base that stands still is held because code evidence contradicts: the decision functions alone, fed with simulated offsets of both
+ * kinds of evidence, one for each 10 s. Seeded.
+ */
+import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
+import { OffsetWatch, type Prior } from '../../plugins/survey-in/watch/evidence/offset-watch.js'
+import { atMost, type Measurement } from './measurement.js'
+
+const stations = 60
+const days = 30
+const step_ms = 10_000
+const day_s = 86_400
+const year_days = 365
+/** Slow parts change once a minute. */
+const steps = 6
+
+interface Surroundings {
+  name: string
+  /** Pseudorange residuals with the median of the constellation removed, rms, metres. */
+  residual_m: readonly [number, number]
+  /** Of the second solution, 3D 1 sigma: multipath of minutes, wander of hours. */
+  multipath_m: number
+  wander_m: number
+  /** Highest error of the ionosphere in a day. */
+  ionosphere_m: readonly [number, number]
+  /** What the receiver says of the second solution. */
+  acc_m: number
+  /** Bursts of reflected signals in a day. */
+  bursts: number
+  isLimited: boolean
+}
+
+const families: readonly Surroundings[] = [
+  {
+    name: 'quiet',
+    residual_m: [0.8, 1.2],
+    multipath_m: 0,
+    wander_m: 0.5,
+    ionosphere_m: [0.5, 1],
+    acc_m: 1.2,
+    bursts: 0,
+    isLimited: true,
+  },
+  {
+    name: 'typical',
+    residual_m: [4.5, 8],
+    multipath_m: 1.5,
+    wander_m: 1,
+    ionosphere_m: [1, 3],
+    acc_m: 1.8,
+    bursts: 0,
+    isLimited: true,
+  },
+  {
+    name: 'obstructed',
+    residual_m: [15, 20],
+    multipath_m: 3,
+    wander_m: 1.5,
+    ionosphere_m: [1, 3],
+    acc_m: 3,
+    bursts: 48,
+    isLimited: false,
+  },
+]
+
+const uniform = (random: Random, [low, high]: readonly [number, number]) => low + (high - low) * random.uniform()
+type Axes = [number, number, number]
+
+/** How a 3D sigma divides into east, north and up, as satellites stand above the horizon only. */
+const shares: Axes = [0.4, 0.4, 0.82]
+/** A position of about 25 satellites, by the rms of one: PDOP with a clock for each constellation. */
+const dilution = 1.3
+
+class Wander {
+  readonly #axes: GaussMarkov[]
+  readonly #sigma_m: number
+  constructor(random: Random, sigma_m: number, tau_s: number) {
+    this.#sigma_m = sigma_m
+    this.#axes = shares.map(() => new GaussMarkov(random, tau_s))
+  }
+  step(dt_s: number, onto: Axes): void {
+    for (const axis of [0, 1, 2]) onto[axis] += this.#sigma_m * shares[axis] * this.#axes[axis].step(dt_s)
+  }
+}
+
+/** Reflected signals for some minutes, now and then. */
+class Bursts {
+  readonly #random: Random
+  readonly #perStep: number
+  readonly #size_m: number
+  #left = 0
+  #value: Axes = [0, 0, 0]
+  constructor(random: Random, perDay: number, size_m: number) {
+    this.#random = random
+    this.#perStep = (perDay * step_ms) / 1000 / day_s
+    this.#size_m = size_m
+  }
+  step(onto: Axes): void {
+    if (this.#left <= 0 && this.#random.uniform() < this.#perStep) {
+      this.#left = Math.ceil(-Math.log(1 - this.#random.uniform()) * 12)
+      for (const axis of [0, 1, 2]) this.#value[axis] = this.#size_m * shares[axis] * this.#random.normal()
+    }
+    if (this.#left-- <= 0) return
+    for (const axis of [0, 1, 2]) onto[axis] += this.#value[axis]
+  }
+}
+
+/** One series of offsets: noise of 10 s, parts that change in minutes to hours, the ionosphere, bursts. */
+function offsets(
+  random: Random,
+  white_m: number,
+  parts: Wander[],
+  most_m: number,
+  bursts: Bursts,
+): (step: number) => Axes {
+  const start_s = day_s * random.uniform()
+  const slow: Axes = [0, 0, 0]
+  const now: Axes = [0, 0, 0]
+  return (step) => {
+    if (step % steps === 0) {
+      slow.fill(0)
+      for (const part of parts) part.step((steps * step_ms) / 1000, slow)
+      const up = most_m * Math.max(0, Math.cos((2 * Math.PI * (start_s + (step * step_ms) / 1000)) / day_s))
+      slow[0] += 0.2 * up
+      slow[1] += 0.2 * up
+      slow[2] += 0.96 * up
+    }
+    for (const axis of [0, 1, 2]) now[axis] = slow[axis] + white_m * shares[axis] * random.normal()
+    bursts.step(now)
+    return now
+  }
+}
+
+/** @returns holds, and how far it went at most, per day */
+function run(offset: (step: number) => Axes, prior: Prior, sigma_m: number, isMirrored: boolean): number {
+  let holds = 0
+  let watch = new OffsetWatch(prior, undefined, isMirrored)
+  const count = (days * day_s * 1000) / step_ms
+  for (let step = 0; step < count; step++) {
+    const [east, north, up] = offset(step)
+    if (watch.add({ east, north, up, sigma_m }, step * step_ms) === undefined) continue
+    holds++
+    // As after a person has looked at it.
+    watch = new OffsetWatch(prior, undefined, isMirrored)
+  }
+  return holds
+}
+
+function simulate(family: Surroundings, random: Random): { residuals: number; second: number } {
+  const { multipath_m, wander_m, acc_m, bursts } = family
+  // What the start-up check saw, and what is wrong with the reference: a survey-in of a metre or two.
+  const prior_m = Math.hypot(1.1, acc_m / 2)
+  const prior: Prior = {
+    offset: {
+      east: 0.4 * prior_m * random.normal(),
+      north: 0.4 * prior_m * random.normal(),
+      up: 0.8 * prior_m * random.normal(),
+    },
+    sigma_m: Math.max(1.5, acc_m),
+  }
+  const each_m = dilution * uniform(random, family.residual_m)
+  const ranges = offsets(
+    random,
+    0.25 * each_m,
+    [
+      new Wander(random, 0.8 * each_m, 60 + 540 * random.uniform()),
+      new Wander(random, wander_m, 7_200 + 21_600 * random.uniform()),
+    ],
+    uniform(random, family.ionosphere_m),
+    new Bursts(random, bursts, 2 * each_m),
+  )
+  const second = offsets(
+    random,
+    0.2,
+    [
+      new Wander(random, 0.95, 300 + 900 * random.uniform()),
+      new Wander(random, multipath_m, 120 + 1_080 * random.uniform()),
+      new Wander(random, wander_m, 7_200 + 21_600 * random.uniform()),
+    ],
+    uniform(random, family.ionosphere_m),
+    new Bursts(random, bursts, 2 * acc_m),
+  )
+  return { residuals: run(ranges, prior, each_m, true), second: run(second, prior, acc_m, false) }
+}
+
+export async function benchHolds(): Promise<Measurement[]> {
+  const years = (stations * days) / year_days
+  return families.flatMap((family, i) => {
+    const random = new Random(i + 1)
+    const found = Array.from({ length: stations }, () => simulate(family, random))
+    return (['residuals', 'second'] as const).map((kind) => {
+      const holds = found.reduce((sum, each) => sum + each[kind], 0) / years
+      const name = `${family.name}, ${kind === 'second' ? 'second fix' : kind}: false holds a station and year`
+      return family.isLimited ? atMost(name, holds, 0.5, '') : { name, value: holds, unit: '' }
+    })
+  })
+}
