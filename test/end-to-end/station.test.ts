@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { decodeMsm, decodeRtcm, distance, Framer, isMsm, messageNumber } from '../../runtime/gnss/index.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { openPty, ownPorts, readyBase, rtkBase, sample, startStation, until } from '../harness/index.js'
-import { noPeer } from '../harness/peers.js'
+import { noPeer } from '../harness/peers/peers.js'
 
 /** The parts of the document that these tests look at. */
 interface Document {

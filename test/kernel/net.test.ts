@@ -15,7 +15,7 @@ import {
   type ListenOptions,
   type PluginContext,
 } from '../../runtime/plugin.js'
-import { createAuthority } from '../harness/certificates.js'
+import { createAuthority } from '../harness/peers/certificates.js'
 
 t.setTimeout(900_000)
 
