@@ -228,6 +228,7 @@ export class Run {
     if (state === 'verify') this.dispatch('cannot be verified')
     else if (report.moved && state === 'fixed') this.#suspect(phaseText(report), report.net?.distance_m)
     else if (report.moved && state === 'survey') this.survey.restart(phaseText(report))
+    else if (state === 'survey') this.survey.interrupted()
     // Positions from before and after do not belong together.
     else if (state === 'initial' || state === 'moved') this.#deps.check.clear()
     else this.dispatch('signals lost')

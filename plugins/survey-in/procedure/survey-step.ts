@@ -5,10 +5,14 @@ import type { ReferenceChoice } from '../reference/choice.js'
 import type { Surroundings } from '../surroundings.js'
 import type { SurveyRequest } from '../survey/survey-request.js'
 import type { Surveyor } from '../survey/surveyor.js'
+import { isPosition } from '../watch/live-position.js'
 import type { StartCheck } from '../watch/start-check.js'
 import { late_s } from './lateness.js'
 import { noPositionText, type Reports, surveyText } from './reports.js'
 import type { Event } from './table.js'
+
+/** Without positions for longer than this nobody knows what happened to the antenna. */
+const gap_ms = 5_000
 
 export interface SurveyStepDeps {
   log: PluginContext['log']
@@ -28,6 +32,9 @@ const initialises_ms = 120_000
 export class SurveyStep {
   readonly #deps: SurveyStepDeps
   #askedAt_ms = Number.NEGATIVE_INFINITY
+
+  #isInterrupted: boolean = false
+  #positionAt_ms = 0
 
   constructor(deps: SurveyStepDeps) {
     this.#deps = deps
@@ -63,7 +70,16 @@ export class SurveyStep {
     surveyor.begin(run.corrected, run.by)
   }
 
+  /** The antenna may have been carried away meanwhile: nothing counts until positions show that it was not. */
+  interrupted(): void {
+    if (this.#isInterrupted || !this.#deps.surveyor.run?.mean) return
+    this.#deps.check.clear()
+    this.#isInterrupted = true
+  }
+
   epoch(fix: ReceiverFix): void {
+    if (isPosition(fix)) this.#positionAt_ms = this.#deps.surroundings.now_ms()
+    if (this.#isInterrupted) return
     if (this.#deps.surveyor.epoch(fix)) {
       this.#deps.log.warn('the corrected position jumped: the averaging of the survey-in starts again')
     }
@@ -72,9 +88,14 @@ export class SurveyStep {
   second(): void {
     const { check, choice, dispatch, log, reports, surveyor } = this.#deps
     const { run } = surveyor
-    if (run?.mean && check.isElsewhere({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })) {
-      this.restart('the antenna is not where the survey-in found it so far')
-      return
+    if (run?.mean) {
+      if (this.#deps.surroundings.now_ms() - this.#positionAt_ms > gap_ms) this.interrupted()
+      const isThere = check.isWhere({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })
+      if (isThere === false) {
+        this.restart('the antenna is not where the survey-in found it so far')
+        return
+      }
+      if (isThere) this.#isInterrupted = false
     }
     const end = surveyor.tick()
     if (run && !end) {

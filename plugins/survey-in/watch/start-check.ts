@@ -119,10 +119,10 @@ export class StartCheck {
     return live && chosen && compare(live, chosen, this.#deps.limits()).distance_m
   }
 
-  /** Whether the antenna is away from where a survey-in that runs finds it: it was moved meanwhile. */
-  isElsewhere(survey: Pick<Reference, 'arp' | 'corr' | 'acc_m'>): boolean {
+  /** Whether the antenna is where a survey-in that runs finds it; undefined while there are too few positions. */
+  isWhere(survey: Pick<Reference, 'arp' | 'corr' | 'acc_m'>): boolean | undefined {
     const live = this.#window.result(this.#deps.now_ms())
-    return live !== undefined && compare(live, survey, this.#deps.limits()).verdict !== 'agrees'
+    return live && compare(live, survey, this.#deps.limits()).verdict === 'agrees'
   }
 
   /** Whether the newest position is where an interrupted survey-in was. */

@@ -171,7 +171,8 @@ t.test('a first start', async (t) => {
     await rig.seconds(20)
     t.match(rig.errors(), [/the survey-in got no position for 15 min/])
     rig.base.hears = true
-    await rig.seconds(2)
+    // First the positions show that the antenna was not carried away meanwhile.
+    await rig.seconds(13)
     t.strictSame(rig.errors(), [])
     t.ok((await rig.until(isFixed(rig), 90)) > 50, 'S1: only seconds that were observed count')
   })
@@ -799,6 +800,27 @@ t.test('the carrier phases', async (t) => {
     await rig.seconds(60)
     t.ok(rig.arps().every((arp) => distance(arp, rig.base.truth) < 6))
   })
+
+  for (const [what, carried_m] of [
+    ['and nothing else happens: it goes on', 0],
+    ['and the antenna is carried: it starts again', 12],
+  ] as const) {
+    t.test(`A6: the cable is off just before a survey-in is complete, ${what}`, async (t) => {
+      const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 60, 'gnss-survey-accuracy': 5 } })
+      await rig.until(() => (rig.field('ref.survey.elapsed') as number) > 57, 120)
+      rig.base.hears = false
+      await rig.seconds(20)
+      rig.base.move(carried_m)
+      rig.base.hears = true
+      await rig.until(isFixed(rig), 150)
+      await rig.seconds(2)
+      t.ok(distance(rig.arps().at(-1) ?? home, rig.base.truth) < 5)
+      t.equal(
+        rig.station.lines.some(({ msg }) => /starts again/.test(msg)),
+        carried_m > 0,
+      )
+    })
+  }
 
   t.test('a move during a survey-in starts it again', async (t) => {
     const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 120, 'gnss-survey-accuracy': 5 } })
