@@ -1,6 +1,6 @@
 /**
  * The MQTT surface as an AsyncAPI 3.0 document, made of the topic table and the schemas. `schemas/asyncapi.json` holds it; a test
- * compares the two, and with `WRITE_ASYNCAPI=1` writes the file: `WRITE_ASYNCAPI=1 node build/test/plugins/mqtt-topics.test.js`, then `npm run format`.
+ * compares the two, and with `WRITE_ASYNCAPI=1` writes the file: `WRITE_ASYNCAPI=1 node build/test/plugins/mqtt/mqtt-topics.test.js`, then `npm run format`.
  */
 import { type Topic, topics } from './mqtt/topics.js'
 

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
+import { openPty } from '../harness/peers/pty.js'
 import { listeningTo, ownPorts, startStation } from '../harness/process.js'
-import { openPty } from '../harness/pty.js'
 import { epochFrames, processUse, startClients } from './edges.js'
 import { atLeast, atMost, type Measurement } from './measurement.js'
 

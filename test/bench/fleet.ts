@@ -10,9 +10,9 @@ import { createLogger } from '../../runtime/log.js'
 import { definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
-import { createPki } from '../harness/certificates.js'
 import { until } from '../harness/manual-clock.js'
-import { clientArguments, retainedCount, startMosquitto } from '../harness/mosquitto.js'
+import { createPki } from '../harness/peers/certificates.js'
+import { clientArguments, retainedCount, startMosquitto } from '../harness/peers/mosquitto.js'
 import { atLeast, atMost, type Measurement } from './measurement.js'
 
 const stations = 500

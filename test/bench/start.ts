@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startMosquitto } from '../harness/mosquitto.js'
+import { startMosquitto } from '../harness/peers/mosquitto.js'
 import { freeTcpPort, freeUdpPort, readyBase, rtkBase, startStation } from '../harness/process.js'
 import { hasProgram, processUse } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'

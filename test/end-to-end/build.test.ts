@@ -17,7 +17,7 @@ import { childEnv, ownPorts, rtkBase, startStation, until } from '../harness/ind
 
 const folder = mkdtempSync(join(tmpdir(), 'rtk-base-build-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-t.setTimeout(120_000)
+t.setTimeout(900_000)
 
 mkdirSync(join(folder, 'extra'))
 writeFileSync(

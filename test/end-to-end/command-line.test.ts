@@ -20,7 +20,7 @@ import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
 import { childEnv, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
-t.setTimeout(400_000)
+t.setTimeout(900_000)
 
 function folder(t: Test): string {
   const path = mkdtempSync(join(tmpdir(), 'rtk-base-cli-'))
@@ -98,8 +98,9 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
 t.test('rtk-base/testing leaves the environment of the test alone, and gives its children a clean one', (t) => {
   const harness = JSON.stringify(join(packageRoot(), 'build', 'test', 'harness', 'index.js'))
   const code = `import { childEnv } from ${harness}; console.log(process.env.NODE_OPTIONS, childEnv().NODE_OPTIONS)`
-  const env = { ...childEnv(), NODE_OPTIONS: '--no-deprecation' }
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', env })
+  // Set by `env`, as the test runner puts options of its own into what is set here.
+  const args = ['NODE_OPTIONS=--no-deprecation', process.execPath, '--input-type=module', '-e', code]
+  const { stdout } = spawnSync('env', args, { encoding: 'utf8', env: childEnv() })
   t.equal(stdout, '--no-deprecation undefined\n')
   t.end()
 })
@@ -281,7 +282,7 @@ t.test('plugins and console talk to the running station over a socket that only 
     ['console', '--data', data],
     'sim help\nsim move 30 0 -1\nsim nak CFG-RATE-MEAS\nsim=antenna open\n',
   )
-  t.match(faults.stdout, /^sim move E N U +\S.*\nsim corrections M\|off +\S/)
+  t.match(faults.stdout, /^ *sim move E N U \[S\] +\S.*\n(.*\n)* *sim noise quiet\|typical\|obstructed +\S/)
   t.match(faults.stdout, /moved E 30 N 0 U -1 m, antenna open.*refuses 1 keys\n$/)
   t.equal(faults.code, 0)
 

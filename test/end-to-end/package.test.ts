@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ownPorts, rtkBase, startStation } from '../harness/index.js'
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 const folder = mkdtempSync(join(tmpdir(), 'rtk-base-package-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const project = process.cwd()

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { decodeMsm, decodeRtcm, distance, Framer, isMsm, messageNumber } from '../../runtime/gnss/index.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { openPty, ownPorts, readyBase, rtkBase, sample, startStation, until } from '../harness/index.js'
-import { noPeer } from '../harness/peers.js'
+import { noPeer } from '../harness/peers/peers.js'
 
 /** The parts of the document that these tests look at. */
 interface Document {
@@ -67,7 +67,7 @@ async function feed(path: string, bytes: Uint8Array, bytesPerSecond: number): Pr
   await file.close()
 }
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 
 t.test('the simulator station: document, RTCM and status from an empty folder', async (t) => {
   const { args, udp } = await ownPorts()

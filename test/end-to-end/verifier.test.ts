@@ -9,9 +9,9 @@ import { childEnv, freeUdpPort, ownPorts, readyBase, startStation, until } from 
 import t, { type Test } from 'tap'
 import { signedBytes } from '../../plugins/mqtt-rtcm/signature.js'
 import { packageRoot } from '../../runtime/build/release.js'
-import { createAuthority } from '../harness/certificates.js'
-import { mosquittoFor } from '../harness/mosquitto.js'
-import { noPeer } from '../harness/peers.js'
+import { createAuthority } from '../harness/peers/certificates.js'
+import { mosquittoFor } from '../harness/peers/mosquitto.js'
+import { noPeer } from '../harness/peers/peers.js'
 
 interface Verdict {
   ok: boolean

@@ -15,9 +15,9 @@ import {
   type ListenOptions,
   type PluginContext,
 } from '../../runtime/plugin.js'
-import { createAuthority } from '../harness/certificates.js'
+import { createAuthority } from '../harness/peers/certificates.js'
 
-t.setTimeout(120_000)
+t.setTimeout(900_000)
 
 interface Service {
   /** The listener of the version that runs. */

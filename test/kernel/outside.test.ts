@@ -10,7 +10,7 @@ import { createTestStation, fakeProcesses, ManualClock, type TestStationOptions,
 import t, { type Test } from 'tap'
 import { type AnyPlugin, definePlugin, type FetchOptions, type PluginContext } from '../../runtime/plugin.js'
 import { LinuxMachine } from '../../runtime/ports/machine.js'
-import { createAuthority, openssl } from '../harness/certificates.js'
+import { createAuthority, openssl } from '../harness/peers/certificates.js'
 
 /** A station with a plugin `worker`; `ctx()` is that of the version that runs. */
 async function withWorker(t: Test, options: TestStationOptions = {}) {

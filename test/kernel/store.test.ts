@@ -31,7 +31,7 @@ import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../..
 import { openStore, type Store, type StoreOptions } from '../../runtime/ports/store.js'
 import { childEnv, createTestStation, ManualClock, until } from '../harness/index.js'
 
-t.setTimeout(120_000)
+t.setTimeout(900_000)
 const log: Logger = pino({ level: 'silent' })
 const writer = fileURLToPath(new URL('../harness/children/store-writer.js', import.meta.url))
 

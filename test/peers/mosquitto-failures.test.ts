@@ -10,7 +10,7 @@ import api from '../../plugins/mqtt-api/index.js'
 import link from '../../plugins/mqtt-link/index.js'
 import mqttRtcm from '../../plugins/mqtt-rtcm/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
-import { createAuthority, createPki } from '../harness/certificates.js'
+import { createAuthority, createPki } from '../harness/peers/certificates.js'
 import {
   clientArguments,
   clientCertificates,
@@ -18,10 +18,10 @@ import {
   publish,
   retained,
   subscribe,
-} from '../harness/mosquitto.js'
-import { noPeer } from '../harness/peers.js'
+} from '../harness/peers/mosquitto.js'
+import { noPeer } from '../harness/peers/peers.js'
+import { startTcpProxy } from '../harness/peers/tcp-proxy.js'
 import type { TestStation, TestStationOptions } from '../harness/station.js'
-import { startTcpProxy } from '../harness/tcp-proxy.js'
 
 const sn = 'TEST0001'
 const skip = noPeer('mosquitto') || noPeer('mosquitto_sub') || noPeer('openssl')

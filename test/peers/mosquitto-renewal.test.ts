@@ -17,12 +17,12 @@ import api from '../../plugins/mqtt-api/index.js'
 import link from '../../plugins/mqtt-link/index.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { openStore, type Store } from '../../runtime/ports/store.js'
-import { createAuthority, createPki, openssl } from '../harness/certificates.js'
-import { type EstMode, startEstServer } from '../harness/est-server.js'
-import { clientArguments, clientCertificates, mosquittoFor, request, subscribe } from '../harness/mosquitto.js'
-import { noPeer } from '../harness/peers.js'
+import { createAuthority, createPki, openssl } from '../harness/peers/certificates.js'
+import { type EstMode, startEstServer } from '../harness/peers/est-server.js'
+import { clientArguments, clientCertificates, mosquittoFor, request, subscribe } from '../harness/peers/mosquitto.js'
+import { noPeer } from '../harness/peers/peers.js'
 
-t.setTimeout(120_000)
+t.setTimeout(900_000)
 
 const sn = 'TEST0001'
 const day_ms = 86_400_000

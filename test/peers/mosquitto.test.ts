@@ -5,7 +5,7 @@ import { createTestStation, freeUdpPort, type StationProcess, startStation, unti
 import t, { type Test } from 'tap'
 import api from '../../plugins/mqtt-api/index.js'
 import link from '../../plugins/mqtt-link/index.js'
-import { createPki, type IdentityFile } from '../harness/certificates.js'
+import { createPki, type IdentityFile } from '../harness/peers/certificates.js'
 import {
   clientArguments,
   clientCertificates,
@@ -14,8 +14,8 @@ import {
   request,
   type Subscription,
   subscribe,
-} from '../harness/mosquitto.js'
-import { noPeer } from '../harness/peers.js'
+} from '../harness/peers/mosquitto.js'
+import { noPeer } from '../harness/peers/peers.js'
 
 const skip = noPeer('mosquitto') || noPeer('mosquitto_sub') || noPeer('openssl')
 const unless = skip ? { skip } : {}

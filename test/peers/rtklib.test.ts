@@ -7,7 +7,7 @@ import gnssZed from '../../plugins/gnss-zed/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import { rtcmStream } from '../../schemas/services.js'
 import { createTestStation, ManualClock, probe } from '../harness/index.js'
-import { noPeer } from '../harness/peers.js'
+import { noPeer } from '../harness/peers/peers.js'
 
 const epochs = 60
 const start_ms = Date.UTC(2026, 10, 21, 6)

@@ -7,8 +7,8 @@ import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { gnssStatuses } from '../../schemas/index.js'
 import { procedureStatus, type RtcmJudge, rtcmGate } from '../../schemas/services.js'
 import { arpFrame, createTestStation, fakeReceiver, ManualClock } from '../harness/index.js'
-import { setUp as simulator } from './simulator-rig.js'
-import { type Definition, FakeBase, home, setUp } from './survey-in-rig.js'
+import { setUp as simulator } from './gnss/simulator-rig.js'
+import { type Definition, FakeBase, home, setUp } from './gnss/survey-in-rig.js'
 
 const plugins = { system: system as unknown as Definition }
 

@@ -3,8 +3,8 @@ import { connect as connectTcp, createServer } from 'node:net'
 import { connect, type MqttClient } from 'mqtt'
 import { conformance, createTestStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import broker from '../../plugins/mqtt-broker/index.js'
-import { connected, listen, message } from '../harness/brokers.js'
+import broker from '../../../plugins/mqtt-broker/index.js'
+import { connected, listen, message } from '../../harness/peers/brokers.js'
 
 t.test('mqtt-broker', async (t) => {
   const start = async (t: Test, port: number) => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from './manual-clock.js'
+import { until } from '../manual-clock.js'
 
 /** A pair of pseudo-terminals: what is written to `far` is what the station reads from `near`. */
 export interface Pty {

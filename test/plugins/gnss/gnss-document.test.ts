@@ -3,7 +3,7 @@
  * simulated receiver when that changes.
  */
 import t, { type Test } from 'tap'
-import { offsetEnu } from '../../runtime/gnss/index.js'
+import { offsetEnu } from '../../../runtime/gnss/index.js'
 import { type SimulatorRig, setUp } from './simulator-rig.js'
 
 type Kind = 'string' | 'int' | 'float' | 'bool' | 'array' | 'float, where it is produced'

@@ -2,11 +2,11 @@ import { definePlugin } from 'rtk-base/plugin'
 import { conformance, createTestStation, fakeReceiver, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
-import api from '../../plugins/mqtt-api/index.js'
-import { period_ms } from '../../plugins/mqtt-api/periodic.js'
-import { Publications, payloadLimit } from '../../plugins/mqtt-api/publications.js'
-import { WorkQueue } from '../../plugins/mqtt-api/work-queue.js'
-import { fakeBroker, isUp, sn, startBroker, startLinkStation } from '../harness/brokers.js'
+import api from '../../../plugins/mqtt-api/index.js'
+import { period_ms } from '../../../plugins/mqtt-api/periodic.js'
+import { Publications, payloadLimit } from '../../../plugins/mqtt-api/publications.js'
+import { WorkQueue } from '../../../plugins/mqtt-api/work-queue.js'
+import { fakeBroker, isUp, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 

@@ -3,11 +3,11 @@
  * at that moment is held against the position that a rover has got: what left is what counts, whatever the states say.
  */
 import t, { type Test } from 'tap'
-import { Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
-import { distance, isMsm, referencePoint } from '../../runtime/gnss/index.js'
-import { MemoryStore } from '../../runtime/ports/memory-store.js'
-import type { Ecef } from '../../schemas/services.js'
-import { sample } from '../harness/index.js'
+import { Random } from '../../../plugins/gnss-zed/simulator/physics/random.js'
+import { distance, isMsm, referencePoint } from '../../../runtime/gnss/index.js'
+import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import type { Ecef } from '../../../schemas/services.js'
+import { sample } from '../../harness/index.js'
 import { home, setUp } from './survey-in-rig.js'
 
 t.setTimeout(3_000_000)

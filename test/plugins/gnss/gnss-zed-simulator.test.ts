@@ -1,9 +1,9 @@
 /** The simulated receiver, spoken to over its byte stream alone. */
 import fc from 'fast-check'
 import t from 'tap'
-import { SimulatedPort, type SimulatorOptions } from '../../plugins/gnss-zed/simulator/index.js'
-import { RemoteBase } from '../../plugins/gnss-zed/simulator/remote-base.js'
-import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
+import { SimulatedPort, type SimulatorOptions } from '../../../plugins/gnss-zed/simulator/index.js'
+import { RemoteBase } from '../../../plugins/gnss-zed/simulator/remote-base.js'
+import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import {
   decodeGga,
   decodeMsm,
@@ -22,8 +22,8 @@ import {
   sameEcef,
   sameReference,
   toTenthMm,
-} from '../../runtime/gnss/index.js'
-import { ManualClock } from '../harness/index.js'
+} from '../../../runtime/gnss/index.js'
+import { ManualClock } from '../../harness/index.js'
 
 const key = ubx.keyId
 const usb = (message: ubx.OutputMessage) => ubx.messageOutKey(message, 'USB')

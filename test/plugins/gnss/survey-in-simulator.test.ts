@@ -1,8 +1,8 @@
 /** The whole GNSS path on the simulated receiver: what `npm start` shows. */
 import t, { type Test } from 'tap'
-import system from '../../plugins/system/index.js'
-import { decodeRtcm, distance, stationId } from '../../runtime/gnss/index.js'
-import type { Ecef, RtcmFrame } from '../../schemas/services.js'
+import system from '../../../plugins/system/index.js'
+import { decodeRtcm, distance, stationId } from '../../../runtime/gnss/index.js'
+import type { Ecef, RtcmFrame } from '../../../schemas/services.js'
 import { setUp } from './simulator-rig.js'
 
 t.test('from nothing to fixed in 45 s, the document right all the way', async (t) => {

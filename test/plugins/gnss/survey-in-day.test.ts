@@ -3,7 +3,7 @@ import t from 'tap'
 import { setUp } from './simulator-rig.js'
 
 // 86,400 epochs of the real path: a minute or two of computing.
-t.setTimeout(600_000)
+t.setTimeout(900_000)
 
 t.test('24 simulated hours unmoved raise no alarm; then a move of 30 m is held in 30 s', async (t) => {
   // Observations are encoded less often: the check does not live on them.

@@ -2,19 +2,19 @@
 import { createServer, type Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { apply } from '../../plugins/gnss-zed/configure/apply.js'
-import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
-import { bytesPerSecond, lineLoad, neededRate } from '../../plugins/gnss-zed/configure/load.js'
-import { type BaseSettings, planOf } from '../../plugins/gnss-zed/configure/plan.js'
-import { isBootText, RestartWatch } from '../../plugins/gnss-zed/configure/restart-watch.js'
-import { targetOf, tmodePairs } from '../../plugins/gnss-zed/configure/tmode.js'
-import { AntennaWatch } from '../../plugins/gnss-zed/facts/antenna.js'
-import { SignalWatch } from '../../plugins/gnss-zed/facts/signal-watch.js'
-import gnssZed from '../../plugins/gnss-zed/index.js'
-import { UbxDialog } from '../../plugins/gnss-zed/link/ubx-dialog.js'
-import { runCommand } from '../../plugins/gnss-zed/simulator/firmware/commands.js'
-import { ConfigStore } from '../../plugins/gnss-zed/simulator/firmware/config-store.js'
-import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
+import { apply } from '../../../plugins/gnss-zed/configure/apply.js'
+import { firmwareOf } from '../../../plugins/gnss-zed/configure/firmware.js'
+import { bytesPerSecond, lineLoad, neededRate } from '../../../plugins/gnss-zed/configure/load.js'
+import { type BaseSettings, planOf } from '../../../plugins/gnss-zed/configure/plan.js'
+import { isBootText, RestartWatch } from '../../../plugins/gnss-zed/configure/restart-watch.js'
+import { targetOf, tmodePairs } from '../../../plugins/gnss-zed/configure/tmode.js'
+import { AntennaWatch } from '../../../plugins/gnss-zed/facts/antenna.js'
+import { SignalWatch } from '../../../plugins/gnss-zed/facts/signal-watch.js'
+import gnssZed from '../../../plugins/gnss-zed/index.js'
+import { UbxDialog } from '../../../plugins/gnss-zed/link/ubx-dialog.js'
+import { runCommand } from '../../../plugins/gnss-zed/simulator/firmware/commands.js'
+import { ConfigStore } from '../../../plugins/gnss-zed/simulator/firmware/config-store.js'
+import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import {
   decodeRtcm,
   distance,
@@ -25,9 +25,9 @@ import {
   roundEcef,
   sameEcef,
   stationId,
-} from '../../runtime/gnss/index.js'
-import { definePlugin } from '../../runtime/plugin.js'
-import { MemoryStore } from '../../runtime/ports/memory-store.js'
+} from '../../../runtime/gnss/index.js'
+import { definePlugin } from '../../../runtime/plugin.js'
+import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import {
   type ConstellationName,
   type Device,
@@ -43,9 +43,9 @@ import {
   type SatelliteResidual,
   type SimulatedReceiver,
   simulatedReceiver,
-} from '../../schemas/services.js'
-import { capture, noCaptures } from '../harness/captures.js'
-import { createTestStation, ManualClock, until } from '../harness/index.js'
+} from '../../../schemas/services.js'
+import { capture, noCaptures } from '../../harness/captures.js'
+import { createTestStation, ManualClock, until } from '../../harness/index.js'
 
 const installed = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
 const arp = roundEcef(installed)

@@ -3,11 +3,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import surveyIn from '../../plugins/survey-in/index.js'
-import { rowOf } from '../../plugins/survey-in/procedure/procedure.js'
-import { type Event, printed, type State, states, table } from '../../plugins/survey-in/procedure/table.js'
-import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
-import { packageRoot } from '../../runtime/build/release.js'
+import surveyIn from '../../../plugins/survey-in/index.js'
+import { rowOf } from '../../../plugins/survey-in/procedure/procedure.js'
+import { type Event, printed, type State, states, table } from '../../../plugins/survey-in/procedure/table.js'
+import { Ledger } from '../../../plugins/survey-in/reference/ledger.js'
+import { packageRoot } from '../../../runtime/build/release.js'
 import {
   distance,
   ecefToGeodetic,
@@ -15,8 +15,8 @@ import {
   geodeticToEcef,
   offsetEnu,
   roundEcef,
-} from '../../runtime/gnss/index.js'
-import { arpFrame, conformance, ManualClock, msmFrame } from '../harness/index.js'
+} from '../../../runtime/gnss/index.js'
+import { arpFrame, conformance, ManualClock, msmFrame } from '../../harness/index.js'
 import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))
@@ -1256,7 +1256,7 @@ t.test('a receiver that is only listened to is left alone', async (t) => {
 
 t.test('stands start, stop, start and leaves nothing behind', async (t) => {
   const base = new FakeBase((await setUp(t)).clock)
-  const rtcm = (await import('../../plugins/rtcm/index.js')).default as unknown as Definition
+  const rtcm = (await import('../../../plugins/rtcm/index.js')).default as unknown as Definition
   await conformance(
     surveyIn as unknown as Definition,
     {},

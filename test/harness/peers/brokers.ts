@@ -3,9 +3,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { Aedes } from 'aedes'
 import { connect, type MqttClient } from 'mqtt'
 import type { Test } from 'tap'
-import api from '../../plugins/mqtt-api/index.js'
-import link from '../../plugins/mqtt-link/index.js'
-import { createTestStation, type TestStation, type TestStationOptions } from './station.js'
+import api from '../../../plugins/mqtt-api/index.js'
+import link from '../../../plugins/mqtt-link/index.js'
+import { createTestStation, type TestStation, type TestStationOptions } from '../station.js'
 
 /** Serial number of test stations. */
 export const sn = 'TEST0001'

@@ -1,11 +1,11 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { Gate } from '../../plugins/rtcm/gate.js'
-import rtcm from '../../plugins/rtcm/index.js'
-import udpRtcm from '../../plugins/udp-rtcm/index.js'
-import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../runtime/gnss/index.js'
-import { definePlugin } from '../../runtime/plugin.js'
+import { Gate } from '../../../plugins/rtcm/gate.js'
+import rtcm from '../../../plugins/rtcm/index.js'
+import udpRtcm from '../../../plugins/udp-rtcm/index.js'
+import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../../runtime/gnss/index.js'
+import { definePlugin } from '../../../runtime/plugin.js'
 import {
   procedureStatus,
   type RtcmEpoch,
@@ -14,7 +14,7 @@ import {
   type RtcmStream,
   rtcmGate,
   rtcmStream,
-} from '../../schemas/services.js'
+} from '../../../schemas/services.js'
 import {
   arpFrame,
   conformance,
@@ -25,7 +25,7 @@ import {
   msmFrame,
   probe,
   until,
-} from '../harness/index.js'
+} from '../../harness/index.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
 const there = { ...here, x: here.x + 0.002 }

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../runtime/build/release.js'
-import { asyncApi } from '../../schemas/async-api.js'
-import { topics } from '../../schemas/mqtt/topics.js'
+import { packageRoot } from '../../../runtime/build/release.js'
+import { asyncApi } from '../../../schemas/async-api.js'
+import { topics } from '../../../schemas/mqtt/topics.js'
 
 const file = join(packageRoot(), 'schemas', 'asyncapi.json')
 

@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { until } from '../manual-clock.js'
+import { freeTcpPort } from '../process.js'
 import type { Pki } from './certificates.js'
-import { until } from './manual-clock.js'
-import { freeTcpPort } from './process.js'
 
 /** Debian keeps it where only root looks. */
 process.env.PATH += ':/usr/sbin:/usr/local/sbin'

@@ -1,8 +1,8 @@
 /** A station with the procedure on a receiver that does what it is told: for tests of `survey-in` and `rtcm-in`. */
 import type { Test } from 'tap'
-import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
-import rtcm from '../../plugins/rtcm/index.js'
-import surveyIn from '../../plugins/survey-in/index.js'
+import { GaussMarkov, Random } from '../../../plugins/gnss-zed/simulator/physics/random.js'
+import rtcm from '../../../plugins/rtcm/index.js'
+import surveyIn from '../../../plugins/survey-in/index.js'
 import {
   decodeRtcm,
   type Enu,
@@ -12,9 +12,9 @@ import {
   msmEpochTime,
   msmType,
   offsetEnu,
-} from '../../runtime/gnss/index.js'
-import { definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
-import { MemoryStore } from '../../runtime/ports/memory-store.js'
+} from '../../../runtime/gnss/index.js'
+import { definePlugin, type PluginDefinition } from '../../../runtime/plugin.js'
+import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import {
   type Ecef,
   type MqttBus,
@@ -24,8 +24,8 @@ import {
   type RtcmFrame,
   rtcmStream,
   type SatelliteResidual,
-} from '../../schemas/services.js'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock, type TestStation } from '../harness/index.js'
+} from '../../../schemas/services.js'
+import { arpFrame, createTestStation, fakeReceiver, ManualClock, type TestStation } from '../../harness/index.js'
 
 export type Definition = PluginDefinition<never, never>
 export const home = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })

@@ -1,14 +1,14 @@
 /** The whole GNSS path on the simulated receiver: what `npm start` shows. */
 import type { Test } from 'tap'
 import { Value } from 'typebox/value'
-import gnssZed from '../../plugins/gnss-zed/index.js'
-import rtcm from '../../plugins/rtcm/index.js'
-import rtcmIn from '../../plugins/rtcm-in/index.js'
-import surveyIn from '../../plugins/survey-in/index.js'
-import { decodeRtcm } from '../../runtime/gnss/index.js'
-import { definePlugin } from '../../runtime/plugin.js'
-import { MemoryStore } from '../../runtime/ports/memory-store.js'
-import { GnssInfo } from '../../schemas/info/gnss.js'
+import gnssZed from '../../../plugins/gnss-zed/index.js'
+import rtcm from '../../../plugins/rtcm/index.js'
+import rtcmIn from '../../../plugins/rtcm-in/index.js'
+import surveyIn from '../../../plugins/survey-in/index.js'
+import { decodeRtcm } from '../../../runtime/gnss/index.js'
+import { definePlugin } from '../../../runtime/plugin.js'
+import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { GnssInfo } from '../../../schemas/info/gnss.js'
 import {
   type Ecef,
   type RtcmFrame,
@@ -16,8 +16,8 @@ import {
   rtcmStream,
   type SimulatedReceiver,
   simulatedReceiver,
-} from '../../schemas/services.js'
-import { createTestStation, ManualClock } from '../harness/index.js'
+} from '../../../schemas/services.js'
+import { createTestStation, ManualClock } from '../../harness/index.js'
 import { type Definition, quick } from './survey-in-rig.js'
 
 export type SimulatorRig = Awaited<ReturnType<typeof setUp>>

@@ -2,9 +2,9 @@ import { definePlugin } from 'rtk-base/plugin'
 import { until } from 'rtk-base/testing'
 import t from 'tap'
 import Type from 'typebox'
-import { commandText } from '../../plugins/mqtt-api/command-requests.js'
-import { isOwnResponseTopic } from '../../plugins/mqtt-api/responses.js'
-import { sn, startBroker, startLinkStation } from '../harness/brokers.js'
+import { commandText } from '../../../plugins/mqtt-api/command-requests.js'
+import { isOwnResponseTopic } from '../../../plugins/mqtt-api/responses.js'
+import { sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 
 /** Of a valid size, and deeper than what recurses over it can go. */
 const deepArray = `${'['.repeat(30_000)}${']'.repeat(30_000)}`

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
-import { ReceivedCorrections } from '../../plugins/gnss-zed/facts/received-corrections.js'
-import gnssZed from '../../plugins/gnss-zed/index.js'
-import { watchTrouble } from '../../plugins/gnss-zed/trouble.js'
-import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
-import { Framer } from '../../runtime/gnss/index.js'
-import { definePlugin } from '../../runtime/plugin.js'
-import { GnssInfo } from '../../schemas/info/gnss.js'
+import { ReceivedCorrections } from '../../../plugins/gnss-zed/facts/received-corrections.js'
+import gnssZed from '../../../plugins/gnss-zed/index.js'
+import { watchTrouble } from '../../../plugins/gnss-zed/trouble.js'
+import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
+import { Framer } from '../../../runtime/gnss/index.js'
+import { definePlugin } from '../../../runtime/plugin.js'
+import { GnssInfo } from '../../../schemas/info/gnss.js'
 import {
   type Receiver,
   type ReceiverFix,
@@ -19,9 +19,9 @@ import {
   receiver as receiverToken,
   type SimulatedReceiver,
   simulatedReceiver,
-} from '../../schemas/services.js'
-import { captures, noCaptures } from '../harness/captures.js'
-import { conformance, createTestStation, ManualClock, type TestStation, until } from '../harness/index.js'
+} from '../../../schemas/services.js'
+import { captures, noCaptures } from '../../harness/captures.js'
+import { conformance, createTestStation, ManualClock, type TestStation, until } from '../../harness/index.js'
 
 /** A station with the plugin and an onlooker that holds its services. */
 async function start(t: Test, options: Record<string, unknown> = { port: 'simulator' }) {
