@@ -14,8 +14,8 @@ interface Rule {
  * metres over minutes to hours; the limits were chosen with `npm run bench holds`.
  */
 const fast: Rule = { window_ms: 20_000, limit_m: (sigma_m) => Math.max(20, 8 * sigma_m) }
-const middle: Rule = { window_ms: 120_000, limit_m: (sigma_m) => Math.max(10, 5 * sigma_m) }
-const slow: Rule = { window_ms: 1_800_000, limit_m: (sigma_m) => Math.hypot(6, 3 * sigma_m) }
+const middle: Rule = { window_ms: 120_000, limit_m: (sigma_m) => Math.max(5 * sigma_m, Math.hypot(10, 4 * sigma_m)) }
+const slow: Rule = { window_ms: 1_800_000, limit_m: (sigma_m) => Math.hypot(6, 4 * sigma_m) }
 
 /** A warning comes long before a hold. */
 const doubt_m = (sigma_m: number) => Math.max(3, 1.5 * sigma_m)
