@@ -44,6 +44,8 @@ export class SurveyStep {
   begin(): void {
     const { check, choice, log, receiver, reports, request, surroundings, surveyor } = this.#deps
     const { run } = surveyor
+    this.#isInterrupted = false
+    this.#positionAt_ms = surroundings.now_ms()
     const goesOn =
       request.by === undefined && run?.mean && check.isNear({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })
     if (goesOn) log.info('the survey-in continues where it was interrupted')
@@ -65,6 +67,7 @@ export class SurveyStep {
     const { run } = surveyor
     check.clear()
     surveyor.plain.clear()
+    this.#isInterrupted = false
     if (!run) return
     log.warn(`${why}: the survey-in starts again`)
     surveyor.begin(run.corrected, run.by)
