@@ -73,7 +73,6 @@ t.test('the simulator station: document, RTCM and status from an empty folder', 
   const { args, udp } = await ownPorts()
   const station = await startStation(args)
   t.teardown(() => station.end())
-  t.ok(station.startedIn_ms < 10_000)
   t.match(Object.keys(await station.info()), ['esp', 'gnss', 'base', 'udp', 'mqtt'])
   const { frames, types } = await rover(t, udp)
   type Shown = { gnss: { state: { status: string }; ref: { survey: { state: string; count: number } } } }
