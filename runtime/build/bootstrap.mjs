@@ -1,19 +1,9 @@
 #!/usr/bin/env node
 // The only file that runs before anything is installed or built, so it is plain JavaScript and needs Node alone.
-// It installs what is missing, transpiles what is newer, and hands over to build/runtime/cli/main.js.
+// It installs what is missing, builds what is newer, and hands over to the command line.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -86,8 +76,8 @@ function ensureInstalled() {
   if (args[0] === 'run') hearSignals()
 }
 
-/** Transpiles into a temporary folder and renames it, so that a running service never sees half a build. */
-function ensureBuilt() {
+/** Builds into a temporary folder and renames it, so that a running service never sees half a build. */
+async function ensureBuilt() {
   const sources = sourceFolders.flatMap((folder) => [...sourceFiles(join(root, folder))])
   const builtAt = existsSync(stamp) ? statSync(stamp).mtimeMs : 0
   const lock = statSync(join(root, 'package.json')).mtimeMs
@@ -106,7 +96,8 @@ function ensureBuilt() {
     sourcemap: true,
     logLevel: 'error',
   })
-  mkdirSync(temporary, { recursive: true })
+  const { buildCheckout } = await import(pathToFileURL(join(temporary, 'runtime', 'build', 'checkout.js')).href)
+  await buildCheckout(temporary)
   writeFileSync(join(temporary, '.built'), '')
   utimesSync(join(temporary, '.built'), started, started)
   const old = `${temporary}.old`
@@ -159,13 +150,15 @@ async function prepack() {
 const talksToService = args[0] === 'plugins' || args[0] === 'console'
 if (isCheckout && !(talksToService && existsSync(stamp))) {
   ensureInstalled()
-  ensureBuilt()
+  await ensureBuilt()
 }
 if (args[0] === '--test' || args[0] === '--test:machine') test(args[0] === '--test:machine')
 else if (args[0] === '--prepack') await prepack()
 else if (args[0] === '--bench')
   process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', 'bench', 'main.js'), ...args.slice(1)]))
 else {
-  const { main } = await import(pathToFileURL(join(build, 'runtime', 'cli', 'main.js')).href)
+  const bundled = join(build, 'checkout', 'main.js')
+  const entry = existsSync(bundled) ? bundled : join(build, 'runtime', 'cli', 'main.js')
+  const { main } = await import(pathToFileURL(entry).href)
   await main(args, handOverSignals)
 }

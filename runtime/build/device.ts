@@ -2,21 +2,17 @@ import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
-import type { Plugin } from 'esbuild'
 import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
 import { withEsbuild } from '../loader/builder.js'
-import { hostPackages, ownPackages } from '../loader/host-packages.js'
 import type { ManifestEntry } from '../loader/load.js'
+import { bundleRuntime, native } from './bundle-runtime.js'
 import { digestImage, imageManifest } from './image.js'
 import { prebuild, writeJson } from './prebuild.js'
 import { packageRoot, readRelease } from './release.js'
 
 /** By this name a folder is known as one that build made. */
 const packageName = 'rtk-base-device'
-
-/** Packages with native code: not bundled, their folders are shipped beside the bundle. */
-const native = ['@serialport/bindings-cpp']
 
 export interface DeviceBuild {
   readonly out: string
@@ -50,7 +46,7 @@ export async function buildDevice(
   const sources = Object.keys(variant.plugins)
   const { entries, keys } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
   tell('runtime')
-  await withEsbuild('the runtime', (esbuild) => buildRuntime(esbuild, root, target))
+  await withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, target))
   for (const name of native) copyPackage(name, root, target, new Set())
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
@@ -88,71 +84,6 @@ function isBuild(folder: string): boolean {
   } catch {
     return false
   }
-}
-
-/** A table of packages in a form whose `require` the bundler sees. */
-function tableOf(packages: Readonly<Record<string, unknown>>): string {
-  const rows = Object.keys(packages).map((id) => `${JSON.stringify(id)}: () => require(${JSON.stringify(id)})`)
-  return `{ ${rows.join(', ')} }`
-}
-
-/** As bootstrap.mjs has it. */
-const nodeCheck =
-  "if(!process.features.require_module){console.error('rtk-base needs Node 20.19, 22.12 or later: this is '+process.version);process.exit(1)}"
-
-/** As bootstrap.mjs has it. */
-const earlySignals =
-  "const __end=()=>process.exit(0),__signals=['SIGINT','SIGTERM','SIGHUP','SIGQUIT'];" +
-  "if(process.argv[2]==='run')for(const s of __signals)process.on(s,__end);"
-const handOverSignals = '() => { for (const signal of __signals) process.off(signal, __end) }'
-
-/** One file with the command line, the kernel and every pure JavaScript package in it. */
-async function buildRuntime({ build }: typeof import('esbuild'), root: string, target: string): Promise<void> {
-  const isSource = existsSync(join(root, 'runtime', 'cli', 'main.ts'))
-  const hostTable: Plugin = {
-    name: 'host-packages',
-    setup({ onLoad }) {
-      onLoad({ filter: /loader[\\/]host-packages\.[jt]s$/ }, () => ({
-        contents: `export const hostPackages = ${tableOf(hostPackages)}; export const ownPackages = ${tableOf(ownPackages)}`,
-        loader: 'js',
-        resolveDir: root,
-      }))
-    },
-  }
-  const common = {
-    absWorkingDir: root,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    minifySyntax: true,
-    minifyWhitespace: true,
-    legalComments: 'none',
-    logLevel: 'silent',
-    banner: {
-      js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);",
-    },
-  } as const
-  // The watchdog's thread is a program of its own.
-  await build({
-    ...common,
-    entryPoints: [join(root, isSource ? 'runtime/watchdog/thread.ts' : 'build/runtime/watchdog/thread.js')],
-    outfile: join(target, 'thread.js'),
-  })
-  await build({
-    ...common,
-    stdin: {
-      contents: `import { main } from './${isSource ? 'runtime/cli/main.ts' : 'build/runtime/cli/main.js'}'\nawait main(process.argv.slice(2), ${handOverSignals})`,
-      resolveDir: root,
-      loader: 'js',
-    },
-    outfile: join(target, 'rtk-base.mjs'),
-    external: [...native, 'esbuild', 'pino-pretty'],
-    // Its main file is UMD, whose requires no bundler sees.
-    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-    banner: { js: `#!/usr/bin/env node\n${nodeCheck}\n${earlySignals}\n${common.banner.js}` },
-    plugins: [hostTable],
-  })
 }
 
 /** Copies a package and what it depends on, flat, as npm lays it out. */

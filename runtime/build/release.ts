@@ -36,6 +36,9 @@ export function shippedPlugins(root = packageRoot()): string {
   return !isCheckout(root) && existsSync(packed) ? packed : join(root, 'plugins')
 }
 
+/** What `buildCheckout` makes. @param build folder of the transpiled code */
+export const readyFolder = (build = join(packageRoot(), 'build')): string => join(build, 'checkout')
+
 const sourceFolders = ['runtime', 'plugins', 'schemas']
 
 /** Every file, in the same order everywhere. */

@@ -180,21 +180,26 @@ export function decodeMsm(frame: Uint8Array): Msm | undefined {
   const ofCell = readColumns(reader, layout.signal, layout.columns, cells.length)
   if (reader.overrun) return undefined
 
+  // Assigned one by one: a base decodes thousands of cells a minute.
   const observations = cells.map(([number, signal], cell): MsmObservation => {
     const row = satellites.indexOf(number)
     const whole = ofSatellite.wholeMs?.[row] ?? 0
     const rough_ms = whole === invalidWholeMs ? undefined : whole + (ofSatellite.fractionMs?.[row] ?? 0)
+    const pseudorange_ms = sum(rough_ms, ofCell.pseudorange?.[cell])
+    const phase_ms = sum(rough_ms, ofCell.phase?.[cell])
+    const rate_mps = sum(ofSatellite.rate?.[row], ofCell.rate?.[cell])
+    const lock = ofCell.lock?.[cell]
     const half = ofCell.halfCycle?.[cell]
-    return {
-      satellite: number,
-      signal,
-      ...present('pseudorange_m', times(sum(rough_ms, ofCell.pseudorange?.[cell]), lightMs_m)),
-      ...present('phase_m', times(sum(rough_ms, ofCell.phase?.[cell]), lightMs_m)),
-      ...present('rate_mps', toRate(sum(ofSatellite.rate?.[row], ofCell.rate?.[cell]))),
-      ...present('lock', ofCell.lock?.[cell]),
-      ...present('halfCycle', half === undefined ? undefined : half === 1),
-      ...present('cnr_dbhz', ofCell.cnr?.[cell] || undefined),
-    }
+    const cnr_dbhz = ofCell.cnr?.[cell]
+    const observation: MsmObservation = { satellite: number, signal }
+    if (pseudorange_ms !== undefined) observation.pseudorange_m = pseudorange_ms * lightMs_m
+    if (phase_ms !== undefined) observation.phase_m = phase_ms * lightMs_m
+    // Whole metres per second and 0.0001ths: their sum as the nearest double of the decimal number.
+    if (rate_mps !== undefined) observation.rate_mps = Math.round(rate_mps * 10_000) / 10_000
+    if (lock !== undefined) observation.lock = lock
+    if (half !== undefined) observation.halfCycle = half === 1
+    if (cnr_dbhz) observation.cnr_dbhz = cnr_dbhz
+    return observation
   })
   const info =
     ofSatellite.info && Object.fromEntries(satellites.map((number, row) => [number, ofSatellite.info?.[row] ?? 15]))
@@ -213,21 +218,17 @@ function readColumns<K extends string>(
   const read: Columns<K> = {}
   for (const name of names) {
     const { bits, signed, per } = columns[name]
-    read[name] = Array.from({ length: rows }, () => {
-      if (!signed) return reader.uint(bits) / per
-      const counts = reader.int(bits)
-      return counts === -(2 ** (bits - 1)) ? undefined : counts / per
-    })
+    const values: (number | undefined)[] = []
+    for (let row = 0; row < rows; row++) {
+      const counts = signed ? reader.int(bits) : reader.uint(bits)
+      values.push(signed && counts === -(2 ** (bits - 1)) ? undefined : counts / per)
+    }
+    read[name] = values
   }
   return read
 }
 
 const sum = (p: number | undefined, q: number | undefined) => (p === undefined || q === undefined ? undefined : p + q)
-// Whole metres per second and 0.0001ths: their sum as the nearest double of the decimal number.
-const toRate = (rate: number | undefined) => (rate === undefined ? undefined : Math.round(rate * 10_000) / 10_000)
-const times = (p: number | undefined, factor: number) => (p === undefined ? undefined : p * factor)
-const present = <N extends string, V>(name: N, value: V | undefined) =>
-  (value === undefined ? {} : { [name]: value }) as { [K in N]?: V }
 
 /** What most stations leave zero. */
 const plainHeader = { iods: 0, clockSteering: 0, externalClock: 0, smoothing: false, smoothingInterval: 0 }
@@ -258,10 +259,9 @@ export function encodeMsm(given: MsmToEncode, options: MsmEncodeOptions = {}): U
   writeFields(writer, headerLayout, msm)
   writeMask(writer, satellites, 64)
   writeMask(writer, signals, 32)
+  const pairs = new Set(cells.map((cell) => cell.satellite * 64 + cell.signal))
   for (const satellite of satellites) {
-    for (const signal of signals) {
-      writer.uint(cells.some((cell) => cell.satellite === satellite && cell.signal === signal) ? 1 : 0, 1)
-    }
+    for (const signal of signals) writer.uint(pairs.has(satellite * 64 + signal) ? 1 : 0, 1)
   }
 
   const roughs = satellites.map((number) => roughOf(cells.filter((cell) => cell.satellite === number)))

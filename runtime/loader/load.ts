@@ -12,6 +12,7 @@ import { during } from '../watchdog/activity.js'
 import { endBuilderSoon } from './builder.js'
 import { type Bundle, bundle, checkSize } from './bundle.js'
 import { installHost } from './host.js'
+import { readReady } from './ready.js'
 import { isPath } from './source.js'
 
 /** One plugin of a prebuilt folder, as its `manifest.json` lists it. */
@@ -44,6 +45,8 @@ export interface LoaderOptions {
   base: string
   /** Bundles are written here, for debuggers and for whoever reads a stack; nothing is read from here. */
   cache: string
+  /** Folder with bundles of shipped plugins that were made with the runtime. They are used until a source changes. */
+  ready?: string
   /** Sources will change soon: esbuild's process stays. */
   watch?: boolean
 }
@@ -65,17 +68,27 @@ export class Loader {
   async load(source: string): Promise<Loaded> {
     const manifest = await this.#prebuilt(source)
     if (manifest) return manifest
+    const ready = this.#ready(source)
+    if (ready) return { ...ready, definition: evaluate(ready.code, ready.file, source) }
     return this.#fromBundle(source, await this.#bundle(source))
   }
 
   /** The digest that loading would give now: unchanged code is no reason to reload. */
   async digest(source: string): Promise<string> {
-    return (await this.#bundle(source)).digest
+    return (this.#ready(source) ?? (await this.#bundle(source))).digest
   }
 
   /** The files that the last build asked for, there or not: where code that cannot be loaded will be mended. */
   looked(source: string): string[] {
     return [...(this.#looked.get(source) ?? [])]
+  }
+
+  #ready(source: string) {
+    const { builtIn, ready, watch } = this.#options
+    const isShipped = ready && !watch && !isPath(source) && sourceIn(join(builtIn, source))
+    const found = isShipped ? readReady(ready, source) : undefined
+    if (found) this.#looked.set(source, new Set(found.inputs))
+    return found
   }
 
   async #bundle(source: string): Promise<Bundle> {

@@ -12,7 +12,7 @@ import {
   mqttBus,
   station as stationToken,
 } from '../../schemas/services.js'
-import { shippedPlugins } from '../build/release.js'
+import { readyFolder, shippedPlugins } from '../build/release.js'
 import type { Gateway } from '../http/gateway.js'
 import type { LocalNetwork } from '../http/local-network.js'
 import type { ContextHost } from '../kernel/context/index.js'
@@ -104,6 +104,7 @@ export function buildPlugins(
     builtIn: options.builtIn ?? shippedPlugins(),
     base: options.base,
     cache: join(options.data, 'plugins'),
+    ready: options.builtIn === undefined ? readyFolder() : undefined,
     watch: options.watch,
   })
   const watcher = options.watch ? new SourceWatcher(clock, log, (plugin) => void reloadChanged(plugin)) : undefined

@@ -91,7 +91,9 @@ export class BaseWatch {
         ? 'observations stopped'
         : undefined
     }
-    if (now_ms - Math.max(since_ms, this.#since_ms) < this.#patience_ms(accept_ms, 'reference')) return undefined
+    // The right one may have come already: acceptance waits for more than that.
+    const begun_ms = Math.max(since_ms, this.#since_ms, this.#referenceAt_ms)
+    if (now_ms - begun_ms < this.#patience_ms(accept_ms, 'reference')) return undefined
     // A 1005 that comes rarely may have been wrong, but not often enough to count as that.
     if (this.#wrong === 0) this.difference = ''
     this.trouble = this.difference || 'the receiver sends RTCM without a 1005'

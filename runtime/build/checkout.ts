@@ -1,0 +1,27 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { withEsbuild } from '../loader/builder.js'
+import { bundle } from '../loader/bundle.js'
+import { keepReady } from '../loader/ready.js'
+import { bundleCheckout } from './bundle-runtime.js'
+import { packageRoot, readyFolder } from './release.js'
+
+/**
+ * Bundles what a start from a checkout loads: the runtime and the shipped plugins. bootstrap.mjs calls it after it transpiled
+ * newer sources.
+ * @param build the folder of the transpiled code
+ */
+export async function buildCheckout(build: string): Promise<void> {
+  const root = packageRoot()
+  const folder = readyFolder(build)
+  const started_ms = Date.now()
+  await withEsbuild('the runtime', async (esbuild) => {
+    const plugins = readdirSync(join(root, 'plugins')).map(async (name) => {
+      // One that cannot be built is reported by the start, which goes on without it.
+      const made = await bundle(join(root, 'plugins', name, 'index.ts'), folder).catch(() => undefined)
+      if (made) keepReady(folder, name, started_ms, made)
+    })
+    await Promise.all([bundleCheckout(esbuild, root, folder), ...plugins])
+    await esbuild.stop()
+  })
+}

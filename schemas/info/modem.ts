@@ -1,0 +1,59 @@
+/** The `modem` block of the document, present while the modem plugin runs. Unknown is `''` or 0. */
+import Type, { type Static } from 'typebox'
+
+/** `modem.state.network` */
+export const ModemNetwork = Type.Union(
+  ['unregistered', 'home', 'searching', 'denied', 'unknown', 'roaming'].map((name) => Type.Literal(name)),
+  { description: 'Registration with a mobile network' },
+)
+
+/** `modem.sim.state` */
+export const SimState = Type.Union(
+  ['absent', 'pin', 'puk', 'ready', 'error'].map((name) => Type.Literal(name)),
+  { description: 'State of the SIM; while it is not `ready`, what is read from the SIM means nothing' },
+)
+
+/** Access technology of a scanned operator (`modem.scan[].act`): a bitmask. */
+export const accessTechnology = { gsm: 256, lte: 258, umts: 4 } as const
+
+export const ModemInfo = Type.Object({
+  imei: Type.String(),
+  model: Type.String(),
+  manuf: Type.String(),
+  rev: Type.String({ description: 'firmware of the modem' }),
+  support: Type.Object({ operator: Type.Boolean({ description: 'it can list operators and select one' }) }),
+  state: Type.Object({
+    network: ModemNetwork,
+    operator: Type.String(),
+    carrier: Type.String(),
+    data: Type.String({ description: '`connected`, `disconnected` or empty while unknown' }),
+    connection_type: Type.String({ description: 'e.g. LTE' }),
+    cell_id: Type.String(),
+    rssi: Type.Integer({ description: 'dBm; 0 = unknown' }),
+    plmn: Type.Integer({ description: '0 = not registered' }),
+    temp: Type.Integer({ description: 'degrees Celsius; 0 beside `temp_valid` false means nothing' }),
+    temp_valid: Type.Boolean(),
+    pending: Type.Array(Type.String({ description: '`scan`, `operator`, `apn`, `reboot`' }), { maxItems: 8 }),
+    rsrp: Type.Optional(Type.Integer({ description: 'dBm' })),
+    rsrq: Type.Optional(Type.Integer({ description: 'dB' })),
+    sinr: Type.Optional(Type.Integer({ description: 'dB' })),
+  }),
+  cfg: Type.Object({
+    plmn: Type.Integer({ description: 'operator selected by hand, 0 = automatic' }),
+    ping_reboot: Type.String({ description: 'host whose silence makes the router restart; empty while that is off' }),
+    apn: Type.String({ description: 'as the router has it' }),
+    user: Type.String(),
+    pswd: Type.String(),
+  }),
+  sim: Type.Object({ imsi: Type.String(), iccid: Type.String(), state: SimState }),
+  stats: Type.Object({ sent: Type.Integer({ description: 'bytes' }), recvd: Type.Integer({ description: 'bytes' }) }),
+  scan: Type.Array(
+    Type.Object({
+      plmn: Type.Integer(),
+      name: Type.String(),
+      act: Type.Integer({ description: 'bitmask: 256 GSM, 258 LTE, 4 any other' }),
+    }),
+    { maxItems: 6 },
+  ),
+})
+export type ModemInfo = Static<typeof ModemInfo>
