@@ -10,4 +10,7 @@ export const serviceHomes: Readonly<Record<string, string>> = {
   'correction-status': 'rtcm-in',
   'rtcm-stream': 'rtcm',
   'rtcm-gate': 'rtcm',
+  'cellular-router': 'teltonika-router',
+  'cellular-modem': 'teltonika-router',
+  'simulated-router': 'teltonika-router',
 }

@@ -3,15 +3,24 @@ import Type, { type Static } from 'typebox'
 
 /** `modem.state.network` */
 export const ModemNetwork = Type.Union(
-  ['unregistered', 'home', 'searching', 'denied', 'unknown', 'roaming'].map((name) => Type.Literal(name)),
+  [
+    Type.Literal('unregistered'),
+    Type.Literal('home'),
+    Type.Literal('searching'),
+    Type.Literal('denied'),
+    Type.Literal('unknown'),
+    Type.Literal('roaming'),
+  ],
   { description: 'Registration with a mobile network' },
 )
+export type ModemNetwork = Static<typeof ModemNetwork>
 
 /** `modem.sim.state` */
 export const SimState = Type.Union(
-  ['absent', 'pin', 'puk', 'ready', 'error'].map((name) => Type.Literal(name)),
+  [Type.Literal('absent'), Type.Literal('pin'), Type.Literal('puk'), Type.Literal('ready'), Type.Literal('error')],
   { description: 'State of the SIM; while it is not `ready`, what is read from the SIM means nothing' },
 )
+export type SimState = Static<typeof SimState>
 
 /** Access technology of a scanned operator (`modem.scan[].act`): a bitmask. */
 export const accessTechnology = { gsm: 256, lte: 258, umts: 4 } as const

@@ -13,6 +13,7 @@ export const RouterLinkState = Type.Union(
   ],
   { description: 'Link to the router' },
 )
+export type RouterLinkState = Static<typeof RouterLinkState>
 
 export const RouterInfo = Type.Object({
   serial: Type.String(),

@@ -1,13 +1,8 @@
 /** Provided by the plugin of the cellular router (teltonika-router): the router itself, and the modem inside it. */
 import type { Event } from '../event.js'
+import type { ModemNetwork, SimState } from '../info/modem.js'
+import type { RouterLinkState } from '../info/router.js'
 import { defineService } from '../token.js'
-
-/**
- * `searching`: not answered yet. `offline`: it does not answer; tried again with back-off. `locked`: no password fits, or the
- * router blocks logins; the next attempt is spaced. `certificate`: its certificate changed and a person has to confirm the new
- * one. `restarting`: it was told to restart. `online`: logged in.
- */
-export type RouterLinkState = 'searching' | 'offline' | 'locked' | 'certificate' | 'restarting' | 'online'
 
 /** The router as other plugins use it. Rejections are coded RTK_ERR_ROUTER_…; none is retried for the caller. */
 export interface CellularRouter {
@@ -16,7 +11,7 @@ export interface CellularRouter {
   readonly onState: Event<void>
   /** Its MAC address, upper case with colons; `''` until it is known. */
   readonly macaddr: string
-  /** Whether the station reaches the world through this router: its address is the default gateway of the Ethernet port. */
+  /** Its IP address: where that is the default gateway of the Ethernet port, the station reaches the world through its modem. */
   readonly address: string
   /** Restarts the router. Resolves when it has accepted that. */
   reboot(): Promise<void>
@@ -42,8 +37,7 @@ export interface ModemSignal {
 }
 
 export interface ModemRegistration {
-  /** `modem.state.network` */
-  network: 'unregistered' | 'home' | 'searching' | 'denied' | 'unknown' | 'roaming'
+  network: ModemNetwork
   /** Name of the network that it is registered with, `''` without one. */
   operator: string
   /** Name of the company whose SIM it is, or that operates the network, as the modem says it. */
@@ -60,7 +54,7 @@ export interface ModemRegistration {
 }
 
 export interface ModemSim {
-  state: 'absent' | 'pin' | 'puk' | 'ready' | 'error'
+  state: SimState
   /** `''` while unknown. */
   imsi: string
   iccid: string
