@@ -3,7 +3,13 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { LedgerEntry } from './reference/ledger.js'
 import type { SurveyRecord } from './survey/surveyor.js'
 import type { Trusted } from './trust/warm-start.js'
-import type { Suspected } from './watch/suspicion.js'
+
+/** What is remembered of a suspicion. */
+export interface Suspected {
+  evidence: string
+  /** How far the antenna moved, metres, where that was measured: an agreement has to be able to tell so much. */
+  size_m?: number
+}
 
 export interface Memories {
   survey: SurveyRecord

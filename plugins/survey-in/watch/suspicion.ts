@@ -1,12 +1,5 @@
 import type { Memory } from '../memory.js'
 
-/** What is remembered of a suspicion. */
-export interface Suspected {
-  evidence: string
-  /** How far the antenna moved, metres, where that was measured: an agreement has to be able to tell so much. */
-  size_m?: number
-}
-
 /** Why the antenna is suspected to have moved. Durable until it is settled: a restart must not forget it. */
 export class Suspicion {
   readonly #memory: Memory
