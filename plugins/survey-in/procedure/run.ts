@@ -116,6 +116,11 @@ export class Run {
     return this.#procedure.status
   }
 
+  /** Of the newest fix, metres; undefined where the receiver does not say it. */
+  get geoidSeparation_m(): number | undefined {
+    return this.#receiver.fix?.geoidSeparation_m
+  }
+
   /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
   get delta_m(): number | undefined {
     if (this.state === 'fixed') return this.#base.movement?.delta_m(this.#now_ms())
@@ -253,7 +258,7 @@ export class Run {
     if (state === 'survey') this.survey.epoch(fix)
     if (!hasPosition) return
     if (state === 'acquire') this.dispatch('3D fix')
-    this.#deps.check.add(fix)
+    if (!fix.corrected || !this.survey.distrustsCorrections) this.#deps.check.add(fix)
     if (state === 'initial') this.#judgeInitial()
   }
 
