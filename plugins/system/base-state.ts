@@ -41,7 +41,7 @@ const advice: Readonly<Record<string, string>> = {
     'if this lasts, check the antenna and its view of the sky, and whether something else configures the receiver',
   initial: 'if this lasts, check the antenna and its view of the sky, or raise gnss-initial-accuracy',
   fixed: 'check the antenna and its view of the sky, and the state of each plugin with `rtk-base plugins`',
-  moved: 'set or choose another reference, or send start-survey-in',
+  moved: 'set or choose another reference (gnss-ref-chosen), or send start-survey-in',
   fault: 'check whether something else configures the receiver; everything is tried again every minute',
 }
 const usualAdvice = 'check the receiver, and the state of each plugin with `rtk-base plugins`'

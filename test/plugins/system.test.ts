@@ -130,7 +130,7 @@ t.test('base.state.base', async (t) => {
       judge?.hold('the antenna seems to have moved')
       become('moved')
       await clock.advance(100)
-      t.match(of().errors, [{ code: 'base-degraded', text: /; set or choose another reference/ }])
+      t.match(of().errors, [{ code: 'base-degraded', text: /; set or choose another reference \(gnss-ref-chosen\)/ }])
       t.equal(said(), before + 1, 'said once, with the advice of where it ended up')
     },
   )

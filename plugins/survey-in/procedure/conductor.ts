@@ -191,7 +191,11 @@ export class Conductor implements ProcedureStatus {
   }
 
   #doubts(comparison: Comparison | undefined): void {
-    if (comparison) this.#reports.raise('gnss-initial', doubtText(comparison, this.#run?.geoidSeparation_m))
+    if (comparison)
+      this.#reports.raise(
+        'gnss-initial',
+        doubtText(comparison, this.references.chosenMethod, this.#run?.geoidSeparation_m),
+      )
     else this.#reports.clear('gnss-initial')
   }
 

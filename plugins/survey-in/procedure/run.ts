@@ -103,7 +103,7 @@ export class Run {
     const setup = new BaseSetup({ ...deps, ...held, setup: this.#setup, trust: this.#trust, last: this.#last })
     this.survey = new SurveyStep({ ...deps, log: ctx.log, receiver, dispatch })
     this.#actions = new Actions({ ...deps, receiver, judge, base, setup, trust: this.#trust, survey: this.survey })
-    this.#watchReports = new WatchReports(reports, receiver)
+    this.#watchReports = new WatchReports(reports, receiver, () => deps.choice.chosenMethod)
     this.#lateness = new Lateness(reports, check, () => limits().accuracy_m)
   }
 

@@ -337,7 +337,7 @@ t.test('a restart of the service', async (t) => {
     await after.seconds(900)
     t.equal(after.sent.length, 0)
     t.equal(after.state(), 'moved')
-    t.match(after.errors(), [/^reference moved by E .* N \+\d\d\.\d .*: nothing goes out; send start-survey-in/])
+    t.match(after.errors(), [/^reference moved by E .* N \+\d\d\.\d .*: nothing goes out; enter the right position, or set gnss-ref-chosen to survey/])
     t.ok(Math.abs((after.field('pos.delta') as number) - 30) < 5)
   })
 
@@ -852,7 +852,7 @@ t.test('the reference against evidence', async (t) => {
       const rig = await setUp(t, { changes: beside({ east: 14 }) })
       await rig.until(() => rig.errors().length > 0, 60)
       t.match(rig.errors(), [
-        /^the antenna seems to be 1\d\.\d m from the reference .*: it is averaged for 10 min .*if the reference is wrong, set or choose another one/,
+        /^the antenna seems to be 1\d\.\d m from the reference .*: it is averaged for 10 min .*if the reference is wrong, enter the right position/,
       ])
       const seconds = await rig.until(() => rig.state() === 'moved', 700)
       t.ok(seconds > 500)
@@ -873,7 +873,7 @@ t.test('the reference against evidence', async (t) => {
     const seconds = await rig.until(() => rig.errors().length > 0, 2400)
     t.ok(seconds < 2400)
     t.match(rig.errors(), [
-      /^by the ranges of the last 30 min the antenna is at E .* N [+-]\d\.\d .* RTCM goes on: check the reference position; if it is wrong, set or choose another one, or send start-survey-in$/,
+      /^by the ranges of the last 30 min the antenna is at E .* N [+-]\d\.\d .* RTCM goes on: check the reference position; if it is wrong, enter the right position, or set gnss-ref-chosen to survey and send start-survey-in$/,
     ])
     t.equal(rig.state(), 'fixed')
     await rig.change(beside({}))
