@@ -337,7 +337,9 @@ t.test('a restart of the service', async (t) => {
     await after.seconds(900)
     t.equal(after.sent.length, 0)
     t.equal(after.state(), 'moved')
-    t.match(after.errors(), [/^reference moved by E .* N \+\d\d\.\d .*: nothing goes out; enter the right position, or set gnss-ref-chosen to survey/])
+    t.match(after.errors(), [
+      /^reference moved by E .* N \+\d\d\.\d .*: nothing goes out; enter the right position, or set gnss-ref-chosen to survey/,
+    ])
     t.ok(Math.abs((after.field('pos.delta') as number) - 30) < 5)
   })
 
