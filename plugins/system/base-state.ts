@@ -41,7 +41,7 @@ const advice: Readonly<Record<string, string>> = {
     'if this lasts, check the antenna and its view of the sky, and whether something else configures the receiver',
   initial: 'if this lasts, check the antenna and its view of the sky, or raise gnss-initial-accuracy',
   fixed: 'check the antenna and its view of the sky, and the state of each plugin with `rtk-base plugins`',
-  moved: 'set or choose another reference, or send start-survey-in',
+  moved: 'set or choose another reference (gnss-ref-chosen), or send start-survey-in',
   fault: 'check whether something else configures the receiver; everything is tried again every minute',
 }
 const usualAdvice = 'check the receiver, and the state of each plugin with `rtk-base plugins`'
@@ -53,6 +53,7 @@ export class BaseState {
   /** Uptime when what is waited for began. */
   #begun_ms = 0
   #look: Dispose = () => {}
+  #settled: Dispose = () => {}
   readonly #flow = new ObservationFlow()
   #flowEnds: Dispose = () => {}
 
@@ -65,7 +66,7 @@ export class BaseState {
     const { on, services } = this.#ctx
     const follow = (event: Event<unknown> | undefined) => {
       this.look()
-      return event && on(event, () => this.look())
+      return event && on(event, () => this.#lookSettled())
     }
     services.watch(procedureStatus, (procedure) => follow(procedure?.onState))
     services.watch(rtcmStream, (stream) => {
@@ -95,6 +96,12 @@ export class BaseState {
     void this.#look()
     if (state === 'starting') this.#look = this.#ctx.timers.after(startTime_ms - elapsed_ms, () => this.look())
     return state
+  }
+
+  /** The gate, the status and the errors change one after the other: half of that would give the wrong advice. */
+  #lookSettled(): void {
+    void this.#settled()
+    this.#settled = this.#ctx.timers.after(0, () => this.look())
   }
 
   #explain(state: BaseStateName, status: string | undefined): void {

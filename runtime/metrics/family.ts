@@ -79,6 +79,8 @@ export class Family {
     const { metric, series } = this.counted
     metric.reset()
     series.clear()
+    // A gauge without labels would show 0, which is a figure: what is not set is not known.
+    if (this.kind === 'gauge' && this.#labels.length === 0) metric.remove({})
     // The others do this themselves.
     if (this.kind === 'histogram' && this.#labels.length === 0) (metric as Histogram).zero({})
   }

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import {
   type AnyPlugin,
   definePlugin,
+  type Gauge,
   type HistogramOptions,
   type MetricOptions,
   type PluginContext,
@@ -128,6 +129,20 @@ t.test('series are bounded: what is too much is dropped and counted', async (t) 
   t.equal(lines.length, 10)
   t.equal(lines[0], 'rtk_base_rtcm_frames_total{type="0"} 20')
   t.equal(await value('rtk_base_metric_values_dropped_total{metric="rtk_base_rtcm_frames_total"}'), '801')
+})
+
+t.test('a gauge that was not set is not there: 0 would be a figure', async (t) => {
+  let level_m: number | undefined = 2
+  const plugin = counting('mast', (ctx) => {
+    const collect = (gauge: Gauge) => level_m !== undefined && gauge.set(level_m)
+    ctx.metrics.gauge({ name: 'level_meters', help: 'Level.', collect })
+  })
+  const { value } = await stationWith(t, { mast: plugin })
+  t.equal(await value('rtk_base_level_meters'), '2')
+  level_m = undefined
+  t.equal(await value('rtk_base_level_meters'), undefined)
+  level_m = 3
+  t.equal(await value('rtk_base_level_meters'), '3')
 })
 
 t.test('faults are those of the plugin, and cost its metric alone', async (t) => {

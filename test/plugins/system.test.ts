@@ -123,6 +123,15 @@ t.test('base.state.base', async (t) => {
       judge?.trust({ arp: home })
       await clock.advance(100)
       t.strictSame(of(), { base: 'ready', errors: [] })
+      const said = () => station.lines.filter(({ plugin }) => plugin === 'system').length
+      const before = said()
+      become('fixed')
+      await clock.advance(100)
+      judge?.hold('the antenna seems to have moved')
+      become('moved')
+      await clock.advance(100)
+      t.match(of().errors, [{ code: 'base-degraded', text: /; set or choose another reference \(gnss-ref-chosen\)/ }])
+      t.equal(said(), before + 1, 'said once, with the advice of where it ended up')
     },
   )
 

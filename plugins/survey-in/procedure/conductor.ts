@@ -86,7 +86,10 @@ export class Conductor implements ProcedureStatus {
   }
 
   get pausesCorrections(): boolean {
-    return this.#procedureState === 'survey' && this.#run?.survey.pausesCorrections === true
+    const survey = this.#run?.survey
+    return this.#procedureState === 'survey'
+      ? survey?.pausesCorrections === true
+      : survey?.distrustsCorrections === true
   }
 
   get wantsCorrections(): boolean {
@@ -188,7 +191,11 @@ export class Conductor implements ProcedureStatus {
   }
 
   #doubts(comparison: Comparison | undefined): void {
-    if (comparison) this.#reports.raise('gnss-initial', doubtText(comparison))
+    if (comparison)
+      this.#reports.raise(
+        'gnss-initial',
+        doubtText(comparison, this.references.chosenMethod, this.#run?.geoidSeparation_m),
+      )
     else this.#reports.clear('gnss-initial')
   }
 

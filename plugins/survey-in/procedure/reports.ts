@@ -2,7 +2,7 @@
 import type { Enu } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Datum, datumText } from '../reference/datum.js'
-import { type Comparison, offsetText } from '../reference/reference.js'
+import { type Comparison, offsetText, type Reference } from '../reference/reference.js'
 import type { SurveyEnd } from '../survey/survey-run.js'
 import { type Event, type State, states } from './table.js'
 
@@ -50,6 +50,12 @@ export class Reports {
   }
 }
 
+/** A survey-in does not take the place of a manual reference that is chosen. */
+const anotherAdvice = {
+  survey: 'send start-survey-in, or set or choose another reference',
+  manual: 'enter the right position, or set gnss-ref-chosen to survey and send start-survey-in',
+}
+
 /** Why it takes so long. @param best_m the accuracy that there is, metres; undefined without a fix */
 export function lateText(state: State, accuracy_m: number, best_m: number | undefined): string {
   const late = 'nothing has gone out for 15 min'
@@ -68,9 +74,15 @@ export function lateText(state: State, accuracy_m: number, best_m: number | unde
 }
 
 /** The start-up check takes longer. */
-export function doubtText({ distance_m, limits_m: [level_m, up_m], offset }: Comparison): string {
+export function doubtText(
+  { distance_m, limits_m: [level_m, up_m], offset }: Comparison,
+  method: Reference['method'],
+  geoidSeparation_m?: number,
+): string {
   const beside = `the antenna seems to be ${distance_m.toFixed(1)} m from the reference (${offsetText(offset)})`
-  return `${beside}, more than the accuracies explain (${level_m.toFixed(1)} m, vertically ${up_m.toFixed(1)} m): it is averaged for 10 min before anything goes out`
+  const limits = `(${level_m.toFixed(1)} m, vertically ${up_m.toFixed(1)} m)`
+  const then = `it is averaged for 10 min before anything goes out${heightHint(offset, geoidSeparation_m)}`
+  return `${beside}, more than the accuracies explain ${limits}: ${then}; if the reference is wrong, ${anotherAdvice[method]}`
 }
 
 /** @param used what the corrections were in @param runs the survey-in is not over */
@@ -87,9 +99,9 @@ export const unwatchedText =
 const separation_m = 3
 
 /** @param offset of the antenna from the reference, by the ranges of the last 30 min */
-export function doubtfulText(offset: Enu, geoidSeparation_m: number | undefined): string {
+export function doubtfulText(offset: Enu, method: Reference['method'], geoidSeparation_m: number | undefined): string {
   const where = `by the ranges of the last 30 min the antenna is at ${offsetText(offset)} from the reference`
-  return `${where}: check the reference position${heightHint(offset, geoidSeparation_m)}`
+  return `${where}; RTCM goes on: check the reference position${heightHint(offset, geoidSeparation_m)}; if it is wrong, ${anotherAdvice[method]}`
 }
 
 /** Says so where the difference is that of a height above the sea and one above the ellipsoid. */
@@ -119,8 +131,16 @@ export function movedText(seen: Enu | undefined, evidence: string, geoidSeparati
   return `reference moved by ${offsetText(seen)}${heightHint(seen, geoidSeparation_m)}`
 }
 
-export const heldAdvice =
-  'nothing goes out until it agrees for 10 min, another reference is set or chosen, or start-survey-in'
+/** Positions cannot show that a smaller move is undone, metres: twice the least limit of the start-up check. */
+const shown_m = 5
+
+/** @param size_m how far the antenna moved, where that was measured */
+export function heldAdvice(method: Reference['method'], size_m: number | undefined): string {
+  const held = `nothing goes out; ${anotherAdvice[method]}`
+  return size_m !== undefined && size_m <= shown_m
+    ? `${held}; where the antenna is exactly where it was, choose the same one again`
+    : `${held}; it goes on by itself when positions show for 10 min that the antenna is back`
+}
 
 export const againAdvice = 'the receiver is configured again; check whether something else configures it'
 

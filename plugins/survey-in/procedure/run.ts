@@ -103,7 +103,7 @@ export class Run {
     const setup = new BaseSetup({ ...deps, ...held, setup: this.#setup, trust: this.#trust, last: this.#last })
     this.survey = new SurveyStep({ ...deps, log: ctx.log, receiver, dispatch })
     this.#actions = new Actions({ ...deps, receiver, judge, base, setup, trust: this.#trust, survey: this.survey })
-    this.#watchReports = new WatchReports(reports, receiver)
+    this.#watchReports = new WatchReports(reports, receiver, () => deps.choice.chosenMethod)
     this.#lateness = new Lateness(reports, check, () => limits().accuracy_m)
   }
 
@@ -114,6 +114,11 @@ export class Run {
   /** As `gnss.state.status` shows it. */
   get status(): string {
     return this.#procedure.status
+  }
+
+  /** Of the newest fix, metres; undefined where the receiver does not say it. */
+  get geoidSeparation_m(): number | undefined {
+    return this.#receiver.fix?.geoidSeparation_m
   }
 
   /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
@@ -253,7 +258,7 @@ export class Run {
     if (state === 'survey') this.survey.epoch(fix)
     if (!hasPosition) return
     if (state === 'acquire') this.dispatch('3D fix')
-    this.#deps.check.add(fix)
+    if (!fix.corrected || !this.survey.distrustsCorrections) this.#deps.check.add(fix)
     if (state === 'initial') this.#judgeInitial()
   }
 

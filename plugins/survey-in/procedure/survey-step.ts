@@ -35,6 +35,8 @@ export class SurveyStep {
 
   #isInterrupted: boolean = false
   #positionAt_ms = 0
+  /** The last survey-in found the corrections wrong: the station must not come back to its reference by them. Until the next one. */
+  distrustsCorrections: boolean = false
 
   constructor(deps: SurveyStepDeps) {
     this.#deps = deps
@@ -45,6 +47,7 @@ export class SurveyStep {
     const { check, choice, log, receiver, reports, request, surroundings, surveyor } = this.#deps
     const { run } = surveyor
     this.#isInterrupted = false
+    this.distrustsCorrections = false
     this.#positionAt_ms = surroundings.now_ms()
     const goesOn =
       request.by === undefined && run?.mean && check.isNear({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })
@@ -108,6 +111,7 @@ export class SurveyStep {
     }
     if (!end) return
     check.live = check.newest()
+    this.distrustsCorrections = end.wrongCorrections === true
     log.info({ ...end }, `the survey-in ended: ${end.state}`)
     if (end.state === 'complete') this.done()
     else {

@@ -1,4 +1,5 @@
 import type { Receiver } from 'rtk-base/services'
+import type { Reference } from '../reference/reference.js'
 import type { MovementWatch } from '../watch/movement.js'
 import { doubtfulText, type Reports, unwatchedText } from './reports.js'
 
@@ -10,10 +11,13 @@ const look_ms = 60_000
 export class WatchReports {
   readonly #reports: Reports
   readonly #receiver: Pick<Receiver, 'fix'>
+  readonly #method: () => Reference['method']
   #seenAt_ms = 0
   #lookedAt_ms = 0
 
-  constructor(reports: Reports, receiver: Pick<Receiver, 'fix'>) {
+  /** @param method of the reference that is chosen */
+  constructor(reports: Reports, receiver: Pick<Receiver, 'fix'>, method: () => Reference['method']) {
+    this.#method = method
     this.#reports = reports
     this.#receiver = receiver
   }
@@ -42,7 +46,10 @@ export class WatchReports {
     const offset = movement.doubtful(now_ms)
     if (!offset) this.#reports.clear('gnss-reference-doubtful')
     else if (!this.#reports.stands('gnss-reference-doubtful')) {
-      this.#reports.raise('gnss-reference-doubtful', doubtfulText(offset, this.#receiver.fix?.geoidSeparation_m))
+      this.#reports.raise(
+        'gnss-reference-doubtful',
+        doubtfulText(offset, this.#method(), this.#receiver.fix?.geoidSeparation_m),
+      )
     }
   }
 }

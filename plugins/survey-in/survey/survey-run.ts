@@ -38,7 +38,12 @@ export interface SurveySnapshot {
   plain?: Seen
 }
 
-export type SurveyEnd = { state: 'complete' | 'incomplete' | 'aborted'; reason: string }
+export interface SurveyEnd {
+  state: 'complete' | 'incomplete' | 'aborted'
+  reason: string
+  /** The corrections contradict the position without them. */
+  wrongCorrections?: true
+}
 
 /** Rules of a corrected survey-in. */
 const held_s = 30
@@ -161,7 +166,7 @@ export class SurveyRun {
     this.#limits = limits
     const { count } = this
     const contradiction = this.#contradiction()
-    if (contradiction) return { state: 'aborted', reason: contradiction }
+    if (contradiction) return { state: 'aborted', reason: contradiction, wrongCorrections: true }
     if (this.#isGood(limits) && !this.#unchecked()) return { state: 'complete', reason: '' }
     if (this.corrected && this.#unusable_s >= abort_s) return { state: 'aborted', reason: this.#unusable() }
     if (this.#total_s >= limits.maxtime_s) {
@@ -235,7 +240,7 @@ export class SurveyRun {
     if (away_m <= limit_m) return ''
     const offset = offsetText(enu(plain.position, mean))
     const source = this.#rtcm.remote || 'an unknown source'
-    return `the corrections of ${source} put the antenna ${away_m.toFixed(1)} m (${offset}) away from where it is without them, ${limit_m.toFixed(1)} m are explained: the position of that base may be wrong`
+    return `the corrections of ${source} put the antenna ${away_m.toFixed(1)} m (${offset}) away from where it is without them, ${limit_m.toFixed(1)} m are explained: the position of that base may be wrong, and until a survey-in starts again no corrections are used`
   }
 
   #note(corrections: CorrectionsNow | undefined): void {

@@ -34,7 +34,7 @@ export class LastTrust {
 
   /** Why it is not even worth asking the receiver; '' when it is. */
   againstAsking(surveyAsked: boolean): string {
-    if (surveyAsked) return 'a survey-in was asked for'
+    if (surveyAsked) return 'a survey-in was asked for or interrupted'
     if (this.#suspicion.stands) return 'the antenna may have moved'
     if (!this.#memory.get('trusted')) return 'nothing was trusted before'
     const away_s = (this.#surroundings.now_ms() - (this.heardAt_ms ?? Number.POSITIVE_INFINITY)) / 1000

@@ -238,6 +238,18 @@ t.test('a corrected survey-in with another base 12 km away', async (t) => {
     t.equal(rig.sent.length, 0)
   })
 
+  t.test('after that the station returns to the reference that it had, without those corrections', async (t) => {
+    const rig = await setUp(t)
+    await rig.until(() => rig.field('state.status') === 'fixed', 400)
+    rig.simulated.corrections(12_000, { east: 0, north: 0, up: 20 })
+    t.equal((await rig.command('start-survey-in')).status, 200)
+    await rig.until(() => rig.field('ref.survey.state') === 'aborted', 400)
+    await rig.until(() => rig.field('state.status') === 'fixed', 200)
+    t.equal(rig.field('state.corrected'), false)
+    const codes = rig.station.device.errors().map(({ code }) => code)
+    t.strictSame(codes, ['gnss-survey'], 'nobody says that the antenna was moved')
+  })
+
   for (const [what, first, then] of [
     ['first', 1, 0],
     ['second', 0, 1],
