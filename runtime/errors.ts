@@ -168,6 +168,12 @@ export const errorTable = {
     status: 503,
     help: 'This router, or its firmware, cannot do it: the message names the operation.',
   },
+  RTK_ERR_UPDATE_TARGET: {
+    status: 400,
+    help: 'Use `?rut` with a URL for the router, or `?esp` with an image for the controller.',
+  },
+  RTK_ERR_UPDATE_UNKNOWN: { status: 404, help: 'Add the plugin that the message names to the variant.' },
+  RTK_ERR_UPDATE_RUNNING: { status: 409, help: 'Wait until the update that is running has ended.' },
   RTK_ERR_DATA_QUOTA: {
     status: 503,
     help: 'Delete what is not needed, or give the plugin a larger quota: the message names the limit.',

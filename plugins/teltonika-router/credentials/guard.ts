@@ -80,17 +80,24 @@ export class LoginGuard {
 
   /**
    * Counts an attempt that is about to be made.
-   * @throws RTK_ERR_STORE_WRITE when it cannot be stored: then it must not be made
+   * @throws RTK_ERR_STORE_WRITE when it cannot be stored, and is not the only one: then it must not be made
    */
   async begin(): Promise<void> {
     this.#attempts = [...this.#recent(), this.#now()]
-    await this.#keepAttempts()
+    try {
+      await this.#keepAttempts()
+    } catch (error) {
+      // On a disk that takes no writes one attempt in the window is safe, and a station with the right password works.
+      if (this.#attempts.length === 1) return
+      this.#attempts.pop()
+      throw error
+    }
   }
 
   /** The attempt never reached the router. */
   async withdraw(): Promise<void> {
     this.#attempts.pop()
-    await this.#keepAttempts()
+    await this.#keepAttempts().catch(() => {})
   }
 
   /** The login worked: the router has forgotten the failed ones. */

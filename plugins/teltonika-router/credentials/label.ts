@@ -82,7 +82,7 @@ export function labelText(label: RouterLabel): string {
     ['PW', pswd],
     ['B', batch],
   ]
-  const written = fields.filter(([, value]) => value !== '').map(([key, value]) => `${key}:${escape(value)};`)
+  const written = fields.filter(([, value]) => value !== '').map(([key, value]) => `${key}:${withEscapes(value)};`)
   return `WIFI:${written.join('')}`
 }
 
@@ -92,4 +92,4 @@ const privateUse = 0xe000
 const hide = (one: string) => String.fromCharCode(privateUse + special.indexOf(one))
 const shown = (text: string) =>
   text.replace(/[\ue000-\ue004]/g, (one) => special[one.charCodeAt(0) - privateUse] as string)
-const escape = (value: string) => value.replace(/[\\;,:"]/g, '\\$&')
+const withEscapes = (value: string) => value.replace(/[\\;,:"]/g, '\\$&')

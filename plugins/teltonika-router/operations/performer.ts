@@ -11,27 +11,29 @@ export class Performer {
   readonly #transport: Transport
   readonly column: ColumnName
   /** Logs in again; rejects when that fails. */
-  readonly #renew: (signal: AbortSignal) => Promise<void>
-  /** Ways that this router has not got. */
-  readonly #absent = new Set<Way<never, unknown>>()
+  readonly renew: (signal: AbortSignal) => Promise<void>
+  /** Ways that this router has not got, or for which the user has no right: they are not tried again. */
+  readonly #closed = new Map<Way<never, unknown>, Failure>()
   readonly #facts = new Map<FactName, string>()
 
   constructor(transport: Transport, column: ColumnName, renew: (signal: AbortSignal) => Promise<void>) {
     this.#transport = transport
     this.column = column
-    this.#renew = renew
+    this.renew = renew
   }
 
   /** @throws RTK_ERR_ROUTER_… */
   async perform<K extends OperationName>(name: K, input: Input<K>, signal: AbortSignal): Promise<Output<K>> {
     let last: Failure | undefined
     for (const way of waysOf(this.column)[name] as readonly Way<Input<K>, Output<K>>[]) {
-      if (this.#absent.has(way as Way<never, unknown>)) continue
+      const closed = this.#closed.get(way as Way<never, unknown>)
+      last = closed ?? last
+      if (closed) continue
       const facts = await this.#factsFor(way.needs ?? [], signal)
       const attempt = await this.#attempt(way, input, facts, signal)
       if (attempt.ok) return attempt.value
       last = attempt
-      if (attempt.kind === 'absent') this.#absent.add(way as Way<never, unknown>)
+      if (attempt.kind === 'absent' || attempt.kind === 'expired') this.#closed.set(way as Way<never, unknown>, attempt)
       else if (way.writes) break
     }
     throw failureOf(name, this.column, last)
@@ -51,7 +53,7 @@ export class Performer {
       for (let again = false; ; again = true) {
         const outcomes = await this.#sent(way, calls, signal)
         if (outcomes.some((one) => !one.ok && one.kind === 'expired') && !again) {
-          await this.#renew(signal)
+          await this.renew(signal)
           continue
         }
         return judged(way, input, calls, outcomes)

@@ -1,7 +1,7 @@
 /** Ways that both generations have over ubus. */
 
 import { limits_ms } from '../transport/index.js'
-import { run, ubus, uciCommit, uciGet, uciSet, write } from './build.js'
+import { mustSucceed, run, ubus, uciCommit, uciGet, uciSet, write } from './build.js'
 import { versionIn } from './generation.js'
 import type { AccessPoint, Column, ExecAnswer, PingReboot, UciPlace, Way } from './operations.js'
 import { fieldOf, firstOf, isObject, isOn, listOf, macOf, numberOf, outputOf, sectionsOf, textOf } from './parse.js'
