@@ -1,6 +1,6 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { Credentials, Transport } from '../transport/index.js'
-import type { LoginGuard } from './guard.js'
+import { guardLimits, type LoginGuard } from './guard.js'
 import type { CredentialLookup } from './lookup.js'
 import type { Vault } from './vault.js'
 
@@ -63,13 +63,13 @@ export class CredentialLadder {
         { user: candidate.user, from: candidate.rung },
         'the router rejected a login: the next credentials are tried',
       )
-      return { wait_ms: Math.max(guard.wait_ms(false), 1), reason: 'looking for the right credentials' }
+      const next_ms = Math.max(guard.wait_ms(false), 1)
+      const reason = next_ms > guardLimits.gap_ms ? this.#tooMany() : 'looking for the right credentials'
+      return { wait_ms: next_ms, reason }
     }
     if (count === 0) return { wait_ms: retry_ms, reason: 'no credentials are known: set rtr-user and rtr-pswd' }
-    const reason =
-      guard_ms > 0 && guard.attempts > 0
-        ? `${guard.attempts} logins were rejected; more would make the router block this station`
-        : 'the router rejected every known password: set rtr-user and rtr-pswd as its label says'
+    const rejected = 'the router rejected every known password: set rtr-user and rtr-pswd as its label says'
+    const reason = guard_ms > guardLimits.gap_ms ? this.#tooMany() : rejected
     return { wait_ms: shortest_ms, reason }
   }
 
@@ -96,6 +96,11 @@ export class CredentialLadder {
     // An override is stored already, as the parameter that it is.
     if (candidate.rung !== 'override') await vault.set(candidate, true)
     return true
+  }
+
+  #tooMany(): string {
+    const { attempts } = this.#deps.guard
+    return `the router rejected ${attempts} logins, and more would make it block this station: set rtr-user and rtr-pswd as its label says`
   }
 
   /** In order, each pair once. The lookup is only made when it is its turn. */
