@@ -1,4 +1,6 @@
 /** The table of operations, against answers as they were recorded: every operation on every generation and transport. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import {
   type ColumnName,
@@ -9,10 +11,12 @@ import {
   versionIn,
 } from '../../../plugins/teltonika-router/operations/index.js'
 import { CertificatePin, findTransport, type Transport } from '../../../plugins/teltonika-router/transport/index.js'
+import { packageRoot } from '../../../runtime/build/release.js'
 import { RtkError } from '../../../runtime/errors.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
 import { createTestStation, probe } from '../../harness/index.js'
 import { FakeRouter, Status } from './fake-router.js'
+import { operationsTable } from './operations-table.js'
 import { current, legacy, rest } from './shapes.js'
 
 const serial = { serial: '6000000001', macaddr: '00:1E:42:AA:BB:CC', hwbatch: '012' }
@@ -157,6 +161,13 @@ t.test('router operations', async (t) => {
     '7/ubus': () => new FakeRouter({ ubus: current().ubus }),
     '7/rest': () => new FakeRouter({ rest: rest().rest }),
   } as const
+
+  t.test('README.md has the table', (t) => {
+    const readme = readFileSync(join(packageRoot(), 'plugins', 'teltonika-router', 'README.md'), 'utf8')
+    const [, table] = /<!-- operations:[^\n]*-->\n([\s\S]*?)\n<!-- end of the operations -->/.exec(readme) ?? []
+    t.equal(table, operationsTable())
+    t.end()
+  })
 
   t.test('every operation has a case', (t) => {
     const facts = ['modemId', 'simId', 'mobileDevice', 'pingSection', 'ipBlockSection']
