@@ -30,7 +30,7 @@ export function reportMove(deps: MoveReportDeps, event: Event): void {
   if (chosen) ledger.moved(chosen, surroundings.utc_s(), suspected ? evidence : event, offset)
   void memory.set('ledger', ledger.entries)
   if (event !== 'survey elsewhere') {
-    reports.raise('gnss-moved', `${what}: ${heldAdvice}`)
+    reports.raise('gnss-moved', `${what}: ${heldAdvice(suspected ? suspicion.size_m : undefined)}`)
     return
   }
   const text = `${what}: a new survey-in was started`

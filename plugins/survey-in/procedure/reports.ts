@@ -97,8 +97,12 @@ function heightHint({ east, north, up }: Enu, geoidSeparation_m = 0): string {
   const isHeight = Math.hypot(east, north) < Math.abs(up) / 2
   const isSeparation = Math.abs(Math.abs(up) - Math.abs(geoidSeparation_m)) <= separation_m
   if (geoidSeparation_m === 0 || !isHeight || !isSeparation) return ''
-  const separation = `the geoid separation here (${geoidSeparation_m.toFixed(1)} m)`
-  return `; the difference in height equals ${separation}: a height above mean sea level was entered where one above the ellipsoid is needed`
+  const separation = `; the difference in height equals the geoid separation here (${geoidSeparation_m.toFixed(1)} m)`
+  const cause =
+    Math.sign(up) === Math.sign(geoidSeparation_m)
+      ? 'a height above mean sea level was entered where one above the ellipsoid is needed'
+      : 'it was added to a height that was one above the ellipsoid already'
+  return `${separation}: ${cause}`
 }
 
 export const noPositionText =
@@ -119,8 +123,16 @@ export function movedText(seen: Enu | undefined, evidence: string, geoidSeparati
   return `reference moved by ${offsetText(seen)}${heightHint(seen, geoidSeparation_m)}`
 }
 
-export const heldAdvice =
-  'nothing goes out until it agrees for 10 min, another reference is set or chosen, or start-survey-in'
+/** Positions without corrections do not show that a smaller move was undone: twice the least limit of the start-up check. */
+const undone_m = 5
+
+/** @param size_m how far the antenna moved, where that was measured */
+export function heldAdvice(size_m = Number.POSITIVE_INFINITY): string {
+  if (size_m > undone_m) {
+    return 'nothing goes out until it agrees for 10 min, another reference is set or chosen, or start-survey-in'
+  }
+  return 'nothing goes out until the reference is chosen again (when the antenna is back in its place), another one is set, or start-survey-in; a position without corrections cannot show that so small a move was undone'
+}
 
 export const againAdvice = 'the receiver is configured again; check whether something else configures it'
 
