@@ -572,6 +572,20 @@ t.test('a receiver that does something else', async (t) => {
     await rig.until(() => rig.state() === 'initial', 40)
   })
 
+  t.test('is pulled out for a moment that ends the history of the phases: a move after it is seen too', async (t) => {
+    const rig = await fixedStation(t)
+    await rig.seconds(30)
+    rig.base.receiver.become({ link: 'offline', configured: false })
+    await rig.clock.advance(3_000)
+    rig.base.receiver.become({ link: 'up' })
+    await rig.seconds(8)
+    rig.base.move(20)
+    await rig.seconds(4)
+    rig.sent.length = 0
+    await rig.seconds(60)
+    t.equal(rig.sent.length, 0)
+  })
+
   t.test('is pulled out for a few seconds: evidence of seconds is enough', async (t) => {
     const rig = await fixedStation(t)
     rig.base.receiver.become({ link: 'offline', configured: false })
