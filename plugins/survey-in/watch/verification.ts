@@ -13,7 +13,7 @@ const fewestSatellites = 6
 export class Verification {
   readonly #movement: MovementWatch
   readonly #began_ms: number
-  readonly #isBrief: boolean
+  #isBrief: boolean
   #announced = false
   #unbroken = false
   /** From now on the carrier phases would show a move. */
@@ -34,6 +34,8 @@ export class Verification {
   /** @param trusted_ms since the last trusted moment: most signals must have been tracked since before it */
   heard({ epoch: { messages }, report }: HeardEpoch, trusted_ms: number): void {
     this.#watched = report?.net !== undefined
+    // The carrier phases started afresh: until they have a history again a move would go unnoticed.
+    if (report && !this.#watched) this.#isBrief = false
     if (this.#unbroken) return
     let signals = 0
     let held = 0

@@ -824,6 +824,26 @@ t.test('a line that does not carry the rate goes back to what works', async (t) 
   t.equal(fast.simulated.value('CFG-UART1-BAUDRATE'), 38_400)
 })
 
+t.test('a line that is too slow for the observations is reported', async (t) => {
+  const context = await start(t, { options: { raiseBaud: false }, simulator: { wiring: 'UART1' } })
+  const { simulated, seconds, configure, receiver } = context
+  await seconds(5)
+  t.ok((await configure(fixed)).value)
+  t.equal(context.errors.get('receiver-config'), undefined, 'MSM4 fits into 38,400 baud')
+  simulated.set('CFG-UART1-BAUDRATE', 9600)
+  await seconds(90)
+  t.equal(receiver.link, 'up')
+  t.ok((await configure(fixed)).value)
+  t.match(
+    context.errors.get('receiver-config'),
+    /^the line carries 9600 baud, .* observations too: 38400 baud are needed/,
+  )
+  simulated.set('CFG-UART1-BAUDRATE', 38_400)
+  await seconds(90)
+  t.ok((await configure(fixed)).value)
+  t.equal(context.errors.get('receiver-config'), undefined)
+})
+
 t.test('an X20P is not asked for what it lacks', async (t) => {
   for (const wiring of ['USB', 'UART2'] as const) {
     const context = await start(t, { simulator: { module: 'ZED-X20P', wiring } })

@@ -574,6 +574,20 @@ t.test('a receiver that does something else', async (t) => {
     await rig.until(() => rig.state() === 'initial', 40)
   })
 
+  t.test('is pulled out for a moment that ends the history of the phases: a move after it is seen too', async (t) => {
+    const rig = await fixedStation(t)
+    await rig.seconds(30)
+    rig.base.receiver.become({ link: 'offline', configured: false })
+    await rig.clock.advance(3_000)
+    rig.base.receiver.become({ link: 'up' })
+    await rig.seconds(8)
+    rig.base.move(20)
+    await rig.seconds(4)
+    rig.sent.length = 0
+    await rig.seconds(60)
+    t.equal(rig.sent.length, 0)
+  })
+
   t.test('is pulled out for a few seconds: evidence of seconds is enough', async (t) => {
     const rig = await fixedStation(t)
     rig.base.receiver.become({ link: 'offline', configured: false })
@@ -888,7 +902,17 @@ t.test('the reference against evidence', async (t) => {
     base.separation_m = 43.2
     const rig = await setUp(t, { receiver: base, changes: beside({ up: -43 }) })
     await rig.until(() => rig.state() === 'moved', 60)
-    t.match(rig.errors(), [/U \+4\d\.\d m; the difference in height equals the geoid separation here \(43\.2 m\)/])
+    t.match(rig.errors(), [
+      /U \+4\d\.\d m; the difference in height equals the geoid separation here \(43\.2 m\): a height above mean sea level/,
+    ])
+  })
+
+  t.test('and so is one to which the geoid separation was added twice', async (t) => {
+    const base = new FakeBase(new ManualClock())
+    base.separation_m = 43.2
+    const rig = await setUp(t, { receiver: base, changes: beside({ up: 43 }) })
+    await rig.until(() => rig.state() === 'moved', 60)
+    t.match(rig.errors(), [/U -4\d\.\d m; the difference in height equals .* \(43\.2 m\): it was added to a height/])
   })
 
   t.test('A2: a baseline does not forget where the antenna was', async (t) => {
