@@ -125,8 +125,9 @@ export class Conductor implements ProcedureStatus {
       this.#listened.start()
       return
     }
-    const judge = gate.judge()
     await this.#recall(before)
+    // Not sooner: from here on the verdict of the instance before this one has no time limit.
+    const judge = gate.judge()
     this.#run = new Run(
       {
         ctx: this.#ctx,
