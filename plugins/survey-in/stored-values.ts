@@ -59,6 +59,7 @@ const progress = Type.Object({
   level: optional(ecef),
   initialisations: optional(Type.Object({ first: optional(ecef), agreed: flag })),
   plain: optional(seen),
+  trusted: optional(Type.Literal(true)),
 })
 
 /** One entry; the ledger leaves out those that are damaged. */
@@ -90,6 +91,7 @@ export const storedValues: Readonly<Record<keyof Memories, TSchema>> = {
     by: text,
     mean: optional(ecef),
     acc_m: count,
+    relative_m: optional(count),
     needed_m: count,
     elapsed_s: count,
     count,

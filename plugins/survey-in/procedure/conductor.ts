@@ -42,7 +42,7 @@ export class Conductor implements ProcedureStatus {
     this.#parameters = parameters
     this.#state = ctx.event()
     this.#memory = new Memory(ctx)
-    this.#surroundings = new Surroundings(ctx)
+    this.#surroundings = new Surroundings(ctx, options.trustedSources)
     this.#reports = new Reports(ctx.errors)
     this.#suspicion = new Suspicion(this.#memory)
     this.ledger = new Ledger(options.history)

@@ -395,8 +395,8 @@ export class Run {
   }
 
   #showStatus(): void {
-    const { elapsed_s, count, acc_m } = this.#deps.surveyor.record
-    const progress = `survey-in: ${Math.floor(elapsed_s)} s, ${count} epochs, ${acc_m.toFixed(3)} m`
+    const { elapsed_s, count, acc_m, relative_m = acc_m } = this.#deps.surveyor.record
+    const progress = `survey-in: ${Math.floor(elapsed_s)} s, ${count} epochs, ${relative_m.toFixed(3)} m`
     this.#deps.ctx.status(this.state === 'survey' ? progress : this.state === 'fixed' ? '' : this.status)
   }
 
