@@ -45,7 +45,7 @@ import {
   simulatedReceiver,
 } from '../../../schemas/services.js'
 import { capture, noCaptures } from '../../harness/captures.js'
-import { createTestStation, ManualClock, until } from '../../harness/index.js'
+import { createTestStation, ManualClock, sample, until } from '../../harness/index.js'
 
 const installed = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
 const arp = roundEcef(installed)
@@ -390,7 +390,7 @@ for (const wiring of ['USB', 'UART1'] as const) {
       settings: defaults,
       firmware: firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' }),
     }).flatMap(({ pairs }) => pairs)
-    for (let at_ms = 0; at_ms <= 700; at_ms += wiring === 'USB' ? 7 : 23) {
+    for (let at_ms = 0; at_ms <= 700; at_ms += wiring === 'USB' ? sample(35, 7, 7) : sample(70, 23, 23)) {
       const { station, receiver, simulated, seconds, configure, settle } = await start(t, { simulator: { wiring } })
       await seconds(5)
       const first = settle(receiver.configure(fixed), 90)
