@@ -116,6 +116,7 @@ export class Device {
     this.sessions.clear()
     this.tokens.clear()
     this.files.clear()
+    this.logins.now = 0
   }
 
   booted(): void {

@@ -64,7 +64,7 @@ async function call(device: Device, request: Request, address: string): Promise<
   }
 }
 
-/** Ends a call that takes too long; one that answers at once costs no timer. */
+/** Ends a call that takes too long. What it began goes on. */
 async function limited(device: Device, request: Request, address: string): Promise<Outcome> {
   let cancel = () => {}
   const limit = new Promise<Outcome>((resolve) => {

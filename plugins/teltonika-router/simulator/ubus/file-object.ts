@@ -16,7 +16,7 @@ function timeout_ms({ options, firmware }: Device): number {
 /** More than that is an error upstream; RUTOS takes more. */
 const mostOutput_bytes = ({ firmware }: Device) => (firmware.legacy ? 256 : 1024) * 1024
 
-/** A limit that costs no timer when the program ends at once. */
+/** Ends a program that takes too long. */
 async function within(device: Device, run: Promise<Result>): Promise<Result | typeof ended> {
   let cancel = () => {}
   const limit = new Promise<typeof ended>((resolve) => {
