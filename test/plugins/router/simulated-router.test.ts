@@ -88,7 +88,14 @@ async function simulate(t: Test, options: Partial<Omit<SimulatedRouterOptions, '
     await wait(seconds)
     await router.settled
   }
+  const isRefused = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(Number(new URL(router.url).port), '127.0.0.1', () => socket.destroy())
+      socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'))
+      socket.on('close', () => resolve(false))
+    })
   return {
+    isRefused,
     clock,
     router,
     raw,
@@ -249,7 +256,7 @@ t.test('failed logins block', async (t) => {
   }
 
   t.test('at the tenth the right password is wrong too, for as long as the block lasts', async (t) => {
-    const rig = await simulate(t)
+    const rig = await simulate(t, { firmware: 'RUTX_R_00.07.08' })
     await fail(rig, 9)
     t.equal((await rig.tryLogin()).result?.[0], 0, 'one below the limit')
     await fail(rig, 9)
@@ -260,7 +267,7 @@ t.test('failed logins block', async (t) => {
     await rig.wait(599)
     t.strictSame((await rig.tryLogin()).result, [6])
     await rig.wait(1)
-    t.equal((await rig.tryLogin()).result, undefined)
+    t.equal((await rig.tryLogin()).result?.[0], 0)
     t.equal(rig.router.describe().includes('blocked'), false)
   })
 
@@ -540,7 +547,7 @@ t.test('legacy: root, gsmctl, no gsm objects', async (t) => {
     t.match(await exec('gsmctl', '-q'), { code: 1, stderr: /busy/ })
     await wait(200)
     const { stdout } = await exec('cat', '/tmp/scan')
-    t.match(stdout, /^\+COPS: \(1,"Nordmobil","NORD","24603",7\),/)
+    t.match(stdout, /^\+COPS: \(2,"Nordmobil","NORD","24603",7\),/)
     t.match(stdout, /OK\n$/)
   })
 
@@ -554,7 +561,7 @@ t.test('legacy: root, gsmctl, no gsm objects', async (t) => {
 })
 
 t.test('the modem', async (t) => {
-  const options = { select_s: 10, register_s: 8, modemBoot_s: 20 }
+  const options = { select_s: 10, register_s: 8, modemBoot_s: 20, sessionLife_s: 86_400 }
 
   t.test('a new APN restarts the mobile connection; a wrong one makes none', async (t) => {
     const { call, login, router, wait } = await simulate(t, options)
@@ -589,7 +596,7 @@ t.test('the modem', async (t) => {
   })
 
   t.test('a scan takes 200 s without a connection, and lists every operator', async (t) => {
-    const { call, login, router, during, wait } = await simulate(t, options)
+    const { call, login, router, wait } = await simulate(t, options)
     await login()
     const running = call('gsm.modem0', 'scan_operators')
     await until(() => router.describe().includes('scanning'), 'the scan')
@@ -598,7 +605,8 @@ t.test('the modem', async (t) => {
     t.match(await call('gsm.modem0', 'scan_operators'), { errno: -16 })
     await wait(199)
     t.notOk(router.connected)
-    const { operators } = await during(running, 0).catch(() => running)
+    await wait(1)
+    const { operators } = await running
     t.equal(operators.length, 8)
     t.match(operators[0], { oper_name: 'Nordmobil', oper_num: '24603', state_id: 2, state: 'Current', act: 'E-UTRAN' })
     t.match(operators[3], { oper_num: '24602', state: 'Forbidden', act: 'GSM' })
@@ -826,7 +834,7 @@ t.test('REST', async (t) => {
 
 t.test('restart, factory reset, power', async (t) => {
   t.test('old releases answer and restart after 2 s; sessions, pending changes and /tmp are gone', async (t) => {
-    const { call, login, router, wait, back, raw, tryLogin } = await simulate(t, { reboot_s: 60 })
+    const { call, login, router, wait, back, isRefused, tryLogin } = await simulate(t, { reboot_s: 60 })
     await login()
     await call('uci', 'set', { config: 'network', section: 'mob1s1a1', values: { apn: 'pending' } })
     await call('file', 'write', { path: '/tmp/x', data: 'x' })
@@ -835,7 +843,7 @@ t.test('restart, factory reset, power', async (t) => {
     await wait(2)
     t.notOk(router.listening)
     t.match(router.describe(), /restarting/)
-    await t.rejects(raw('{}'), { cause: { code: 'ECONNREFUSED' } })
+    t.ok(await isRefused())
     await back(60)
     const { url } = router
     t.equal(await call('system', 'info'), -32002)
@@ -1110,7 +1118,7 @@ t.test('hostile connections leave it well', async (t) => {
 t.test('the language', async (t) => {
   const { router } = await simulate(t, { transports: ['ubus', 'rest'], https: true })
   const help = router.command('help')
-  for (const line of help.split('\n')) t.match(line, /^sim-router [a-z-]+ .*\S {2}\S/)
+  for (const line of help.split('\n')) t.match(line, /^sim-router [a-z-]+ .* {2}\S/)
   const lines = [
     'reboot 5',
     'unplug',
