@@ -71,9 +71,8 @@ export class SimulatedTeltonika implements SimulatedRouter {
   }
 
   /** The router shuts down for good. */
-  async close(): Promise<void> {
-    this.#power.unplug()
-    await this.#listeners.close()
+  close(): Promise<void> {
+    return this.#power.close()
   }
 
   /** @throws RTK_ERR_COMMAND_VALUE */
@@ -98,6 +97,10 @@ export class SimulatedTeltonika implements SimulatedRouter {
   /** Every call since the start, without arguments. */
   get seen(): readonly SeenCall[] {
     return this.#device.seen
+  }
+  /** The most requests that were in flight at once. */
+  get mostRequests(): number {
+    return this.#device.requests.most
   }
   /** `most`: logins in flight at once. */
   get logins(): Readonly<{ most: number; failed: number; succeeded: number }> {
@@ -179,7 +182,7 @@ export class SimulatedTeltonika implements SimulatedRouter {
   unblock(): void {
     this.#device.loginBlock.unblock()
   }
-  /** Another version is installed at once, without a restart. */
+  /** Another version is installed at once, without a restart; with the other generation the configuration is a new one. */
   install(version: string): void {
     this.#device.install(version)
   }

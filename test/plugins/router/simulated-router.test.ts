@@ -899,6 +899,23 @@ t.test('restart, factory reset, power', async (t) => {
     t.equal((await tryLogin()).result?.[0], 0)
   })
 
+  t.test('closed for good', async (t) => {
+    const { router, clock, isRefused } = await simulate(t)
+    await router.close()
+    for (const line of ['replug', 'reboot', 'replace']) router.command(line)
+    await clock.advance(1_000_000)
+    t.ok(await isRefused())
+    t.equal(clock.pending, 0)
+  })
+
+  t.test('the other generation installed', async (t) => {
+    const { call, login, router } = await simulate(t, { generation: 'legacy' })
+    await login()
+    router.command('firmware RUTX_R_00.07.06')
+    t.match(await call('uci', 'get', { config: 'network', section: 'mob1s1a1' }), { values: { proto: 'wwan' } })
+    t.match(await call('gsm.modem0', 'info'), { usb_id: '3-1' })
+  })
+
   t.test('the ping reboot strikes when the uplink is silent', async (t) => {
     const { call, login, router, wait, back } = await simulate(t)
     await login()
@@ -1086,6 +1103,7 @@ t.test('faults of the answers', async (t) => {
     await wait(1)
     await both
     router.clear()
+    t.equal(router.mostRequests, 2)
     t.match(router.seen.at(-1), { call: 'session.login', status: 0 })
     t.notMatch(JSON.stringify(router.seen), pswd)
   })

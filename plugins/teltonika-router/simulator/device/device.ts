@@ -51,7 +51,8 @@ export class Device {
   /** Seconds by which its clock is wrong. */
   timeShift_s = 0
   bootedAt_ms: number
-  /** Logins that are being answered now, and the most of them at once. */
+  /** Requests and logins that are being answered now, and the most of them at once. */
+  readonly requests = { now: 0, most: 0 }
   readonly logins = { now: 0, most: 0, failed: 0, succeeded: 0 }
   /** Set by the power switch: takes the router away and brings it back. */
   onPower: (action: PowerAction, away_s: number) => void = () => {}
@@ -117,6 +118,7 @@ export class Device {
     this.tokens.clear()
     this.files.clear()
     this.logins.now = 0
+    this.requests.now = 0
   }
 
   booted(): void {
@@ -131,8 +133,11 @@ export class Device {
     this.loginBlock.unblock()
   }
 
+  /** Keeps the configuration, unless it is one of the other generation. */
   install(version: string): void {
+    const { legacy } = this.firmware
     this.firmware = parseFirmware(version)
+    if (this.firmware.legacy !== legacy) this.factory()
   }
 
   /** Writes the image and restarts. @param keep the configuration stays */

@@ -8,6 +8,7 @@ export class Power {
   state: 'on' | 'restarting' | 'off' = 'on'
   /** Ends when the sockets are as `state` says. */
   settled: Promise<void> = Promise.resolve()
+  #closed = false
 
   constructor(device: Device, listeners: Listeners) {
     this.#device = device
@@ -27,8 +28,15 @@ export class Power {
     this.#down('off')
   }
 
+  /** For good. */
+  close(): Promise<void> {
+    this.#closed = true
+    this.#down('off')
+    return this.settled
+  }
+
   replug(): void {
-    if (this.state !== 'off') return
+    if (this.state !== 'off' || this.#closed) return
     this.state = 'restarting'
     this.#upAfter(this.#device.options.reboot_s)
   }

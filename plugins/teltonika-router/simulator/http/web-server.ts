@@ -73,6 +73,16 @@ async function rest(
 
 /** @throws when the connection ends meanwhile */
 export async function answerRequest(device: Device, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { requests } = device
+  requests.most = Math.max(requests.most, ++requests.now)
+  // Also when the router or the client goes away before there is an answer; a restart counts from 0.
+  response.once('close', () => {
+    requests.now = Math.max(0, requests.now - 1)
+  })
+  await route(device, request, response)
+}
+
+async function route(device: Device, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = (request.url ?? '/').split('?')[0] ?? '/'
   const address = request.socket.remoteAddress ?? ''
   if (path === '/ubus' && device.ubusOn) {
