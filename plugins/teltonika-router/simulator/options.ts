@@ -50,7 +50,7 @@ export const simulatorOptions = Type.Object(
       default: ['ubus'],
       minItems: 1,
       maxItems: 2,
-      description: 'What answers: /ubus, /api or both; legacy has no /api',
+      description: 'What answers: /ubus, /api or both; legacy has /ubus only',
     }),
     https: Type.Boolean({ default: false, description: 'It listens with a self-signed certificate as well' }),
     redirect: Type.Boolean({ default: true, description: 'With https: plain HTTP answers 307 to it' }),

@@ -25,14 +25,19 @@ function complete(given: Partially<SimulatorOptions>): SimulatorOptions {
   if (problem) throw badValue(`simulator${problem.instancePath}: ${problem.message}`)
   const { generation, transports } = options
   const legacy = generation === 'legacy'
-  if (legacy && transports.includes('rest')) throw badValue('simulator: the legacy generation has no REST interface')
+  if (legacy && !transports.includes('ubus')) throw badValue('simulator: the legacy generation has no REST interface')
   const usual = legacy ? 'RUT9XX_R_00.06.09.5' : transports.includes('rest') ? 'RUTX_R_00.07.20' : 'RUTX_R_00.07.06'
   const firmware = options.firmware || usual
   if (parseFirmware(firmware).legacy !== legacy) {
     throw badValue(`simulator: firmware ${firmware} is not of the generation ${generation}`)
   }
   const user = options.credentials.user || (legacy ? 'root' : 'admin')
-  return { ...options, firmware, credentials: { ...options.credentials, user } }
+  return {
+    ...options,
+    firmware,
+    transports: legacy ? ['ubus'] : transports,
+    credentials: { ...options.credentials, user },
+  }
 }
 
 export class SimulatedTeltonika implements SimulatedRouter {

@@ -487,6 +487,8 @@ t.test('the objects of 7.x have the shapes of the reference', async (t) => {
     })
     t.match(await shell('(cat /no 2>&1; echo x) | head -n 1'), { stdout: /can't open/ })
     t.match(await shell('{ echo a; echo b; } >/dev/null 2>&1'), { code: 0, stdout: undefined })
+    t.match(await shell('echo a || exit 2\n{ echo b; exit 3; }\necho c'), { code: 3, stdout: 'a\nb\n' })
+    t.match(await shell('(echo a; exit 3; echo b) || echo c'), { code: 0, stdout: 'a\nc\n' })
     t.match(await shell('[ -s /tmp/f ] && rm /tmp/f && [ -f /tmp/f ]'), { code: 1 })
     for (const bad of ['echo "open', 'echo $(id)', '&& x', '( echo', 'echo >']) {
       t.match(await shell(bad), { code: 2, stderr: /^sh: / }, bad)
@@ -735,10 +737,11 @@ t.test('REST', async (t) => {
       ],
       [
         'modems/status',
-        [{ id: '3-1', imei, state: 'Connected', signal: -57, rsrp: '-85', netstate_id: 1, oper: '24603' }],
+        [{ id: '3-1', imei, state: 'Connected', signal: -57, rsrp: '-85', netstate_id: 1, operator: 'Nordmobil' }],
       ],
       ['modems/status/3-1', { imsi: '246031234567890', temperature: 385, simstate: 'Inserted' }],
       ['interfaces/config/mob1s1a1', { id: 'mob1s1a1', apn: '', auto_apn: '1' }],
+      ['modems/3-1/sim_cards/config', [{ id: '1' }, { id: '2' }]],
       ['modems/3-1/sim_cards/config/1', { id: '1', operator: 'auto' }],
       ['auto_reboot/ping_wget/config', [{ id: /^cfg/, enable: '0', host: ['8.8.8.8'] }]],
       ['access_control/security/config', { max_attempt_count: '10' }],
@@ -767,7 +770,9 @@ t.test('REST', async (t) => {
       status: 200,
     })
     await wait(60)
-    t.match(await rest('GET', 'modems/status/3-1'), { data: { oper: '24601', netstate: 'Roaming' } })
+    t.match(await rest('GET', 'modems/status/3-1'), {
+      data: { operator: 'Baltcell', netstate: 'Roaming', cell_info: [{ mcc: '246', mnc: '01' }] },
+    })
     t.match(await rest('PUT', 'access_control/security/config', { max_attempt_count: 20, nonsense: 1 }), {
       status: 422,
       errors: [{ code: 103, source: 'nonsense' }],
@@ -1213,6 +1218,8 @@ t.test('options', async (t) => {
   ]) {
     await t.rejects(start(options), { code: 'RTK_ERR_COMMAND_VALUE' })
   }
+  const legacy = await simulate(t, { generation: 'legacy', transports: ['ubus', 'rest'] })
+  t.equal((await legacy.raw('{}', '/api/login')).status, 404)
   const first = await simulate(t, { unit: 1 })
   const second = await simulate(t, { unit: 2 })
   t.not(first.router.identity.mac, second.router.identity.mac)

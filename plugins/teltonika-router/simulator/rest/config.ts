@@ -2,7 +2,7 @@
 import type { Device } from '../device/device.js'
 import { type Delta, findSection } from '../uci/store.js'
 import type { Section, UciValue } from '../uci/text.js'
-import { type Endpoint, failure, success } from './answer.js'
+import { type Endpoint, failure, type RestRequest, success } from './answer.js'
 
 interface Resource {
   config: string
@@ -100,7 +100,11 @@ const accessPoints: Resource = { config: 'wireless', types: ['wifi-iface'] }
 
 export const config = {
   interfaces: { read: read(interfaces), update: update(interfaces) },
-  simCards: { read: read(simCards), update: update(simCards) },
+  simCards: {
+    read: read(simCards),
+    list: (request: RestRequest) => read(simCards)({ ...request, path: [] }),
+    update: update(simCards),
+  },
   pingReboot: { read: read(pingReboot), update: update(pingReboot), add: add(pingReboot) },
   security: { read: read(security), update: update(security) },
   accessPoints: { read: read(accessPoints), update: update(accessPoints) },

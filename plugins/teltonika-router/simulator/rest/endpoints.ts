@@ -53,6 +53,7 @@ const table: Record<string, Entry> = {
   'GET sim_cards/config': { run: config.simCards.read, when: (firmware) => !moved(firmware) },
   'GET sim_cards/config/*': { run: config.simCards.read, when: (firmware) => !moved(firmware) },
   'PUT sim_cards/config/*': { run: config.simCards.update, when: (firmware) => !moved(firmware) },
+  'GET modems/*/sim_cards/config': { run: config.simCards.list, when: moved },
   'GET modems/*/sim_cards/config/*': { run: config.simCards.read, when: moved },
   'PUT modems/*/sim_cards/config/*': { run: config.simCards.update, when: moved },
   'GET auto_reboot/ping_wget/config': { run: config.pingReboot.read },

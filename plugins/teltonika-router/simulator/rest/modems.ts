@@ -43,8 +43,8 @@ function statusOf(device: Device) {
     rxbytes: received,
     active_sim: 1,
     signal: rssi ?? 'N/A',
-    operator: operator?.name ?? 'N/A',
-    oper: operator?.plmn ?? 'N/A',
+    // Both names of the field were seen.
+    [device.firmware.minor < 10 ? 'oper' : 'operator']: operator?.name ?? 'N/A',
     provider: operator?.name ?? 'N/A',
     imsi: ready ? modem.sim.imsi : 'N/A',
     iccid: ready ? modem.sim.iccid : 'N/A',

@@ -10,6 +10,8 @@ export interface Command {
   words: string[]
   /** In place of words: a group. */
   group?: Step[]
+  /** The group is `( … )`: `exit` ends it alone. */
+  subshell: boolean
   redirections: Redirection[]
   /** `2>&1` */
   merged: boolean
@@ -65,9 +67,11 @@ class Parser {
   }
 
   #command(): Command {
-    const command: Command = { words: [], redirections: [], merged: false }
-    if (this.#take('(')) command.group = this.list(')')
-    else if (this.#take('{')) command.group = this.list('}')
+    const command: Command = { words: [], subshell: false, redirections: [], merged: false }
+    if (this.#take('(')) {
+      command.group = this.list(')')
+      command.subshell = true
+    } else if (this.#take('{')) command.group = this.list('}')
     for (let token = this.#tokens[this.#at]; token !== undefined; token = this.#tokens[this.#at]) {
       if (token.kind === 'word') {
         command.words.push(token.text)

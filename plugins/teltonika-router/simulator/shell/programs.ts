@@ -222,6 +222,7 @@ export const programs: Record<string, Program> = {
   true: () => result(0),
   ':': () => result(0),
   false: () => result(1),
+  exit: ([code]) => ({ ...result(Number(code) || 0), exits: true }),
 }
 
 /** The name that a command goes by; undefined: there is no such program. A script in /etc/init.d is `service NAME`. */

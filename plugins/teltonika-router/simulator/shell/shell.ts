@@ -20,7 +20,8 @@ export async function runProgram(device: Device, words: readonly string[], stdin
   const [flag, line = '', ...parameters] = args
   if (flag !== '-c' || depth > deepest) return result(2, '', `sh: can't open '${flag ?? ''}'\n`)
   try {
-    return await runList(device, parse(lex(line, parameters)), stdin, depth)
+    const { code, stdout, stderr } = await runList(device, parse(lex(line, parameters)), stdin, depth)
+    return result(code, stdout, stderr)
   } catch (error) {
     return result(2, '', `sh: ${(error as Error).message}\n`)
   }
@@ -40,6 +41,7 @@ async function runList(device: Device, steps: readonly Step[], stdin: string, de
     last = await running
     stdout += last.stdout
     stderr += last.stderr
+    if (last.exits) return { ...last, stdout, stderr }
   }
   return result(last.code, stdout, stderr)
 }
@@ -56,7 +58,8 @@ async function runPipeline(
     last = await runCommand(device, command, last.stdout, depth)
     stderr += last.stderr
   }
-  return result(last.code, last.stdout, stderr)
+  // Each part of a pipe is a shell of its own.
+  return { ...result(last.code, last.stdout, stderr), ...(last.exits && commands.length === 1 ? { exits: true } : {}) }
 }
 
 async function runCommand(device: Device, command: Command, stdin: string, depth: number): Promise<Result> {
@@ -80,5 +83,5 @@ async function runCommand(device: Device, command: Command, stdin: string, depth
     if (stream !== 'stderr') stdout = ''
     if (problem !== undefined) return result(1, stdout, `sh: can't create ${file}: ${problem}\n`)
   }
-  return result(outcome.code, stdout, stderr)
+  return { ...result(outcome.code, stdout, stderr), ...(outcome.exits && !command.subshell ? { exits: true } : {}) }
 }

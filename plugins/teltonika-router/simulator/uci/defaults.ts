@@ -4,7 +4,7 @@ import { type Identity, withColons } from '../device/identity.js'
 
 const common = ({ model, wap }: Identity, firmware: Firmware, maxRequests: number) => ({
   system: `
-config system ${firmware.legacy ? '' : "'system'"}
+config system 'system'
   option hostname 'Teltonika-${model}'
   option devicename '${model}'
   option timezone 'UTC'
