@@ -23,13 +23,27 @@ function manualBlock({ references }: Conductor, parameters: Parameters) {
 }
 
 function surveyBlock({ surveyor }: Conductor) {
-  const { state, mean, acc_m, corrected, t, allowUse, needed_m, elapsed_s, count, rtcm, datum } = surveyor.record
+  const {
+    state,
+    mean,
+    acc_m,
+    corrected,
+    t,
+    allowUse,
+    needed_m,
+    elapsed_s,
+    count,
+    rtcm,
+    datum,
+    relative_m = acc_m,
+  } = surveyor.record
   const reference = mean && { method: 'survey' as const, arp: mean, acc_m, corr: corrected, t, ...(datum && { datum }) }
   return {
     ...(reference ? referenceFields({ ...reference, by: '', samples: count, elapsed_s }) : nothing),
     corr: corrected,
     state,
     allow_use: allowUse ? 1 : 0,
+    acc_corr: corrected ? roundTo(relative_m, 4) : 0,
     accuracy_corr_dyn: corrected ? roundTo(needed_m, 4) : 0,
     elapsed: Math.floor(elapsed_s),
     count,

@@ -1,6 +1,8 @@
 /** What outlives the service: the survey-in, when the manual reference was entered, the last trusted moment, the ledger. */
 import type { PluginContext } from 'rtk-base/plugin'
+import { Value } from 'typebox/value'
 import type { LedgerEntry } from './reference/ledger.js'
+import { storedValues } from './stored-values.js'
 import type { SurveyRecord } from './survey/surveyor.js'
 import type { Trusted } from './trust/warm-start.js'
 
@@ -34,10 +36,24 @@ export class Memory {
 
   async load(): Promise<void> {
     try {
-      this.#values = (await this.#ctx.store.entries()) as Partial<Memories>
+      this.#values = this.#valid(await this.#ctx.store.entries())
     } catch (error) {
       this.#ctx.log.error({ err: error }, 'what was stored of the reference cannot be read; it is determined again')
     }
+  }
+
+  /** Without what is damaged: that is as if it had never been stored. */
+  #valid(stored: Readonly<Record<string, unknown>>): Partial<Memories> {
+    const valid = Object.entries(storedValues).filter(([name, schema]) => {
+      if (stored[name] === undefined) return false
+      if (Value.Check(schema, stored[name])) return true
+      this.#ctx.log.error({ name }, `the stored value ${name} is damaged and is not used`)
+      return false
+    })
+    const values: Partial<Memories> = Object.fromEntries(valid.map(([name]) => [name, stored[name]]))
+    // Whatever it said: the antenna was suspected to have moved.
+    if (stored.suspicion != null) values.suspicion ??= { evidence: 'it was suspected before, the evidence is lost' }
+    return values
   }
 
   get<K extends keyof Memories>(name: K): Memories[K] | undefined {

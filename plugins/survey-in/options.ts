@@ -52,6 +52,12 @@ export const SurveyInOptions = Type.Object(
     ),
     plain: model(plainModel, 'What is assumed of single-point positions'),
     corrected: model(correctedModel, 'What is assumed of RTK-fixed positions'),
+    trustedSources: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+      default: [],
+      maxItems: 64,
+      description:
+        'Sources of corrections whose announced position is known to be right, as `gnss.ref.survey.rtcm.remote` names them, with or without the port; not empty: a survey-in uses no others',
+    }),
     history: Type.Integer({
       default: 200,
       minimum: 1,

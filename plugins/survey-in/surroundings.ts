@@ -8,16 +8,24 @@ const freshest_s = 10
 
 export class Surroundings {
   readonly #ctx: PluginContext
+  readonly #trustedSources: readonly string[]
 
-  constructor(ctx: PluginContext) {
+  constructor(ctx: PluginContext, trustedSources: readonly string[]) {
     this.#ctx = ctx
+    this.#trustedSources = trustedSources
   }
 
   corrections(): CorrectionsNow | undefined {
     const status = this.#ctx.services.find(correctionStatus)
     if (!status) return undefined
     const { count, remote, distance_m } = status
-    return { age_s: status.age_s(), oldest_s: this.#oldest_s(), count, remote, distance_m }
+    return { age_s: status.age_s(), oldest_s: this.#oldest_s(), count, remote, distance_m, trust: this.#trust(remote) }
+  }
+
+  #trust(remote: string): CorrectionsNow['trust'] {
+    const names = [remote, remote.replace(/:\d+$/, '')]
+    if (this.#trustedSources.some((source) => names.includes(source))) return 'trusted'
+    return this.#trustedSources.length > 0 ? 'rejected' : 'unknown'
   }
 
   /** Whether a survey-in that starts now is a corrected one: fresh corrections are in, or `rtcmin=1`. */

@@ -157,7 +157,7 @@ else if (args[0] === '--prepack') await prepack()
 else if (args[0] === '--bench')
   process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', 'bench', 'main.js'), ...args.slice(1)]))
 else {
-  const bundled = join(build, 'checkout', 'main.js')
+  const bundled = join(build, 'checkout', 'runtime', 'main.js')
   const entry = existsSync(bundled) ? bundled : join(build, 'runtime', 'cli', 'main.js')
   const { main } = await import(pathToFileURL(entry).href)
   await main(args, handOverSignals)

@@ -83,7 +83,7 @@ export async function bundleCheckout({ build }: typeof import('esbuild'), root: 
     ...common,
     absWorkingDir: root,
     entryPoints: { main: join(root, 'runtime/cli/main.ts'), thread: join(root, 'runtime/watchdog/thread.ts') },
-    outdir: target,
+    outdir: join(target, 'runtime'),
     splitting: true,
     chunkNames: 'part-[hash]',
     sourcemap: 'linked',

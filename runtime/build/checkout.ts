@@ -13,15 +13,14 @@ import { packageRoot, readyFolder } from './release.js'
  */
 export async function buildCheckout(build: string): Promise<void> {
   const root = packageRoot()
-  const folder = readyFolder(build)
   const started_ms = Date.now()
   await withEsbuild('the runtime', async (esbuild) => {
     const plugins = readdirSync(join(root, 'plugins')).map(async (name) => {
       // One that cannot be built is reported by the start, which goes on without it.
-      const made = await bundle(join(root, 'plugins', name, 'index.ts'), folder).catch(() => undefined)
-      if (made) keepReady(folder, name, started_ms, made)
+      const made = await bundle(join(root, 'plugins', name, 'index.ts'), readyFolder(build)).catch(() => undefined)
+      if (made) keepReady(readyFolder(build), name, started_ms, made)
     })
-    await Promise.all([bundleCheckout(esbuild, root, folder), ...plugins])
+    await Promise.all([bundleCheckout(esbuild, root, join(build, 'checkout')), ...plugins])
     await esbuild.stop()
   })
 }

@@ -36,8 +36,8 @@ export function shippedPlugins(root = packageRoot()): string {
   return !isCheckout(root) && existsSync(packed) ? packed : join(root, 'plugins')
 }
 
-/** What `buildCheckout` makes. @param build folder of the transpiled code */
-export const readyFolder = (build = join(packageRoot(), 'build')): string => join(build, 'checkout')
+/** The plugins that `buildCheckout` bundles. @param build folder of the transpiled code */
+export const readyFolder = (build = join(packageRoot(), 'build')): string => join(build, 'checkout', 'plugins')
 
 const sourceFolders = ['runtime', 'plugins', 'schemas']
 

@@ -12,6 +12,8 @@ interface Command {
 /** Loaded at use: a question to the running service must not wait for everything that runs one. */
 const commands: Record<string, () => Promise<Command>> = {
   run: async () => {
+    // Before it is loaded: what it logs names sources.
+    process.setSourceMapsEnabled(true)
     const { runCommand, runHelp } = await import('./run.js')
     return { help: runHelp, run: runCommand }
   },

@@ -88,7 +88,6 @@ function readOptions(args: string[]): RunOptions {
 export async function runCommand(args: string[], handOverSignals: () => void): Promise<number> {
   const options = readOptions(args)
   boundHeap()
-  process.setSourceMapsEnabled(true)
   makeDataFolder(options.data, options.log)
   // Nobody may be there to read the banner, or the disk it goes to be full: the station runs all the same.
   process.stdout.on('error', () => {})

@@ -1,6 +1,7 @@
 import { rootCertificates } from 'node:tls'
 import type { Agent, buildConnector } from 'undici'
 import { RtkError } from '../errors.js'
+import { hostPackages } from '../loader/host-packages.js'
 import type { FetchOptions } from './types.js'
 
 type Undici = typeof import('undici')
@@ -11,10 +12,8 @@ const connectLimit_ms = 10_000
 const mostAgents = 8
 
 /** undici is loaded when somebody fetches: it takes 20 MB and a tenth of a second. */
-let loaded: Promise<Undici> | undefined
-export function loadUndici(): Promise<Undici> {
-  loaded ??= import('undici')
-  return loaded
+export function loadUndici(): Undici {
+  return hostPackages.undici() as Undici
 }
 
 const asList = (pem: string | readonly string[] | undefined) => (pem === undefined ? [] : [pem].flat())
@@ -28,8 +27,8 @@ export function isPinned({ ca, extraCa, fingerprint256 }: Trust): boolean {
 export class Agents {
   readonly #all = new Map<string, Agent>()
 
-  async get(trust: Trust, timeout_ms: number): Promise<Agent> {
-    const { Agent, buildConnector } = await loadUndici()
+  get(trust: Trust, timeout_ms: number): Agent {
+    const { Agent, buildConnector } = loadUndici()
     const key = JSON.stringify([trust.ca, trust.extraCa, trust.fingerprint256, timeout_ms])
     const known = this.#all.get(key)
     if (known) return known

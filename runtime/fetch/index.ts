@@ -63,9 +63,9 @@ export class Fetcher {
   }
 
   async #once(url: URL, init: RequestInit, options: FetchOptions, { signal }: Abort): Promise<Response> {
-    const { fetch } = await loadUndici()
+    const { fetch } = loadUndici()
     signal.throwIfAborted()
-    const dispatcher = await this.#agents.get(options, options.timeout_ms ?? defaults.timeout_ms)
+    const dispatcher = this.#agents.get(options, options.timeout_ms ?? defaults.timeout_ms)
     const request = { ...init, redirect: 'manual', signal, dispatcher } as Parameters<typeof fetch>[1]
     return (await fetch(url, request)) as unknown as Response
   }

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import type { SerialPort } from 'serialport'
+import { hostPackages } from '../loader/host-packages.js'
 import type { BytePort, PortSink } from './port.js'
 import { sharing } from './share.js'
 
@@ -25,7 +26,7 @@ export class SerialDevice implements BytePort {
     const node = nodeOf(this.name)
     if (node === undefined) throw new Error(`ENOENT: there is no ${this.name}`)
     // Its native part is loaded only where a serial port is used.
-    const { SerialPort } = await import('serialport')
+    const { SerialPort } = hostPackages.serialport() as typeof import('serialport')
     const port = new SerialPort({ path: this.name, baudRate: baud, autoOpen: false, hupcl: false, lock: true })
     const data = sharing(port, (chunk) => sink.data(chunk))
     port.on('data', data)

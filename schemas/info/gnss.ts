@@ -234,6 +234,9 @@ export const GnssRef = closed(
         ...reference,
         state: oneOf(surveyStates, 'Of the newest survey-in'),
         allow_use: Type.Integer({ minimum: 0, maximum: 1, description: '1 after use-incomplete-survey-in' }),
+        acc_corr: metres(
+          'Of a corrected survey-in: accuracy relative to the position that the source of the corrections announces; accuracy_corr_dyn is compared with it',
+        ),
         accuracy_corr_dyn: metres('Needed accuracy of a corrected survey-in, with the part for the distance'),
         elapsed: count('Seconds of the survey-in'),
         count: count('Epochs of the survey-in'),

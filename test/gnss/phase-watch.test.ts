@@ -431,6 +431,38 @@ t.test('loss of lock on most satellites at once is reported once', async (t) => 
   }
 })
 
+t.test('where few satellites are left, a loss of some is one too', async (t) => {
+  for (const [tracked, lost, isReported] of [
+    [9, 4, true],
+    [7, 2, true],
+    [7, 1, false],
+    [12, 4, false],
+  ] as const) {
+    const scene = new Scene({ constellations: ['GPS'] })
+    const watch = new PhaseWatch()
+    let first: readonly number[] | undefined
+    const reports: PhaseReport[] = []
+    for (let epoch = 0; epoch < 140; epoch++) {
+      if (epoch === 120) {
+        scene.slip((_, satellite) => first?.slice(0, lost).includes(satellite) ?? false, true)
+        scene.offset = { east: 1, north: 0, up: 0 }
+      }
+      const { epoch: seen, sky } = scene.next()
+      first ??= [...new Set(seen.messages[0].observations.map(({ satellite }) => satellite))].slice(0, tracked)
+      const messages = seen.messages.map((msm) => ({
+        ...msm,
+        observations: msm.observations.filter(({ satellite }) => first?.includes(satellite)),
+      }))
+      reports.push(watch.take({ ...seen, messages }, sky) as PhaseReport)
+    }
+    const what = `${lost} of ${tracked}`
+    t.ok(reports[119].net, `${what}: the position was known before`)
+    const events = reports.flatMap(({ lossOfLock }, epoch) => (lossOfLock ? epoch : []))
+    t.same(events, isReported ? [120] : [], what)
+    t.equal(moves(reports).length > 0, !isReported, `${what}: else the move is seen`)
+  }
+})
+
 t.test('a lost packet is no loss of lock, and a pause is no move', async (t) => {
   const pauses: [what: string, from: number, to: number, interrupted: number][] = [
     ['2 s', 110, 111, 0],

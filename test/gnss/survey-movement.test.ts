@@ -6,6 +6,7 @@ import { offsetOf } from '../../plugins/survey-in/watch/evidence/residual-offset
 import { MovementWatch } from '../../plugins/survey-in/watch/movement.js'
 import { distance, offsetEnu, roundEcef } from '../../runtime/gnss/index.js'
 import type { Ecef, ReceiverFix, SatelliteResidual } from '../../schemas/services.js'
+import { sample } from '../harness/sample.js'
 
 const begin_ms = Date.UTC(2026, 10, 21)
 
@@ -39,7 +40,7 @@ class Sky {
   }
 }
 
-t.test('raises no alarm in 24 hours without a move, wherever the reference is within the start-up check', async (t) => {
+t.test('raises no alarm without a move, wherever the reference is within the start-up check', async (t) => {
   for (const [what, off_m] of [
     ['at the antenna', 0],
     ['14 m beside it', 14],
@@ -48,7 +49,7 @@ t.test('raises no alarm in 24 hours without a move, wherever the reference is wi
       const sky = new Sky(1)
       const arp = roundEcef(offsetEnu(sky.model.truth, { east: off_m, north: 0, up: 0 }))
       const watch = new MovementWatch({ arp, acc_m: 1 }, { position: sky.model.truth, acc_m: 1 })
-      const hours = off_m === 0 ? 24 : 6
+      const hours = off_m === 0 ? sample(3, 24, 24) : sample(1, 6, 6)
       t.equal(sky.run(watch, arp, hours * 3600), undefined)
       const delta_m = watch.delta_m(sky.seconds * 1000) ?? 0
       t.ok(Math.abs(delta_m - off_m) < 4, `${delta_m.toFixed(1)} m`)

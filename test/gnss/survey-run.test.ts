@@ -10,7 +10,7 @@ const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
 class Feed {
   readonly run: SurveyRun
   seconds = 0
-  corrections: CorrectionsNow = { age_s: 1, count: 0, remote: 'a', distance_m: 12_000 }
+  corrections: CorrectionsNow = { age_s: 1, count: 0, trust: 'trusted', remote: 'a', distance_m: 12_000 }
   limits: SurveyLimits = { mintime_s: 10_000, maxtime_s: 100_000, accuracy_m: 2, accuracyCorr_m: 0.03 }
   constructor(corrected = true) {
     this.run = new SurveyRun({ model: corrected ? correctedModel : plainModel, corrected, by: 'test' })

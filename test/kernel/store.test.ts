@@ -29,7 +29,7 @@ import type { FileSystem } from '../../runtime/ports/durable-file.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/snapshot.js'
 import { openStore, type Store, type StoreOptions } from '../../runtime/ports/store.js'
-import { childEnv, createTestStation, ManualClock, until } from '../harness/index.js'
+import { childEnv, createTestStation, ManualClock, sample, until } from '../harness/index.js'
 
 t.setTimeout(900_000)
 const log: Logger = pino({ level: 'silent' })
@@ -776,7 +776,7 @@ for (const namespace of ['loop', 'protected.loop']) {
     const folder = join(t.testdir(), 'store')
     const args = [writer, folder, '0', '', namespace]
     let answered = 0
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < sample(3, 40, 8); round++) {
       const child: ChildProcess = spawn(process.execPath, args, {
         stdio: ['ignore', 'pipe', 'inherit'],
         env: childEnv(),

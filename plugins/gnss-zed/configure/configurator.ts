@@ -63,12 +63,13 @@ export class Configurator {
     try {
       if (!known) throw new NotConfigured('the receiver does not answer, or not which of its ports this is')
       if (this.#options.raiseBaud) await this.#raise(this.#plan(target, known, false), known.port)
-      const applied = await apply(this.#dialog, this.#ctx.timers, this.#fittingPlan(target, known))
+      const steps = this.#fittingPlan(target, known)
+      const applied = await apply(this.#dialog, this.#ctx.timers, steps)
       if (!stillThere()) throw new NotConfigured('the receiver restarted meanwhile')
       if (applied.written > 0)
         this.#ctx.log.info({ mode: target.mode, written: applied.written }, 'the receiver is configured')
       this.#lacks = new Set(applied.refused)
-      this.#report(applied)
+      this.#report(applied, this.#overload(steps, known))
       return { written: applied.written, refused: applied.refused }
     } catch (error) {
       if (!(error instanceof NotConfigured)) throw error
@@ -142,10 +143,23 @@ export class Configurator {
   /** With NAV-SIG, unless that is too much for the line. */
   #fittingPlan(target: ReceiverTarget, known: Known): Step[] {
     const full = this.#plan(target, known, true)
+    return this.#load(full, known) < maxLoad ? full : this.#plan(target, known, false)
+  }
+
+  /** Of the line by a plan, 0 to 1 and beyond; 0 where it is no UART. */
+  #load(steps: readonly Step[], { port }: Known): number {
     const { baud } = this.#line
-    const isSerial = baud > 0 && (known.port === 'UART1' || known.port === 'UART2')
-    const fits = !isSerial || lineLoad(bytesPerSecond(full, known.port), baud) < maxLoad
-    return fits ? full : this.#plan(target, known, false)
+    const isSerial = baud > 0 && (port === 'UART1' || port === 'UART2')
+    return isSerial ? lineLoad(bytesPerSecond(steps, port), baud) : 0
+  }
+
+  /** For people: the receiver has to send more than the line carries; '' it has not. */
+  #overload(steps: readonly Step[], known: Known): string {
+    const load = this.#load(steps, known)
+    if (load <= 1) return ''
+    const { baud } = this.#line
+    const needed = neededRate(bytesPerSecond(steps, known.port), baud)
+    return `the line carries ${baud} baud, but the receiver has to send ${Math.round(load * 100)} % of that, so messages get lost, observations too: ${needed} baud are needed, see the options baud and raiseBaud`
   }
 
   #reportChange(differences: readonly string[]): void {
@@ -161,15 +175,15 @@ export class Configurator {
     this.#endOfChanged = () => void end()
   }
 
-  #report({ refused, unexpected }: Applied): void {
+  #report({ refused, unexpected }: Applied, overload = ''): void {
     const { log, errors } = this.#ctx
     if (refused.length > 0) log.warn({ refused }, 'the receiver rejects these keys; it works without them')
-    if (unexpected.length === 0) errors.clear(errorCode)
-    else
-      errors.raise(
-        errorCode,
-        `the receiver rejects ${unexpected.join(', ')}; it works without them, check its firmware`,
-      )
+    const rejects =
+      unexpected.length > 0 &&
+      `the receiver rejects ${unexpected.join(', ')}; it works without them, check its firmware`
+    const troubles = [rejects, overload].filter(Boolean)
+    if (troubles.length === 0) errors.clear(errorCode)
+    else errors.raise(errorCode, troubles.join('; '))
   }
 
   async #raise(steps: readonly Step[], port: ubx.PortName): Promise<void> {

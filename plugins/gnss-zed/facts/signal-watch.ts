@@ -42,7 +42,7 @@ interface Part {
 export class SignalWatch {
   /** When each signal was received last, by constellation. */
   readonly #signals = new Map<ConstellationName, Map<string, number>>()
-  /** By constellation, satellite and signal of an MSM. */
+  /** By number of the message, satellite and signal. */
   readonly #locks = new Map<string, { lock: number; at_ms: number }>()
   #parts: Part[] = []
   #expected: ExpectedState = { signals: new Map(), since_ms: 0 }
@@ -88,7 +88,8 @@ export class SignalWatch {
       if (name === undefined) continue
       this.#see(constellation, name, now_ms)
       if (lock === undefined || (cnr_dbhz ?? 0) < strong_dbhz) continue
-      const id = `${constellation} ${satellite} ${signal}`
+      // MSM4 and MSM7 count lock times differently.
+      const id = `${type} ${satellite} ${signal}`
       const before = this.#locks.get(id)
       this.#locks.set(id, { lock, at_ms: now_ms })
       // A satellite that rises again has no lock to lose.

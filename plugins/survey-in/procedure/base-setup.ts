@@ -64,16 +64,21 @@ export class BaseSetup {
 
   /** Reads what the receiver holds, where that can make a difference. */
   readMode(): void {
-    const { last, request, setup, surveyor } = this.#deps
-    const against = last.againstAsking(request.by !== undefined || surveyor.run !== undefined)
+    const against = this.#againstAsking()
     if (against) this.#startCold(against)
-    else void setup.read((held) => this.#judge(held))
+    else void this.#deps.setup.read((held) => this.#judge(held))
+  }
+
+  #againstAsking(): string {
+    const { last, request, surveyor } = this.#deps
+    return last.againstAsking(request.by !== undefined || surveyor.run !== undefined)
   }
 
   #judge(held: HeldTarget): void {
     const { choice, dispatch, last, receiver, trust } = this.#deps
     const { chosen } = choice
-    const against = last.against(receiver, chosen, held)
+    // A survey-in may have been asked for while it was read.
+    const against = this.#againstAsking() || last.against(receiver, chosen, held)
     if (against) {
       this.#startCold(against)
       return

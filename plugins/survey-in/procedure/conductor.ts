@@ -42,7 +42,7 @@ export class Conductor implements ProcedureStatus {
     this.#parameters = parameters
     this.#state = ctx.event()
     this.#memory = new Memory(ctx)
-    this.#surroundings = new Surroundings(ctx)
+    this.#surroundings = new Surroundings(ctx, options.trustedSources)
     this.#reports = new Reports(ctx.errors)
     this.#suspicion = new Suspicion(this.#memory)
     this.ledger = new Ledger(options.history)
@@ -125,8 +125,9 @@ export class Conductor implements ProcedureStatus {
       this.#listened.start()
       return
     }
-    const judge = gate.judge()
     await this.#recall(before)
+    // Not sooner: from here on the verdict of the instance before this one has no time limit.
+    const judge = gate.judge()
     this.#run = new Run(
       {
         ctx: this.#ctx,

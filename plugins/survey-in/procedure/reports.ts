@@ -109,8 +109,12 @@ function heightHint({ east, north, up }: Enu, geoidSeparation_m = 0): string {
   const isHeight = Math.hypot(east, north) < Math.abs(up) / 2
   const isSeparation = Math.abs(Math.abs(up) - Math.abs(geoidSeparation_m)) <= separation_m
   if (geoidSeparation_m === 0 || !isHeight || !isSeparation) return ''
-  const separation = `the geoid separation here (${geoidSeparation_m.toFixed(1)} m)`
-  return `; the difference in height equals ${separation}: a height above mean sea level was entered where one above the ellipsoid is needed`
+  const separation = `; the difference in height equals the geoid separation here (${geoidSeparation_m.toFixed(1)} m)`
+  const cause =
+    Math.sign(up) === Math.sign(geoidSeparation_m)
+      ? 'a height above mean sea level was entered where one above the ellipsoid is needed'
+      : 'it was added to a height that was one above the ellipsoid already'
+  return `${separation}: ${cause}`
 }
 
 export const noPositionText =

@@ -22,12 +22,12 @@ import { Verification } from '../watch/verification.js'
 import { Actions } from './actions.js'
 import { BaseSetup } from './base-setup.js'
 import { Lateness } from './lateness.js'
-import { Procedure } from './procedure.js'
+import { Procedure, rowOf } from './procedure.js'
 import { ReceiverEvents } from './receiver-events.js'
 import { ReceiverSetup } from './receiver-setup.js'
 import { checkedFirst, holdReason, type Report, type Reports } from './reports.js'
 import { SurveyStep } from './survey-step.js'
-import { type Event, isAbsent, isSettled, type State } from './table.js'
+import { type Event, isAbsent, isPlaced, isSettled, type State } from './table.js'
 import { WatchReports } from './watch-reports.js'
 
 /** What is handed over to the next instance on a reload. */
@@ -84,6 +84,8 @@ export class Run {
   /** In `verify` only. */
   #verification: Verification | undefined
   #entered_ms = 0
+  /** A suspicion was raised and is being written. */
+  #suspects: boolean = false
 
   constructor(deps: RunDeps, receiver: Receiver, judge: RtcmJudge) {
     const { check, ctx, limits, memory, reports, suspicion, surroundings } = deps
@@ -181,8 +183,9 @@ export class Run {
     this.#phases.restore(phases)
     const { link, configured, identity } = this.#receiver
     if (link !== 'up' || !configured || uid !== identity.serial) return
-    const { chosen } = this.#deps.choice
-    if (state === 'fixed' && target && chosen && sameEcef(target.arp, chosen.arp)) {
+    const { choice, suspicion } = this.#deps
+    const { chosen } = choice
+    if (state === 'fixed' && !suspicion.stands && target && chosen && sameEcef(target.arp, chosen.arp)) {
       this.#base.target = target
       this.#trust.place(seen)
       this.#procedure.resume('fixed')
@@ -230,8 +233,8 @@ export class Run {
     const { state } = this
     const changed = report.lossOfLock || report.moved
     if (!changed) return
-    if (state === 'verify') this.dispatch('cannot be verified')
-    else if (report.moved && state === 'fixed') this.#suspect(phaseText(report), report.net?.distance_m)
+    if (report.moved && isPlaced(state)) this.#suspect(phaseText(report), report.net?.distance_m)
+    else if (state === 'verify') this.dispatch('cannot be verified')
     else if (report.moved && state === 'survey') this.survey.restart(phaseText(report))
     else if (state === 'survey') this.survey.interrupted()
     // Positions from before and after do not belong together.
@@ -286,13 +289,20 @@ export class Run {
 
   /** @param size_m how far it moved, where that was measured */
   #suspect(evidence: string | undefined, size_m?: number): void {
-    if (evidence === undefined) return
-    if (this.state === 'verify') this.dispatch('cannot be verified')
-    if (this.state !== 'fixed' || this.#deps.suspicion.stands) return
+    const { state } = this
+    if (evidence === undefined || !isPlaced(state) || this.#suspects) return
+    const { suspicion } = this.#deps
+    // What code says of a base that is not trusted yet, and moves of an antenna that is suspected to have moved anyway: the start-up check decides.
+    if (state !== 'fixed' && (size_m === undefined || suspicion.stands)) {
+      this.dispatch(state === 'verify' ? 'cannot be verified' : 'signals lost')
+      return
+    }
     // Held at once; announced when it is durable: a restart in between must not forget it.
     this.#judge.hold(holdReason('move suspected', evidence, this.#base))
-    void this.#deps.suspicion.raise(evidence, size_m).then(() => {
-      if (this.state === 'fixed') this.dispatch('move suspected')
+    this.#suspects = true
+    void suspicion.raise(evidence, size_m).then(() => {
+      this.#suspects = false
+      if (suspicion.stands && isPlaced(this.state)) this.dispatch('move suspected')
     })
   }
 
@@ -341,7 +351,8 @@ export class Run {
 
   // ── steps ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  dispatch(event: Event): void {
+  dispatch(what: Event): void {
+    const event = this.#isOverruled(what) ? 'move suspected' : what
     const step = this.#procedure.step(event)
     if (!step) return
     const { from, to, actions } = step
@@ -355,6 +366,12 @@ export class Run {
     }
     for (const action of actions) this.#actions.act(action, event)
     this.#showStatus()
+  }
+
+  /** Whether the base would go on although a suspicion is being written: it is not trusted again before that was settled. */
+  #isOverruled(event: Event): boolean {
+    const to = rowOf(this.state, event)?.[2]
+    return this.#suspects && this.#deps.suspicion.stands && to !== undefined && isPlaced(this.state) && isPlaced(to)
   }
 
   #enter(from: State, to: State): void {
@@ -378,8 +395,8 @@ export class Run {
   }
 
   #showStatus(): void {
-    const { elapsed_s, count, acc_m } = this.#deps.surveyor.record
-    const progress = `survey-in: ${Math.floor(elapsed_s)} s, ${count} epochs, ${acc_m.toFixed(3)} m`
+    const { elapsed_s, count, acc_m, relative_m = acc_m } = this.#deps.surveyor.record
+    const progress = `survey-in: ${Math.floor(elapsed_s)} s, ${count} epochs, ${relative_m.toFixed(3)} m`
     this.#deps.ctx.status(this.state === 'survey' ? progress : this.state === 'fixed' ? '' : this.status)
   }
 

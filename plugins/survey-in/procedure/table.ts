@@ -25,6 +25,9 @@ export type State = keyof typeof states
 /** People are informed of these otherwise; in all others the station is on its way. */
 const settled: readonly State[] = ['survey', 'idle', 'fixed', 'moved']
 export const isSettled = (state: State): boolean => settled.includes(state)
+/** The antenna is where the reference is, as far as is known: a move from there is one from the reference. */
+const placed: readonly State[] = ['base', 'accept', 'verify', 'fixed']
+export const isPlaced = (state: State): boolean => placed.includes(state)
 /** Nothing can be done with the receiver. */
 export const isAbsent = (state: State): boolean => state === 'offline' || state === 'stalled' || state === 'fault'
 
@@ -113,16 +116,19 @@ export const table: readonly Row[] = [
   ['base', 'configured', 'accept', []],
   ['base', 'not taken', 'fault', ['report fault']],
   ['base', 'signals lost', 'configure', ['hold', 'set rover']],
+  ['base', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
   ['accept', 'right 1005', 'fixed', ['trust']],
   ['accept', 'wrong 1005', 'base', ['hold', 'set base']],
   ['accept', 'no 1005', 'base', ['hold', 'set base']],
   ['accept', 'not taken', 'fault', ['hold', 'report fault']],
   ['accept', 'observations stopped', 'configure', ['hold', 'set rover']],
   ['accept', 'signals lost', 'configure', ['hold', 'set rover']],
+  ['accept', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
 
   ['verify', 'nothing changed', 'fixed', ['trust']],
   ['verify', 'cannot be verified', 'configure', ['hold', 'set rover']],
   ['verify', 'not taken', 'configure', ['hold', 'set rover']],
+  ['verify', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
 
   ['fixed', 'wrong 1005', 'base', ['hold', 'set base']],
   ['fixed', '1005 stopped', 'accept', ['hold', 'confirm base']],

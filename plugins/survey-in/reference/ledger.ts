@@ -1,6 +1,8 @@
 /** Every reference that was ever used, and every move that was found: newest last, bounded, plain values for the store. Pure. */
 import { type Enu, roundTo, sameEcef } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
+import { Value } from 'typebox/value'
+import { ledgerEntry } from '../stored-values.js'
 import type { Reference } from './reference.js'
 
 export interface LedgerEntry {
@@ -46,9 +48,10 @@ export class Ledger {
     return this.#entries
   }
 
+  /** Entries that are damaged are left out. */
   restore(entries: unknown): void {
     if (!Array.isArray(entries)) return
-    this.#entries = (entries as LedgerEntry[]).slice(-this.#most)
+    this.#entries = entries.slice(-this.#most).filter((entry): entry is LedgerEntry => Value.Check(ledgerEntry, entry))
     this.#moveStands = this.#entries.at(-1)?.what === 'moved'
   }
 

@@ -22,6 +22,8 @@ export interface CorrectionsNow {
   distance_m: number | undefined
   /** Older ones do not count, seconds; 10 where it is left out. */
   oldest_s?: number
+  /** Whether the position that their base announces is known to be right; `rejected`: they are not to be used. */
+  trust: 'trusted' | 'unknown' | 'rejected'
 }
 
 export interface SurveySnapshot {
@@ -36,6 +38,8 @@ export interface SurveySnapshot {
   initialisations?: InitialisationSnapshot
   /** Where the receiver found itself without corrections. */
   plain?: Seen
+  /** The announced position of the source is known to be right. */
+  trusted?: true
 }
 
 export interface SurveyEnd {
@@ -58,6 +62,8 @@ const farthest_m = 100_000
 /** The mean may be so many sigma away from the position without corrections, and this in any case. */
 const plainSigmas = 4
 const plainLeast_m = 3
+/** The position without corrections shows no more of that than this, whatever it says of itself. */
+const unvouched_m = 1
 /** A position without corrections is waited for so long. */
 const awaited_s = 180
 /** Epochs of the mean before it is compared. */
@@ -91,6 +97,7 @@ export class SurveyRun {
   #initialisations = new Initialisations()
   #plain: Seen | undefined
   #oldest_s = oldest_s
+  #trust: CorrectionsNow['trust'] = 'unknown'
   #limits: SurveyLimits | undefined
   /** How often a step restarted the averaging. */
   restarts = 0
@@ -114,8 +121,21 @@ export class SurveyRun {
     return this.#estimator.mean
   }
 
+  /** Of a corrected one: relative to the position that the source of the corrections announces. */
   get acc_m(): number {
     return this.#estimator.accuracy_m(this.#rtcm.dist_m)
+  }
+
+  /**
+   * As it is stated. The announced position of a base that nobody vouches for may be wrong: three times what is stated covers what
+   * the position without corrections shows of that, with three times its own accuracy.
+   */
+  get stated_m(): number {
+    const { acc_m, mean } = this
+    if (!this.corrected || this.#trust === 'trusted') return acc_m
+    const plain = this.#plain
+    const shown_m = plain && mean ? distance(mean, plain.position) / 3 : 0
+    return Math.hypot(acc_m, shown_m + Math.max(unvouched_m, plain?.acc_m ?? 0))
   }
 
   /** Messages since it began, and the newest of the rest. */
@@ -204,6 +224,7 @@ export class SurveyRun {
       ...(this.#level && { level: { ...this.#level } }),
       ...(this.corrected && { initialisations: this.#initialisations.snapshot() }),
       ...(this.#plain && { plain: this.#plain }),
+      ...(this.#trust === 'trusted' && { trusted: true as const }),
     }
   }
 
@@ -216,6 +237,7 @@ export class SurveyRun {
     run.#level = snapshot.level
     if (snapshot.initialisations) run.#initialisations.restore(snapshot.initialisations)
     run.#plain = snapshot.plain
+    if (snapshot.trusted) run.#trust = 'trusted'
     return run
   }
 
@@ -248,6 +270,7 @@ export class SurveyRun {
     this.#oldest_s = corrections.oldest_s ?? oldest_s
     this.#countAtStart ??= corrections.count - this.#rtcm.count
     const { age_s, remote, distance_m } = corrections
+    if (remote) this.#trust = corrections.trust
     this.#rtcm = {
       age_s: Math.min(age_s, never_s),
       count: Math.max(0, corrections.count - this.#countAtStart),
@@ -264,6 +287,7 @@ export class SurveyRun {
     }
     this.#fixedSince_ms ??= fix.arrival_ms
     if (fix.arrival_ms - this.#fixedSince_ms < held_s * 1000) return false
+    if (this.#trust === 'rejected') return false
     if (this.#rtcm.age_s > this.#oldest_s || this.#rtcm.dist_m > farthest_m) return false
     if (this.#level && distance(fix.position, this.#level) > step_m) return this.#stepped(fix)
     this.#steps = []
@@ -320,6 +344,9 @@ export class SurveyRun {
   #unusable(): string {
     const minutes = `for ${abort_s / 60} min`
     if (this.#rtcm.age_s > this.#oldest_s) return `no corrections came ${minutes}`
+    if (this.#trust === 'rejected') {
+      return `the corrections of ${this.#rtcm.remote} were not used ${minutes}: it is none of the trustedSources`
+    }
     if (this.#rtcm.dist_m > farthest_m) {
       const away_km = Math.round(this.#rtcm.dist_m / 1000)
       return `the corrections of ${this.#rtcm.remote} are of a base ${away_km} km away, farther than ${farthest_m / 1000} km, and were not used ${minutes}`

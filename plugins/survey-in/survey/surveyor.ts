@@ -16,6 +16,8 @@ export interface SurveyRecord {
   /** Undefined before the first epoch. */
   mean?: Ecef
   acc_m: number
+  /** Of a corrected one: the accuracy relative to the source of its corrections. */
+  relative_m?: number
   needed_m: number
   elapsed_s: number
   count: number
@@ -87,7 +89,8 @@ export class Surveyor {
       corrected: run.corrected,
       by: run.by,
       ...(mean && { mean }),
-      acc_m: run.count > 0 ? run.acc_m : 0,
+      acc_m: run.count > 0 ? run.stated_m : 0,
+      ...(run.corrected && run.count > 0 && { relative_m: run.acc_m }),
       needed_m: run.needed_m(this.#deps.limits()),
       elapsed_s: run.elapsed_s,
       count: run.count,

@@ -24,7 +24,9 @@ const gnssIds: Readonly<Record<string, number>> = {
 }
 /** Directions are known for so long: a satellite moves by a quarter of a degree in a minute. */
 const skyLasts_ms = 60_000
+/** A report is of a time that is over after so long, or after so many intervals between observations. */
 const stale_ms = 10_000
+const staleIntervals = 2.5
 
 export interface PhaseOptions {
   /** False: carrier phases are not looked at. */
@@ -114,7 +116,9 @@ export class AntennaPhases {
 
   /** The newest report, unless it is of a time that is over. */
   at(now_ms: number): PhaseReport | undefined {
-    return now_ms - this.#newestAt_ms <= stale_ms ? this.#newest : undefined
+    const newest = this.#newest
+    const lasts_ms = Math.max(stale_ms, staleIntervals * 1000 * (newest?.interval_s ?? 0))
+    return now_ms - this.#newestAt_ms <= lasts_ms ? newest : undefined
   }
 }
 

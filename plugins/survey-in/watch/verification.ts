@@ -9,11 +9,13 @@ const longest_ms = 24_000
 /** Signals that were tracked all the time: so large a part of those that are tracked now, and on so many satellites. */
 const share = 0.6
 const fewestSatellites = 6
+/** A net displacement from here on may be the beginning of a move that is not reported yet, metres. */
+const still_m = 0.03
 
 export class Verification {
   readonly #movement: MovementWatch
   readonly #began_ms: number
-  readonly #isBrief: boolean
+  #isBrief: boolean
   #announced = false
   #unbroken = false
   /** From now on the carrier phases would show a move. */
@@ -33,7 +35,10 @@ export class Verification {
 
   /** @param trusted_ms since the last trusted moment: most signals must have been tracked since before it */
   heard({ epoch: { messages }, report }: HeardEpoch, trusted_ms: number): void {
-    this.#watched = report?.net !== undefined
+    const net = report?.net
+    this.#watched = net !== undefined && net.distance_m < still_m
+    // The carrier phases started afresh: until they have a history again a move would go unnoticed.
+    if (report && !net) this.#isBrief = false
     if (this.#unbroken) return
     let signals = 0
     let held = 0

@@ -19,6 +19,9 @@ const groups = 8
 /** Satellites that lose lock within 3 s: from this share, of at least as many, it is an event of the antenna or the sky. */
 const lossShare = 0.5
 const lossOf = 5
+/** From this share on it is one too where the satellites that are left do not determine the position any more, as they did before. */
+const blindingShare = 0.25
+const blindingOf = 2
 /** Half a cycle is 9.5 cm on L1; an outlier beyond this is a slip. */
 const slip_m = 0.05
 /** Noise of a phase in the zenith, metres, and below which elevation a satellite is not used. */
@@ -69,6 +72,8 @@ export class PhaseWatch {
   readonly #clock = new EpochClock()
   #disagreed = 0
   #losing = false
+  /** The satellites determined the position, and nothing has been reported since. */
+  #isSeen = false
   /** When a move is over for the history, and all starts afresh. */
   #renew_ms = Infinity
 
@@ -88,11 +93,10 @@ export class PhaseWatch {
     const lock = this.#tracks.take(epoch, this.#clock.time_ms, pause_ms)
     const interrupted = interval_ms > pause_ms
     if (this.#clock.time_ms >= this.#renew_ms) this.#restart()
-    const losing = lock.tracked >= lossOf && lock.lostShare > lossShare
-    const lossOfLock = losing && !this.#losing
-    this.#losing = losing
     if (interrupted) this.#restart()
     const solved = sky && this.#position(sky)
+    const lossOfLock = this.#lost(lock, sky !== undefined && !solved?.position)
+    if (solved?.position) this.#isSeen = true
     const slot = this.#tracks.keep(this.#clock.time_ms)
     if (slot !== undefined) {
       const { east, north, up } = this.#motion.level
@@ -102,6 +106,16 @@ export class PhaseWatch {
     const moved = this.#moved(solved?.position)
     const third = slot === undefined ? undefined : this.#thirdDifferences.of(this.#tracks)
     return this.#report(epoch.time_ms, interval_ms, interrupted, lossOfLock, lock, solved, moved, third)
+  }
+
+  /** @param isUnknown the position is not determined @returns whether lock was lost on so many satellites that nothing is known about the antenna */
+  #lost({ tracked, lostShare }: LockReport, isUnknown: boolean): boolean {
+    const blinds = this.#isSeen && isUnknown && lostShare >= blindingShare && lostShare * tracked >= blindingOf
+    const losing = tracked >= lossOf && (lostShare > lossShare || blinds)
+    const begins = losing && !this.#losing
+    this.#losing = losing
+    if (isUnknown) this.#isSeen = false
+    return begins
   }
 
   #restart(): void {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
 import type { Dispose } from '../../plugin.js'
@@ -68,17 +68,16 @@ export function framesOfStack(error: unknown): Frame[] {
   }))
 }
 
-/** `file:line:column` of the innermost frame in one of `files`; '' when the stack has none. */
-export function placeIn(error: unknown, files: { has(file: string): boolean }): string {
-  const frame = framesOfStack(error).find(({ file }) => files.has(file))
-  return frame ? `${frame.file}:${frame.line}:${frame.column}` : ''
+/** @param here how this file stands in stacks: among the runtime's files, in one of the bundles of a checkout, in the one of a device */
+function runtimeIn(here: string): string {
+  if (here.endsWith('.mjs')) return here
+  const folder = dirname(here)
+  return basename(folder) === 'instance' ? dirname(dirname(folder)) : folder
 }
 
 /** Where code outside of the runtime and of npm packages made an error: `file:line:column`, '' when the stack does not say. */
 export function ownPlace(error: unknown): string {
-  // How this file stands in stacks: among the runtime's sources, or in the one bundle of a device.
-  const here = framesOfStack(new Error('here'))[0]?.file ?? ''
-  const runtime = here.endsWith('.mjs') ? here : dirname(dirname(dirname(here)))
+  const runtime = runtimeIn(framesOfStack(new Error('here'))[0]?.file ?? '')
   const own = framesOfStack(error).find(({ file }) => !file.startsWith(runtime) && !file.includes('/node_modules/'))
   return own ? `${own.file}:${own.line}:${own.column}` : ''
 }

@@ -45,7 +45,7 @@ import {
   simulatedReceiver,
 } from '../../../schemas/services.js'
 import { capture, noCaptures } from '../../harness/captures.js'
-import { createTestStation, ManualClock, until } from '../../harness/index.js'
+import { createTestStation, ManualClock, sample, until } from '../../harness/index.js'
 
 const installed = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
 const arp = roundEcef(installed)
@@ -390,7 +390,7 @@ for (const wiring of ['USB', 'UART1'] as const) {
       settings: defaults,
       firmware: firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' }),
     }).flatMap(({ pairs }) => pairs)
-    for (let at_ms = 0; at_ms <= 700; at_ms += wiring === 'USB' ? 7 : 23) {
+    for (let at_ms = 0; at_ms <= 700; at_ms += wiring === 'USB' ? sample(35, 7, 7) : sample(70, 23, 23)) {
       const { station, receiver, simulated, seconds, configure, settle } = await start(t, { simulator: { wiring } })
       await seconds(5)
       const first = settle(receiver.configure(fixed), 90)
@@ -822,6 +822,26 @@ t.test('a line that does not carry the rate goes back to what works', async (t) 
   await fast.seconds(5)
   await fast.configure(fixed)
   t.equal(fast.simulated.value('CFG-UART1-BAUDRATE'), 38_400)
+})
+
+t.test('a line that is too slow for the observations is reported', async (t) => {
+  const context = await start(t, { options: { raiseBaud: false }, simulator: { wiring: 'UART1' } })
+  const { simulated, seconds, configure, receiver } = context
+  await seconds(5)
+  t.ok((await configure(fixed)).value)
+  t.equal(context.errors.get('receiver-config'), undefined, 'MSM4 fits into 38,400 baud')
+  simulated.set('CFG-UART1-BAUDRATE', 9600)
+  await seconds(90)
+  t.equal(receiver.link, 'up')
+  t.ok((await configure(fixed)).value)
+  t.match(
+    context.errors.get('receiver-config'),
+    /^the line carries 9600 baud, .* observations too: 38400 baud are needed/,
+  )
+  simulated.set('CFG-UART1-BAUDRATE', 38_400)
+  await seconds(90)
+  t.ok((await configure(fixed)).value)
+  t.equal(context.errors.get('receiver-config'), undefined)
 })
 
 t.test('an X20P is not asked for what it lacks', async (t) => {

@@ -127,6 +127,14 @@ t.test('configure: false writes nothing at all, and trusts what it hears', async
   t.equal(rover.field('state.status'), 'stalled', 'a receiver that sends nothing stays silent')
 })
 
+t.test('a receiver that someone set up to send MSM4 beside MSM7 has no slips for it', async (t) => {
+  const { seconds, seen, field, simulated } = await start(t, { port: 'simulator', configure: false })
+  for (const type of [1074, 1077, 1084, 1087] as const) simulated.set(`CFG-MSGOUT-RTCM_3X_TYPE${type}_USB`, 1)
+  await seconds(120)
+  t.ok(seen.frames.some(({ type }) => type === 1074) && seen.frames.some(({ type }) => type === 1077))
+  t.equal(field('state.rf.slips'), 0)
+})
+
 t.test('antenna failures are counted, dated, and told as an error until they end', async (t) => {
   const { station, seconds, field, simulated } = await start(t)
   await seconds(5)

@@ -108,6 +108,7 @@ async function corrected(
 ): Promise<Rig & { remote: { flows: boolean; step_m: number } }> {
   const rig = await setUp(t, {
     ...options,
+    options: { trustedSources: ['mqtt base/OTHER/drtk'], ...options.options },
     plugins: { 'rtcm-in': [rtcmIn as unknown as Definition, { topic: 'base/OTHER/drtk' }], ...options.plugins },
   })
   const remote = { flows: true, step_m: 0 }
@@ -138,7 +139,12 @@ t.test('a corrected survey-in', async (t) => {
     t.equal(rig.field('state.want_corr'), 1)
     await rig.until(() => rig.field('ref.survey.state') === 'complete', 300)
     const survey = rig.field('ref.survey') as Record<string, unknown>
-    t.match(survey, { corr: true, accuracy_corr_dyn: 0.042, rtcm: { remote: 'mqtt base/OTHER/drtk', dist: 12_000 } })
+    t.match(survey, {
+      corr: true,
+      accuracy_corr_dyn: 0.042,
+      acc: survey.acc_corr,
+      rtcm: { remote: 'mqtt base/OTHER/drtk', dist: 12_000 },
+    })
     t.ok((survey.acc as number) <= 0.042 && (survey.acc as number) >= 0.017, `${String(survey.acc)} m`)
     t.ok(distance(survey as never, home) < 0.05)
     t.ok((survey.count as number) >= 25 && (survey.count as number) < 110, 'the first 30 s of the fix do not count')

@@ -25,7 +25,13 @@ export type SimulatorRig = Awaited<ReturnType<typeof setUp>>
 /** @param options of the simulated receiver, change parameters beside those of a quick survey-in, and more plugins */
 export async function setUp(
   t: Test,
-  options: { simulator?: object; changes?: object; rtcm?: object; plugins?: Record<string, unknown> } = {},
+  options: {
+    simulator?: object
+    changes?: object
+    rtcm?: object
+    survey?: object
+    plugins?: Record<string, unknown>
+  } = {},
 ) {
   const clock = new ManualClock()
   const store = new MemoryStore()
@@ -55,7 +61,7 @@ export async function setUp(
         { port: 'simulator', simulator: { boot: 'rover', ...options.simulator }, rtcm: options.rtcm ?? {} },
       ],
       rtcm: rtcm as unknown as Definition,
-      'survey-in': [surveyIn as unknown as Definition, { initial_s: 10 }],
+      'survey-in': [surveyIn as unknown as Definition, { initial_s: 10, ...options.survey }],
       'rtcm-in': rtcmIn as unknown as Definition,
       probe: probe as unknown as Definition,
       ...(options.plugins as Record<string, Definition>),

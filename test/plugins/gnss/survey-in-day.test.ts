@@ -1,4 +1,4 @@
-/** A whole day of the station on the simulated receiver. In a file of its own: it takes as long as all the others. */
+/** A whole day of the station on the simulated receiver, in the gate. In a file of its own: it takes as long as all the others. */
 import t from 'tap'
 import { sample } from '../../harness/index.js'
 import { setUp } from './simulator-rig.js'
@@ -6,15 +6,15 @@ import { setUp } from './simulator-rig.js'
 // 86,400 epochs of the real path: minutes of computing.
 t.setTimeout(1_800_000)
 
-const hours = sample(1, 24, 24)
+const minutes = sample(15, 24 * 60, 24 * 60)
 
-t.test('24 h in typical noise raise no alarm; then a move of 5 cm is held in 3 s', async (t) => {
-  t.comment(`${hours} h`)
+t.test('a day in typical noise raises no alarm; then a move of 5 cm is held in 3 s', async (t) => {
+  t.comment(`${minutes} min`)
   const rig = await setUp(t)
   await rig.until(() => rig.arps().length > 0, 60)
   rig.simulated.noise('typical')
   let far_m = 0
-  for (let minute = 0; minute < hours * 60; minute++) {
+  for (let minute = 0; minute < minutes; minute++) {
     await rig.clock.advance(60_000)
     far_m = Math.max(far_m, rig.field('pos.delta') as number)
     rig.sent.length = 0

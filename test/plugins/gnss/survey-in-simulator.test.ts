@@ -209,7 +209,7 @@ t.test('what the receiver does by itself', async (t) => {
 
 t.test('a corrected survey-in with another base 12 km away', async (t) => {
   t.test('ends within accuracy_corr_dyn, the document telling of the corrections', async (t) => {
-    const rig = await setUp(t)
+    const rig = await setUp(t, { survey: { trustedSources: ['simulated base'] } })
     rig.simulated.corrections(12_000)
     const fixes = new Set<unknown>()
     await rig.until(() => {
@@ -219,11 +219,33 @@ t.test('a corrected survey-in with another base 12 km away', async (t) => {
     }, 400)
     for (const fix of ['3d', 'rtk-float', 'rtk-fixed']) t.ok(fixes.has(fix), fix)
     const survey = rig.field('ref.survey') as Ecef & { acc: number }
-    t.match(survey, { corr: true, accuracy_corr_dyn: 0.042, rtcm: { remote: 'simulated base' } })
+    t.match(survey, { corr: true, accuracy_corr_dyn: 0.042, acc_corr: survey.acc, rtcm: { remote: 'simulated base' } })
     t.ok(survey.acc <= 0.042, `${survey.acc} m`)
     t.ok(distance(survey, rig.simulated.truth) < 3 * survey.acc)
     t.ok(Math.abs((rig.field('state.recvrtcm.dist') as number) - 12_000) < 1)
     await rig.until(() => rig.arps().length > 0, 20)
+  })
+
+  t.test('states what the position of a base that nobody vouches for leaves open: 2 m wrong is covered', async (t) => {
+    const rig = await setUp(t)
+    rig.simulated.corrections(12_000, { east: 2, north: 0, up: 0 })
+    await rig.until(() => rig.arps().length > 0, 600)
+    const survey = rig.field('ref.survey') as Ecef & { acc: number; acc_corr: number }
+    t.match(survey, { state: 'complete', corr: true })
+    t.ok(survey.acc_corr <= 0.042, `${survey.acc_corr} m relative to that base`)
+    const error_m = distance(rig.arps()[0] as Ecef, rig.simulated.truth)
+    t.ok(error_m > 1.9 && error_m < 3 * survey.acc, `${error_m} m wrong, ${survey.acc} m stated`)
+  })
+
+  t.test('uses no others than the trustedSources, where these are set', async (t) => {
+    const rig = await setUp(t, { survey: { trustedSources: ['udp 192.168.1.9'] } })
+    rig.simulated.corrections(12_000)
+    await rig.until(() => rig.field('ref.survey.state') === 'aborted', 800)
+    t.match(
+      rig.station.device.errors()[0]?.text,
+      /the corrections of simulated base were not used for 10 min: it is none of the trustedSources/,
+    )
+    t.equal(rig.sent.length, 0)
   })
 
   t.test('is aborted when the position of that base is wrong by 12 m, and nothing leaves', async (t) => {

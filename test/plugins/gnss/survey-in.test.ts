@@ -16,6 +16,7 @@ import {
   offsetEnu,
   roundEcef,
 } from '../../../runtime/gnss/index.js'
+import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { arpFrame, conformance, ManualClock, msmFrame } from '../../harness/index.js'
 import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
 
@@ -574,6 +575,21 @@ t.test('a receiver that does something else', async (t) => {
     await rig.until(() => rig.state() === 'initial', 40)
   })
 
+  t.test('is pulled out for a moment that ends the history of the phases: a move after it is seen too', async (t) => {
+    const rig = await fixedStation(t)
+    await rig.seconds(30)
+    rig.base.receiver.become({ link: 'offline', configured: false })
+    await rig.clock.advance(3_000)
+    rig.base.receiver.become({ link: 'up' })
+    await rig.seconds(8)
+    rig.base.move(20)
+    await rig.seconds(4)
+    rig.sent.length = 0
+    await rig.seconds(60)
+    for (const arp of rig.arps()) t.ok(distance(arp, rig.base.truth) < 5, 'only what belongs to the new place')
+    t.ok(rig.sent.length === 0 || rig.sent[0].type === 1005, 'announced first')
+  })
+
   t.test('is pulled out for a few seconds: evidence of seconds is enough', async (t) => {
     const rig = await fixedStation(t)
     rig.base.receiver.become({ link: 'offline', configured: false })
@@ -888,7 +904,17 @@ t.test('the reference against evidence', async (t) => {
     base.separation_m = 43.2
     const rig = await setUp(t, { receiver: base, changes: beside({ up: -43 }) })
     await rig.until(() => rig.state() === 'moved', 60)
-    t.match(rig.errors(), [/U \+4\d\.\d m; the difference in height equals the geoid separation here \(43\.2 m\)/])
+    t.match(rig.errors(), [
+      /U \+4\d\.\d m; the difference in height equals the geoid separation here \(43\.2 m\): a height above mean sea level/,
+    ])
+  })
+
+  t.test('and so is one to which the geoid separation was added twice', async (t) => {
+    const base = new FakeBase(new ManualClock())
+    base.separation_m = 43.2
+    const rig = await setUp(t, { receiver: base, changes: beside({ up: 43 }) })
+    await rig.until(() => rig.state() === 'moved', 60)
+    t.match(rig.errors(), [/U -4\d\.\d m; the difference in height equals .* \(43\.2 m\): it was added to a height/])
   })
 
   t.test('A2: a baseline does not forget where the antenna was', async (t) => {
@@ -1267,6 +1293,99 @@ t.test('the ledger keeps its newest entries', async (t) => {
   t.equal(restored.entries.at(-1)?.id, 12, 'it was back in between: another move')
   restored.restore('nonsense')
   t.equal(restored.entries.length, 3)
+  restored.restore([null, 7, {}, { ...restored.entries[0], x: null }, restored.entries[2]])
+  t.match(restored.entries, [{ id: 12 }], 'what is damaged is left out')
+  t.equal(restored.entries.length, 1)
+})
+
+/** A store whose writes wait, as on a disk that is busy. */
+class BusyStore extends MemoryStore {
+  readonly #waiting: (() => void)[] = []
+  isBusy: boolean = false
+
+  override async batch(...[ops]: Parameters<MemoryStore['batch']>): Promise<void> {
+    if (this.isBusy) await new Promise<void>((done) => this.#waiting.push(done))
+    return super.batch(ops)
+  }
+
+  goOn(): void {
+    this.isBusy = false
+    for (const done of this.#waiting.splice(0)) done()
+  }
+}
+
+t.test('a move while the base is not in use for a moment is not forgotten', async (t) => {
+  const isMsmOf = ({ type }: { type: number }) => type >= 1071 && type <= 1137
+  const announcesWrong = (rig: Rig) => {
+    rig.base.wrong_m = 1
+  }
+  const linkGone = async (rig: Rig) => {
+    rig.base.receiver.become({ link: 'offline', configured: false })
+    await rig.clock.advance(4000)
+    rig.base.receiver.become({ link: 'up' })
+    await rig.seconds(6)
+  }
+  for (const [what, before] of [
+    ['its 1005 is wrong', announcesWrong],
+    ['its link was gone', linkGone],
+  ] as const) {
+    t.test(what, async (t) => {
+      const rig = await fixedStation(t)
+      await rig.seconds(100)
+      await before(rig)
+      await rig.seconds(1)
+      t.not(rig.state(), 'fixed')
+      const left = rig.sent.length
+      rig.base.move(0.5)
+      await rig.seconds(3)
+      rig.base.wrong_m = 0
+      await rig.seconds(120)
+      t.equal(rig.state(), 'moved')
+      t.equal(rig.sent.slice(left).filter(isMsmOf).length, 0, 'nothing leaves')
+    })
+  }
+
+  t.test('while the suspicion is written for a long time, and something else happens', async (t) => {
+    const store = new BusyStore()
+    const rig = await fixedStation(t, { store })
+    await rig.seconds(60)
+    store.isBusy = true
+    rig.base.move(0.5)
+    await rig.seconds(20)
+    const left = rig.sent.length
+    rig.base.wrong_m = 1
+    await rig.seconds(2)
+    rig.base.wrong_m = 0
+    await rig.seconds(60)
+    store.goOn()
+    await rig.until(() => rig.state() === 'moved', 5)
+    t.equal(rig.sent.slice(left).filter(isMsmOf).length, 0)
+  })
+})
+
+t.test('a stored value that is damaged is as if it had never been stored', async (t) => {
+  const station = await fixedStation(t)
+  await station.station.stop()
+  const { store, base } = station
+  const damaged = [5, 'x', [null, 7], {}, { state: 'running', progress: {}, reference: null, entry: 3 }]
+  for (const key of ['survey', 'manual', 'trusted', 'ledger', 'moved']) {
+    for (const value of damaged) {
+      await store.batch([{ namespace: 'plugin.survey-in', key, value }])
+      base.receiver.become({ configured: false })
+      const rig = await setUp(t, { receiver: base, store })
+      await rig.until(isFixed(rig), 90)
+      await rig.station.stop()
+    }
+  }
+  await store.batch([{ namespace: 'plugin.survey-in', key: 'suspicion', value: 'what a release before wrote' }])
+  base.receiver.become({ configured: false })
+  const rig = await setUp(t, { receiver: base, store })
+  await rig.until(() => rig.state() === 'moved', 60)
+  t.match(
+    rig.errors(),
+    [/the antenna seems to have moved: it was suspected before/],
+    'a suspicion stands, whatever it was',
+  )
 })
 
 t.test('a receiver that is only listened to is left alone', async (t) => {
