@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { simulatorOptions } from './simulator/options.js'
 
 const Credentials = Type.Object(
   { user: Type.String({ minLength: 1, maxLength: 64 }), pswd: Type.String({ minLength: 1, maxLength: 128 }) },
@@ -27,18 +28,7 @@ export const RouterOptions = Type.Object(
       maxItems: 5,
       description: 'Credentials that are tried last, in order: usually three of admin and two of root',
     }),
-    simulator: Type.Object(
-      {
-        generation: Type.Union([Type.Literal('legacy'), Type.Literal('7')], { default: '7' }),
-        transports: Type.Array(Type.Union([Type.Literal('ubus'), Type.Literal('rest')]), {
-          default: ['ubus', 'rest'],
-          minItems: 1,
-          maxItems: 2,
-        }),
-        https: Type.Boolean({ default: false, description: 'It redirects to https, with a certificate of its own' }),
-      },
-      { additionalProperties: false, default: {}, description: 'The simulated router' },
-    ),
+    simulator: simulatorOptions,
   },
   { additionalProperties: false },
 )

@@ -46,7 +46,7 @@ export class Router {
   }
   /** @param url where it answers */
   async start(url: string): Promise<void> {
-    await this.pin.load()
+    await this.pin.load(url)
     await this.vault.load()
     await this.#guard.load()
     const arrival = new Arrival({

@@ -45,6 +45,8 @@ export function certificateAt(origin: string, timers: PluginContext['timers'], s
 /** The pinned certificate, and another one that was seen since and waits for a person. */
 export class CertificatePin {
   readonly #store: PluginContext['store']
+  /** The configured address: the pin of another one means nothing. */
+  #url = ''
   #pinned: Pin | undefined
   #waiting: Pin | undefined
 
@@ -52,9 +54,11 @@ export class CertificatePin {
     this.#store = store
   }
 
-  async load(): Promise<void> {
+  /** @param url the configured address */
+  async load(url: string): Promise<void> {
+    this.#url = url
     const value = await this.#store.get(stored)
-    this.#pinned = isPin(value) ? value : undefined
+    this.#pinned = isPin(value) && (value as { url?: unknown }).url === url ? value : undefined
   }
 
   get pinned(): Pin | undefined {
@@ -70,7 +74,7 @@ export class CertificatePin {
   async pin(pin: Pin): Promise<void> {
     this.#pinned = pin
     this.#waiting = undefined
-    await this.#store.set(stored, pin)
+    await this.#store.set(stored, { ...pin, url: this.#url })
   }
 
   /** Another one was seen. */
