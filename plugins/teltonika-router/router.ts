@@ -80,6 +80,7 @@ export class Router {
       onState: this.onState,
       meet: arrival.meet,
       arrived: arrival.arrived,
+      renewed: () => this.facts.outdate('board'),
     })
     this.#arrival = arrival
     this.#link = link

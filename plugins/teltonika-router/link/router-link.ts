@@ -40,6 +40,8 @@ export interface LinkDeps {
   meet(signal: AbortSignal): Promise<void>
   /** Right after a login, in its own turn, before anybody else calls. It must not fail. */
   arrived(perform: Performer, signal: AbortSignal): Promise<void>
+  /** The session had ended, and a new one was opened: it may be with another router. */
+  renewed(): void
 }
 
 export interface CallOptions {
@@ -150,6 +152,11 @@ export class RouterLink {
   async restart(name: 'reboot' | 'factory', options: CallOptions): Promise<void> {
     await this.perform(name, undefined, options)
     this.restarts('it was told to restart')
+  }
+
+  /** Everything from the beginning: another router answers. */
+  reconnect(reason: string): void {
+    this.#leave('silent', reason, 0)
   }
 
   /** It goes away on purpose, and comes back. */
@@ -273,11 +280,12 @@ export class RouterLink {
   async #identify(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<Connected> {
     // Once, with the credentials that worked.
     const renew = async (again: AbortSignal) => {
-      if (await this.#deps.ladder.try(transport, candidate, again)) return
+      if (await this.#deps.ladder.try(transport, candidate, again)) return this.#deps.renewed()
       const text = `${transport.origin}: the router rejects the password that it accepted before: the other ones are tried`
       throw new RtkError('RTK_ERR_ROUTER_LOGIN', text)
     }
-    const asNewest = new Performer(transport, columnOf('7', transport.kind), renew)
+    const pause = (ms: number, until: AbortSignal) => paused(this.#deps.ctx.timers, ms, until)
+    const asNewest = new Performer(transport, columnOf('7', transport.kind), renew, pause)
     const version = await asNewest.perform('version', undefined, signal).catch((error: unknown) => {
       if (error instanceof RtkError && gone.has(error.code)) throw error
       return ''
@@ -296,7 +304,7 @@ export class RouterLink {
       )
     }
     const performer =
-      generation === '7' ? asNewest : new Performer(transport, columnOf(generation, transport.kind), renew)
+      generation === '7' ? asNewest : new Performer(transport, columnOf(generation, transport.kind), renew, pause)
     return { transport, performer, version, generation, rung: candidate.rung }
   }
 
@@ -313,4 +321,19 @@ export class RouterLink {
       this.#leave('rejected', message, guardLimits.gap_ms)
     } else this.#leave('silent', message, this.#backoff.next())
   }
+}
+
+function paused(timers: PluginContext['timers'], ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      void cancel()
+      reject(new RtkError('RTK_ERR_ABORTED', 'given up, as nobody waits for it any more'))
+    }
+    const cancel = timers.after(ms, () => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+  })
 }

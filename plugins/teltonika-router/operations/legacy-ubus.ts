@@ -22,7 +22,16 @@ const anySaid = (answers: readonly unknown[]) => answers.some((answer) => output
 const reload = run('/etc/init.d/network', ['reload'], { optional: true, limit_ms: limits_ms.info })
 /** `gsmctl -A` prints what the modem answered. */
 const modemAccepts = { accepts: (answer: unknown) => !/error/i.test(outputOf(answer) ?? 'error') }
+/** A scan outlasts the time limit of `file.exec`, so it runs in the background. */
+const scanResult = '/tmp/rtk-base-scan'
+const scanScript = `rm -f ${scanResult}; (gsmctl -A 'AT+COPS=?' > ${scanResult}.part 2>&1; mv ${scanResult}.part ${scanResult}) > /dev/null 2>&1 &`
 const mobileInterface = 'wwan0'
+
+/** An inserted SIM may still wait for its PIN. */
+function simState(slot: string | undefined, pin: string | undefined) {
+  const inserted = simStateOf(undefined, slot)
+  return inserted === 'ready' ? (simStateOf(undefined, pin) ?? inserted) : inserted
+}
 
 export const legacyUbus: Column = {
   ...sharedUbus,
@@ -85,13 +94,13 @@ export const legacyUbus: Column = {
   sim: [
     {
       together: true,
-      calls: () => asked(['-z', '-x', '-J']),
+      calls: () => asked(['-z', '-x', '-J', '-u']),
       read(answers) {
         if (!anySaid(answers)) return undefined
-        const [state, imsi, iccid] = answers.map(said)
+        const [state, imsi, iccid, pin] = answers.map(said)
         const digits = (text = '') => /\d{6,22}F?/i.exec(text)?.[0] ?? ''
         return {
-          state: simStateOf(undefined, state) ?? (digits(imsi) ? 'ready' : 'error'),
+          state: simState(state, pin) ?? (digits(imsi) ? 'ready' : 'error'),
           imsi: digits(imsi),
           iccid: digits(iccid),
         }
@@ -117,10 +126,13 @@ export const legacyUbus: Column = {
   scanOperators: [
     {
       writes: true,
-      calls: () => [gsmctl(['-A', 'AT+COPS=?'], { limit_ms: limits_ms.scan })],
+      calls: () => [run('/bin/sh', ['-c', scanScript], mustSucceed)],
+      poll: { calls: [run('cat', [scanResult])], every_ms: 5_000, most_ms: limits_ms.scan },
       read([answer]) {
         const output = outputOf(answer)
-        return output?.includes('+COPS:') ? scannedByAt(output) : undefined
+        if (output?.includes('+COPS:')) return scannedByAt(output)
+        // The modem refused: an empty list, as nobody can be selected.
+        return /error/i.test(output ?? '') ? [] : undefined
       },
     },
   ],

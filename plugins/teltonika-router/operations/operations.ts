@@ -117,6 +117,8 @@ export interface Way<I, O> {
   calls(input: I, facts: RouterFactIds): readonly Call[]
   /** The answer out of the calls' answers (undefined: an optional one failed); undefined when they make no sense. */
   read(answers: readonly unknown[], input: I): O | undefined
+  /** What was started goes on in the background: these calls are repeated until `read` makes sense of their answers. */
+  readonly poll?: { readonly calls: readonly Call[]; readonly every_ms: number; readonly most_ms: number }
   /** The calls are independent: they go out in one request where the router takes that. */
   readonly together?: boolean
   /** It changes something: another way is only tried where the router has not got this one. */

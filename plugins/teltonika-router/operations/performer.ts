@@ -3,6 +3,9 @@ import { BrokenOff, type Outcome, type Transport } from '../transport/index.js'
 import type { FactName, Input, OperationName, Output, RouterFactIds, Way } from './operations.js'
 import { type ColumnName, waysOf } from './table.js'
 
+/** Resolves after so many milliseconds, rejects when the signal aborts. */
+export type Pause = (ms: number, signal: AbortSignal) => Promise<void>
+
 type Failure = Extract<Outcome, { ok: false }>
 type Attempt<O> = { ok: true; value: O } | Failure
 
@@ -16,10 +19,13 @@ export class Performer {
   readonly #closed = new Map<Way<never, unknown>, Failure>()
   readonly #facts = new Map<FactName, string>()
 
-  constructor(transport: Transport, column: ColumnName, renew: (signal: AbortSignal) => Promise<void>) {
+  readonly #pause: Pause
+
+  constructor(transport: Transport, column: ColumnName, renew: (signal: AbortSignal) => Promise<void>, pause: Pause) {
     this.#transport = transport
     this.column = column
     this.renew = renew
+    this.#pause = pause
   }
 
   /** @throws RTK_ERR_ROUTER_… */
@@ -30,7 +36,8 @@ export class Performer {
       last = closed ?? last
       if (closed) continue
       const facts = await this.#factsFor(way.needs ?? [], signal)
-      const attempt = await this.#attempt(way, input, facts, signal)
+      const started = await this.#attempt(way, input, facts, signal)
+      const attempt = started.ok && way.poll ? await this.#polled(way, way.poll, input, signal) : started
       if (attempt.ok) return attempt.value
       last = attempt
       if (attempt.kind === 'absent' || attempt.kind === 'expired') this.#closed.set(way as Way<never, unknown>, attempt)
@@ -44,6 +51,22 @@ export class Performer {
       if (!this.#facts.has(fact)) this.#facts.set(fact, await this.perform(fact, undefined, signal))
     }
     return Object.fromEntries(this.#facts) as RouterFactIds
+  }
+
+  /** The result of what goes on in the background. */
+  async #polled<I, O>(
+    way: Way<I, O>,
+    { calls, every_ms, most_ms }: NonNullable<Way<I, O>['poll']>,
+    input: I,
+    signal: AbortSignal,
+  ): Promise<Attempt<O>> {
+    for (let waited_ms = 0; waited_ms < most_ms; waited_ms += every_ms) {
+      await this.#pause(every_ms, signal)
+      const look: Way<I, O> = { calls: () => calls, read: way.read }
+      const attempt = await this.#attempt(look, input, {} as RouterFactIds, signal)
+      if (attempt.ok) return attempt
+    }
+    return { ok: false, kind: 'timeout', text: `no result within ${most_ms / 1000} s` }
   }
 
   /** A session that expired is renewed and everything is sent again once: what uci holds uncommitted goes with its session. */
@@ -90,6 +113,8 @@ function judged<I, O>(
   if (fatal) return fatal
   // Nothing but optional ones, and none went well.
   if (outcomes.length > 0 && failed.length === outcomes.length) return failed[0] as Failure
+  // What was only started has nothing to be read yet.
+  if (way.poll) return { ok: true, value: undefined as O }
   const value = way.read(
     outcomes.map((one) => (one.ok ? one.value : undefined)),
     input,

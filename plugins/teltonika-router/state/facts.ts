@@ -46,6 +46,11 @@ export class RouterFacts {
     if (before !== JSON.stringify(value)) this.onChange()
   }
 
+  /** It is read again soon. */
+  outdate(name: FactOf): void {
+    this.#at_ms.delete(name)
+  }
+
   /** Another router. */
   clear(): void {
     for (const name of Object.keys(this.#known) as FactOf[]) delete this.#known[name]

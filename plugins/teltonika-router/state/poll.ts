@@ -61,7 +61,10 @@ export class RouterPoll {
   async #read(name: Polled): Promise<void> {
     try {
       const value = await this.#link.perform(operationOf(name), undefined as never)
+      const before = this.#facts.get('board')?.macaddr
       this.#facts.set(name, value as never)
+      const now = this.#facts.get('board')?.macaddr
+      if (before && now && before !== now) this.#link.reconnect('another router answers in its place')
       this.#retryAt_ms.delete(name)
     } catch (error) {
       // The link logs what failed. Whoever is away or blocks is the link's business, and the facts stay.

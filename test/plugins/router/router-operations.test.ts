@@ -140,6 +140,7 @@ function all<T>(value: T): Record<ColumnName, T> {
   return { 'legacy/ubus': value, '7/ubus': value, '7/rest': value }
 }
 
+const noPause = async () => {}
 const signalOff = new AbortController().signal
 
 t.test('router operations', async (t) => {
@@ -186,7 +187,7 @@ t.test('router operations', async (t) => {
       t.equal(transport.kind, column.split('/')[1])
       for (const { name, input, says } of cases) {
         const renewed = () => transport.login({ user: 'admin', pswd: 'right' }, signalOff).then(() => {})
-        const performer = new Performer(transport, column, renewed)
+        const performer = new Performer(transport, column, renewed, noPause)
         const expected = says[column]
         const title = `${name}${input === undefined ? '' : ` ${JSON.stringify(input)}`}`
         try {
@@ -204,7 +205,7 @@ t.test('router operations', async (t) => {
   t.test('what is written reads back', async (t) => {
     for (const column of Object.keys(columns) as ColumnName[]) {
       const router = await made[column]().listen(t)
-      const performer = new Performer(await connect(router), column, async () => {})
+      const performer = new Performer(await connect(router), column, async () => {}, noPause)
       const { signal } = new AbortController()
       await performer.perform('setApn', apnWanted, signal)
       t.strictSame(await performer.perform('apn', undefined, signal), apnWanted, `${column}: APN`)
@@ -228,7 +229,7 @@ t.test('router operations', async (t) => {
   t.test('what is written to 7.x over ubus has the names of the sources', async (t) => {
     const shapes = current()
     const router = await new FakeRouter({ ubus: shapes.ubus }).listen(t)
-    const performer = new Performer(await connect(router), '7/ubus', async () => {})
+    const performer = new Performer(await connect(router), '7/ubus', async () => {}, noPause)
     await performer.perform('setApn', apnWanted, signalOff)
     await performer.perform('selectOperator', { plmn: '24601' }, signalOff)
     await performer.perform('setIpBlock', { attempts: 20 }, signalOff)
@@ -269,7 +270,7 @@ t.test('router operations', async (t) => {
           : (shapes.memory.answers['uci.get'](args) as unknown),
     }
     const router = await new FakeRouter({ ubus }).listen(t)
-    const performer = new Performer(await connect(router), '7/ubus', async () => {})
+    const performer = new Performer(await connect(router), '7/ubus', async () => {}, noPause)
     await performer.perform('setPingReboot', { enabled: true, host: '1.1.1.1' }, signalOff)
     t.strictSame(await performer.perform('pingReboot', undefined, signalOff), { enabled: true, host: '1.1.1.1' })
   })
@@ -299,7 +300,7 @@ t.test('router operations', async (t) => {
       'network.device.status': { up: true, statistics: { rx_bytes: 7, tx_bytes: 8 } },
     })
     const router = await new FakeRouter({ ubus }).listen(t)
-    const performer = new Performer(await connect(router), '7/ubus', async () => {})
+    const performer = new Performer(await connect(router), '7/ubus', async () => {}, noPause)
     const ask = (name: OperationName) => performer.perform(name, undefined as never, signalOff)
     t.equal(await ask('version'), 'RUTX_R_00.07.04.5', 'version of /etc/version')
     t.match(await ask('modemIdentity'), { imei: '860000000000009', model: 'EG06' })
@@ -326,7 +327,7 @@ t.test('router operations', async (t) => {
       'gsm.modem0.get_temperature': {},
     })
     const router = await new FakeRouter({ ubus }).listen(t)
-    const performer = new Performer(await connect(router), '7/ubus', async () => {})
+    const performer = new Performer(await connect(router), '7/ubus', async () => {}, noPause)
     const ask = (name: OperationName) => performer.perform(name, undefined as never, signalOff)
     t.match(await ask('modemIdentity'), { imei: '', model: '', operatorControl: false })
     t.strictSame(await ask('signal'), { rssi_dbm: -71, rsrp_dbm: undefined, rsrq_db: undefined, sinr_db: undefined })
@@ -340,10 +341,15 @@ t.test('router operations', async (t) => {
     const router = await new FakeRouter({ ubus: shapes.ubus }).listen(t)
     const transport = await connect(router)
     let renewals = 0
-    const performer = new Performer(transport, '7/ubus', async (signal) => {
-      renewals++
-      await transport.login({ user: 'admin', pswd: 'right' }, signal)
-    })
+    const performer = new Performer(
+      transport,
+      '7/ubus',
+      async (signal) => {
+        renewals++
+        await transport.login({ user: 'admin', pswd: 'right' }, signal)
+      },
+      noPause,
+    )
     // Between uci.set and uci.commit: what was set is lost with its session.
     let sets = 0
     shapes.ubus['uci.set'] = (args: Record<string, unknown>) => {
@@ -361,9 +367,8 @@ t.test('router operations', async (t) => {
     ubus['gsm.modem0.get_temperature'] = new Status(-32_002)
     const router = await new FakeRouter({ ubus }).listen(t)
     const transport = await connect(router)
-    const performer = new Performer(transport, '7/ubus', (signal) =>
-      transport.login({ user: 'admin', pswd: 'right' }, signal).then(() => {}),
-    )
+    const again = (signal: AbortSignal) => transport.login({ user: 'admin', pswd: 'right' }, signal).then(() => {})
+    const performer = new Performer(transport, '7/ubus', again, noPause)
     for (let n = 0; n < 3; n++) {
       await t.rejects(performer.perform('temperature', undefined, signalOff), {
         code: 'RTK_ERR_ROUTER_REFUSED',
@@ -377,7 +382,7 @@ t.test('router operations', async (t) => {
     const router = new FakeRouter({ ubus: current().ubus })
     router.batches = false
     await router.listen(t)
-    const performer = new Performer(await connect(router), '7/ubus', async () => {})
+    const performer = new Performer(await connect(router), '7/ubus', async () => {}, noPause)
     t.match(await performer.perform('registration', undefined, signalOff), { network: 'home' })
     t.match(await performer.perform('sim', undefined, signalOff), sim)
   })

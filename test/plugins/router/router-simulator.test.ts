@@ -22,8 +22,12 @@ async function during<T>(rig: Rig, work: Promise<T>): Promise<T> {
   })
   done.catch(() => {})
   await until(async () => {
-    // Local HTTP needs real time: it gets some before each step.
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    // A request and its answer: what was sent before is answered by then, unless it waits for simulated time.
+    const { url } = rig.ctx.services.find(simulatedRouter) ?? {}
+    await fetch(`${url}/`, { redirect: 'manual' }).then(
+      (answer) => answer.text(),
+      () => {},
+    )
     if (!over) await rig.clock.advance(1_000)
     return over
   }, 'the call ends')
@@ -57,7 +61,13 @@ for (const [kind, simulator] of Object.entries(kinds)) {
     })
 
     t.test('the modem', async (t) => {
-      t.match(await modem.identity(), { imei: /^\d{15}$/, model: /./, manuf: /./, rev: /./, operatorControl: true })
+      t.match(await modem.identity(), {
+        imei: /^\d{15}$/,
+        model: /./,
+        ...(kind !== '7/rest' && { manuf: /./ }),
+        rev: /./,
+        operatorControl: true,
+      })
       sim.command('signal -91')
       t.equal((await modem.signal()).rssi_dbm, -91)
       t.match(await modem.registration(), { network: 'home', plmn: 24603, connected: true })

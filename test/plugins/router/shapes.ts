@@ -181,12 +181,13 @@ export function legacy() {
       'gsmctl -j': 'connected',
       'gsmctl -P': 'attached',
       'gsmctl -z': 'inserted',
+      'gsmctl -u': 'OK',
       'gsmctl -x': '246020000000001',
       'gsmctl -J': '8937002000000000001',
       'gsmctl -e wwan0': '1000',
       'gsmctl -r wwan0': '2000',
       'gsmctl -c': '421',
-      'gsmctl -A AT+COPS=?':
+      'cat /tmp/rtk-base-scan':
         '+COPS: (2,"LT BITE GSM","BITE","24602",7),(1,"OMNITEL LT","OMT","24601",2),(3,"TELE2","T2","24603",0),,(0,1,2,3,4),(0,1,2)\n\nOK',
       'gsmctl -A AT+COPS*': 'OK',
       'gsmctl -A AT+CFUN=1,1': 'OK',
