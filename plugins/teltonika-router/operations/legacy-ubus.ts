@@ -24,7 +24,8 @@ const reload = run('/etc/init.d/network', ['reload'], { optional: true, limit_ms
 const modemAccepts = { accepts: (answer: unknown) => !/error/i.test(outputOf(answer) ?? 'error') }
 /** A scan outlasts the time limit of `file.exec`, so it runs in the background. */
 const scanResult = '/tmp/rtk-base-scan'
-const scanScript = `rm -f ${scanResult}; (gsmctl -A 'AT+COPS=?' > ${scanResult}.part 2>&1; mv ${scanResult}.part ${scanResult}) > /dev/null 2>&1 &`
+const scanDone = 'rtk-base: done'
+const scanScript = `rm -f ${scanResult}; (gsmctl -A 'AT+COPS=?' > ${scanResult} 2>&1; echo '${scanDone}' >> ${scanResult}) > /dev/null 2>&1 &`
 const mobileInterface = 'wwan0'
 
 /** An inserted SIM may still wait for its PIN. */
@@ -129,10 +130,9 @@ export const legacyUbus: Column = {
       calls: () => [run('/bin/sh', ['-c', scanScript], mustSucceed)],
       poll: { calls: [run('cat', [scanResult])], every_ms: 5_000, most_ms: limits_ms.scan },
       read([answer]) {
-        const output = outputOf(answer)
-        if (output?.includes('+COPS:')) return scannedByAt(output)
-        // The modem refused: an empty list, as nobody can be selected.
-        return /error/i.test(output ?? '') ? [] : undefined
+        const output = outputOf(answer) ?? ''
+        // A modem that refuses lists nobody.
+        return output.includes(scanDone) ? scannedByAt(output) : undefined
       },
     },
   ],

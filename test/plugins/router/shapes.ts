@@ -188,7 +188,7 @@ export function legacy() {
       'gsmctl -r wwan0': '2000',
       'gsmctl -c': '421',
       'cat /tmp/rtk-base-scan':
-        '+COPS: (2,"LT BITE GSM","BITE","24602",7),(1,"OMNITEL LT","OMT","24601",2),(3,"TELE2","T2","24603",0),,(0,1,2,3,4),(0,1,2)\n\nOK',
+        '+COPS: (2,"LT BITE GSM","BITE","24602",7),(1,"OMNITEL LT","OMT","24601",2),(3,"TELE2","T2","24603",0),,(0,1,2,3,4),(0,1,2)\n\nOK\nrtk-base: done',
       'gsmctl -A AT+COPS*': 'OK',
       'gsmctl -A AT+CFUN=1,1': 'OK',
       '/etc/init.d/network reload': '',
