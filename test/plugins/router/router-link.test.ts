@@ -283,6 +283,24 @@ t.test('certificates', async (t) => {
     t.strictSame(leaked, [], 'no password over plain HTTP')
   })
 
+  t.test('a pin outlasts a restart of the station, and belongs to its address', async (t) => {
+    let secure = await new FakeRouter({ ubus: current().ubus, tls: first }).listen(t)
+    const { port, url } = secure
+    const store = new MemoryStore()
+    const rig = await startRig(t, { url, store, ...withPassword })
+    await rig.reach('online')
+    await rig.station.stop()
+    await secure.close()
+    secure = await new FakeRouter({ ubus: current().ubus, tls: second }).listen(t, port)
+    const again = await startRig(t, { url, store, ...withPassword })
+    await again.reach('certificate')
+    t.equal(secure.logins.length, 0)
+    await again.station.stop()
+    const elsewhere = await new FakeRouter({ ubus: current().ubus, tls: second }).listen(t)
+    const other = await startRig(t, { url: elsewhere.url, store, ...withPassword })
+    await other.reach('online')
+  })
+
   t.test('https that is gone is no reason to send the password in the clear', async (t) => {
     const secure = await new FakeRouter({ ubus: current().ubus, tls: first }).listen(t)
     const plain = await redirecting(t, () => secure.url)
