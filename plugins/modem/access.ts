@@ -15,7 +15,8 @@ export class Access {
   readonly #ctx: PluginContext
   readonly #turns = new Mutex()
   #modem: CellularModem | undefined
-  #gone = new AbortController()
+  /** Ends a call that is under way. */
+  readonly #calls = new Set<(reason: RtkError) => void>()
   /** Calls that failed since one succeeded. */
   #failures = 0
 
@@ -25,18 +26,22 @@ export class Access {
 
   /** @param came the modem may answer now. From `start` on */
   follow(came: () => void): void {
-    const { services } = this.#ctx
+    const { services, signal } = this.#ctx
+    const stopped = new RtkError('RTK_ERR_ABORTED', 'the plugin modem was stopped or reloaded')
+    signal.addEventListener('abort', () => this.#endCalls(stopped), { once: true })
     services.watch(cellularModem, (modem) => {
       this.#modem = modem
       this.#failures = 0
-      this.#gone = new AbortController()
       if (modem) came()
       return () => {
         this.#modem = undefined
-        this.#gone.abort(new RtkError('RTK_ERR_ABORTED', 'the plugin of the router was stopped or reloaded'))
+        this.#endCalls(new RtkError('RTK_ERR_ABORTED', 'the plugin of the router was stopped or reloaded'))
       }
     })
-    services.watch(cellularRouter, (router) => router && this.#ctx.on(router.onState, () => router.state === 'online' && came()))
+    services.watch(
+      cellularRouter,
+      (router) => router && this.#ctx.on(router.onState, () => router.state === 'online' && came()),
+    )
   }
 
   /** Why the modem cannot be reached; empty while it can. */
@@ -70,14 +75,21 @@ export class Access {
   async call<T>(limit_ms: number, ask: (modem: CellularModem, signal: AbortSignal) => Promise<T>): Promise<T> {
     const modem = this.#modem
     if (!modem) throw new RtkError('RTK_ERR_UNAVAILABLE', this.absence)
-    const limit = new AbortController()
+    const ended = new AbortController()
+    let end: (reason: RtkError) => void = () => {}
+    // A call that does not hear the signal is left behind.
+    const cut = new Promise<never>((_resolve, reject) => {
+      end = (reason) => {
+        ended.abort(reason)
+        reject(reason)
+      }
+    })
+    this.#calls.add(end)
     const cancel = this.#ctx.timers.after(limit_ms, () =>
-      limit.abort(new RtkError('RTK_ERR_UNAVAILABLE', `no answer of the modem in ${limit_ms / 1000} s`)),
+      end(new RtkError('RTK_ERR_UNAVAILABLE', `no answer of the modem in ${limit_ms / 1000} s`)),
     )
-    const signal = AbortSignal.any([limit.signal, this.#gone.signal, this.#ctx.signal])
     try {
-      // A call that does not hear the signal is left behind.
-      const value = await Promise.race([ask(modem, signal), aborted(signal)])
+      const value = await Promise.race([ask(modem, ended.signal), cut])
       this.#failures = 0
       return value
     } catch (error) {
@@ -85,24 +97,16 @@ export class Access {
       throw error
     } finally {
       void cancel()
+      this.#calls.delete(end)
     }
+  }
+
+  #endCalls(reason: RtkError): void {
+    for (const end of this.#calls) end(reason)
   }
 }
 
 const isAnswer = (error: unknown) => answers.includes(String((error as { code?: unknown } | undefined)?.code))
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const end = () => {
-      const { reason } = signal
-      reject(
-        reason instanceof RtkError ? reason : new RtkError('RTK_ERR_ABORTED', 'the plugin modem was stopped or reloaded'),
-      )
-    }
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
-  })
-}
 
 /** Code and message of whatever was thrown, in one line. */
 export function reasonOf(error: unknown): string {

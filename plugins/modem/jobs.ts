@@ -13,11 +13,14 @@ export class Jobs {
   readonly #access: Access
   readonly #changed: () => void
   readonly #pending = new Set<JobName>()
+  #release: () => void = () => {}
 
   constructor(ctx: PluginContext, access: Access, changed: () => void) {
     this.#ctx = ctx
     this.#access = access
     this.#changed = changed
+    // What waits when the plugin goes never ends.
+    ctx.defer(() => this.#release())
   }
 
   get pending(): JobName[] {
@@ -39,13 +42,16 @@ export class Jobs {
     this.#changed()
     this.#ctx.timers.after(answer_ms, () =>
       this.#access.turn(async () => {
-        const release = await this.#holdLink(reason)
+        this.#release = await this.#holdLink(reason)
         try {
           await work()
         } finally {
-          this.#pending.delete(name)
-          this.#changed()
-          release()
+          this.#release()
+          // What the next instance has to know of it is still pending then.
+          if (!this.#ctx.signal.aborted) {
+            this.#pending.delete(name)
+            this.#changed()
+          }
         }
       }),
     )

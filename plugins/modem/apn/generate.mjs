@@ -99,7 +99,8 @@ const decoded = (text) =>
 function parse(xml) {
   const top = { name: '', attributes: {}, children: [], text: '' }
   const open = [top]
-  const pieces = /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!DOCTYPE[^>]*>|<\/([\w-]+)\s*>|<([\w-]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(\/?)>|[^<]+/gy
+  const pieces =
+    /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!DOCTYPE[^>]*>|<\/([\w-]+)\s*>|<([\w-]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(\/?)>|[^<]+/gy
   let end = 0
   for (const { 0: piece, 1: closed, 2: name, 3: attributes, 4: empty, index } of xml.matchAll(pieces)) {
     end = index + piece.length

@@ -8,7 +8,9 @@ export interface Candidate extends ApnSettings {
 }
 
 /** What the installer knows better than the table, by the first digits of the IMSI or of the ICCID (which begins with 89). */
-export type Carriers = Readonly<Record<string, { apn: string; user?: string; pswd?: string; auth?: ApnSettings['auth'] }>>
+export type Carriers = Readonly<
+  Record<string, { apn: string; user?: string; pswd?: string; auth?: ApnSettings['auth'] }>
+>
 
 export interface Sim {
   imsi: string
@@ -35,7 +37,8 @@ export function apnsOf(sim: Sim, carriers: Carriers = {}): Candidate[] {
   if (own !== undefined) return [candidate(carriers[own], '')]
   for (const plmn of networksOf({ ...sim, imsi, iccid })) {
     const rows = settingsOf(plmn)
-    if (rows.length > 0) return rows.map(([apn, carrier, user, pswd, auth]) => candidate({ apn, user, pswd, auth }, carrier))
+    if (rows.length > 0)
+      return rows.map(([apn, carrier, user, pswd, auth]) => candidate({ apn, user, pswd, auth }, carrier))
   }
   return []
 }

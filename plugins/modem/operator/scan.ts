@@ -1,6 +1,6 @@
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
-import type { ScannedOperator } from 'rtk-base/services'
 import { accessTechnology } from 'rtk-base/schemas'
+import type { ScannedOperator } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { type Access, reasonOf } from '../access.js'
 import type { Jobs } from '../jobs.js'
@@ -81,8 +81,9 @@ export class OperatorScan {
       this.#ctx.log.info({ operators: found.length }, 'the scan for operators is done')
       changed()
     } catch (error) {
+      if (this.#ctx.signal.aborted) return
       figures.scanned('failed')
-      if (!this.#ctx.signal.aborted) this.#failed(reasonOf(error))
+      this.#failed(reasonOf(error))
     }
   }
 
@@ -91,7 +92,12 @@ export class OperatorScan {
   }
 }
 
-const ranks: Readonly<Record<ScannedOperator['status'], number>> = { current: 0, available: 1, unknown: 2, forbidden: 3 }
+const ranks: Readonly<Record<ScannedOperator['status'], number>> = {
+  current: 0,
+  available: 1,
+  unknown: 2,
+  forbidden: 3,
+}
 
 /** Each operator once, then, while there is room, its other technologies. */
 export function shownOf(found: readonly ScannedOperator[]): ScanHandoff['shown'] {

@@ -28,7 +28,11 @@ export class Figures {
     gauge('modem_rsrq_db', 'Reference signal received quality (RSRQ) of the modem, dB.', () => signal()?.rsrq_db)
     gauge('modem_sinr_db', 'Signal to interference and noise ratio of the modem, dB.', () => signal()?.sinr_db)
     gauge('modem_temperature_celsius', 'Temperature of the modem.', () => readings.temperature_c.value)
-    gauge('modem_registered', '1 while the modem is registered with a mobile network, else 0.', () => readings.registered)
+    gauge(
+      'modem_registered',
+      '1 while the modem is registered with a mobile network, else 0.',
+      () => readings.registered,
+    )
     this.#technologyChanges = metrics.counter({
       name: 'modem_technology_changes_total',
       help: 'Changes of the access technology, such as from LTE to 3G.',

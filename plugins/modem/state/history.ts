@@ -52,7 +52,12 @@ export class SignalHistory {
 }
 
 /** The figures that are known, as whole numbers. */
-export function roundedSignal(signal: ModemSignal | undefined): { rssi?: number; rsrp?: number; rsrq?: number; sinr?: number } {
+export function roundedSignal(signal: ModemSignal | undefined): {
+  rssi?: number
+  rsrp?: number
+  rsrq?: number
+  sinr?: number
+} {
   const { rssi_dbm: rssi, rsrp_dbm: rsrp, rsrq_db: rsrq, sinr_db: sinr } = signal ?? {}
   const known = Object.entries({ rssi, rsrp, rsrq, sinr }).filter(([, value]) => Number.isFinite(value))
   // Without the sign of a zero that was rounded up.

@@ -87,7 +87,10 @@ export class Polling {
     } catch (error) {
       if (!this.#failed.has(entry.name) && !this.#ctx.signal.aborted) {
         this.#failed.add(entry.name)
-        this.#ctx.log.debug({ reading: entry.name }, `${entry.name} could not be read, it is tried again: ${reasonOf(error)}`)
+        this.#ctx.log.debug(
+          { reading: entry.name },
+          `${entry.name} could not be read, it is tried again: ${reasonOf(error)}`,
+        )
       }
       entry.wait_ms = Math.min(Math.max(entry.every_ms, longestRetry_ms), entry.wait_ms * 2)
     }
