@@ -75,8 +75,9 @@ export class Link {
 
   get via(): MqttLink['via'] {
     const { services } = this.#ctx
+    if (!this.session) return ''
     const isConnected = services.find(cellularUplink)?.connected === true
-    return interfaceOf(this.session?.localAddress, isConnected ? services.find(cellularRouter)?.address : undefined)
+    return interfaceOf(this.session, isConnected ? services.find(cellularRouter)?.address : undefined)
   }
 
   /** Sessions that a broker accepted since the plugin was loaded. */
