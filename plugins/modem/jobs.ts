@@ -13,6 +13,7 @@ export class Jobs {
   readonly #access: Access
   readonly #changed: () => void
   readonly #pending = new Set<JobName>()
+  /** Lets the link to the broker come back. */
   #release: () => void = () => {}
 
   constructor(ctx: PluginContext, access: Access, changed: () => void) {
@@ -20,7 +21,7 @@ export class Jobs {
     this.#access = access
     this.#changed = changed
     // What waits when the plugin goes never ends.
-    ctx.defer(() => this.#release())
+    ctx.defer(() => this.#free())
   }
 
   get pending(): JobName[] {
@@ -46,7 +47,7 @@ export class Jobs {
         try {
           await work()
         } finally {
-          this.#release()
+          this.#free()
           // What the next instance has to know of it is still pending then.
           if (!this.#ctx.signal.aborted) {
             this.#pending.delete(name)
@@ -55,6 +56,11 @@ export class Jobs {
         }
       }),
     )
+  }
+
+  #free(): void {
+    this.#release()
+    this.#release = () => {}
   }
 
   async #holdLink(reason: string): Promise<() => void> {

@@ -11,7 +11,7 @@ const limit_ms = 60_000
 /** How long a registered modem may be without a data connection before the next APN is tried. */
 const patience_ms = 180_000
 const longestGap_ms = 60_000
-/** The same settings are written again after so long at the earliest: each time the connection restarts. */
+/** What the router does not keep is written again after so long: each time the connection restarts. */
 const rewrite_ms = 600_000
 /** What could not be written is tried again after so long at the earliest. */
 const retry_ms = 60_000
@@ -221,13 +221,13 @@ export class ApnKeeper {
     const { access, readings, changed } = this.#deps
     try {
       await access.call(limit_ms, (modem, signal) => modem.setApn(wanted, signal))
-      this.#attempt = { wanted, again_ms: this.#ctx.clock.monotonic() + rewrite_ms }
       await this.#memory.setWritten(wanted)
       const actual = await access.call(limit_ms, (modem, signal) => modem.apn(signal))
       readings.apn.set(actual)
       this.#ctx.log.info({ apn: wanted.apn || 'automatic' }, 'the APN was written to the router')
-      if (actual.apn.toLowerCase() !== wanted.apn.toLowerCase() || actual.user !== wanted.user)
-        this.#report(`the router does not keep the APN ${wanted.apn || '(automatic)'}: it is written again`)
+      const isKept = isSame({ ...actual, pswd: wanted.pswd }, wanted)
+      this.#attempt = isKept ? undefined : { wanted, again_ms: this.#ctx.clock.monotonic() + rewrite_ms }
+      if (!isKept) this.#report(`the router does not keep the APN ${wanted.apn || '(automatic)'}: it is written again`)
     } catch (error) {
       this.#attempt = { wanted, again_ms: this.#ctx.clock.monotonic() + retry_ms }
       this.#ctx.log.warn(

@@ -61,7 +61,7 @@ export class FakeModem implements CellularModem {
   temperature_c: number | undefined = 41.5
   selected: string | undefined
   selections: (string | undefined)[] = []
-  settings: ApnSettings = { apn: '', user: '', pswd: '', auth: 'none' }
+  settings: ApnSettings = { apn: 'internet.tele2.lt', user: '', pswd: '', auth: 'none' }
   written: ApnSettings[] = []
   ping = '8.8.8.8'
   found: ScannedOperator[] = lte
