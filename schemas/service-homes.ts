@@ -12,5 +12,6 @@ export const serviceHomes: Readonly<Record<string, string>> = {
   'rtcm-gate': 'rtcm',
   'cellular-router': 'teltonika-router',
   'cellular-modem': 'teltonika-router',
+  'cellular-uplink': 'modem',
   'simulated-router': 'teltonika-router',
 }
