@@ -140,6 +140,40 @@ export const errorTable = {
     status: 502,
     help: 'The answer broke off or is no HTTP: try again, then look at the server.',
   },
+  RTK_ERR_ROUTER_OFFLINE: {
+    status: 503,
+    help: 'The router does not answer: check its cable and power; it is tried again by itself.',
+  },
+  RTK_ERR_ROUTER_LOGIN: {
+    status: 503,
+    help: 'Set `rtr-user` and `rtr-pswd` as the label of the router says; attempts are spaced so that it does not block.',
+  },
+  RTK_ERR_ROUTER_CERTIFICATE: {
+    status: 503,
+    help: 'The certificate of the router changed: confirm the new one if the router was replaced or reset.',
+  },
+  RTK_ERR_ROUTER_TIMEOUT: {
+    status: 504,
+    help: 'The router did not answer in time: try again later.',
+  },
+  RTK_ERR_ROUTER_ANSWER: {
+    status: 502,
+    help: 'The router answered what cannot be read: see the log, and whether its firmware is known.',
+  },
+  RTK_ERR_ROUTER_REFUSED: {
+    status: 502,
+    help: 'The router refused the call: the message has its reason.',
+  },
+  RTK_ERR_ROUTER_UNSUPPORTED: {
+    status: 503,
+    help: 'This router, or its firmware, cannot do it: the message names the operation.',
+  },
+  RTK_ERR_UPDATE_TARGET: {
+    status: 400,
+    help: 'Use `?rut` with a URL for the router, or `?esp` with an image for the controller.',
+  },
+  RTK_ERR_UPDATE_UNKNOWN: { status: 404, help: 'Add the plugin that the message names to the variant.' },
+  RTK_ERR_UPDATE_RUNNING: { status: 409, help: 'Wait until the update that is running has ended.' },
   RTK_ERR_DATA_QUOTA: {
     status: 503,
     help: 'Delete what is not needed, or give the plugin a larger quota: the message names the limit.',

@@ -229,12 +229,15 @@ export interface PluginContext {
     block(path: string, build: InfoBuilder | InfoParts): InfoBlock
   }
   readonly commands: {
-    /** @param options `value: false` for a command that takes no value: `name=value` is answered with 400 and does not run it. */
+    /**
+     * @param options `value: false` for a command that takes no value: `name=value` is answered with 400 and does not run it.
+     *   `words`: what its value may begin with; the console completes them and shows the command as a group.
+     */
     add(
       name: string,
       help: string,
       run: (call: CommandCall) => string | Promise<string>,
-      options?: { value?: boolean },
+      options?: { value?: boolean; words?: readonly string[] },
     ): void
   }
   readonly hooks: Hooks

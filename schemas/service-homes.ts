@@ -13,5 +13,6 @@ export const serviceHomes: Readonly<Record<string, string>> = {
   'cellular-router': 'teltonika-router',
   'cellular-modem': 'teltonika-router',
   'cellular-uplink': 'modem',
+  'router-firmware': 'teltonika-router',
   'simulated-router': 'teltonika-router',
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { station as stationToken } from 'rtk-base/services'
+import { addFirmwareRoutes } from './firmware.js'
 import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
 import { withoutPasswords } from './viewer.js'
 
@@ -73,6 +74,8 @@ export default definePlugin({
         return { result: 'ok', written }
       },
     })
+
+    addFirmwareRoutes(ctx)
 
     ctx.http.route({ method: 'GET', url: '/plugins', handler: async () => station().plugins() })
   },

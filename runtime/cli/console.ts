@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import type { ChangeResult, CommandResult } from '../../schemas/services.js'
+import type { ChangeResult, CommandEntry, CommandResult } from '../../schemas/services.js'
 import { ControlClient } from '../control/client.js'
 import { messageOf, RtkError } from '../errors.js'
 
@@ -15,19 +15,16 @@ behind a blank or =, or
 --data names the data folder of the running service (default: ./data).
 `
 
-type Commands = { name: string; help: string; plugin: string }[]
-
 export async function consoleCommand(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { data: { type: 'string', default: 'data' } } })
   const client = await ControlClient.open(resolve(values.data))
-  const commands = await client.call<Commands>('commands')
-  const names = ['help', 'info', 'set', 'quit', ...commands.map(({ name }) => name)]
+  const commands = await client.call<CommandEntry[]>('commands')
   const lines = createInterface({
     input: process.stdin,
     output: process.stdout,
     prompt: 'rtk-base> ',
     terminal: process.stdin.isTTY === true,
-    completer: (line: string) => [names.filter((name) => name.startsWith(line)), line],
+    completer: (line: string) => [completions(line, commands), line],
   })
   let failed = false
   try {
@@ -44,6 +41,15 @@ export async function consoleCommand(args: string[]): Promise<number> {
   return failed && !process.stdin.isTTY ? 1 : 0
 }
 
+const ownWords = ['help', 'info', 'set', 'quit']
+
+/** The lines that `line` can become: names of commands, and behind a blank the words of a group. */
+export function completions(line: string, commands: readonly CommandEntry[]): string[] {
+  const lines = commands.flatMap(({ name, words = [] }) => [name, ...words.map((word) => `${name} ${word}`)])
+  const isBehindBlank = line.includes(' ')
+  return [...ownWords, ...lines].filter((one) => one.startsWith(line) && one.includes(' ') === isBehindBlank)
+}
+
 function prompt(lines: Interface): void {
   if (process.stdin.isTTY) lines.prompt()
 }
@@ -57,9 +63,11 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
   const [word, ...rest] = line.split(/\s+/)
   try {
     if (word === 'help' || word === '?') {
-      const commands = await client.call<Commands>('commands')
+      const commands = await client.call<CommandEntry[]>('commands')
       const width = Math.max(...commands.map(({ name }) => name.length), 4)
-      show(commands.map(({ name, help, plugin }) => `${name.padEnd(width)}  ${help} (${plugin})`).join('\n'))
+      const shown = ({ name, help, plugin, words }: CommandEntry) =>
+        `${name.padEnd(width)}  ${help} (${plugin})${words ? `\n${' '.repeat(width)}  ${words.join(' | ')}` : ''}`
+      show(commands.map(shown).join('\n'))
       show(consoleHelp.split('\n').slice(4, 7).join('\n'))
       return true
     }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { CommandResult } from '../../schemas/services.js'
+import type { CommandEntry, CommandResult } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { BailHookPoint } from '../kernel/hook-point.js'
 import { withLimit } from '../kernel/limit.js'
@@ -30,10 +30,10 @@ export class CommandRegistry {
     this.#deps = deps
   }
 
-  list(): { name: string; help: string; plugin: string }[] {
+  list(): CommandEntry[] {
     return [...this.#deps.tables().commands.values()]
       .filter(({ owner }) => owner.live)
-      .map(({ name, help, owner }) => ({ name, help, plugin: owner.name }))
+      .map(({ name, help, owner, words }) => ({ name, help, plugin: owner.name, ...(words.length > 0 && { words }) }))
       .sort((a, b) => a.name.localeCompare(b.name))
   }
 

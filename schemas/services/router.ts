@@ -18,6 +18,16 @@ export interface CellularRouter {
 }
 export const cellularRouter = defineService<CellularRouter>('cellular-router')
 
+/** Firmware of the router, for `POST /update-firmware?rut`. */
+export interface RouterFirmware {
+  /**
+   * The router fetches (or is sent) the image behind `url`, checks it and restarts into it. Resolves with a line for a person when
+   * it has accepted the image. @throws RTK_ERR_ROUTER_…, RTK_ERR_FETCH_…, RTK_ERR_UPDATE_RUNNING
+   */
+  install(url: string, signal?: AbortSignal): Promise<string>
+}
+export const routerFirmware = defineService<RouterFirmware>('router-firmware')
+
 export interface ModemIdentity {
   imei: string
   model: string

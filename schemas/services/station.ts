@@ -16,6 +16,14 @@ export interface CommandResult {
   text: string
 }
 
+export interface CommandEntry {
+  name: string
+  help: string
+  plugin: string
+  /** Of a group: what its value begins with. */
+  words?: readonly string[]
+}
+
 export type PluginStateName = 'waiting' | 'starting' | 'running' | 'stopping' | 'stopped' | 'failed' | 'quarantined'
 
 export interface PluginReport {
@@ -42,7 +50,7 @@ export interface Station {
   /** `text` is `name` or `name=value`. Never rejects. */
   command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
   /** Every command with its help line. */
-  commands(): { name: string; help: string; plugin: string }[]
+  commands(): CommandEntry[]
   /** The information document. The mask is read by assignment 1 (HTTP) unless the variant says otherwise; none: everything. */
   document(mask?: number): Record<string, unknown>
   /** The same, serialised; reused for up to 100 ms. */

@@ -86,9 +86,9 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       },
     },
     commands: {
-      add(command, help, run, { value = true } = {}) {
+      add(command, help, run, { value = true, words = [] } = {}) {
         named(instance, 'command', command)
-        registered.commands.push({ owner: instance, name: command, help, value, run })
+        registered.commands.push({ owner: instance, name: command, help, value, words, run })
       },
     },
     hooks: {

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { routerFirmware } from 'rtk-base/services'
+import { rawQuery } from './query.js'
+
+const longestUrl = 4_096
+/** A router downloads and checks an image of tens of megabytes over a mobile link. */
+const limit_ms = 15 * 60_000
+
+/** `POST /update-firmware?<target>`: the target's plugin installs what the body says. */
+export function addFirmwareRoutes(ctx: PluginContext): void {
+  for (const url of ['/update-firmware', '/firmware']) {
+    ctx.http.route({
+      method: 'POST',
+      url,
+      config: { rawBody: 'stream', timeout_ms: limit_ms },
+      handler: (request, reply) => install(ctx, request, reply),
+    })
+  }
+}
+
+async function install(ctx: PluginContext, request: FastifyRequest, reply: FastifyReply): Promise<object> {
+  const target = rawQuery(request.raw.url).replace(/=$/, '')
+  if (target === 'rut') {
+    const url = await urlIn(request.body as IncomingMessage)
+    const router = ctx.services.find(routerFirmware)
+    if (!router) throw notHere('rut', 'teltonika-router')
+    const gone = new AbortController()
+    reply.raw.once('close', () => gone.abort())
+    return { result: 'ok', message: await router.install(url, gone.signal) }
+  }
+  if (/^esp[\w-]*$/.test(target)) throw notHere(target, 'ota')
+  const text = `send POST /update-firmware?rut or ?esp, not ${target === '' ? 'no target' : `"${target.slice(0, 40)}"`}`
+  throw new RtkError('RTK_ERR_UPDATE_TARGET', text)
+}
+
+const notHere = (target: string, plugin: string) =>
+  new RtkError('RTK_ERR_UPDATE_UNKNOWN', `${target} belongs to plugin ${plugin}, which this station does not run`)
+
+/** The URL in the body, taken verbatim. @throws RTK_ERR_FETCH_URL, RTK_ERR_BODY_TOO_LARGE */
+async function urlIn(body: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const piece of body ?? []) {
+    text += String(piece)
+    if (text.length > longestUrl)
+      throw new RtkError('RTK_ERR_BODY_TOO_LARGE', `a URL has at most ${longestUrl} characters`)
+  }
+  const url = text.trim()
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
+  if (URL.canParse(url) && /^https?:\/\//i.test(url) && !/[\s\u0000-\u001f]/.test(url)) return url
+  throw new RtkError('RTK_ERR_FETCH_URL', 'the body has to be the http or https URL of a firmware image')
+}

@@ -1,0 +1,95 @@
+import { badValue, type CommandCall, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { station } from 'rtk-base/services'
+import { labelText, type RouterLabel } from './credentials/index.js'
+import { readEverything } from './report.js'
+import type { Router } from './router.js'
+
+/** The `/system` commands of the plugin, beside its console group. */
+export function addCommands(ctx: PluginContext, router: Router): void {
+  const noValue = { value: false }
+  const pull = ({ signal }: CommandCall) => readEverything(ctx, router, signal)
+  const pair = ({ signal }: CommandCall) => pairRepeater(ctx, router, signal)
+  ctx.commands.add(
+    'reboot-router',
+    'restarts the router',
+    async ({ signal }) => {
+      await router.reboot(signal)
+      return 'the router restarts; it is back in one to two minutes'
+    },
+    noValue,
+  )
+  ctx.commands.add(
+    'factory-router',
+    'sets the router back to its factory settings',
+    async ({ signal }) => {
+      await router.factory(signal)
+      return 'the router goes back to its factory settings and restarts; its password is the one of its label then'
+    },
+    noValue,
+  )
+  for (const maker of ['vendor', 'teltonika']) {
+    ctx.commands.add(`pull-${maker}-data`, 'reads everything from the router now', pull, noValue)
+    ctx.commands.add(`pair-${maker}-repeater`, "makes the router's WiFi the uplink of the station", pair, noValue)
+  }
+  ctx.commands.add('get-router-qr', 'the text of the QR label of the router', (call) => qrText(router, call), noValue)
+  ctx.commands.add(
+    'router-certificate',
+    'router-certificate shows the certificate of the router, router-certificate=accept confirms a new one',
+    ({ arg }) => certificate(router, arg),
+  )
+}
+
+/** Hands the router's access point to the plugin that keeps the WiFi uplink. */
+async function pairRepeater(ctx: PluginContext, router: Router, signal: AbortSignal): Promise<string> {
+  const wap = await router.link.perform('accessPoint', undefined, { signal, patience_ms: 15_000 })
+  router.facts.set('accessPoint', wap)
+  if (wap.ssid === '') throw unavailable('the router has no WiFi access point')
+  const values = { 'sta-ssid': wap.ssid, 'sta-pswd': wap.pswd }
+  const { result, leftover, errors } = await ctx.services.use(station).change(values, { source: 'plugin' })
+  if (result !== 'ok') throw unavailable(`the uplink could not be set: ${errors?.[0]?.message ?? 'refused'}`)
+  if ('sta-ssid' in leftover) {
+    throw unavailable('sta-ssid and sta-pswd belong to plugin sta, which this station does not run: nothing was paired')
+  }
+  return `the station uses the WiFi network ${wap.ssid} of the router as its uplink`
+}
+
+/** Of the lookup server where there is one, else made of what is known. It has passwords in it, so it does not go out over MQTT. */
+async function qrText(router: Router, { source, signal }: CommandCall): Promise<string> {
+  if (source === 'mqtt') throw unavailable('the label has passwords in it: ask for it over HTTP or on the console')
+  const found = await router.lookup.find(router.macaddr, signal).catch(() => undefined)
+  const label = found ?? knownLabel(router)
+  if (label.macaddr === '' && label.serial === '')
+    throw unavailable(`nothing is known of the router yet: ${router.error}`)
+  return labelText(label)
+}
+
+function knownLabel({ facts, macaddr, credentials }: Router): RouterLabel {
+  const [board, wap, modem] = [facts.get('board'), facts.get('accessPoint'), facts.get('modem')]
+  return {
+    ssid: wap?.ssid ?? '',
+    wifiPswd: wap?.pswd ?? '',
+    serial: board?.serial ?? '',
+    imei: modem?.imei ?? '',
+    macaddr,
+    user: credentials.user,
+    pswd: credentials.pswd,
+    batch: board?.hwbatch ?? '',
+  }
+}
+
+async function certificate(router: Router, arg: string | undefined): Promise<string> {
+  const { pinned, waiting } = router.pin
+  if (arg === undefined || arg === '') {
+    const shown = pinned?.fingerprint
+      ? `${pinned.origin} ${pinned.fingerprint}`
+      : 'none: the router is reached over plain HTTP'
+    const next =
+      waiting &&
+      `\nit shows now: ${waiting.origin} ${waiting.fingerprint || '(no https)'}; router-certificate=accept confirms that`
+    return `pinned: ${shown}${next ?? ''}`
+  }
+  if (arg !== 'accept') throw badValue(`router-certificate takes accept, not '${arg.slice(0, 40)}'`)
+  if (!(await router.acceptCertificate()))
+    throw unavailable('the router shows the certificate that is pinned: there is nothing to confirm')
+  return `confirmed: ${router.pin.pinned?.fingerprint || 'plain HTTP'}; the router is tried at once`
+}

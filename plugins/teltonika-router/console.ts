@@ -1,0 +1,69 @@
+import { badValue, type CommandCall, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { station } from 'rtk-base/services'
+import { shortReport } from './report.js'
+import type { Router } from './router.js'
+
+const words = ['info', 'set_user', 'set_pswd', 'scan', 'select', 'reboot', 'reboot-modem'] as const
+type Word = (typeof words)[number]
+
+const help =
+  'teltonika info | set_user USER [--protected] | set_pswd PASSWORD [--protected] | scan | select PLMN (0: automatic) | reboot | reboot-modem'
+
+/** The console group of the router. What the modem's plugin does is asked of its commands and parameters. */
+export function addConsoleGroup(ctx: PluginContext, router: Router): void {
+  const groups: Readonly<Record<Word, (args: readonly string[], call: CommandCall) => string | Promise<string>>> = {
+    info: () => shortReport(router),
+    set_user: (args) => setCredential('user', args),
+    set_pswd: (args) => setCredential('pswd', args),
+    scan: (_args, call) => command('mobile-scan', call),
+    select: ([plmn = '']) => select(plmn),
+    reboot: (_args, call) => command('reboot-router', call),
+    'reboot-modem': (_args, call) => command('reboot-modem', call),
+  }
+  ctx.commands.add(
+    'teltonika',
+    help,
+    (call) => {
+      const [word = '', ...args] = (call.arg ?? '').trim().split(/\s+/)
+      const known = words.find((one) => one === word)
+      if (known === undefined) throw badValue(help)
+      return groups[known](args, call)
+    },
+    { words },
+  )
+
+  async function command(name: string, { source, signal }: CommandCall): Promise<string> {
+    const { status, text } = await ctx.services.use(station).command(name, { source, signal })
+    if (status !== 200) throw unavailable(text.trimEnd())
+    return text
+  }
+
+  async function change(values: Record<string, unknown>, home: string): Promise<void> {
+    const { result, leftover, errors } = await ctx.services.use(station).change(values, { source: 'plugin' })
+    if (result !== 'ok')
+      throw badValue(errors?.map(({ name, message }) => `${name} ${message}`).join('; ') ?? 'refused')
+    const [unknown] = Object.keys(leftover)
+    if (unknown) throw unavailable(`${unknown} belongs to plugin ${home}, which this station does not run`)
+  }
+
+  async function select(plmn: string): Promise<string> {
+    if (!/^(0|\d{5,6})$/.test(plmn))
+      throw badValue(`select takes a PLMN of 5 or 6 digits, or 0, not '${plmn.slice(0, 20)}'`)
+    await change({ 'mobile-operator': Number(plmn) }, 'modem')
+    return plmn === '0' ? 'the operator is selected automatically' : `operator ${plmn} is selected`
+  }
+
+  async function setCredential(field: 'user' | 'pswd', args: readonly string[]): Promise<string> {
+    const isProtected = args.includes('--protected')
+    const value = args.filter((one) => one !== '--protected').join(' ')
+    if (value === '' || value.length > 128)
+      throw badValue(`set_${field} takes a ${field === 'user' ? 'name' : 'password'} of 1 to 128 characters`)
+    if (isProtected) {
+      const { user, pswd } = router.vault.default
+      await router.protect({ user: user || 'admin', pswd, [field]: value })
+      return `the ${field === 'user' ? 'user' : 'password'} is in the protected store`
+    }
+    await change({ [`rtr-${field}`]: value }, 'teltonika-router')
+    return `rtr-${field} is set`
+  }
+}

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import type { PluginContext, PluginStore } from 'rtk-base/plugin'
+import { isObject } from '../operations/parse.js'
+import type { Credentials } from '../transport/index.js'
+
+const minute_ms = 60_000
+
+/**
+ * Routers block an address after 10 failed logins by default, some of them without ever forgetting one, and two stations may
+ * share an address: 4 attempts by each and one by a person stay below that.
+ */
+export const guardLimits = {
+  window_ms: 30 * minute_ms,
+  automatic: 4,
+  /** With the one that a person causes by setting a password. */
+  withPerson: 5,
+  /** Between two failed attempts. */
+  gap_ms: 10_000,
+  /** A pair that failed is tried again after this. */
+  failed_ms: 24 * 60 * minute_ms,
+  /** One that once worked sooner: a router that blocks rejects the right password too. */
+  worked_ms: 30 * minute_ms,
+} as const
+
+/** A wall clock before this has not been set. */
+const credible_ms = Date.UTC(2024, 0, 1)
+const mostPairs = 32
+const stored = { attempts: 'login-attempts', failed: 'failed-logins' }
+
+export type GuardClock = PluginContext['clock']
+
+interface Stamp {
+  /** UTC, for the store. */
+  readonly utc_ms: number
+  /** Monotonic, of this run of the service: what happened before it is negative. */
+  readonly at_ms: number
+}
+
+/**
+ * Keeps failed logins far below what a router blocks for, over restarts and power cuts: an attempt is counted, durably, before
+ * it is made. What failed is remembered and not tried again soon.
+ */
+export class LoginGuard {
+  readonly #store: PluginStore
+  readonly #clock: GuardClock
+  #attempts: Stamp[] = []
+  /** Digest of user and password → when it failed. */
+  readonly #failed = new Map<string, Stamp>()
+
+  constructor(store: PluginStore, clock: GuardClock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  async load(): Promise<void> {
+    const attempts = await this.#store.get(stored.attempts)
+    const failed = await this.#store.get(stored.failed)
+    this.#attempts = Array.isArray(attempts) ? attempts.map((utc_ms) => this.#restored(utc_ms)) : []
+    this.#failed.clear()
+    for (const [key, utc_ms] of Object.entries(isObject(failed) ? failed : {}))
+      this.#failed.set(key, this.#restored(utc_ms))
+  }
+
+  /** Failed attempts that count now. */
+  get attempts(): number {
+    return this.#recent().length
+  }
+
+  /** Milliseconds until an attempt may be made; 0: now. */
+  wait_ms(byPerson: boolean): number {
+    const recent = this.#recent()
+    const newest = recent.at(-1)
+    if (newest === undefined) return 0
+    const most = byPerson ? guardLimits.withPerson : guardLimits.automatic
+    const gap_ms = newest.at_ms + guardLimits.gap_ms - this.#clock.monotonic()
+    if (recent.length < most) return Math.max(0, gap_ms)
+    const leaving = recent[recent.length - most] as Stamp
+    return Math.max(0, gap_ms, leaving.at_ms + guardLimits.window_ms - this.#clock.monotonic())
+  }
+
+  /**
+   * Counts an attempt that is about to be made.
+   * @throws RTK_ERR_STORE_WRITE when it cannot be stored, and is not the only one: then it must not be made
+   */
+  async begin(): Promise<void> {
+    this.#attempts = [...this.#recent(), this.#now()]
+    try {
+      await this.#keepAttempts()
+    } catch (error) {
+      // On a disk that takes no writes one attempt in the window is safe, and a station with the right password works.
+      if (this.#attempts.length === 1) return
+      this.#attempts.pop()
+      throw error
+    }
+  }
+
+  /** The attempt never reached the router. */
+  async withdraw(): Promise<void> {
+    this.#attempts.pop()
+    await this.#keepAttempts().catch(() => {})
+  }
+
+  /** The login worked: the router has forgotten the failed ones. */
+  async succeeded(credentials: Credentials): Promise<void> {
+    this.#attempts = []
+    this.#failed.delete(digest(credentials))
+    await this.#keepAll()
+  }
+
+  async failed(credentials: Credentials): Promise<void> {
+    const key = digest(credentials)
+    this.#failed.delete(key)
+    this.#failed.set(key, this.#now())
+    const [oldest] = this.#failed.keys()
+    if (this.#failed.size > mostPairs && oldest !== undefined) this.#failed.delete(oldest)
+    await this.#keepAll()
+  }
+
+  /** Milliseconds until a pair is worth another attempt; 0: now. @param worked it is known to have been right */
+  pairWait_ms(credentials: Credentials, worked: boolean): number {
+    const failed = this.#failed.get(digest(credentials))
+    if (!failed) return 0
+    const rest_ms = worked ? guardLimits.worked_ms : guardLimits.failed_ms
+    return Math.max(0, failed.at_ms + rest_ms - this.#clock.monotonic())
+  }
+
+  /** A person says that a pair is right, however it went before. */
+  async retry(credentials: Credentials): Promise<void> {
+    if (this.#failed.delete(digest(credentials))) await this.#keepAll()
+  }
+
+  /** Another router: it has not seen any of the attempts. */
+  async forget(): Promise<void> {
+    this.#attempts = []
+    this.#failed.clear()
+    await this.#keepAll()
+  }
+
+  #now(): Stamp {
+    return { utc_ms: this.#clock.now(), at_ms: this.#clock.monotonic() }
+  }
+
+  /** What an earlier run stored. Where either clock was not set, or went back, it counts as if it were of now. */
+  #restored(utc_ms: unknown): Stamp {
+    const now = this.#now()
+    const known =
+      typeof utc_ms === 'number' && utc_ms >= credible_ms && utc_ms <= now.utc_ms && now.utc_ms >= credible_ms
+    return known ? { utc_ms, at_ms: now.at_ms - (now.utc_ms - utc_ms) } : now
+  }
+
+  #recent(): Stamp[] {
+    const begin_ms = this.#clock.monotonic() - guardLimits.window_ms
+    return this.#attempts.filter(({ at_ms }) => at_ms > begin_ms)
+  }
+
+  async #keepAttempts(): Promise<void> {
+    await this.#store.set(
+      stored.attempts,
+      this.#attempts.map(({ utc_ms }) => utc_ms),
+    )
+  }
+
+  async #keepAll(): Promise<void> {
+    const failed = Object.fromEntries([...this.#failed].map(([key, { utc_ms }]) => [key, utc_ms]))
+    await this.#store.batch({ [stored.attempts]: this.#attempts.map(({ utc_ms }) => utc_ms), [stored.failed]: failed })
+  }
+}
+
+const digest = ({ user, pswd }: Credentials) =>
+  createHash('sha256').update(`${user}\0${pswd}`).digest('hex').slice(0, 32)

@@ -1,0 +1,95 @@
+/**
+ * The text of a router's QR label (spec.md, Router credential label): `WIFI:` and `KEY:value;` pairs. Values escape `\ ; , : "` with
+ * a backslash, as Wi-Fi QR codes do.
+ */
+export interface RouterLabel {
+  /** `S` */
+  ssid: string
+  /** `P` */
+  wifiPswd: string
+  /** `SN` */
+  serial: string
+  /** `I` */
+  imei: string
+  /** `M`, upper case with colons */
+  macaddr: string
+  /** `U` */
+  user: string
+  /** `PW` */
+  pswd: string
+  /** `B`: the production batch */
+  batch: string
+}
+
+const keys = {
+  S: 'ssid',
+  P: 'wifiPswd',
+  SN: 'serial',
+  I: 'imei',
+  M: 'macaddr',
+  U: 'user',
+  PW: 'pswd',
+  B: 'batch',
+} as const
+const longest = 1_024
+
+/** A field begins at the text's begin or behind a `;`, with one of the known keys: a value may hold an unescaped `;`. */
+const fieldBegin = /(?:^|;)(T|SN|S|PW|P|I|M|U|B|H):/g
+const escaped = /\\([\\;,:"])/g
+
+/** Undefined when it is no such label. */
+export function parseLabel(text: string): RouterLabel | undefined {
+  const trimmed = text.trim()
+  if (!/^WIFI:/i.test(trimmed) || trimmed.length > longest) return undefined
+  // Escaped characters are taken out of the way first, as private-use characters, so that none of them parts a field.
+  const hidden = trimmed.slice('WIFI:'.length).replace(escaped, (_all, one: string) => hide(one))
+  const begins = [...hidden.matchAll(fieldBegin)]
+  const label: RouterLabel = {
+    ssid: '',
+    wifiPswd: '',
+    serial: '',
+    imei: '',
+    macaddr: '',
+    user: '',
+    pswd: '',
+    batch: '',
+  }
+  for (const [index, begin] of begins.entries()) {
+    const end = begins[index + 1]?.index ?? hidden.length
+    const raw = hidden.slice(begin.index + begin[0].length, end)
+    const value = shown(index === begins.length - 1 ? raw.replace(/;{1,2}$/, '') : raw)
+    const name = keys[begin[1] as keyof typeof keys]
+    if (name !== undefined) label[name] = value
+  }
+  label.macaddr = label.macaddr
+    .replace(/[^0-9A-Fa-f]/g, '')
+    .toUpperCase()
+    .replace(/..(?=.)/g, '$&:')
+  return label.pswd === '' && label.serial === '' && label.macaddr === '' ? undefined : label
+}
+
+/** The text of a label, in the order in which it is printed; what is not known is left out. */
+export function labelText(label: RouterLabel): string {
+  const { ssid, wifiPswd, serial, imei, macaddr, user, pswd, batch } = label
+  const fields: [string, string][] = [
+    ['T', ssid === '' ? '' : wifiPswd === '' ? 'nopass' : 'WPA'],
+    ['S', ssid],
+    ['P', wifiPswd],
+    ['SN', serial],
+    ['I', imei],
+    ['M', macaddr.replaceAll(':', '')],
+    ['U', user],
+    ['PW', pswd],
+    ['B', batch],
+  ]
+  const written = fields.filter(([, value]) => value !== '').map(([key, value]) => `${key}:${withEscapes(value)};`)
+  return `WIFI:${written.join('')}`
+}
+
+const special = '\\;,:"'
+const privateUse = 0xe000
+
+const hide = (one: string) => String.fromCharCode(privateUse + special.indexOf(one))
+const shown = (text: string) =>
+  text.replace(/[\ue000-\ue004]/g, (one) => special[one.charCodeAt(0) - privateUse] as string)
+const withEscapes = (value: string) => value.replace(/[\\;,:"]/g, '\\$&')

@@ -1,0 +1,98 @@
+import { openAsBlob } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import type { RouterFirmware } from 'rtk-base/services'
+import type { Performer } from './operations/index.js'
+import type { Router } from './router.js'
+import { limits_ms, type Outcome, RestTransport, type Transport } from './transport/index.js'
+
+const mostBytes = 96 * 1_048_576
+const folder = 'firmware'
+const upload = '/api/firmware/actions/upload_device_firmware'
+const boundary = 'rtk-base-firmware-image'
+
+/** Updates of the router's firmware, one at a time. */
+export function firmwareService(ctx: PluginContext, router: Router): RouterFirmware {
+  let isRunning = false
+  return {
+    async install(url, signal = ctx.signal) {
+      if (isRunning) throw new RtkError('RTK_ERR_UPDATE_RUNNING', 'an update of the router is running')
+      isRunning = true
+      try {
+        // Asks for the state first: nothing is fetched for a router that is away.
+        await router.link.perform('system', undefined, { signal, patience_ms: 15_000 })
+        const isRest = router.connected?.transport.kind === 'rest'
+        const path = isRest ? await fetchImage(ctx, url, signal) : undefined
+        await router.link.turn(
+          'installFirmware',
+          (performer, both, transport) => install(performer, transport, url, path, both),
+          { signal },
+        )
+        router.link.restarts('its firmware is updated')
+        return 'the router has checked the image and restarts into it; that takes some minutes'
+      } finally {
+        isRunning = false
+        await rm(join(ctx.dataDir(folder, { quota_bytes: mostBytes }).path, 'image'), { force: true })
+      }
+    },
+  }
+}
+
+async function install(
+  performer: Performer,
+  transport: Transport,
+  url: string,
+  path: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (path === undefined || !(transport instanceof RestTransport)) {
+    await performer.perform('installFirmware', { url }, signal)
+    return
+  }
+  accepted('upload', await transport.upload(upload, await formOf(path), limits_ms.scan, signal))
+  const verify = { verb: 'POST', path: '/api/firmware/actions/verify', limit_ms: limits_ms.scan } as const
+  const upgrade = {
+    verb: 'POST',
+    path: '/api/firmware/actions/upgrade',
+    data: { keep_settings: '1' },
+    limit_ms: limits_ms.scan,
+  } as const
+  for (const call of [verify, upgrade]) {
+    const [outcome] = await transport.call([call], false, signal)
+    accepted(call.path, outcome)
+  }
+}
+
+/** @throws RTK_ERR_ROUTER_REFUSED */
+function accepted(step: string, outcome: Outcome | undefined): void {
+  if (outcome?.ok) return
+  throw new RtkError('RTK_ERR_ROUTER_REFUSED', `the image was not accepted (${step}): ${outcome?.text ?? 'no answer'}`)
+}
+
+/** The image on the station's disk. @throws RTK_ERR_FETCH_…, RTK_ERR_DATA_QUOTA */
+async function fetchImage(ctx: PluginContext, url: string, signal: AbortSignal): Promise<string> {
+  const dir = ctx.dataDir(folder, { quota_bytes: mostBytes })
+  const response = await ctx.fetch(url, { maxBytes: mostBytes, redirects: 5, timeout_ms: 60_000, signal })
+  if (!response.ok || response.body === null) {
+    throw new RtkError('RTK_ERR_FETCH_ANSWER', `the image could not be fetched: HTTP status ${response.status}`)
+  }
+  await dir.ensureRoom(Number(response.headers.get('content-length') ?? 0))
+  const path = join(dir.path, 'image')
+  const file = await open(path, 'w', 0o600)
+  try {
+    for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) await file.write(piece)
+  } finally {
+    await file.close()
+  }
+  return path
+}
+
+/** `multipart/form-data` that is read from the disk as it is sent. */
+async function formOf(path: string): Promise<Blob> {
+  const field = (name: string, value: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="firmware.bin"\r\ncontent-type: application/octet-stream\r\n\r\n`
+  const parts = [field('keep_settings', '1'), head, await openAsBlob(path), `\r\n--${boundary}--\r\n`]
+  return new Blob(parts, { type: `multipart/form-data; boundary=${boundary}` })
+}

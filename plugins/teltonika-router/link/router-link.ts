@@ -1,0 +1,339 @@
+import { Backoff } from 'rtk-base/link'
+import { type EventSource, LogLimit, type PluginContext, RtkError } from 'rtk-base/plugin'
+import type { RouterLinkState } from 'rtk-base/schemas'
+import { type Candidate, type CredentialLadder, guardLimits } from '../credentials/index.js'
+import {
+  columnOf,
+  type Generation,
+  generationOf,
+  type Input,
+  type OperationName,
+  type Output,
+  Performer,
+} from '../operations/index.js'
+import { type CertificatePin, findTransport, RouterQueue, type Transport } from '../transport/index.js'
+import type { LinkFigures } from './figures.js'
+import { type LinkEvent, nextState } from './states.js'
+
+/** A router restarts in one to two minutes. */
+const restart_ms = 20_000
+const longestRestart_ms = 5 * 60_000
+const backoff = { first_ms: 2_000, longest_ms: 60_000, spread: [0.8, 1.2] as const }
+/** So many failures in a row of a kind that may pass, and the router counts as gone. */
+const mostStrikes = 3
+/** The certificate is looked at again: the old router may be back. */
+const certificate_ms = 60_000
+/** Between two looks at a locked router the wait of the guard counts, up to this. */
+const longestLocked_ms = 30 * 60_000
+
+const gone: ReadonlySet<string> = new Set(['RTK_ERR_ROUTER_OFFLINE'])
+const passing: ReadonlySet<string> = new Set(['RTK_ERR_ROUTER_TIMEOUT', 'RTK_ERR_ROUTER_ANSWER'])
+
+export interface LinkDeps {
+  readonly ctx: Pick<PluginContext, 'clock' | 'timers' | 'fetch' | 'log' | 'signal'>
+  readonly url: string
+  readonly pin: CertificatePin
+  readonly ladder: CredentialLadder
+  readonly figures: () => LinkFigures
+  readonly onState: EventSource<void>
+  /** Before a login: what is known of who answers. */
+  meet(signal: AbortSignal): Promise<void>
+  /** Right after a login, in its own turn, before anybody else calls. It must not fail. */
+  arrived(perform: Performer, signal: AbortSignal): Promise<void>
+  /** The session had ended, and a new one was opened: it may be with another router. */
+  renewed(): void
+}
+
+export interface CallOptions {
+  signal?: AbortSignal
+  /** How long to wait for the turn. */
+  patience_ms?: number
+}
+
+interface Connected {
+  readonly transport: Transport
+  readonly performer: Performer
+  readonly version: string
+  readonly generation: Generation
+  readonly rung: Candidate['rung']
+}
+
+/** The link to the router: finds it, logs in, takes its calls one at a time, and comes back whatever happens to it. */
+export class RouterLink {
+  readonly #deps: LinkDeps
+  readonly queue: RouterQueue
+  readonly #backoff = new Backoff(backoff)
+  readonly #logged: LogLimit
+  #state: RouterLinkState = 'searching'
+  #error = 'not asked yet'
+  #connected: Connected | undefined
+  #candidate: Candidate | undefined
+  #strikes = 0
+  #byPerson = false
+  /** When a restart has taken too long. */
+  #overdue_ms = Number.NEGATIVE_INFINITY
+  #connecting = false
+  #again = false
+  #cancel: () => unknown = () => {}
+
+  constructor(deps: LinkDeps) {
+    this.#deps = deps
+    this.queue = new RouterQueue((ms, fn) => deps.ctx.timers.after(ms, fn))
+    this.#logged = new LogLimit(deps.ctx.clock)
+  }
+
+  get state(): RouterLinkState {
+    return this.#state
+  }
+
+  /** Why it is not online; `''` while it is. */
+  get error(): string {
+    return this.#error
+  }
+
+  /** Of the last login; undefined before the first. */
+  get connected(): Omit<Connected, 'performer'> | undefined {
+    return this.#connected
+  }
+
+  /** The credentials in use. */
+  get credentials(): Candidate | undefined {
+    return this.#candidate
+  }
+
+  start(): void {
+    void this.#connect()
+  }
+
+  /** Tries at once: credentials or the certificate were changed, by a person. */
+  retry(byPerson: boolean): void {
+    this.#byPerson ||= byPerson
+    if (this.#connecting) this.#again = true
+    else {
+      this.#cancel()
+      void this.#connect()
+    }
+  }
+
+  /**
+   * One operation, in its turn.
+   * @throws RTK_ERR_ROUTER_…, RTK_ERR_ABORTED, RTK_ERR_UNAVAILABLE
+   */
+  perform<K extends OperationName>(name: K, input: Input<K>, options: CallOptions = {}): Promise<Output<K>> {
+    return this.turn(name, (performer, signal) => performer.perform(name, input, signal), options)
+  }
+
+  /** The same without waiting for it: a failure is logged. */
+  schedule<K extends OperationName>(name: K, input: Input<K>): void {
+    this.perform(name, input).catch((error: unknown) => this.#report(error, name))
+  }
+
+  /** Several operations in one turn. */
+  turn<T>(
+    label: string,
+    work: (performer: Performer, signal: AbortSignal, transport: Transport) => Promise<T>,
+    { signal, patience_ms }: CallOptions = {},
+  ): Promise<T> {
+    const { ctx } = this.#deps
+    const both = signal ? AbortSignal.any([ctx.signal, signal]) : ctx.signal
+    const refusal = this.#refusal()
+    if (refusal) return Promise.reject(refusal)
+    return this.queue.enter(
+      label,
+      async () => {
+        const { transport, performer } = this.#usable()
+        return this.#measured(label, () => work(performer, both, transport))
+      },
+      { signal: both, ...(patience_ms !== undefined && { patience_ms }) },
+    )
+  }
+
+  /** Restarts it, or sets it back to what it left the factory with. */
+  async restart(name: 'reboot' | 'factory', options: CallOptions): Promise<void> {
+    await this.perform(name, undefined, options)
+    this.restarts('it was told to restart')
+  }
+
+  /** Everything from the beginning: another router answers. */
+  reconnect(reason: string): void {
+    this.#leave('silent', reason, 0)
+  }
+
+  /** It goes away on purpose, and comes back. */
+  restarts(reason: string): void {
+    this.#overdue_ms = this.#deps.ctx.clock.monotonic() + longestRestart_ms
+    this.#leave('restart', reason, restart_ms)
+  }
+
+  #usable(): Connected {
+    const refusal = this.#refusal()
+    if (refusal || !this.#connected)
+      throw refusal ?? new RtkError('RTK_ERR_ROUTER_OFFLINE', 'the router is not connected')
+    return this.#connected
+  }
+
+  /** Why nothing can be called now. */
+  #refusal(): RtkError | undefined {
+    const text = `the router is ${this.#state}: ${this.#error}`
+    if (this.#state === 'online') return undefined
+    if (this.#state === 'locked') return new RtkError('RTK_ERR_ROUTER_LOGIN', text)
+    if (this.#state === 'certificate') return new RtkError('RTK_ERR_ROUTER_CERTIFICATE', text)
+    return new RtkError('RTK_ERR_ROUTER_OFFLINE', text)
+  }
+
+  async #measured<T>(label: string, work: () => Promise<T>): Promise<T> {
+    const { clock } = this.#deps.ctx
+    const begin_ms = clock.monotonic()
+    const seconds = () => (clock.monotonic() - begin_ms) / 1000
+    try {
+      const value = await work()
+      this.#strikes = 0
+      this.#deps.figures().call(label, seconds())
+      return value
+    } catch (error) {
+      const code = error instanceof RtkError ? error.code : 'RTK_ERR_INTERNAL'
+      this.#deps.figures().call(label, seconds(), code)
+      this.#judge(error, label)
+      throw error
+    }
+  }
+
+  /** What a failed call says of the link. */
+  #judge(error: unknown, label: string): void {
+    if (!(error instanceof RtkError) || this.#state !== 'online') return
+    if (error.code === 'RTK_ERR_ROUTER_CERTIFICATE') this.#leave('otherCertificate', error.message, 1)
+    else if (error.code === 'RTK_ERR_ROUTER_LOGIN') this.#leave('silent', error.message, guardLimits.gap_ms)
+    else if (gone.has(error.code)) this.#leave('silent', error.message, this.#backoff.next())
+    else if (passing.has(error.code)) {
+      this.#report(error, label)
+      this.#strikes++
+      if (this.#strikes >= mostStrikes) this.#leave('silent', error.message, this.#backoff.next())
+    }
+  }
+
+  #report(error: unknown, label: string): void {
+    const text = error instanceof RtkError ? error.message : String(error)
+    const omitted = this.#logged.admit(`${label}: ${text}`)
+    if (omitted !== undefined) this.#deps.ctx.log.warn({ operation: label, omitted }, `the router: ${text}`)
+  }
+
+  /** Ends being online, or notes why it is not; looks again after `wait_ms`. */
+  #leave(event: LinkEvent, error: string, wait_ms: number): void {
+    this.#strikes = 0
+    const isOverdue = event === 'silent' && this.#deps.ctx.clock.monotonic() >= this.#overdue_ms
+    this.#set(nextState(this.#state, isOverdue ? 'overdue' : event), error)
+    this.#cancel()
+    this.#cancel = this.#deps.ctx.timers.after(wait_ms, () => this.#connect())
+  }
+
+  #set(state: RouterLinkState, error: string): void {
+    const changed = state !== this.#state
+    this.#state = state
+    this.#error = state === 'online' ? '' : error
+    if (!changed) return
+    this.#deps.ctx.log[state === 'online' ? 'info' : 'warn'](
+      { state },
+      `router ${state}${error === '' ? '' : `: ${error}`}`,
+    )
+    this.#deps.onState.emit()
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#connecting) return
+    this.#connecting = true
+    const { signal } = this.#deps.ctx
+    try {
+      await this.queue.enter('connect', () => this.#attempt(signal), { signal })
+    } catch (error) {
+      this.#failed(error)
+    } finally {
+      this.#connecting = false
+      if (this.#again && !signal.aborted) {
+        this.#again = false
+        this.retry(false)
+      }
+    }
+  }
+
+  async #attempt(signal: AbortSignal): Promise<void> {
+    const { ctx, url, pin, ladder } = this.#deps
+    const transport = await findTransport(ctx, url, pin, signal)
+    await this.#deps.meet(signal)
+    const byPerson = this.#byPerson
+    this.#byPerson = false
+    const walk = await ladder.step(transport, byPerson, signal)
+    if (!('candidate' in walk)) {
+      const next_s = Math.ceil(walk.wait_ms / 1000)
+      this.#leave('rejected', `${walk.reason} (next attempt in ${next_s} s)`, Math.min(walk.wait_ms, longestLocked_ms))
+      return
+    }
+    this.#candidate = walk.candidate
+    const connected = await this.#identify(transport, walk.candidate, signal)
+    this.#connected = connected
+    await this.#deps.arrived(connected.performer, signal)
+    this.#backoff.reset()
+    this.#strikes = 0
+    this.#set(nextState(this.#state, 'loggedIn'), '')
+  }
+
+  /** Its generation, by the version of its firmware, else by what it has. */
+  async #identify(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<Connected> {
+    // Once, with the credentials that worked.
+    const renew = async (again: AbortSignal) => {
+      if (await this.#deps.ladder.try(transport, candidate, again)) return this.#deps.renewed()
+      const text = `${transport.origin}: the router rejects the password that it accepted before: the other ones are tried`
+      throw new RtkError('RTK_ERR_ROUTER_LOGIN', text)
+    }
+    const pause = (ms: number, until: AbortSignal) => paused(this.#deps.ctx.timers, ms, until)
+    const asNewest = new Performer(transport, columnOf('7', transport.kind), renew, pause)
+    const version = await asNewest.perform('version', undefined, signal).catch((error: unknown) => {
+      if (error instanceof RtkError && gone.has(error.code)) throw error
+      return ''
+    })
+    let generation = generationOf(version)
+    if (generation === undefined) {
+      // Only 7.x has modem objects.
+      const hasModem = await asNewest.perform('modemId', undefined, signal).then(
+        () => true,
+        () => false,
+      )
+      generation = hasModem || transport.kind === 'rest' ? '7' : 'legacy'
+      this.#deps.ctx.log.warn(
+        { generation },
+        'the firmware version of the router cannot be read: taken by what it offers',
+      )
+    }
+    const performer =
+      generation === '7' ? asNewest : new Performer(transport, columnOf(generation, transport.kind), renew, pause)
+    return { transport, performer, version, generation, rung: candidate.rung }
+  }
+
+  #failed(error: unknown): void {
+    const { ctx } = this.#deps
+    if (ctx.signal.aborted) return
+    if (!(error instanceof RtkError)) ctx.log.error({ err: error }, 'the router could not be connected')
+    const { code, message } = error instanceof RtkError ? error : { code: 'RTK_ERR_INTERNAL', message: String(error) }
+    const { waiting } = this.#deps.pin
+    if (code === 'RTK_ERR_ROUTER_CERTIFICATE') {
+      const seen = waiting?.fingerprint ? `it shows ${waiting.fingerprint} now` : 'it answers without https now'
+      this.#leave('otherCertificate', `${message} (${seen})`, certificate_ms)
+    } else if (code === 'RTK_ERR_ROUTER_LOGIN' || code === 'RTK_ERR_STORE_WRITE') {
+      this.#leave('rejected', message, guardLimits.gap_ms)
+    } else this.#leave('silent', message, this.#backoff.next())
+  }
+}
+
+function paused(timers: PluginContext['timers'], ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      void cancel()
+      reject(new RtkError('RTK_ERR_ABORTED', 'given up, as nobody waits for it any more'))
+    }
+    const cancel = timers.after(ms, () => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+  })
+}

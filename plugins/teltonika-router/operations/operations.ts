@@ -1,0 +1,131 @@
+/** What can be done with a router, whatever its generation and transport. */
+import type {
+  ApnSettings,
+  ModemIdentity,
+  ModemRegistration,
+  ModemSignal,
+  ModemSim,
+  ScannedOperator,
+} from 'rtk-base/services'
+import type { Call } from '../transport/index.js'
+
+export interface SystemState {
+  uptime_s: number
+  /** Its clock, epoch seconds. */
+  time_s: number
+}
+
+export interface BoardFacts {
+  serial: string
+  /** Upper case with colons. */
+  macaddr: string
+  /** Product code. */
+  hw: string
+  hwver: string
+  hwbatch: string
+}
+
+export interface AccessPoint {
+  bssid: string
+  ssid: string
+  pswd: string
+}
+
+export interface PingReboot {
+  enabled: boolean
+  host: string
+}
+
+export interface IpBlock {
+  enabled: boolean
+  attempts: number
+  /** Blocks are cleared when the router restarts; undefined where it has no such setting. */
+  clearedAtReboot: boolean | undefined
+}
+
+export interface Exec {
+  command: string
+  params: readonly string[]
+}
+export interface ExecAnswer {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+export interface UciPlace {
+  config: string
+  section?: string
+  option?: string
+}
+export interface UciValues {
+  config: string
+  section: string
+  values: Readonly<Record<string, string>>
+}
+
+/** Operation → what it takes and what it gives; `true`: accepted. */
+export interface Operations {
+  system: [undefined, SystemState]
+  version: [undefined, string]
+  board: [undefined, BoardFacts]
+  deviceName: [undefined, string]
+  accessPoint: [undefined, AccessPoint]
+  reboot: [undefined, true]
+  factory: [undefined, true]
+  exec: [Exec, ExecAnswer]
+  uciGet: [UciPlace, unknown]
+  uciState: [UciPlace, unknown]
+  uciSet: [UciValues, true]
+  uciCommit: [{ config: string }, true]
+  modemIdentity: [undefined, ModemIdentity]
+  signal: [undefined, ModemSignal]
+  registration: [undefined, ModemRegistration]
+  sim: [undefined, ModemSim]
+  traffic: [undefined, { sent: number; recvd: number }]
+  temperature: [undefined, { celsius: number | undefined }]
+  scanOperators: [undefined, ScannedOperator[]]
+  operatorSelection: [undefined, { plmn: string | undefined }]
+  selectOperator: [{ plmn: string | undefined }, true]
+  apn: [undefined, ApnSettings]
+  setApn: [ApnSettings, true]
+  rebootModem: [undefined, true]
+  pingReboot: [undefined, PingReboot]
+  setPingReboot: [PingReboot, true]
+  ipBlock: [undefined, IpBlock]
+  setIpBlock: [{ attempts: number }, true]
+  installFirmware: [{ url: string }, true]
+  /** Facts that other operations need: names of the modem and of sections. `''`: there is none. */
+  modemId: [undefined, string]
+  simId: [undefined, string]
+  mobileDevice: [undefined, string]
+  pingSection: [undefined, string]
+  ipBlockSection: [undefined, string]
+}
+
+export type OperationName = keyof Operations
+export type Input<K extends OperationName> = Operations[K][0]
+export type Output<K extends OperationName> = Operations[K][1]
+
+export type FactName = 'modemId' | 'simId' | 'mobileDevice' | 'pingSection' | 'ipBlockSection'
+export type RouterFactIds = Readonly<Record<FactName, string>>
+
+/** One way to do an operation. The ways of an operation are tried in their order until the router has one. */
+export interface Way<I, O> {
+  /** Facts that are asked for first, once per connection. */
+  readonly needs?: readonly FactName[]
+  calls(input: I, facts: RouterFactIds): readonly Call[]
+  /** The answer out of the calls' answers (undefined: an optional one failed); undefined when they make no sense. */
+  read(answers: readonly unknown[], input: I): O | undefined
+  /** What was started goes on in the background: these calls are repeated until `read` makes sense of their answers. */
+  readonly poll?: { readonly calls: readonly Call[]; readonly every_ms: number; readonly most_ms: number }
+  /** The calls are independent: they go out in one request where the router takes that. */
+  readonly together?: boolean
+  /** It changes something: another way is only tried where the router has not got this one. */
+  readonly writes?: boolean
+  /** The router may go away before it answers: that counts as accepted. */
+  readonly mayBreakOff?: boolean
+}
+
+/** The ways of one generation and transport; none where it cannot be done. */
+export type Column = { readonly [K in OperationName]: readonly Way<Input<K>, Output<K>>[] }

@@ -1,0 +1,136 @@
+import { RtkError } from 'rtk-base/plugin'
+import { BrokenOff, type Outcome, type Transport } from '../transport/index.js'
+import type { FactName, Input, OperationName, Output, RouterFactIds, Way } from './operations.js'
+import { type ColumnName, waysOf } from './table.js'
+
+/** Resolves after so many milliseconds, rejects when the signal aborts. */
+export type Pause = (ms: number, signal: AbortSignal) => Promise<void>
+
+type Failure = Extract<Outcome, { ok: false }>
+type Attempt<O> = { ok: true; value: O } | Failure
+
+/** Performs operations on one router by the table. Order and turns belong to its user. */
+export class Performer {
+  readonly #transport: Transport
+  readonly column: ColumnName
+  /** Logs in again; rejects when that fails. */
+  readonly renew: (signal: AbortSignal) => Promise<void>
+  /** Ways that this router has not got, or for which the user has no right: they are not tried again. */
+  readonly #closed = new Map<Way<never, unknown>, Failure>()
+  readonly #facts = new Map<FactName, string>()
+
+  readonly #pause: Pause
+
+  constructor(transport: Transport, column: ColumnName, renew: (signal: AbortSignal) => Promise<void>, pause: Pause) {
+    this.#transport = transport
+    this.column = column
+    this.renew = renew
+    this.#pause = pause
+  }
+
+  /** @throws RTK_ERR_ROUTER_… */
+  async perform<K extends OperationName>(name: K, input: Input<K>, signal: AbortSignal): Promise<Output<K>> {
+    let last: Failure | undefined
+    for (const way of waysOf(this.column)[name] as readonly Way<Input<K>, Output<K>>[]) {
+      const closed = this.#closed.get(way as Way<never, unknown>)
+      last = closed ?? last
+      if (closed) continue
+      const facts = await this.#factsFor(way.needs ?? [], signal)
+      const started = await this.#attempt(way, input, facts, signal)
+      const attempt = started.ok && way.poll ? await this.#polled(way, way.poll, input, signal) : started
+      if (attempt.ok) return attempt.value
+      last = attempt
+      if (attempt.kind === 'absent' || attempt.kind === 'expired') this.#closed.set(way as Way<never, unknown>, attempt)
+      else if (way.writes) break
+    }
+    throw failureOf(name, this.column, last)
+  }
+
+  async #factsFor(needs: readonly FactName[], signal: AbortSignal): Promise<RouterFactIds> {
+    for (const fact of needs) {
+      if (!this.#facts.has(fact)) this.#facts.set(fact, await this.perform(fact, undefined, signal))
+    }
+    return Object.fromEntries(this.#facts) as RouterFactIds
+  }
+
+  /** The result of what goes on in the background. */
+  async #polled<I, O>(
+    way: Way<I, O>,
+    { calls, every_ms, most_ms }: NonNullable<Way<I, O>['poll']>,
+    input: I,
+    signal: AbortSignal,
+  ): Promise<Attempt<O>> {
+    for (let waited_ms = 0; waited_ms < most_ms; waited_ms += every_ms) {
+      await this.#pause(every_ms, signal)
+      const look: Way<I, O> = { calls: () => calls, read: way.read }
+      const attempt = await this.#attempt(look, input, {} as RouterFactIds, signal)
+      if (attempt.ok) return attempt
+    }
+    return { ok: false, kind: 'timeout', text: `no result within ${most_ms / 1000} s` }
+  }
+
+  /** A session that expired is renewed and everything is sent again once: what uci holds uncommitted goes with its session. */
+  async #attempt<I, O>(way: Way<I, O>, input: I, facts: RouterFactIds, signal: AbortSignal): Promise<Attempt<O>> {
+    const calls = way.calls(input, facts)
+    try {
+      for (let again = false; ; again = true) {
+        const outcomes = await this.#sent(way, calls, signal)
+        if (outcomes.some((one) => !one.ok && one.kind === 'expired') && !again) {
+          await this.renew(signal)
+          continue
+        }
+        return judged(way, input, calls, outcomes)
+      }
+    } catch (error) {
+      if (!way.mayBreakOff || !isBreakOff(error)) throw error
+      return { ok: true, value: way.read([], input) as O }
+    }
+  }
+
+  /** A read is sent again when the router closed the connection: it may have been an old one. */
+  async #sent<I, O>(way: Way<I, O>, calls: ReturnType<Way<I, O>['calls']>, signal: AbortSignal): Promise<Outcome[]> {
+    try {
+      return await this.#transport.call(calls, way.together === true, signal)
+    } catch (error) {
+      if (way.writes || !(error instanceof BrokenOff)) throw error
+      return this.#transport.call(calls, way.together === true, signal)
+    }
+  }
+}
+
+/** The router restarted before its answer was out. */
+const isBreakOff = (error: unknown) =>
+  error instanceof BrokenOff || (error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_TIMEOUT')
+
+function judged<I, O>(
+  way: Way<I, O>,
+  input: I,
+  calls: readonly { optional?: boolean }[],
+  outcomes: readonly Outcome[],
+): Attempt<O> {
+  const failed = outcomes.filter((one): one is Failure => !one.ok)
+  const fatal = outcomes.find((one, index): one is Failure => !one.ok && calls[index]?.optional !== true)
+  if (fatal) return fatal
+  // Nothing but optional ones, and none went well.
+  if (outcomes.length > 0 && failed.length === outcomes.length) return failed[0] as Failure
+  // What was only started has nothing to be read yet.
+  if (way.poll) return { ok: true, value: undefined as O }
+  const value = way.read(
+    outcomes.map((one) => (one.ok ? one.value : undefined)),
+    input,
+  )
+  return value === undefined ? { ok: false, kind: 'answer', text: 'the answer makes no sense' } : { ok: true, value }
+}
+
+function failureOf(name: OperationName, column: ColumnName, last: Failure | undefined): RtkError {
+  const [generation, transport] = column.split('/')
+  if (last === undefined || last.kind === 'absent') {
+    const detail = last ? `: ${last.text}` : ''
+    const text = `${name} is not possible on this router (generation ${generation}, ${transport})${detail}`
+    return new RtkError('RTK_ERR_ROUTER_UNSUPPORTED', text)
+  }
+  if (last.kind === 'timeout') return new RtkError('RTK_ERR_ROUTER_TIMEOUT', `${name}: ${last.text}`)
+  if (last.kind === 'answer') return new RtkError('RTK_ERR_ROUTER_ANSWER', `${name}: ${last.text}`)
+  const text = last.kind === 'expired' ? `${last.text}: the user has no right to that` : last.text
+  return new RtkError('RTK_ERR_ROUTER_REFUSED', `${name}: ${text}`)
+}

@@ -1,0 +1,35 @@
+import { type Static, Type } from 'typebox'
+import { simulatorOptions } from './simulator/options.js'
+
+const Credentials = Type.Object(
+  { user: Type.String({ minLength: 1, maxLength: 64 }), pswd: Type.String({ minLength: 1, maxLength: 128 }) },
+  { additionalProperties: false },
+)
+
+/** Deploy-time options of the plugin. */
+export const RouterOptions = Type.Object(
+  {
+    url: Type.String({
+      default: 'http://192.168.1.1',
+      pattern: '^(simulator|https?://[^/?#@]+/?)$',
+      description: 'Where the router answers, or simulator; a redirect to https is followed',
+    }),
+    qrUrl: Type.Optional(
+      Type.String({
+        pattern: '^https://',
+        description: 'Credential lookup: POST {qrUrl}/rtr with the MAC address of the router; none when left out',
+      }),
+    ),
+    qrCa: Type.Optional(
+      Type.String({ description: 'PEM file of the authority of the lookup server, beside the public ones' }),
+    ),
+    defaults: Type.Array(Credentials, {
+      default: [],
+      maxItems: 5,
+      description: 'Credentials that are tried last, in order: usually three of admin and two of root',
+    }),
+    simulator: simulatorOptions,
+  },
+  { additionalProperties: false },
+)
+export type RouterOptions = Static<typeof RouterOptions>

@@ -1,0 +1,46 @@
+import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
+import { Type } from 'typebox'
+import type { PingReboot } from './operations/index.js'
+import type { Credentials } from './transport/index.js'
+
+/** A public resolver (spec.md, Router RPC, behaviour 2). */
+const usualPingHost = '8.8.8.8'
+
+/** The change parameters of the plugin. */
+export class RouterParameters {
+  readonly #user: ConfigKey<string>
+  readonly #pswd: ConfigKey<string>
+  readonly #pingHost: ConfigKey<string>
+
+  /** @param changed what has to be done about a change */
+  constructor(ctx: Pick<PluginContext, 'config'>, changed: { credentials(): void; pingHost(): void }) {
+    const { config } = ctx
+    this.#user = config.define('rtr-user', Type.String({ maxLength: 64, description: 'empty: admin' }), { default: '' })
+    this.#pswd = config.define(
+      'rtr-pswd',
+      Type.String({ maxLength: 128, description: 'empty: the protected store, the lookup and the defaults are tried' }),
+      { default: '', secret: true },
+    )
+    this.#pingHost = config.define(
+      'mob-ping-host',
+      Type.String({
+        maxLength: 18,
+        pattern: '^[A-Za-z0-9.:-]*$',
+        description: 'the router restarts when this host does not answer; empty: it does not',
+      }),
+      { default: usualPingHost },
+    )
+    config.onChange([this.#user.name, this.#pswd.name], () => changed.credentials())
+    config.onChange([this.#pingHost.name], () => changed.pingHost())
+  }
+
+  /** `pswd` is empty where nobody has set one. */
+  get override(): Credentials {
+    return { user: this.#user.get(), pswd: this.#pswd.get() }
+  }
+
+  get pingReboot(): PingReboot {
+    const host = this.#pingHost.get()
+    return { enabled: host !== '', host }
+  }
+}

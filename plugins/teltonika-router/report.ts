@@ -1,0 +1,89 @@
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import type { OperationName, Output } from './operations/index.js'
+import type { Router } from './router.js'
+import type { Known } from './state/index.js'
+
+/** A command has 30 s. */
+const limit_ms = 25_000
+
+/** What is read, in this order, and the fact that it is kept as. */
+const operations = {
+  board: 'board',
+  deviceName: 'deviceName',
+  system: 'system',
+  accessPoint: 'accessPoint',
+  modemIdentity: 'modem',
+  sim: 'sim',
+  registration: 'registration',
+  signal: 'signal',
+  temperature: undefined,
+  traffic: undefined,
+  apn: undefined,
+  operatorSelection: undefined,
+  pingReboot: 'pingReboot',
+  ipBlock: 'ipBlock',
+} as const satisfies Partial<Record<OperationName, keyof Known | undefined>>
+type Read = keyof typeof operations
+
+/** Reads everything from the router now. @returns a line for each, without passwords */
+export async function readEverything(ctx: PluginContext, router: Router, signal: AbortSignal): Promise<string> {
+  const over = new AbortController()
+  const cancel = ctx.timers.after(limit_ms, () => over.abort())
+  const lines = [`firmware ${router.connected?.version ?? ''} (${router.connected?.transport.kind ?? 'not connected'})`]
+  let count = 0
+  try {
+    for (const name of Object.keys(operations) as Read[]) {
+      try {
+        const value = await router.link.perform(name, undefined, { signal: AbortSignal.any([signal, over.signal]) })
+        const fact = operations[name]
+        if (fact !== undefined) router.facts.set(fact, value as never)
+        lines.push(`${name}: ${shown(value)}`)
+        count++
+      } catch (error) {
+        if (!(error instanceof RtkError)) throw error
+        if (count === 0 && error.code !== 'RTK_ERR_ROUTER_UNSUPPORTED' && error.code !== 'RTK_ERR_ROUTER_REFUSED')
+          throw error
+        lines.push(`${name}: ${over.signal.aborted ? 'not read in time' : error.message}`)
+      }
+    }
+  } finally {
+    void cancel()
+  }
+  return lines.join('\n')
+}
+
+/** What is known without asking: for `teltonika info`. */
+export function shortReport(router: Router): string {
+  const { facts, state, error } = router
+  const board = facts.get('board')
+  const modem = facts.get('modem')
+  const sim = facts.get('sim')
+  const registration = facts.get('registration')
+  const rows: [string, string][] = [
+    ['link', error === '' ? state : `${state}: ${error}`],
+    ['router', [board?.hw, board?.serial && `serial ${board.serial}`, router.macaddr].filter(Boolean).join(', ')],
+    ['firmware', [facts.get('version'), router.connected?.transport.kind].filter(Boolean).join(', ')],
+    ['user', router.credentials.user],
+    ['modem', [modem?.manuf, modem?.model, modem?.imei && `IMEI ${modem.imei}`].filter(Boolean).join(' ')],
+    ['SIM', sim ? [sim.state, sim.iccid && `ICCID ${sim.iccid}`].filter(Boolean).join(', ') : ''],
+    [
+      'network',
+      registration
+        ? [registration.network, registration.operator, registration.technology, registration.plmn || '']
+            .filter(Boolean)
+            .join(', ')
+        : '',
+    ],
+    ['signal', facts.get('signal')?.rssi_dbm === undefined ? '' : `${facts.get('signal')?.rssi_dbm} dBm`],
+  ]
+  return rows.map(([name, value]) => `${name.padEnd(9)}${value || 'unknown'}`).join('\n')
+}
+
+function shown(value: Output<Read>): string {
+  if (typeof value !== 'object') return String(value)
+  const pairs = Object.entries(value).map(([name, one]) => {
+    if (name === 'pswd') return `${name}=${one === '' ? '(none)' : '…'}`
+    return `${name}=${one === undefined || one === '' ? '-' : one}`
+  })
+  return pairs.join(' ')
+}

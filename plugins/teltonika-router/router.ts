@@ -1,0 +1,172 @@
+import { type EventSource, type PluginContext, RtkError } from 'rtk-base/plugin'
+import type { CellularRouter } from 'rtk-base/services'
+import { CredentialLadder, CredentialLookup, LoginGuard, Vault } from './credentials/index.js'
+import { LinkFigures, RouterLink } from './link/index.js'
+import type { RouterOptions } from './options.js'
+import { RouterParameters } from './parameters.js'
+import { Arrival, RouterFacts, RouterPoll, RouterTrouble } from './state/index.js'
+import { CertificatePin, type Credentials } from './transport/index.js'
+
+/** How long a person waits for a turn: commands have 30 s. */
+const patience_ms = 15_000
+
+/** The router: its link, what is known of it, and its credentials, put together. */
+export class Router {
+  readonly facts: RouterFacts
+  readonly pin: CertificatePin
+  readonly vault: Vault
+  readonly lookup: CredentialLookup
+  readonly parameters: RouterParameters
+  readonly onState: EventSource<void>
+  readonly #ctx: PluginContext
+  readonly #options: RouterOptions
+  readonly #guard: LoginGuard
+  readonly #figures: LinkFigures
+  #link: RouterLink | undefined
+  #arrival: Arrival | undefined
+  #poll: RouterPoll | undefined
+
+  constructor(ctx: PluginContext, options: RouterOptions) {
+    this.#ctx = ctx
+    this.#options = options
+    this.facts = new RouterFacts(ctx.clock)
+    this.pin = new CertificatePin(ctx.store)
+    this.vault = new Vault(ctx.store.protected)
+    this.lookup = new CredentialLookup(ctx, options)
+    this.onState = ctx.event<void>()
+    this.#guard = new LoginGuard(ctx.store.protected, ctx.clock)
+    this.parameters = new RouterParameters(ctx, {
+      credentials: () => this.tryCredentials(),
+      pingHost: () => this.#applyPing(),
+    })
+    this.#figures = new LinkFigures(ctx, {
+      online: () => this.state === 'online',
+      queue: () => this.#link?.queue.length ?? 0,
+    })
+  }
+  /** @param url where it answers */
+  async start(url: string): Promise<void> {
+    await this.pin.load(url)
+    await this.vault.load()
+    await this.#guard.load()
+    const arrival = new Arrival({
+      ctx: this.#ctx,
+      url,
+      guard: this.#guard,
+      facts: this.facts,
+      pingReboot: () => this.parameters.pingReboot,
+      replaced: () => {
+        this.#poll?.forget()
+        this.onState.emit()
+      },
+    })
+    await arrival.load()
+    const ladder = new CredentialLadder({
+      log: this.#ctx.log,
+      guard: this.#guard,
+      vault: this.vault,
+      lookup: this.lookup,
+      override: () => this.parameters.override,
+      defaults: this.#options.defaults,
+      mac: () => arrival.mac,
+      loggedIn: (result) => this.#figures.login(result),
+    })
+    const link = new RouterLink({
+      ctx: this.#ctx,
+      url,
+      pin: this.pin,
+      ladder,
+      figures: () => this.#figures,
+      onState: this.onState,
+      meet: arrival.meet,
+      arrived: arrival.arrived,
+      renewed: () => this.facts.outdate('board'),
+    })
+    this.#arrival = arrival
+    this.#link = link
+    this.#poll = new RouterPoll(this.#ctx, link, this.facts)
+    const trouble = new RouterTrouble(this.#ctx, link, this.pin)
+    this.#ctx.on(this.onState.on, () => {
+      if (link.connected) this.facts.set('version', link.connected.version)
+      trouble.look()
+    })
+    trouble.start()
+    this.#poll.start()
+    link.start()
+  }
+
+  /** From `start` on. */
+  get link(): RouterLink {
+    if (!this.#link) throw new RtkError('RTK_ERR_ROUTER_OFFLINE', 'the router is not looked for yet')
+    return this.#link
+  }
+
+  get state(): CellularRouter['state'] {
+    return this.#link?.state ?? 'searching'
+  }
+
+  /** Why it is not online; `''` while it is. */
+  get error(): string {
+    return this.#link?.error ?? ''
+  }
+
+  /** How the station talks to it; undefined before the first login. */
+  get connected(): RouterLink['connected'] {
+    return this.#link?.connected
+  }
+
+  get macaddr(): string {
+    return this.facts.get('board')?.macaddr || this.#arrival?.mac || ''
+  }
+
+  get address(): string {
+    return this.#arrival?.address ?? ''
+  }
+
+  /** Of the credentials that are in use, or that would be tried first. */
+  get credentials(): Credentials {
+    const { override } = this.parameters
+    return this.#link?.credentials ?? (override.pswd === '' ? this.vault.default : override)
+  }
+
+  /** A person set credentials: they are tried at once, whatever happened to them before. */
+  tryCredentials(): void {
+    const { override } = this.parameters
+    const user = override.user || 'admin'
+    void Promise.all([this.#guard.retry({ user, pswd: override.pswd }), this.#guard.retry(this.vault.default)])
+      .catch((error: unknown) => this.#ctx.log.warn({ err: error }, 'the list of failed logins could not be stored'))
+      .then(() => this.#link?.retry(true))
+  }
+
+  /** Credentials for the protected store. */
+  async protect(credentials: Credentials): Promise<void> {
+    await this.vault.set(credentials, false)
+    this.tryCredentials()
+  }
+
+  async reboot(signal?: AbortSignal): Promise<void> {
+    await this.link.restart('reboot', { patience_ms, ...(signal && { signal }) })
+  }
+
+  async factory(signal: AbortSignal): Promise<void> {
+    await this.link.restart('factory', { patience_ms, signal })
+  }
+
+  /** A person confirms the certificate that the router shows now. @returns whether there was one to confirm */
+  async acceptCertificate(): Promise<boolean> {
+    if ((await this.pin.accept()) === undefined) return false
+    this.#link?.retry(false)
+    return true
+  }
+
+  /** The change is stored; a router that is away gets it when it is back. */
+  #applyPing(): void {
+    const [link, arrival] = [this.#link, this.#arrival]
+    if (!link || !arrival || link.state !== 'online') return
+    link
+      .turn('setPingReboot', (performer, signal) => arrival.reconcilePing(performer, signal))
+      .catch((error: Error) =>
+        this.#ctx.log.warn(`mob-ping-host could not be written: ${error.message}; it is written at the next login`),
+      )
+  }
+}

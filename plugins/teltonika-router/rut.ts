@@ -1,0 +1,81 @@
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { fieldOf, isObject } from './operations/parse.js'
+import type { Router } from './router.js'
+import { limits_ms } from './transport/index.js'
+
+/** For the turn. */
+const patience_ms = 30_000
+const accessDenied = -32_002
+
+/** Calls that take minutes. */
+const slowMethods = new Set(['scan_operators', 'set_operator_selection', 'exec', 'exec2'])
+
+/** `POST /rut`: JSON-RPC of somebody else, with the station's session. */
+export function addRutRoute(ctx: PluginContext, router: Router): void {
+  ctx.http.route({
+    method: 'POST',
+    url: '/rut',
+    config: { timeout_ms: limits_ms.scan + patience_ms + 5_000 },
+    handler: async (request, reply) => {
+      const asked = requestOf(request.body)
+      return reply.type('application/json; charset=utf-8').send(await forwarded(router, asked))
+    },
+  })
+}
+
+/** The router's answer as it came; a session that has expired is renewed once. */
+async function forwarded(router: Router, request: unknown): Promise<string> {
+  const limit_ms = limitOf(request)
+  return router.link.turn(
+    'rut',
+    async (performer, signal, transport) => {
+      const text = await transport.forward(request, limit_ms, signal)
+      if (!isDenied(text)) return text
+      await performer.renew(signal)
+      return transport.forward(request, limit_ms, signal)
+    },
+    { patience_ms },
+  )
+}
+
+/** Every part was refused: the session, not one missing right. */
+function isDenied(text: string): boolean {
+  const answers = [JSON.parse(text)].flat() as unknown[]
+  return answers.length > 0 && answers.every((answer) => fieldOf(answer, 'error', 'code') === accessDenied)
+}
+
+/**
+ * A JSON-RPC object, a batch, or `{ object, method, args }`.
+ * @throws RTK_ERR_REQUEST
+ */
+export function requestOf(body: unknown): unknown {
+  const parts = [body].flat()
+  const isRpc = (part: unknown) => isObject(part) && typeof part.method === 'string'
+  if (parts.length === 0 || !parts.every(isRpc)) {
+    const text = 'send a JSON-RPC object, a batch of them, or { "object": …, "method": …, "args": … }'
+    throw new RtkError('RTK_ERR_REQUEST', text)
+  }
+  const requests = parts.map((part, index) => fullRequest(part as Record<string, unknown>, index))
+  if (requests.some(({ params }) => params?.[1] === 'session' && params[2] === 'login')) {
+    throw new RtkError(
+      'RTK_ERR_REQUEST',
+      'session.login is left to the station: every login counts towards the block of the router',
+    )
+  }
+  return Array.isArray(body) ? requests : requests[0]
+}
+
+interface RpcRequest extends Record<string, unknown> {
+  params?: unknown[]
+}
+
+function fullRequest(part: Record<string, unknown>, index: number): RpcRequest {
+  if (typeof part.object !== 'string') return part as RpcRequest
+  const { object, method, args = {} } = part
+  return { jsonrpc: '2.0', id: index + 1, method: 'call', params: ['', object, method, args] }
+}
+
+function limitOf(request: unknown): number {
+  const methods = [request].flat().map((one) => fieldOf(one, 'params', 2))
+  return methods.some((method) => slowMethods.has(String(method))) ? limits_ms.scan : limits_ms.info
+}

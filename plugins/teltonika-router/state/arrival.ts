@@ -1,0 +1,120 @@
+import { isIP } from 'node:net'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { type LoginGuard, neighbourMac } from '../credentials/index.js'
+import type { IpBlock, OperationName, Performer, PingReboot } from '../operations/index.js'
+import type { RouterFacts } from './facts.js'
+
+/** spec.md, IP blocking: enabled, 20 attempts, cleared at a restart of the router. */
+const blockAttempts = 20
+const stored = { mac: 'router-mac', blockingSet: 'ip-blocking-set' }
+
+export interface ArrivalDeps {
+  readonly ctx: Pick<PluginContext, 'log' | 'store' | 'process'>
+  readonly url: string
+  readonly guard: LoginGuard
+  readonly facts: RouterFacts
+  /** How the ping reboot is to be. */
+  pingReboot(): PingReboot
+  /** Another router than before. */
+  replaced(): void
+}
+
+/** What is done when a router answers: who it is, and that it is set up as it has to be. */
+export class Arrival {
+  readonly #deps: ArrivalDeps
+  /** Where the address of the option is an IP address. */
+  readonly address: string
+  /** Of the router that answered last, or of what answers now as far as the kernel knows. */
+  #mac = ''
+
+  constructor(deps: ArrivalDeps) {
+    this.#deps = deps
+    const { hostname } = new URL(deps.url)
+    const address = hostname.replace(/^\[|\]$/g, '')
+    this.address = isIP(address) === 0 ? '' : address
+  }
+
+  /** `''` until it is known. */
+  get mac(): string {
+    return this.#mac
+  }
+
+  async load(): Promise<void> {
+    const known = await this.#deps.ctx.store.get(stored.mac)
+    this.#mac = typeof known === 'string' ? known : ''
+  }
+
+  /** Before a login: another MAC address is another router, which has seen none of the failed logins. */
+  readonly meet = async (signal: AbortSignal): Promise<void> => {
+    const seen = await neighbourMac(this.#deps.ctx.process, this.address, signal)
+    if (seen === '' || seen === this.#mac) return
+    if (this.#mac !== '') await this.#changed(seen)
+    await this.#keep(seen)
+  }
+
+  /** After a login. @throws RTK_ERR_ROUTER_OFFLINE when it went away meanwhile */
+  readonly arrived = async (performer: Performer, signal: AbortSignal): Promise<void> => {
+    const board = await this.#tried('board', () => performer.perform('board', undefined, signal))
+    if (board) {
+      if (board.macaddr !== '' && this.#mac !== '' && board.macaddr !== this.#mac) await this.#changed(board.macaddr)
+      if (board.macaddr !== '') await this.#keep(board.macaddr)
+      this.#deps.facts.set('board', board)
+    }
+    await this.#tried('setIpBlock', () => this.#setIpBlocking(performer, signal))
+    await this.#tried('setPingReboot', () => this.reconcilePing(performer, signal))
+  }
+
+  /** Writes the ping reboot where it is not as it has to be. */
+  async reconcilePing(performer: Performer, signal: AbortSignal): Promise<void> {
+    const wanted = this.#deps.pingReboot()
+    const { facts } = this.#deps
+    const now = await performer.perform('pingReboot', undefined, signal)
+    facts.set('pingReboot', now)
+    if (now.enabled === wanted.enabled && (!wanted.enabled || now.host === wanted.host)) return
+    await performer.perform('setPingReboot', wanted, signal)
+    facts.set('pingReboot', await performer.perform('pingReboot', undefined, signal))
+  }
+
+  /** At the first login at a router only: a person may have reasons to change it afterwards. */
+  async #setIpBlocking(performer: Performer, signal: AbortSignal): Promise<void> {
+    const { ctx, facts } = this.#deps
+    const now: IpBlock = await performer.perform('ipBlock', undefined, signal)
+    facts.set('ipBlock', now)
+    if (this.#mac === '' || (await ctx.store.get(stored.blockingSet)) === this.#mac) return
+    const isRight = now.enabled && now.attempts === blockAttempts && now.clearedAtReboot !== false
+    if (!isRight) {
+      await performer.perform('setIpBlock', { attempts: blockAttempts }, signal)
+      facts.set('ipBlock', await performer.perform('ipBlock', undefined, signal))
+    }
+    await ctx.store.set(stored.blockingSet, this.#mac)
+  }
+
+  async #changed(mac: string): Promise<void> {
+    const { ctx, guard, facts, replaced } = this.#deps
+    ctx.log.warn({ before: this.#mac, now: mac }, 'another router answers')
+    await guard.forget()
+    facts.clear()
+    replaced()
+  }
+
+  async #keep(mac: string): Promise<void> {
+    if (mac === this.#mac) return
+    this.#mac = mac
+    await this.#deps.ctx.store.set(stored.mac, mac)
+  }
+
+  /** What a router cannot do, or refuses, does not keep it from being used. */
+  async #tried<T>(name: OperationName, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_OFFLINE') throw error
+      const text = error instanceof Error ? error.message : String(error)
+      this.#deps.ctx.log.warn(
+        { operation: name },
+        `a step after the login at the router failed: ${text}; it is done at the next login`,
+      )
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import type { RouterLink } from '../link/index.js'
+import type { OperationName } from '../operations/index.js'
+import type { FactOf, RouterFacts } from './facts.js'
+
+/** How often something due is looked for. */
+const tick_ms = 5_000
+const minute_ms = 60_000
+
+/** What is read, and how old it may become. What the modem's own plugin has read meanwhile is not read again. */
+const ages_ms = {
+  board: 60 * minute_ms,
+  deviceName: 60 * minute_ms,
+  system: minute_ms / 2,
+  modem: 60 * minute_ms,
+  sim: minute_ms,
+  signal: minute_ms,
+  registration: minute_ms,
+  accessPoint: 10 * minute_ms,
+  pingReboot: 10 * minute_ms,
+  ipBlock: 60 * minute_ms,
+} as const satisfies Partial<Record<FactOf, number>>
+type Polled = keyof typeof ages_ms
+
+/** A fact that this router does not have is asked for as seldom as that. */
+const absent_ms = 10 * minute_ms
+
+const operationOf = (name: Polled): OperationName => (name === 'modem' ? 'modemIdentity' : name)
+
+/** Keeps the facts fresh while the router is online: one read at a time, and none while somebody else calls. */
+export class RouterPoll {
+  readonly #link: RouterLink
+  readonly #facts: RouterFacts
+  readonly #ctx: Pick<PluginContext, 'timers' | 'clock'>
+  readonly #retryAt_ms = new Map<Polled, number>()
+
+  constructor(ctx: Pick<PluginContext, 'timers' | 'clock'>, link: RouterLink, facts: RouterFacts) {
+    this.#ctx = ctx
+    this.#link = link
+    this.#facts = facts
+  }
+
+  start(): void {
+    this.#ctx.timers.every(tick_ms, () => this.#round())
+  }
+
+  /** Another router: what the one before did not have, this one may have. */
+  forget(): void {
+    this.#retryAt_ms.clear()
+  }
+
+  async #round(): Promise<void> {
+    for (const name of Object.keys(ages_ms) as Polled[]) {
+      if (this.#link.state !== 'online' || this.#link.queue.length > 0) return
+      if (this.#facts.age_ms(name) < ages_ms[name]) continue
+      if (this.#ctx.clock.monotonic() < (this.#retryAt_ms.get(name) ?? 0)) continue
+      await this.#read(name)
+    }
+  }
+
+  async #read(name: Polled): Promise<void> {
+    try {
+      const value = await this.#link.perform(operationOf(name), undefined as never)
+      const before = this.#facts.get('board')?.macaddr
+      this.#facts.set(name, value as never)
+      const now = this.#facts.get('board')?.macaddr
+      if (before && now && before !== now) this.#link.reconnect('another router answers in its place')
+      this.#retryAt_ms.delete(name)
+    } catch (error) {
+      // The link logs what failed. Whoever is away or blocks is the link's business, and the facts stay.
+      const unsupported = error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_UNSUPPORTED'
+      const wait_ms = unsupported ? absent_ms : ages_ms[name]
+      this.#retryAt_ms.set(name, this.#ctx.clock.monotonic() + wait_ms)
+    }
+  }
+}

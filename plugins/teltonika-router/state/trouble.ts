@@ -1,0 +1,58 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import type { RouterLink } from '../link/index.js'
+import type { CertificatePin } from '../transport/index.js'
+
+const look_ms = 10_000
+/** A router restarts in two minutes: silence means something after this. */
+const offline_ms = 3 * 60_000
+/** While credentials are tried one after the other, locked is a state that passes. */
+const locked_ms = 60_000
+
+/** Shows in `base.state.errors` what a person has to do about the router. */
+export class RouterTrouble {
+  readonly #ctx: Pick<PluginContext, 'errors' | 'timers' | 'clock'>
+  readonly #link: RouterLink
+  readonly #pin: CertificatePin
+  #since_ms: number
+  #wasLocked = false
+
+  constructor(ctx: Pick<PluginContext, 'errors' | 'timers' | 'clock'>, link: RouterLink, pin: CertificatePin) {
+    this.#ctx = ctx
+    this.#link = link
+    this.#pin = pin
+    this.#since_ms = ctx.clock.monotonic()
+  }
+
+  start(): void {
+    this.#since_ms = this.#ctx.clock.monotonic()
+    this.#ctx.timers.every(look_ms, () => this.look())
+  }
+
+  look(): void {
+    const { errors, clock } = this.#ctx
+    const { state, error } = this.#link
+    const now_ms = clock.monotonic()
+    const isLocked = state === 'locked'
+    if (state === 'online' || isLocked !== this.#wasLocked) this.#since_ms = now_ms
+    this.#wasLocked = isLocked
+    const lasted_ms = now_ms - this.#since_ms
+    if (state === 'certificate') {
+      const { pinned, waiting } = this.#pin
+      const now = waiting?.fingerprint ? `shows ${waiting.fingerprint}` : 'answers without https'
+      const text = `the router ${now} instead of the certificate ${pinned?.fingerprint}; if it was replaced or reset, confirm it: router-certificate=accept`
+      errors.raise('router-certificate', text)
+    } else errors.clear('router-certificate')
+    if (isLocked && lasted_ms >= locked_ms) errors.raise('router-login', withoutCountdown(error))
+    else if (!isLocked) errors.clear('router-login')
+    const isSilent = ['searching', 'offline', 'restarting'].includes(state)
+    if (isSilent && lasted_ms >= offline_ms) {
+      errors.raise(
+        'router-offline',
+        `the router does not answer (${error}): check its cable and power; it is tried again by itself`,
+      )
+    } else if (!isSilent) errors.clear('router-offline')
+  }
+}
+
+/** An error text that changed every second would be a new one every second. */
+const withoutCountdown = (text: string) => text.replace(/ \(next attempt in .*\)$/, '')

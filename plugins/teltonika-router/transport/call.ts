@@ -1,0 +1,81 @@
+/** What is sent to a router, and what comes back, whatever the transport. */
+
+/** One ubus call (JSON-RPC `call`). */
+export interface UbusCall {
+  readonly object: string
+  readonly method: string
+  readonly args?: Readonly<Record<string, unknown>>
+  /** The answer must be in by then; 15 s when left out. */
+  readonly limit_ms?: number
+  /** The operation goes on without its answer. */
+  readonly optional?: boolean
+  /** False for an answer that says no, e.g. of a command that ended with another code than 0. */
+  readonly accepts?: (answer: unknown) => boolean
+}
+
+/** One REST request. */
+export interface RestCall {
+  readonly verb: 'GET' | 'POST' | 'PUT'
+  /** Below the origin, e.g. `/api/modems/status`. */
+  readonly path: string
+  /** Sent as `{ "data": … }`. */
+  readonly data?: unknown
+  readonly limit_ms?: number
+  readonly optional?: boolean
+}
+
+export type Call = UbusCall | RestCall
+
+export const isUbus = (call: Call): call is UbusCall => 'object' in call
+
+/** As it stands in messages and in the documentation: `gsm.modem0.info`, `GET /api/modems/status`. */
+export function nameOf(call: Call): string {
+  return isUbus(call) ? `${call.object}.${call.method}` : `${call.verb} ${call.path}`
+}
+
+/** Time limits of calls (spec.md, Router RPC: scans and modem info use a longer one). */
+export const limits_ms = { usual: 15_000, info: 30_000, scan: 210_000 } as const
+
+/**
+ * Why a call failed.
+ * - `absent`: this router has no such object, method, section or path
+ * - `expired`: the session is not valid, or it has not the right (ubus does not distinguish them)
+ * - `refused`: the router says no
+ * - `timeout`: the router gave the call up
+ * - `answer`: the answer cannot be read
+ */
+export type FailureKind = 'absent' | 'expired' | 'refused' | 'timeout' | 'answer'
+
+export type Outcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly kind: FailureKind; readonly text: string }
+
+export interface Credentials {
+  readonly user: string
+  readonly pswd: string
+}
+
+export type TransportKind = 'ubus' | 'rest'
+
+/** A way to talk to one router. It sends what it is asked to, one request at a time; order and repetition belong to its user. */
+export interface Transport {
+  readonly kind: TransportKind
+  /** Where it talks to: `http://192.168.1.1`. */
+  readonly origin: string
+  /**
+   * False: the router rejected user or password.
+   * @throws RTK_ERR_ROUTER_OFFLINE, _TIMEOUT, _ANSWER, _CERTIFICATE
+   */
+  login(credentials: Credentials, signal: AbortSignal): Promise<boolean>
+  /**
+   * The outcome of each call. One after the other it ends at the first failure of a call that is not optional.
+   * @param together all are independent: in one request where the router takes that
+   * @throws RTK_ERR_ROUTER_OFFLINE, _TIMEOUT, _ANSWER, _CERTIFICATE
+   */
+  call(calls: readonly Call[], together: boolean, signal: AbortSignal): Promise<Outcome[]>
+  /**
+   * A JSON-RPC request of somebody else with the session filled in; the answer's text as it came.
+   * @throws RTK_ERR_ROUTER_UNSUPPORTED where the transport has no JSON-RPC, and as `call`
+   */
+  forward(request: unknown, limit_ms: number, signal: AbortSignal): Promise<string>
+}

@@ -1,0 +1,91 @@
+import { connect } from 'node:tls'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { isObject } from '../operations/parse.js'
+
+const connectLimit_ms = 10_000
+const stored = 'certificate'
+
+/** The certificate that a router showed first: what answers there later must have the same one. */
+export interface Pin {
+  /** Where https answers. */
+  readonly origin: string
+  /** SHA-256, hexadecimal, lower case; `''` where a person accepted plain HTTP. */
+  readonly fingerprint: string
+}
+
+const isPin = (value: unknown): value is Pin =>
+  isObject(value) && typeof value.origin === 'string' && typeof value.fingerprint === 'string'
+
+/** Reads the certificate of a TLS server without trusting it: nothing is sent. @throws RTK_ERR_ROUTER_OFFLINE, RTK_ERR_ABORTED */
+export function certificateAt(origin: string, timers: PluginContext['timers'], signal: AbortSignal): Promise<string> {
+  const { hostname, port } = new URL(origin)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port: Number(port || 443), rejectUnauthorized: false })
+    const settle = (end: () => void) => {
+      void cancel()
+      signal.removeEventListener('abort', onAbort)
+      socket.destroy()
+      end()
+    }
+    const failed = (text: string, cause?: unknown) =>
+      settle(() => reject(new RtkError('RTK_ERR_ROUTER_OFFLINE', `${origin}: ${text}`, { cause })))
+    const onAbort = () => settle(() => reject(new RtkError('RTK_ERR_ABORTED', `${origin}: given up`)))
+    const cancel = timers.after(connectLimit_ms, () => failed(`no TLS connection within ${connectLimit_ms / 1000} s`))
+    signal.addEventListener('abort', onAbort, { once: true })
+    socket.on('error', (error) => failed(`no TLS connection: ${error.message}`, error))
+    socket.on('secureConnect', () => {
+      const seen = socket.getPeerCertificate().fingerprint256?.replaceAll(':', '').toLowerCase()
+      if (seen) settle(() => resolve(seen))
+      else failed('it shows no certificate')
+    })
+  })
+}
+
+/** The pinned certificate, and another one that was seen since and waits for a person. */
+export class CertificatePin {
+  readonly #store: PluginContext['store']
+  /** The configured address: the pin of another one means nothing. */
+  #url = ''
+  #pinned: Pin | undefined
+  #waiting: Pin | undefined
+
+  constructor(store: PluginContext['store']) {
+    this.#store = store
+  }
+
+  /** @param url the configured address */
+  async load(url: string): Promise<void> {
+    this.#url = url
+    const value = await this.#store.get(stored)
+    this.#pinned = isPin(value) && (value as { url?: unknown }).url === url ? value : undefined
+  }
+
+  get pinned(): Pin | undefined {
+    return this.#pinned
+  }
+
+  /** What the router shows now, instead of what is pinned. */
+  get waiting(): Pin | undefined {
+    return this.#waiting
+  }
+
+  /** Pins what was seen first. */
+  async pin(pin: Pin): Promise<void> {
+    this.#pinned = pin
+    this.#waiting = undefined
+    await this.#store.set(stored, { ...pin, url: this.#url })
+  }
+
+  /** Another one was seen. */
+  saw(pin: Pin): void {
+    this.#waiting = pin
+  }
+
+  /** A person confirms what was seen last. @returns it; undefined when nothing waits */
+  async accept(): Promise<Pin | undefined> {
+    const pin = this.#waiting
+    if (pin) await this.pin(pin)
+    return pin
+  }
+}

@@ -1,0 +1,119 @@
+import { RtkError } from 'rtk-base/plugin'
+import { fieldOf, isObject } from '../operations/parse.js'
+import {
+  type Call,
+  type Credentials,
+  isUbus,
+  limits_ms,
+  nameOf,
+  type Outcome,
+  type RestCall,
+  type Transport,
+} from './call.js'
+import { parsedJson, type RouterHttp } from './http.js'
+
+/** `errors[].code` of the REST interface. */
+const code = { notImplemented: 100, unauthorised: 120, loginFailed: 121, invalidToken: 123, firstLogin: 125 }
+
+/** The REST interface below `/api`, for routers whose JSON-RPC is not installed. */
+export class RestTransport implements Transport {
+  readonly kind = 'rest'
+  readonly origin: string
+  readonly #http: RouterHttp
+  #token = ''
+
+  constructor(http: RouterHttp) {
+    this.#http = http
+    this.origin = http.origin
+  }
+
+  async login({ user, pswd }: Credentials, signal: AbortSignal): Promise<boolean> {
+    this.#token = ''
+    const { status, text } = await this.#http.exchange('/api/login', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: user, password: pswd }),
+      limit_ms: limits_ms.usual,
+      signal,
+    })
+    const answer = parsedJson(text)
+    const token = fieldOf(answer, 'data', 'token')
+    if (fieldOf(answer, 'success') === true && typeof token === 'string' && token !== '') {
+      this.#token = token
+      return true
+    }
+    const codes = codesOf(answer)
+    if (codes.includes(code.firstLogin)) {
+      const what = 'its password has never been changed: log in to its web page once and set one'
+      throw new RtkError('RTK_ERR_ROUTER_LOGIN', `${this.origin}: ${what}`)
+    }
+    if (status === 401 || status === 403 || codes.includes(code.loginFailed)) return false
+    throw new RtkError(
+      'RTK_ERR_ROUTER_ANSWER',
+      `${this.origin}/api/login: HTTP status ${status}, codes ${codes.join(', ') || 'none'}`,
+    )
+  }
+
+  async call(calls: readonly Call[], _together: boolean, signal: AbortSignal): Promise<Outcome[]> {
+    const outcomes: Outcome[] = []
+    for (const call of calls) {
+      if (isUbus(call)) continue
+      const outcome = await this.#one(call, signal)
+      outcomes.push(outcome)
+      if (!outcome.ok && !call.optional) break
+    }
+    return outcomes
+  }
+
+  async forward(): Promise<string> {
+    const what = 'this router offers no JSON-RPC: install the package "JSON-RPC support" in its package manager'
+    throw new RtkError('RTK_ERR_ROUTER_UNSUPPORTED', `${this.origin}: ${what}`)
+  }
+
+  /** A file for the router. */
+  async upload(path: string, form: Blob, limit_ms: number, signal: AbortSignal): Promise<Outcome> {
+    return this.#send({ verb: 'POST', path, limit_ms }, form, { 'content-type': form.type }, signal)
+  }
+
+  #one(call: RestCall, signal: AbortSignal): Promise<Outcome> {
+    const body = call.data === undefined ? undefined : JSON.stringify({ data: call.data })
+    return this.#send(call, body, body === undefined ? {} : { 'content-type': 'application/json' }, signal)
+  }
+
+  async #send(
+    call: RestCall,
+    body: string | Blob | undefined,
+    type: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { status, text } = await this.#http.exchange(call.path, {
+      method: call.verb,
+      headers: { ...type, ...(this.#token !== '' && { authorization: `Bearer ${this.#token}` }) },
+      ...(body !== undefined && { body }),
+      limit_ms: call.limit_ms ?? limits_ms.usual,
+      signal,
+    })
+    return outcomeOf(status, parsedJson(text), call)
+  }
+}
+
+function errorsOf(answer: unknown): Record<string, unknown>[] {
+  const errors = fieldOf(answer, 'errors')
+  return Array.isArray(errors) ? errors.filter(isObject) : []
+}
+
+const codesOf = (answer: unknown) => errorsOf(answer).map((one) => Number(one.code))
+
+function outcomeOf(status: number, answer: unknown, call: RestCall): Outcome {
+  if (status < 300 && fieldOf(answer, 'success') === true) return { ok: true, value: fieldOf(answer, 'data') ?? {} }
+  const codes = codesOf(answer)
+  const texts = errorsOf(answer).map((one) => `${String(one.error ?? '').slice(0, 100)} (${one.code})`)
+  const failed = (kind: Exclude<Outcome, { ok: true }>['kind']): Outcome => ({
+    ok: false,
+    kind,
+    text: `${nameOf(call)}: ${texts.join('; ') || `HTTP status ${status}`}`,
+  })
+  if (status === 401 || codes.includes(code.unauthorised) || codes.includes(code.invalidToken)) return failed('expired')
+  if (status === 404 || status === 501 || codes.includes(code.notImplemented)) return failed('absent')
+  return failed(fieldOf(answer, 'success') === false ? 'refused' : 'answer')
+}

@@ -1,0 +1,101 @@
+/** A station with the router's plugin, on a manual clock that only goes on while nothing is under way. */
+import type { Test } from 'tap'
+import httpApi from '../../../plugins/http-api/index.js'
+import teltonika from '../../../plugins/teltonika-router/index.js'
+import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
+import type { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { metrics } from '../../../schemas/services.js'
+import {
+  createTestStation,
+  fakeProcesses,
+  type ManualClock,
+  probe,
+  type TestStation,
+  type TestStationOptions,
+  until,
+} from '../../harness/index.js'
+
+export interface Rig {
+  station: TestStation
+  clock: ManualClock
+  ctx: PluginContext
+  /** Goes on by `ms`, in steps; before each one everything that is under way ends. */
+  pass(ms: number, step_ms?: number): Promise<void>
+  /** Goes on until the link is in a state. */
+  reach(link: string, most_ms?: number): Promise<void>
+  link(): string
+  command(text: string): Promise<{ status: number; text: string }>
+  errors(): string[]
+  metric(name: string): Promise<number>
+}
+
+export interface RigOptions {
+  url: string
+  options?: Record<string, unknown>
+  store?: MemoryStore
+  clock?: ManualClock
+  plugins?: TestStationOptions['plugins']
+  changes?: Record<string, unknown>
+  /** MAC address by IP address, as the kernel knows its neighbours. */
+  neighbours?: Record<string, string>
+}
+
+export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
+  const { url, options, store, clock: givenClock, plugins, changes, neighbours = {} } = given
+  let ctx: PluginContext | undefined
+  const look = probe([metrics], (found) => {
+    ctx = found
+  })
+  const station = await createTestStation({
+    ...(store && { store }),
+    ...(givenClock && { clock: givenClock }),
+    ...(changes && { variant: { changes } }),
+    processes: fakeProcesses({
+      ip: (args) => {
+        const mac = neighbours[args.at(-1) ?? '']
+        return { stdout: mac ? `${args.at(-1)} dev eth0 lladdr ${mac} REACHABLE\n` : '' }
+      },
+    }),
+    plugins: {
+      'http-api': httpApi as AnyPlugin,
+      'teltonika-router': [teltonika as AnyPlugin, { url, ...options }],
+      probe: look,
+      ...plugins,
+    },
+  })
+  t.teardown(() => station.stop())
+  const { clock } = station
+  const text = () => (ctx as PluginContext).services.use(metrics).text()
+  const metric = async (name: string) => {
+    const values = [...(await text()).matchAll(new RegExp(`^rtk_base_${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))]
+    return values.reduce((sum, [, value]) => sum + Number(value), 0)
+  }
+  const isIdle = async () => (await metric('router_queue_length')) === 0
+  const link = () => String(station.field('router.state.link'))
+  const pass = async (ms: number, step_ms = 1_000) => {
+    for (let left_ms = ms; left_ms > 0; left_ms -= step_ms) {
+      await until(isIdle, 'the router is idle')
+      await clock.advance(Math.min(step_ms, left_ms))
+    }
+    await until(isIdle, 'the router is idle')
+  }
+  return {
+    station,
+    clock,
+    ctx: ctx as unknown as PluginContext,
+    pass,
+    link,
+    metric,
+    async reach(state, most_ms = 120_000) {
+      for (let passed_ms = 0; ; passed_ms += 1_000) {
+        await until(isIdle, 'the router is idle')
+        if (link() === state) return
+        if (passed_ms > most_ms)
+          throw new Error(`the link is ${link()} (${station.field('router.state.error')}), not ${state}`)
+        await clock.advance(1_000)
+      }
+    },
+    command: (line) => station.station.command(line, { source: 'console' }),
+    errors: () => ((station.field('base.state.errors') ?? []) as { code: string }[]).map(({ code }) => code),
+  }
+}

@@ -1,0 +1,186 @@
+/** The plugin against the simulated router, which shares no code with it: each generation and transport, and what happens to a router. */
+import t from 'tap'
+import { Value } from 'typebox/value'
+import { RouterInfo } from '../../../schemas/info/router.js'
+import { cellularModem, simulatedRouter } from '../../../schemas/services.js'
+import { until } from '../../harness/index.js'
+import { type Rig, startRig } from './rig.js'
+
+const minute_ms = 60_000
+const kinds = {
+  'legacy/ubus': { generation: 'legacy', transports: ['ubus'] },
+  '7/ubus': { generation: '7', transports: ['ubus'] },
+  '7/rest': { generation: '7', transports: ['rest'] },
+  '7/both over https': { generation: '7', transports: ['ubus', 'rest'], https: true },
+}
+
+/** Waits for a call that takes simulated time. */
+async function during<T>(rig: Rig, work: Promise<T>): Promise<T> {
+  let over = false
+  const done = work.finally(() => {
+    over = true
+  })
+  done.catch(() => {})
+  await until(async () => {
+    // A request and its answer: what was sent before is answered by then, unless it waits for simulated time.
+    const { url } = rig.ctx.services.find(simulatedRouter) ?? {}
+    await fetch(`${url}/`, { redirect: 'manual' }).then(
+      (answer) => answer.text(),
+      () => {},
+    )
+    if (!over) await rig.clock.advance(1_000)
+    return over
+  }, 'the call ends')
+  return done
+}
+
+for (const [kind, simulator] of Object.entries(kinds)) {
+  t.test(kind, async (t) => {
+    const rig = await startRig(t, { url: 'simulator', options: { simulator } })
+    const modem = rig.ctx.services.find(cellularModem)
+    const sim = rig.ctx.services.find(simulatedRouter)
+    if (!modem || !sim) throw new Error('services are missing')
+    await rig.reach('online')
+    await rig.pass(2 * minute_ms)
+
+    t.test('the block is complete', async (t) => {
+      const block = rig.station.field('router') as RouterInfo
+      t.ok(Value.Check(RouterInfo, block))
+      t.strictSame(
+        Object.entries(block).filter(([name, value]) => value === '' && name !== 'certificate'),
+        [],
+      )
+      t.ok(block.signal < 0)
+      t.equal(block.connected, true)
+      t.equal(block.certificate !== '', 'https' in simulator)
+      const { text, status } = await rig.command('pull-vendor-data')
+      t.equal(status, 200)
+      t.notMatch(text, /not possible|refused|RTK_ERR/)
+      t.match(text, /ipBlock: enabled=true attempts=20/)
+      t.match(text, /pingReboot: enabled=true host=8\.8\.8\.8/)
+    })
+
+    t.test('the modem', async (t) => {
+      t.match(await modem.identity(), {
+        imei: /^\d{15}$/,
+        model: /./,
+        ...(kind !== '7/rest' && { manuf: /./ }),
+        rev: /./,
+        operatorControl: true,
+      })
+      sim.command('signal -91')
+      t.equal((await modem.signal()).rssi_dbm, -91)
+      t.match(await modem.registration(), { network: 'home', plmn: 24603, connected: true })
+      t.match(await modem.sim(), { state: 'ready', imsi: '246031234567890', iccid: '8937003123456789014' })
+      t.ok((await modem.traffic()).sent >= 0)
+      sim.command('temperature 43.5')
+      t.equal(await modem.temperature(), 43.5)
+      sim.command('sim absent')
+      t.equal((await modem.sim()).state, 'absent')
+      for (const state of ['pin', 'puk', 'ready'] as const) {
+        sim.command(`sim ${state}`)
+        await rig.pass(30_000)
+        t.equal((await modem.sim()).state, state)
+      }
+    })
+
+    t.test('APN', async (t) => {
+      const wanted = { apn: 'internet.tele2.lt', user: 'u', pswd: 'p', auth: 'pap' } as const
+      await during(rig, modem.setApn(wanted))
+      t.strictSame(await modem.apn(), wanted)
+      await during(rig, modem.setApn({ apn: '', user: '', pswd: '', auth: 'none' }))
+      t.equal((await modem.apn()).apn, '')
+      await rig.pass(minute_ms)
+    })
+
+    t.test('operators', async (t) => {
+      const scanned = await during(rig, modem.scanOperators())
+      t.ok(scanned.length >= 2)
+      for (const operator of scanned) t.match(operator, { plmn: /^\d{5,6}$/, name: /./, generation: /^[2345]G$/ })
+      const other = scanned.find(({ plmn }) => plmn !== '24603')?.plmn
+      await during(rig, modem.selectOperator(other))
+      await rig.pass(minute_ms)
+      t.equal(await modem.operatorSelection(), other)
+      t.equal((await modem.registration()).plmn, Number(other))
+      await during(rig, modem.selectOperator(undefined))
+      await rig.pass(minute_ms)
+      t.equal(await modem.operatorSelection(), undefined)
+      await during(rig, modem.reboot())
+      await rig.pass(2 * minute_ms)
+      t.match(await modem.registration(), { network: 'home' })
+    })
+
+    t.test('restarts, and comes back', async (t) => {
+      t.equal((await during(rig, rig.command('reboot-router'))).status, 200)
+      t.equal(rig.link(), 'restarting')
+      await rig.reach('online', 5 * minute_ms)
+      sim.command('unplug')
+      await rig.pass(2 * minute_ms)
+      t.equal(rig.link(), 'offline')
+      sim.command('replug')
+      await rig.reach('online', 5 * minute_ms)
+      sim.command('expire')
+      await rig.pass(minute_ms)
+      t.equal(rig.link(), 'online')
+    })
+
+    t.test('garbage is survived', async (t) => {
+      for (const damage of [
+        'json',
+        'html',
+        'empty',
+        'cut',
+        'reset',
+        'huge',
+        'deep',
+        'binary',
+        'wrong',
+        'strings',
+        'id',
+      ]) {
+        sim.command(`garbage ${damage} 2`)
+        await during(
+          rig,
+          modem.signal().catch(() => undefined),
+        )
+        await during(
+          rig,
+          modem.registration().catch(() => undefined),
+        )
+        await rig.reach('online', 5 * minute_ms)
+      }
+      t.match(await modem.registration(), { network: 'home' })
+    })
+
+    t.test('a changed password', async (t) => {
+      const { user } = rig.station.field('router.default') as { user: string }
+      sim.command(`password ${user} new-one`)
+      sim.command('expire')
+      await rig.pass(minute_ms)
+      t.not(rig.link(), 'online')
+      await rig.station.station.change({ 'rtr-user': user, 'rtr-pswd': 'new-one' }, { source: 'http' })
+      await rig.reach('online')
+      t.notMatch(sim.describe(), /blocked/)
+    })
+
+    t.test('another one in its place', async (t) => {
+      const before = String(rig.station.field('router.serial'))
+      sim.command('replace new-one')
+      await rig.pass(3 * minute_ms)
+      if (rig.link() === 'certificate') t.equal((await rig.command('router-certificate=accept')).status, 200)
+      await rig.reach('online', 40 * minute_ms)
+      await rig.pass(minute_ms)
+      t.not(rig.station.field('router.serial'), before)
+      t.match((await rig.command('pull-vendor-data')).text, /ipBlock: enabled=true attempts=20/)
+    })
+
+    t.test('the command of the simulator', async (t) => {
+      t.match((await rig.command('sim-router=help')).text, /unplug/)
+      t.equal((await rig.command('sim-router=dance')).status, 400)
+    })
+    t.strictSame(
+      rig.station.lines.filter(({ level }) => level >= 50),
+      [],
+    )
+  })
+}
