@@ -5,21 +5,25 @@ import type { Credentials } from '../transport/index.js'
 
 const minute_ms = 60_000
 
-/**
- * Routers block an address after 10 failed logins by default, some of them without ever forgetting one, and two stations may
- * share an address: 4 attempts by each and one by a person stay below that.
- */
+const hour_ms = 60 * minute_ms
+const day_ms = 24 * hour_ms
+
+/** Routers block an address after 10 failed logins by default, and some of them never forget one. */
 export const guardLimits = {
   window_ms: 30 * minute_ms,
+  /** In the window: two stations behind one address stay below the limit together. */
   automatic: 4,
   /** With the one that a person causes by setting a password. */
   withPerson: 5,
+  /** Since the last login that worked, at a router that never forgets; a person is not held by it. */
+  total: 8,
+  total_ms: 7 * day_ms,
   /** Between two failed attempts. */
   gap_ms: 10_000,
   /** A pair that failed is tried again after this. */
-  failed_ms: 24 * 60 * minute_ms,
+  failed_ms: 7 * day_ms,
   /** One that once worked sooner: a router that blocks rejects the right password too. */
-  worked_ms: 30 * minute_ms,
+  worked_ms: 6 * hour_ms,
 } as const
 
 /** A wall clock before this has not been set. */
@@ -61,21 +65,23 @@ export class LoginGuard {
       this.#failed.set(key, this.#restored(utc_ms))
   }
 
-  /** Failed attempts that count now. */
+  /** Failed attempts since the last login that worked. */
   get attempts(): number {
-    return this.#recent().length
+    return this.#within(guardLimits.total_ms).length
   }
 
   /** Milliseconds until an attempt may be made; 0: now. */
   wait_ms(byPerson: boolean): number {
-    const recent = this.#recent()
-    const newest = recent.at(-1)
+    const { window_ms, total_ms, automatic, withPerson, total, gap_ms } = guardLimits
+    const all = this.#within(total_ms)
+    const newest = all.at(-1)
     if (newest === undefined) return 0
-    const most = byPerson ? guardLimits.withPerson : guardLimits.automatic
-    const gap_ms = newest.at_ms + guardLimits.gap_ms - this.#clock.monotonic()
-    if (recent.length < most) return Math.max(0, gap_ms)
-    const leaving = recent[recent.length - most] as Stamp
-    return Math.max(0, gap_ms, leaving.at_ms + guardLimits.window_ms - this.#clock.monotonic())
+    const rests = [
+      newest.at_ms + gap_ms,
+      endOf(this.#within(window_ms), byPerson ? withPerson : automatic, window_ms),
+      byPerson ? 0 : endOf(all, total, total_ms),
+    ]
+    return Math.max(0, ...rests.map((end_ms) => end_ms - this.#clock.monotonic()))
   }
 
   /**
@@ -83,7 +89,7 @@ export class LoginGuard {
    * @throws RTK_ERR_STORE_WRITE when it cannot be stored, and is not the only one: then it must not be made
    */
   async begin(): Promise<void> {
-    this.#attempts = [...this.#recent(), this.#now()]
+    this.#attempts = [...this.#within(guardLimits.total_ms), this.#now()]
     try {
       await this.#keepAttempts()
     } catch (error) {
@@ -148,8 +154,9 @@ export class LoginGuard {
     return known ? { utc_ms, at_ms: now.at_ms - (now.utc_ms - utc_ms) } : now
   }
 
-  #recent(): Stamp[] {
-    const begin_ms = this.#clock.monotonic() - guardLimits.window_ms
+  /** Attempts of the last `ms`, oldest first. */
+  #within(ms: number): Stamp[] {
+    const begin_ms = this.#clock.monotonic() - ms
     return this.#attempts.filter(({ at_ms }) => at_ms > begin_ms)
   }
 
@@ -164,6 +171,12 @@ export class LoginGuard {
     const failed = Object.fromEntries([...this.#failed].map(([key, { utc_ms }]) => [key, utc_ms]))
     await this.#store.batch({ [stored.attempts]: this.#attempts.map(({ utc_ms }) => utc_ms), [stored.failed]: failed })
   }
+}
+
+/** When fewer than `most` of the attempts are left in a window of `ms`. */
+function endOf(attempts: readonly Stamp[], most: number, ms: number): number {
+  const leaving = attempts[attempts.length - most]
+  return leaving ? leaving.at_ms + ms : 0
 }
 
 const digest = ({ user, pswd }: Credentials) =>

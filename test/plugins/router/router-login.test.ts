@@ -225,6 +225,20 @@ t.test('the guard', async (t) => {
     t.equal(guard.wait_ms(false), 0)
   })
 
+  t.test('eight failures in a week are the end, but for a person', async (t) => {
+    const clock = new ManualClock()
+    const guard = await make(clock)
+    for (let n = 0; n < guardLimits.total; n++) {
+      t.equal(guard.wait_ms(false), 0, `attempt ${n}`)
+      await guard.begin()
+      await clock.advance(guardLimits.window_ms)
+    }
+    t.ok(guard.wait_ms(false) > guardLimits.total_ms / 2)
+    t.equal(guard.wait_ms(true), 0)
+    await guard.succeeded({ user: 'admin', pswd: 'right' })
+    t.equal(guard.wait_ms(false), 0)
+  })
+
   t.test('what cannot be counted durably is not tried twice', async (t) => {
     const store = new MemoryStore()
     store.batch = async () => {

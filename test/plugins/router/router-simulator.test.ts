@@ -1,9 +1,14 @@
 /** The plugin against the simulated router, which shares no code with it: each generation and transport, and what happens to a router. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { Value } from 'typebox/value'
+import { firmwareImage, startSimulatedRouter } from '../../../plugins/teltonika-router/simulator/index.js'
+import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { RouterInfo } from '../../../schemas/info/router.js'
 import { cellularModem, simulatedRouter } from '../../../schemas/services.js'
-import { until } from '../../harness/index.js'
+import { ManualClock, until } from '../../harness/index.js'
 import { type Rig, startRig } from './rig.js'
 
 const minute_ms = 60_000
@@ -174,6 +179,35 @@ for (const [kind, simulator] of Object.entries(kinds)) {
       t.match((await rig.command('pull-vendor-data')).text, /ipBlock: enabled=true attempts=20/)
     })
 
+    t.test('firmware', async (t) => {
+      const legacy = kind.startsWith('legacy')
+      const [right, wrong] = legacy
+        ? ['RUT9XX_R_00.06.09.6', 'RUTX_R_00.07.24']
+        : ['RUTX_R_00.07.24', 'RUTM_R_00.07.24']
+      const server = createServer((request, response) => {
+        response.end(firmwareImage(request.url === '/right?a=%2F+b' ? right : wrong))
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      t.teardown(() => server.close())
+      const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      const post = (path: string) =>
+        during(rig, rig.station.request('/update-firmware?rut', { method: 'POST', body: `${base}${path}` }))
+      t.equal((await post('/wrong')).status, 502)
+      t.equal(rig.link(), 'online', 'an image for another router changes nothing')
+      t.match((await post('/right?a=%2F+b')).json(), { result: 'ok' })
+      await rig.pass(10_000)
+      await rig.reach('online', 10 * minute_ms)
+      t.equal(rig.station.field('router.swver'), right)
+    })
+
+    t.test('POST /rut', async (t) => {
+      const body = JSON.stringify({ object: 'system', method: 'info' })
+      const answer = await rig.station.request('/rut', { method: 'POST', body })
+      if (rig.station.field('router.state.transport') === 'rest') t.equal(answer.status, 503)
+      else t.match(answer.json(), { result: [0, { uptime: Number }] })
+    })
+
     t.test('the command of the simulator', async (t) => {
       t.match((await rig.command('sim-router=help')).text, /unplug/)
       t.equal((await rig.command('sim-router=dance')).status, 400)
@@ -184,3 +218,37 @@ for (const [kind, simulator] of Object.entries(kinds)) {
     )
   })
 }
+
+t.test('two stations with wrong credentials and restarts do not make one router block', async (t) => {
+  for (const firmware of ['RUTX_R_00.07.06', 'RUTX_R_00.07.20']) {
+    const clock = new ManualClock()
+    const router = await startSimulatedRouter({
+      generation: '7',
+      transports: firmware.endsWith('20') ? ['rest'] : ['ubus'],
+      firmware,
+      credentials: { pswd: 'last' },
+      clock: { now: () => clock.now(), monotonic: () => clock.monotonic(), after: (ms, fn) => clock.timer(ms, fn) },
+    })
+    t.teardown(() => router.close())
+    const defaults = ['a', 'b', 'c', 'd', 'last'].map((pswd) => ({ user: 'admin', pswd }))
+    const stores = [new MemoryStore(), new MemoryStore()]
+    let online = 0
+    for (let round = 0; round < 4; round++) {
+      for (const store of stores) {
+        const rig = await startRig(t, {
+          url: router.url,
+          clock,
+          store,
+          options: { defaults },
+          changes: { 'rtr-pswd': 'wrong' },
+        })
+        await rig.pass(6 * minute_ms, 5_000)
+        online += rig.link() === 'online' ? 1 : 0
+        t.notOk(router.blocked, 'not blocked')
+        await rig.station.stop()
+      }
+    }
+    t.ok(online >= 2, 'both found the password')
+    t.equal(router.logins.most, 1, 'one login at a time')
+  }
+})
