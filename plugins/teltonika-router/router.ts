@@ -163,10 +163,6 @@ export class Router {
   #applyPing(): void {
     const [link, arrival] = [this.#link, this.#arrival]
     if (!link || !arrival || link.state !== 'online') return
-    link
-      .turn('setPingReboot', (performer, signal) => arrival.reconcilePing(performer, signal))
-      .catch((error: Error) =>
-        this.#ctx.log.warn(`mob-ping-host could not be written: ${error.message}; it is written at the next login`),
-      )
+    link.schedule('setPingReboot', (performer, signal) => arrival.reconcilePing(performer, signal))
   }
 }

@@ -123,11 +123,6 @@ export class RouterLink {
     return this.turn(name, (performer, signal) => performer.perform(name, input, signal), options)
   }
 
-  /** The same without waiting for it: a failure is logged. */
-  schedule<K extends OperationName>(name: K, input: Input<K>): void {
-    this.perform(name, input).catch((error: unknown) => this.#report(error, name))
-  }
-
   /** Several operations in one turn. */
   turn<T>(
     label: string,
@@ -146,6 +141,11 @@ export class RouterLink {
       },
       { signal: both, ...(patience_ms !== undefined && { patience_ms }) },
     )
+  }
+
+  /** The same without waiting for it: a failure is logged. */
+  schedule(label: string, work: (performer: Performer, signal: AbortSignal) => Promise<unknown>): void {
+    this.turn(label, work).catch((error: unknown) => this.#report(error, label))
   }
 
   /** Restarts it, or sets it back to what it left the factory with. */

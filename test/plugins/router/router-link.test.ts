@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RouterQueue } from '../../../plugins/teltonika-router/transport/index.js'
+import { completions } from '../../../runtime/cli/console.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { RouterInfo } from '../../../schemas/info/router.js'
@@ -332,6 +333,11 @@ t.test('commands', async (t) => {
     await rig.pass(minute_ms)
     const entry = rig.station.station.commands().find(({ name }) => name === 'teltonika')
     t.strictSame(entry?.words, ['info', 'set_user', 'set_pswd', 'scan', 'select', 'reboot', 'reboot-modem'])
+    t.strictSame(completions('teltonika re', rig.station.station.commands()), [
+      'teltonika reboot',
+      'teltonika reboot-modem',
+    ])
+    t.strictSame(completions('telt', rig.station.station.commands()), ['teltonika'])
     t.match((await rig.command('teltonika=info')).text, /online[\s\S]*6000000001[\s\S]*EG06/)
     t.equal((await rig.command('teltonika=set_user root')).status, 200)
     t.equal((await rig.command('teltonika=set_user admin')).status, 200)

@@ -240,7 +240,6 @@ t.test('two stations with wrong credentials and restarts do not make one router 
           clock,
           store,
           options: { defaults },
-          changes: { 'rtr-pswd': 'wrong' },
         })
         await rig.pass(6 * minute_ms, 5_000)
         online += rig.link() === 'online' ? 1 : 0
