@@ -12,6 +12,7 @@ export const serviceHomes: Readonly<Record<string, string>> = {
   'rtcm-gate': 'rtcm',
   'cellular-router': 'teltonika-router',
   'cellular-modem': 'teltonika-router',
+  'cellular-uplink': 'modem',
   'router-firmware': 'teltonika-router',
   'simulated-router': 'teltonika-router',
 }

@@ -19,6 +19,9 @@ export function linkService(link: Link, settings: () => LinkSettings): MqttLink 
     get session() {
       return link.sessionName
     },
+    get via() {
+      return link.via
+    },
     get brokerAddress() {
       return link.session?.remoteAddress ?? ''
     },

@@ -53,6 +53,16 @@ export const ModemInfo = Type.Object({
     apn: Type.String({ description: 'as the router has it' }),
     user: Type.String(),
     pswd: Type.String(),
+    apn_choice: Type.Optional(
+      Type.Object({
+        from: Type.String({ description: '`user` (mob-apn), `table`, `router` (left as the router has it) or empty' }),
+        carrier: Type.String({ description: 'of the SIM, as the table names it; empty while it is not known' }),
+        alternatives: Type.Array(Type.Object({ apn: Type.String(), user: Type.String(), carrier: Type.String() }), {
+          maxItems: 8,
+          description: 'other APNs that the table has for this SIM, the most likely one first',
+        }),
+      }),
+    ),
   }),
   sim: Type.Object({ imsi: Type.String(), iccid: Type.String(), state: SimState }),
   stats: Type.Object({ sent: Type.Integer({ description: 'bytes' }), recvd: Type.Integer({ description: 'bytes' }) }),
@@ -63,6 +73,18 @@ export const ModemInfo = Type.Object({
       act: Type.Integer({ description: 'bitmask: 256 GSM, 258 LTE, 4 any other' }),
     }),
     { maxItems: 6 },
+  ),
+  history: Type.Optional(
+    Type.Array(
+      Type.Object({
+        t: Type.Integer({ description: 'UTC seconds' }),
+        rssi: Type.Optional(Type.Integer({ description: 'dBm' })),
+        rsrp: Type.Optional(Type.Integer({ description: 'dBm' })),
+        rsrq: Type.Optional(Type.Integer({ description: 'dB' })),
+        sinr: Type.Optional(Type.Integer({ description: 'dB' })),
+      }),
+      { maxItems: 288, description: 'the last 24 h, every 5 min; only with the all-granularity bit' },
+    ),
   ),
 })
 export type ModemInfo = Static<typeof ModemInfo>

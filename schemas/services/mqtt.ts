@@ -51,6 +51,8 @@ export interface MqttLink {
   readonly version: 4 | 5 | undefined
   /** Names the session that `onMqttConnect` was called for last: each session has another name. Undefined while there is none. */
   readonly session: string | undefined
+  /** `mqtt.via`: interface of the broker socket; `''` while the link is down, or where it is none of these. */
+  readonly via: 'eth' | 'sta' | 'cellular' | ''
   /** Address of the broker at the other end of the session; `''` while the link is down. */
   readonly brokerAddress: string
   /** Whether the link is up and would admit a publication of so many bytes: ask before a large payload is built. */

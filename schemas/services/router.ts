@@ -115,6 +115,13 @@ export interface CellularModem {
 }
 export const cellularModem = defineService<CellularModem>('cellular-modem')
 
+/** Provided by the plugin modem: whether the station reaches the world through the modem. */
+export interface CellularUplink {
+  /** A mobile data connection stands; undefined while that is not known. */
+  readonly connected: boolean | undefined
+}
+export const cellularUplink = defineService<CellularUplink>('cellular-uplink')
+
 /** Faults and facts of a simulated router, for tests, the console and third parties' own tests. */
 export interface SimulatedRouter {
   /** Where it listens: `http://127.0.0.1:PORT`, or https. */

@@ -3,6 +3,7 @@
  * Prints a table; exits with 1 when a budget is missed.
  */
 
+import { benchApn } from './apn.js'
 import { benchDay } from './day.js'
 import { benchFanOut } from './fan-out.js'
 import { benchFleet } from './fleet.js'
@@ -18,6 +19,7 @@ import { benchSurvey } from './survey.js'
 
 const parts: Record<string, () => Promise<Measurement[]>> = {
   framing: benchFraming,
+  apn: benchApn,
   latency: benchLatency,
   'fan-out': benchFanOut,
   http: benchHttp,

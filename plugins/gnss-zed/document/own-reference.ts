@@ -31,6 +31,7 @@ export function refRuntime(zed: ZedReceiver) {
       ...(surveyed ? { ...reference, acc: survey?.meanAcc_m ?? 0 } : nothing),
       state: surveyed ? 'complete' : survey?.active ? 'running' : 'none',
       allow_use: 0,
+      acc_corr: 0,
       accuracy_corr_dyn: 0,
       elapsed: survey?.dur_s ?? 0,
       count: survey?.obs ?? 0,

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
+import { cellularRouter, cellularUplink, type MqttLink } from 'rtk-base/services'
 import { type Failure, noFailure } from '../failure.js'
 import { type CertificateInfo, type Identity, type IdentityChoice, noCertificate } from '../identity/index.js'
-import { Farewell, type OnlineStatus, onlineStatus, type Session, SessionFactory, viaOf } from '../session/index.js'
+import {
+  Farewell,
+  interfaceOf,
+  type OnlineStatus,
+  onlineStatus,
+  type Session,
+  SessionFactory,
+} from '../session/index.js'
 import { type Broker, type LinkEvents, type LinkOptions, type LinkSettings, sameBroker } from '../settings.js'
 import { BusDriver } from './bus-driver.js'
 import { Holds } from './holds.js'
@@ -65,8 +73,11 @@ export class Link {
     return { link: this.#state, cert: this.#certificate, error: this.#failure }
   }
 
-  get via(): string {
-    return viaOf(this.session?.localAddress)
+  get via(): MqttLink['via'] {
+    const { services } = this.#ctx
+    if (!this.session) return ''
+    const isConnected = services.find(cellularUplink)?.connected === true
+    return interfaceOf(this.session, isConnected ? services.find(cellularRouter)?.address : undefined)
   }
 
   /** Sessions that a broker accepted since the plugin was loaded. */

@@ -16,8 +16,10 @@ import { noCertificate } from '../../../plugins/mqtt-link/identity/certificate.j
 import link from '../../../plugins/mqtt-link/index.js'
 import { Retry, waits } from '../../../plugins/mqtt-link/link/retry.js'
 import { linkStates } from '../../../plugins/mqtt-link/link/states.js'
+import { defaultGateways } from '../../../plugins/mqtt-link/session/default-gateways.js'
 import { OldBrokers } from '../../../plugins/mqtt-link/session/old-brokers.js'
 import { outboxLimit, Session } from '../../../plugins/mqtt-link/session/session.js'
+import { viaOf } from '../../../plugins/mqtt-link/session/via.js'
 import { Backoff } from '../../../runtime/link/index.js'
 import { fakeBroker, isUp, listen, message, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 import type { TestStation } from '../../harness/station.js'
@@ -870,4 +872,57 @@ t.test('the embedded broker', async (t) => {
 
 t.test('conformance', async (t) => {
   await t.resolves(conformance(link as never, { insecure: true }))
+})
+
+t.test('mqtt.via', async (t) => {
+  const route = (name: string, fields: string) => `${name}\t${fields}\t0\t0\t0\n`
+  const routes = [
+    'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n',
+    route('eth0', '00000000\t0101A8C0\t0003\t0\t0\t0\t00000000'),
+    route('eth0', '0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF'),
+    route('eth1', '00000000\t0100000A\t0003\t0\t0\t100\t00000000'),
+    route('eth1', '00000000\t0200000A\t0003\t0\t0\t200\t00000000'),
+    route('eth2', '00000000\t0101A8C0\t0002\t0\t0\t0\t00000000'),
+    route('eth3', '00000000\t00000000\t0001\t0\t0\t0\t00000000'),
+    'garbage\n',
+  ].join('')
+
+  t.test('the default gateways of /proc/net/route', async (t) => {
+    t.same(
+      [...defaultGateways(routes, true)],
+      [
+        ['eth0', ['192.168.1.1']],
+        ['eth1', ['10.0.0.1', '10.0.0.2']],
+      ],
+    )
+    t.same([...defaultGateways('h\neth0 00000000 C0A80101 0003 0 0 0 00000000', false)], [['eth0', ['192.168.1.1']]])
+    t.same([...defaultGateways('')], [])
+  })
+
+  t.test('is cellular where the way leads through the cellular router', async (t) => {
+    const own = (address: string, cidr: string, internal = false) => [{ address, cidr, internal }]
+    const interfaces = {
+      lo: own('127.0.0.1', '127.0.0.1/8', true),
+      eth0: [...own('192.168.1.20', '192.168.1.20/24'), ...own('2001:db8::20', '2001:db8::20/64')],
+      eth1: own('10.0.0.5', '10.0.0.5/8'),
+      wlan0: own('192.168.7.5', '192.168.7.5/24'),
+      wwan0: own('100.64.0.1', '100.64.0.1/32'),
+    }
+    const via = (localAddress: string | undefined, router: string | undefined, remoteAddress = '198.51.100.7') =>
+      viaOf({ localAddress, remoteAddress }, { interfaces, router, gateways: () => defaultGateways(routes, true) })
+    t.equal(via('192.168.1.20', '192.168.1.1'), 'cellular')
+    t.equal(via('::ffff:192.168.1.20', '192.168.1.1', '::ffff:198.51.100.7'), 'cellular')
+    t.equal(via('2001:db8::20', '192.168.1.1', '2001:db9::1'), 'cellular', 'the same port')
+    t.equal(via('192.168.1.20', undefined), 'eth', 'its modem is not connected')
+    t.equal(via('192.168.1.20', ''), 'eth', 'its address is not known')
+    t.equal(via('192.168.1.20', '192.168.1.254'), 'eth', 'another gateway')
+    t.equal(via('192.168.1.20', '192.168.1.1', '192.168.1.9'), 'eth', 'a broker in the local network')
+    t.equal(via('2001:db8::20', '192.168.1.1', '2001:db8::9'), 'eth')
+    t.equal(via('10.0.0.5', '192.168.1.1'), 'eth', 'another port')
+    t.equal(via('10.0.0.5', '10.0.0.2'), 'cellular', 'one of two gateways')
+    t.equal(via('192.168.7.5', '192.168.1.1'), 'sta')
+    t.equal(via('100.64.0.1', undefined), 'cellular')
+    t.equal(via('127.0.0.1', '192.168.1.1'), '')
+    t.equal(via(undefined, '192.168.1.1'), '')
+  })
 })

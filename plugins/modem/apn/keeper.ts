@@ -1,0 +1,257 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import type { ApnSettings } from 'rtk-base/services'
+import { type Access, reasonOf } from '../access.js'
+import type { Jobs } from '../jobs.js'
+import type { Readings } from '../state/readings.js'
+import { automatic, isSame, keptAtFirst, stepsFor } from './ladder.js'
+import { apnsOf, authOf, type Candidate, type Carriers } from './lookup.js'
+import { ApnMemory } from './memory.js'
+
+const limit_ms = 60_000
+/** How long a registered modem may be without a data connection before the next APN is tried. */
+const patience_ms = 180_000
+const longestGap_ms = 60_000
+/** What the router does not keep is written again after so long: each time the connection restarts. */
+const rewrite_ms = 600_000
+/** What could not be written is tried again after so long at the earliest. */
+const retry_ms = 60_000
+const mostAlternatives = 8
+
+export interface ApnDeps {
+  access: Access
+  jobs: Jobs
+  readings: Readings
+  carriers: Carriers
+  /** `mob-apn`, `mob-user`, `mob-pswd`; undefined while no APN is set. */
+  own(): { apn: string; user: string; pswd: string } | undefined
+  changed(): void
+}
+
+/** Where the present APN comes from: `modem.cfg.apn_choice`. */
+type From = 'user' | 'table' | 'router' | ''
+
+/**
+ * Gives the router the APN that the SIM needs: the user's own, else that of the table, chosen when a SIM is seen for the first
+ * time. Where the modem is registered and has no connection, the next one that fits is tried, at last what the router had before.
+ */
+export class ApnKeeper {
+  readonly #ctx: PluginContext
+  readonly #deps: ApnDeps
+  readonly #memory: ApnMemory
+  #waiting_ms = 0
+  #seen_ms: number | undefined
+  /** What was written last, or could not be, and when it may be written again. */
+  #attempt: { wanted: ApnSettings; again_ms: number } | undefined
+
+  constructor(ctx: PluginContext, deps: ApnDeps) {
+    this.#ctx = ctx
+    this.#deps = deps
+    this.#memory = new ApnMemory(ctx)
+  }
+
+  start(): Promise<void> {
+    return this.#memory.load()
+  }
+
+  /** `modem.cfg.apn_choice` */
+  get choice(): { from: From; carrier: string; alternatives: { apn: string; user: string; carrier: string }[] } {
+    const candidates = this.#candidates
+    const { actual } = this
+    const present = candidates.find((one) => actual && isSame(actual, one))
+    const alternatives = candidates
+      .filter((one) => one !== present)
+      .slice(0, mostAlternatives)
+      .map(({ apn, user, carrier }) => ({ apn, user, carrier }))
+    return { from: this.#from(present), carrier: (present ?? candidates[0])?.carrier ?? '', alternatives }
+  }
+
+  get actual(): ApnSettings | undefined {
+    return this.#deps.readings.apn.value
+  }
+
+  /** `mob-apn`, `mob-user` or `mob-pswd` were changed. */
+  async onChange(): Promise<void> {
+    this.#ctx.errors.clear('modem-apn')
+    this.#attempt = undefined
+    this.#restartWaiting()
+    // Without an own APN the SIM is looked at as if it were new.
+    await this.#memory.setSim(undefined)
+    await this.settle()
+  }
+
+  /** SIM and the router's own settings were read. */
+  async settle(): Promise<void> {
+    const { access, jobs, own } = this.#deps
+    const { actual } = this
+    if (!actual || access.absence !== '' || jobs.has('apn')) return
+    const mine = own()
+    if (mine) this.#write(this.#withAuth(mine))
+    else if (this.#sim) await this.#settleSim(actual)
+  }
+
+  /** The registration was read. */
+  async observe(): Promise<void> {
+    const { readings, own, jobs } = this.#deps
+    const now_ms = this.#ctx.clock.monotonic()
+    const since_ms = this.#seen_ms === undefined ? 0 : Math.min(longestGap_ms, now_ms - this.#seen_ms)
+    this.#seen_ms = now_ms
+    const { connected, registered } = readings
+    if (connected === true) {
+      this.#restartWaiting()
+      this.#ctx.errors.clear('modem-apn')
+      await this.#settled()
+    }
+    if (connected === true || registered !== true || jobs.has('apn')) return
+    this.#waiting_ms += since_ms
+    if (this.#waiting_ms < patience_ms) return
+    this.#restartWaiting()
+    // Whether a connection stands is not known: nothing shows that another one is better.
+    if (connected === undefined) await this.#settled()
+    else if (own()) this.#report('no data connection with the APN of mob-apn: check mob-apn, mob-user and mob-pswd')
+    else await this.#next()
+  }
+
+  /** The SIM while it can be read. */
+  get #sim(): { id: string; imsi: string; iccid: string } | undefined {
+    const { state, imsi, iccid } = this.#deps.readings.sim.value ?? { state: 'absent', imsi: '', iccid: '' }
+    const id = iccid === '' ? imsi : iccid
+    return state === 'ready' && id !== '' ? { id, imsi, iccid } : undefined
+  }
+
+  get #candidates(): Candidate[] {
+    const sim = this.#sim
+    if (!sim) return []
+    const { homePlmn } = this.#deps.readings
+    return apnsOf({ ...sim, ...(homePlmn !== undefined && { homePlmn }) }, this.#deps.carriers)
+  }
+
+  #from(present: Candidate | undefined): From {
+    if (this.#deps.own()) return 'user'
+    if (!this.actual || !this.#sim) return ''
+    return present ? 'table' : 'router'
+  }
+
+  async #settleSim(actual: ApnSettings): Promise<void> {
+    const { id, isKnown } = this.#recognised()
+    if (!isKnown) await this.#begin(id, actual)
+    const { sim } = this.#memory
+    const imei = this.#deps.readings.identity.value?.imei ?? ''
+    if (sim?.imei === '' && imei !== '') await this.#memory.setSim({ ...sim, imei })
+    if (!sim || sim.settled) return
+    const step = stepsFor(this.#candidates, sim)[sim.step]
+    if (step) this.#write(step)
+  }
+
+  #recognised(): { id: string; isKnown: boolean } {
+    const id = this.#sim?.id ?? ''
+    const imei = this.#deps.readings.identity.value?.imei ?? ''
+    const { sim } = this.#memory
+    return { id, isKnown: sim?.sim === id && (imei === '' || sim.imei === '' || sim.imei === imei) }
+  }
+
+  /** A SIM that was not seen before, or in another modem. */
+  async #begin(id: string, actual: ApnSettings): Promise<void> {
+    const { readings } = this.#deps
+    const candidates = this.#candidates
+    const { written } = this.#memory
+    // What was written for an earlier SIM, or by the user, is nothing to return to.
+    const before = written && isSame(actual, written) ? automatic : actual
+    const first = keptAtFirst(candidates, { actual, connected: readings.connected === true })
+    this.#restartWaiting()
+    this.#attempt = undefined
+    const imei = readings.identity.value?.imei ?? ''
+    await this.#memory.setSim({ sim: id, imei, before, ...(first && { first }), step: 0, settled: false })
+    const [best] = candidates
+    this.#ctx.log.info(
+      {
+        carrier: best?.carrier,
+        apn: stepsFor(candidates, { before, ...(first && { first }) })[0]?.apn,
+        known: candidates.length,
+      },
+      best
+        ? 'new SIM: its APN was looked up'
+        : 'new SIM: its operator is not in the table of APNs, the router chooses the APN; mob-apn sets another one',
+    )
+  }
+
+  async #settled(): Promise<void> {
+    const { sim } = this.#memory
+    if (!sim || sim.settled || this.#deps.own() || !this.actual) return
+    const step = stepsFor(this.#candidates, sim)[sim.step]
+    if (step && isSame(this.actual, step)) await this.#memory.setSim({ ...sim, settled: true })
+  }
+
+  /** No connection with what was tried last. */
+  async #next(): Promise<void> {
+    const { sim } = this.#memory
+    if (!sim || !this.#recognised().isKnown) return
+    const candidates = this.#candidates
+    const steps = stepsFor(candidates, sim)
+    if (!sim.settled && sim.step + 1 < steps.length) {
+      await this.#memory.setSim({ ...sim, step: sim.step + 1 })
+      this.#ctx.log.warn(
+        { apn: steps[sim.step]?.apn },
+        'no data connection with this APN: the next one that fits the SIM is tried',
+      )
+      await this.settle()
+      return
+    }
+    if (!sim.settled) await this.#memory.setSim({ ...sim, settled: true })
+    this.#report(
+      candidates.length > 0
+        ? 'no data connection with the APN of the router: set mob-apn as the operator of the SIM says'
+        : 'no data connection, and the operator of the SIM is not in the table of APNs: set mob-apn as it says',
+    )
+  }
+
+  /** Unless the router has them already. */
+  #write(wanted: ApnSettings): void {
+    const { actual } = this
+    const { written } = this.#memory
+    if (!actual || isSame(actual, wanted)) return
+    // A router that shows no password has it all the same.
+    const isHidden = actual.pswd === '' && written?.pswd === wanted.pswd && isSame(written, wanted)
+    if (isHidden && isSame({ ...actual, pswd: wanted.pswd }, wanted)) return
+    const attempt = this.#attempt
+    if (attempt && isSame(attempt.wanted, wanted) && this.#ctx.clock.monotonic() < attempt.again_ms) return
+    this.#deps.jobs.begin('apn', 'the mobile connection restarts with another APN', () => this.#set(wanted))
+  }
+
+  async #set(wanted: ApnSettings): Promise<void> {
+    const { access, readings, changed } = this.#deps
+    try {
+      await access.call(limit_ms, (modem, signal) => modem.setApn(wanted, signal))
+      await this.#memory.setWritten(wanted)
+      const actual = await access.call(limit_ms, (modem, signal) => modem.apn(signal))
+      readings.apn.set(actual)
+      this.#ctx.log.info({ apn: wanted.apn || 'automatic' }, 'the APN was written to the router')
+      const isKept = isSame({ ...actual, pswd: wanted.pswd }, wanted)
+      this.#attempt = isKept ? undefined : { wanted, again_ms: this.#ctx.clock.monotonic() + rewrite_ms }
+      if (!isKept) this.#report(`the router does not keep the APN ${wanted.apn || '(automatic)'}: it is written again`)
+    } catch (error) {
+      this.#attempt = { wanted, again_ms: this.#ctx.clock.monotonic() + retry_ms }
+      this.#ctx.log.warn(
+        { apn: wanted.apn || 'automatic' },
+        `the APN could not be written, it is tried again: ${reasonOf(error)}`,
+      )
+    }
+    this.#restartWaiting()
+    changed()
+    // Another one may be wanted by now.
+    this.#ctx.timers.after(0, () => this.settle())
+  }
+
+  #withAuth({ apn, user, pswd }: { apn: string; user: string; pswd: string }): ApnSettings {
+    const known = this.#candidates.find((one) => one.apn === apn)
+    return { apn, user, pswd, auth: authOf(user, known?.auth) }
+  }
+
+  #restartWaiting(): void {
+    this.#waiting_ms = 0
+    this.#seen_ms = undefined
+  }
+
+  #report(text: string): void {
+    this.#ctx.errors.raise('modem-apn', text)
+  }
+}

@@ -1,0 +1,72 @@
+/** Which APN a SIM needs. Pure: the table is data, the SIM is passed in. */
+import type { ApnSettings } from 'rtk-base/services'
+import { settingsOf } from './table.js'
+
+/** Settings that an operator of this network uses. */
+export interface Candidate extends ApnSettings {
+  carrier: string
+}
+
+/** What the installer knows better than the table, by the first digits of the IMSI or of the ICCID (which begins with 89). */
+export type Carriers = Readonly<
+  Record<string, { apn: string; user?: string; pswd?: string; auth?: ApnSettings['auth'] }>
+>
+
+export interface Sim {
+  imsi: string
+  iccid: string
+  /** MCC and MNC of the network that the SIM is at home in, where the modem is registered there. */
+  homePlmn?: string
+}
+
+/** Issuers whose ICCID shows the network (E.118: 89, country code, issuer): for SIMs whose IMSI cannot be read. */
+const issuers: readonly (readonly [prefix: string, plmn: string])[] = [
+  ['8901260', '310260'],
+  ['8901410', '310410'],
+  ['891480', '311480'],
+  ['896101', '50501'],
+  ['896102', '50502'],
+  ['896103', '50503'],
+]
+
+/** The settings that fit the SIM, the most likely one first; empty when its operator is not known. */
+export function apnsOf(sim: Sim, carriers: Carriers = {}): Candidate[] {
+  const imsi = digits(sim.imsi)
+  const iccid = digits(sim.iccid)
+  const own = longestPrefix(Object.keys(carriers), [imsi, iccid])
+  if (own !== undefined) return [candidate(carriers[own], '')]
+  for (const plmn of networksOf({ ...sim, imsi, iccid })) {
+    const rows = settingsOf(plmn)
+    if (rows.length > 0)
+      return rows.map(([apn, carrier, user, pswd, auth]) => candidate({ apn, user, pswd, auth }, carrier))
+  }
+  return []
+}
+
+/** MCC and MNC of the SIM, in the order in which they are looked up: the IMSI does not say whether its MNC has 2 or 3 digits. */
+function networksOf({ imsi, iccid, homePlmn = '' }: Sim): string[] {
+  if (imsi === '') return issuers.filter(([prefix]) => iccid.startsWith(prefix)).map(([, plmn]) => plmn)
+  if (homePlmn !== '' && imsi.startsWith(homePlmn)) return [homePlmn]
+  return [imsi.slice(0, 6), imsi.slice(0, 5)]
+}
+
+function longestPrefix(prefixes: readonly string[], numbers: readonly string[]): string | undefined {
+  const fitting = prefixes.filter((prefix) => numbers.some((number) => number.startsWith(prefix)))
+  return fitting.sort((a, b) => b.length - a.length)[0]
+}
+
+function candidate(
+  { apn, user = '', pswd = '', auth }: { apn: string; user?: string; pswd?: string; auth?: string },
+  carrier: string,
+): Candidate {
+  return { apn, user, pswd, auth: authOf(user, auth), carrier }
+}
+
+/** With credentials PAP, unless it is known to be CHAP; without them none. */
+export function authOf(user: string, auth?: string): ApnSettings['auth'] {
+  if (user === '') return 'none'
+  return auth === 'chap' ? 'chap' : 'pap'
+}
+
+/** Without the padding and the separators with which some modems report them. */
+const digits = (number: string) => /^\d*/.exec(number.replaceAll(/[\s-]/g, ''))?.[0] ?? ''

@@ -1,0 +1,151 @@
+import { pause } from 'rtk-base/link'
+import { definePlugin, handedOver, unavailable } from 'rtk-base/plugin'
+import { cellularUplink, station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { Access, reasonOf } from './access.js'
+import { ApnKeeper } from './apn/keeper.js'
+import { configBlock, identityBlock, simBlock, stateBlock } from './document.js'
+import { Jobs } from './jobs.js'
+import { OperatorScan, ScanHandoff } from './operator/scan.js'
+import { OperatorSelection } from './operator/selection.js'
+import { defineParameters } from './parameters.js'
+import { Figures } from './state/figures.js'
+import { HistoryEntries, SignalHistory, step_ms } from './state/history.js'
+import { Polling } from './state/polling.js'
+import { Readings } from './state/readings.js'
+import { readingTasks } from './tasks.js'
+
+const rebootLimit_ms = 60_000
+/** A modem that restarts is not asked anything for so long. */
+const boot_ms = 30_000
+
+/** The modem in the cellular router: `modem`, the operator, the APN of the SIM. */
+export default definePlugin({
+  name: 'modem',
+  version: '1.0.0',
+  api: '^1.0.0',
+  needs: [station],
+  provides: [cellularUplink],
+  options: Type.Object(
+    {
+      carriers: Type.Record(
+        Type.String({ pattern: '^\\d{3,20}$' }),
+        Type.Object({
+          apn: Type.String({ minLength: 1, maxLength: 100, pattern: '^[!-~]*$' }),
+          user: Type.Optional(Type.String({ maxLength: 64 })),
+          pswd: Type.Optional(Type.String({ maxLength: 64 })),
+          auth: Type.Optional(Type.Union([Type.Literal('pap'), Type.Literal('chap')])),
+        }),
+        { default: {}, description: 'APNs by the first digits of the IMSI or the ICCID; they go before the table' },
+      ),
+    },
+    { additionalProperties: false },
+  ),
+
+  setup(ctx, { carriers }) {
+    const parameters = defineParameters(ctx)
+    const readings = new Readings(() => ctx.clock.monotonic())
+    const access = new Access(ctx)
+    const history = new SignalHistory(ctx.clock)
+    const figures = new Figures(ctx, readings)
+    const changed = () => block.changed()
+    const jobs = new Jobs(ctx, access, () => {
+      changed()
+      polling.soon('registration', 'signal')
+    })
+    const scan = new OperatorScan(ctx, { access, jobs, readings, figures, changed })
+    const scanned = () => scan.networks
+    const selection = new OperatorSelection(ctx, parameters.operator, { access, jobs, readings, scanned, changed })
+    const apn = new ApnKeeper(ctx, {
+      access,
+      jobs,
+      readings,
+      carriers: carriers ?? {},
+      own: parameters.ownApn,
+      changed,
+    })
+    const polling = new Polling(
+      ctx,
+      access,
+      readingTasks(access, readings, {
+        identified: changed,
+        async registered() {
+          const { value } = readings.registration
+          if (value) figures.observe(value, readings.registered === true && readings.connected !== false)
+          selection.observe()
+          await apn.observe()
+        },
+        simRead: () => apn.settle(),
+        apnRead: () => apn.settle(),
+        operatorRead: () => selection.settle(),
+      }),
+    )
+
+    const block = ctx.info.block('modem', {
+      static: () => identityBlock(readings),
+      runtime: () => ({
+        state: stateBlock(readings, jobs.pending),
+        sim: simBlock(readings),
+        stats: readings.traffic.value ?? { sent: 0, recvd: 0 },
+        scan: scan.shown,
+      }),
+      config: () => ({ cfg: { ...configBlock(readings), apn_choice: apn.choice } }),
+      detail: { runtime: () => ({ history: history.block }) },
+    })
+    ctx.services.provide(cellularUplink, {
+      get connected() {
+        return readings.connected
+      },
+    })
+
+    const reboot = async () => {
+      try {
+        await access.call(rebootLimit_ms, (modem, signal) => modem.reboot(signal))
+        await pause(ctx.timers, boot_ms)
+      } catch (error) {
+        ctx.errors.raise('modem-reboot', `the modem could not be restarted (${reasonOf(error)}): try again`)
+      }
+    }
+    ctx.commands.add(
+      'mobile-scan',
+      'scans for mobile operators: takes about 200 s, in which the mobile connection is lost',
+      () => {
+        scan.request()
+        return 'the scan has started: it takes about 200 s, the mobile connection is lost meanwhile'
+      },
+      { value: false },
+    )
+    ctx.commands.add(
+      'reboot-modem',
+      'restarts the modem of the router',
+      () => {
+        if (jobs.has('scan')) throw unavailable('the modem is not restarted: it scans for operators')
+        if (access.absence !== '') throw unavailable(`the modem is not restarted: ${access.absence}`)
+        ctx.errors.clear('modem-reboot')
+        jobs.begin('reboot', 'the modem restarts', reboot)
+        return 'the modem restarts'
+      },
+      { value: false },
+    )
+    ctx.config.onChange([parameters.operator.name], (_changed, source) => selection.onChange(source))
+    ctx.config.onChange(parameters.apnNames, () => apn.onChange())
+    return { access, apn, history, polling, readings, scan, selection }
+  },
+
+  async start(ctx, handoff, { access, apn, history, polling, readings, scan, selection }) {
+    history.restore(handedOver(handoff, 'history', HistoryEntries) ?? [])
+    const scanBefore = handedOver(handoff, 'scan', ScanHandoff)
+    if (scanBefore) scan.restore(scanBefore)
+    await apn.start()
+    await selection.start(handoff.get('reached') === true)
+    ctx.timers.every(step_ms, () => history.note(readings.signal.value))
+    access.follow(() => polling.soon())
+    polling.start()
+  },
+
+  stop: (_reason, { history, scan, selection }) => [
+    ['history', history.entries],
+    ['scan', scan.handoff],
+    ['reached', selection.reached],
+  ],
+})

@@ -1,0 +1,74 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import { mqttLink } from 'rtk-base/services'
+import type { Access } from './access.js'
+
+/** What takes its time and cuts the mobile connection meanwhile: `modem.state.pending`. */
+export type JobName = 'scan' | 'operator' | 'apn' | 'reboot'
+
+/** The answer to whoever asked for it may go over the connection that is cut. */
+const answer_ms = 200
+
+export class Jobs {
+  readonly #ctx: PluginContext
+  readonly #access: Access
+  readonly #changed: () => void
+  readonly #pending = new Set<JobName>()
+  /** Lets the link to the broker come back. */
+  #release: () => void = () => {}
+
+  constructor(ctx: PluginContext, access: Access, changed: () => void) {
+    this.#ctx = ctx
+    this.#access = access
+    this.#changed = changed
+    // What waits when the plugin goes never ends.
+    ctx.defer(() => this.#free())
+  }
+
+  get pending(): JobName[] {
+    return [...this.#pending]
+  }
+
+  has(name: JobName): boolean {
+    return this.#pending.has(name)
+  }
+
+  /**
+   * Does `work` soon, when the work before it is done, and not twice at a time. Where the broker is reached through the modem, the
+   * link to it ends with `q` first and comes back afterwards.
+   * @param work must not reject
+   */
+  begin(name: JobName, reason: string, work: () => Promise<void>): void {
+    if (this.#pending.has(name)) return
+    this.#pending.add(name)
+    this.#changed()
+    this.#ctx.timers.after(answer_ms, () =>
+      this.#access.turn(async () => {
+        this.#release = await this.#holdLink(reason)
+        try {
+          await work()
+        } finally {
+          this.#free()
+          // What the next instance has to know of it is still pending then.
+          if (!this.#ctx.signal.aborted) {
+            this.#pending.delete(name)
+            this.#changed()
+          }
+        }
+      }),
+    )
+  }
+
+  #free(): void {
+    this.#release()
+    this.#release = () => {}
+  }
+
+  async #holdLink(reason: string): Promise<() => void> {
+    const link = this.#ctx.services.find(mqttLink)
+    if (link?.via !== 'cellular') return () => {}
+    return link.hold(reason).catch((error: unknown) => {
+      this.#ctx.log.warn({ err: error }, 'the MQTT link could not be ended before the mobile connection is cut')
+      return () => {}
+    })
+  }
+}

@@ -1,0 +1,121 @@
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { accessTechnology } from 'rtk-base/schemas'
+import type { ScannedOperator } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { type Access, reasonOf } from '../access.js'
+import type { Jobs } from '../jobs.js'
+import type { Figures } from '../state/figures.js'
+import type { Readings } from '../state/readings.js'
+
+/** The router ends it at 210 s by itself; before, calls of others may stand in its queue. */
+const limit_ms = 270_000
+const mostKept = 64
+const mostShown = 6
+
+/** Of the next instance at a reload. */
+export const ScanHandoff = Type.Object({
+  cut: Type.Boolean(),
+  shown: Type.Array(Type.Object({ plmn: Type.Integer(), name: Type.String(), act: Type.Integer() }), {
+    maxItems: mostShown,
+  }),
+})
+export type ScanHandoff = Type.Static<typeof ScanHandoff>
+
+export interface ScanDeps {
+  access: Access
+  jobs: Jobs
+  readings: Readings
+  figures: Figures
+  changed(): void
+}
+
+/** `mobile-scan`: which operators there are. */
+export class OperatorScan {
+  readonly #ctx: PluginContext
+  readonly #deps: ScanDeps
+  #found: readonly ScannedOperator[] = []
+  #shown: ScanHandoff['shown'] = []
+
+  constructor(ctx: PluginContext, deps: ScanDeps) {
+    this.#ctx = ctx
+    this.#deps = deps
+  }
+
+  /** `modem.scan` */
+  get shown(): ScanHandoff['shown'] {
+    return this.#shown
+  }
+
+  /** Networks of the last scan, as they are written. */
+  get networks(): string[] {
+    return this.#found.map(({ plmn }) => plmn)
+  }
+
+  get handoff(): ScanHandoff {
+    return { cut: this.#deps.jobs.has('scan'), shown: this.#shown }
+  }
+
+  restore({ cut, shown }: ScanHandoff): void {
+    this.#shown = shown
+    if (cut) this.#failed('RTK_ERR_ABORTED: the plugin modem was reloaded')
+  }
+
+  /** Starts a scan. @throws RTK_ERR_UNAVAILABLE when it cannot be done now */
+  request(): void {
+    const { access, jobs, readings } = this.#deps
+    if (jobs.has('scan')) throw unavailable('a scan for operators is running already')
+    if (access.absence !== '') throw unavailable(`no scan for operators: ${access.absence}`)
+    if (readings.identity.value?.operatorControl === false)
+      throw unavailable('no scan for operators: this modem cannot list them')
+    this.#ctx.errors.clear('modem-scan')
+    jobs.begin('scan', 'the modem scans for operators', () => this.#run())
+  }
+
+  async #run(): Promise<void> {
+    const { access, figures, changed } = this.#deps
+    try {
+      const found = await access.call(limit_ms, (modem, signal) => modem.scanOperators(signal))
+      this.#found = found.slice(0, mostKept)
+      this.#shown = shownOf(this.#found)
+      figures.scanned('ok')
+      this.#ctx.log.info({ operators: found.length }, 'the scan for operators is done')
+      changed()
+    } catch (error) {
+      if (this.#ctx.signal.aborted) return
+      figures.scanned('failed')
+      this.#failed(reasonOf(error))
+    }
+  }
+
+  #failed(reason: string): void {
+    this.#ctx.errors.raise('modem-scan', `the scan for operators was cut (${reason}): run mobile-scan again`)
+  }
+}
+
+const ranks: Readonly<Record<ScannedOperator['status'], number>> = {
+  current: 0,
+  available: 1,
+  unknown: 2,
+  forbidden: 3,
+}
+
+/** Each operator once, then, while there is room, its other technologies. */
+export function shownOf(found: readonly ScannedOperator[]): ScanHandoff['shown'] {
+  const sorted = found
+    .filter(({ plmn }) => /^\d{5,6}$/.test(plmn))
+    .toSorted((a, b) => ranks[a.status] - ranks[b.status] || b.generation.localeCompare(a.generation))
+  const first = sorted.filter(({ plmn }, index) => sorted.findIndex((other) => other.plmn === plmn) === index)
+  const entries = [...first, ...sorted.filter((one) => !first.includes(one))].map(({ plmn, name, generation }) => ({
+    plmn: Number(plmn),
+    name: name.slice(0, 64),
+    act: actOf(generation),
+  }))
+  const isNew = (entry: (typeof entries)[number], index: number) =>
+    entries.findIndex(({ plmn, act }) => plmn === entry.plmn && act === entry.act) === index
+  return entries.filter(isNew).slice(0, mostShown)
+}
+
+function actOf(generation: ScannedOperator['generation']): number {
+  if (generation === '2G') return accessTechnology.gsm
+  return generation === '4G' ? accessTechnology.lte : accessTechnology.umts
+}

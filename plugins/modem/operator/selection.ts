@@ -1,0 +1,165 @@
+import type { ConfigKey, PluginContext, Source } from 'rtk-base/plugin'
+import { station } from 'rtk-base/services'
+import { type Access, reasonOf } from '../access.js'
+import { knownNetworks } from '../apn/table.js'
+import type { Jobs } from '../jobs.js'
+import type { Readings } from '../state/readings.js'
+import { plmnDigits } from './plmn.js'
+
+/** The router ends it at 210 s by itself. */
+const limit_ms = 270_000
+/** What the modem refuses is tried again after so long. */
+const retry_ms = 60_000
+/** How long an operator that was never reached may take, and how long one may stay away that was. */
+const firstLimit_ms = 300_000
+const laterLimit_ms = 1_800_000
+/** Between two readings no more than this is counted: the modem was away, or busy. */
+const longestGap_ms = 60_000
+const stored = 'operator-failed'
+
+export interface SelectionDeps {
+  access: Access
+  jobs: Jobs
+  readings: Readings
+  /** Networks of the last scan, as they are written. */
+  scanned(): Iterable<string>
+  changed(): void
+}
+
+/**
+ * Keeps the modem on the operator of `mobile-operator`, or on automatic selection. An operator with which it does not register is
+ * given up: the station would be cut off.
+ */
+export class OperatorSelection {
+  readonly #ctx: PluginContext
+  readonly #key: ConfigKey<number>
+  readonly #deps: SelectionDeps
+  /** The modem was registered with the operator since it was set. */
+  #reached = false
+  #away_ms = 0
+  #seen_ms: number | undefined
+  #next_ms = Number.NEGATIVE_INFINITY
+  /** An operator that was given up, and could not be taken out of the settings. */
+  #givenUp = 0
+  #givingUp = false
+
+  constructor(ctx: PluginContext, key: ConfigKey<number>, deps: SelectionDeps) {
+    this.#ctx = ctx
+    this.#key = key
+    this.#deps = deps
+  }
+
+  /** 0: automatic. */
+  get #wanted(): number {
+    const plmn = this.#key.get()
+    return plmn === this.#givenUp ? 0 : plmn
+  }
+
+  get reached(): boolean {
+    return this.#reached
+  }
+
+  async start(reached: boolean): Promise<void> {
+    this.#reached = reached
+    const text = await this.#ctx.store.get(stored)
+    if (typeof text === 'string') this.#ctx.errors.raise('modem-operator', text)
+  }
+
+  /** `mobile-operator` was changed. */
+  async onChange(source: Source): Promise<void> {
+    if (source === 'plugin' && this.#givingUp) return
+    this.#givenUp = 0
+    this.#reached = false
+    this.#away_ms = 0
+    this.#next_ms = Number.NEGATIVE_INFINITY
+    this.#ctx.errors.clear('modem-operator')
+    await this.#ctx.store.batch({ [stored]: undefined })
+    this.settle()
+  }
+
+  /** The modem's own setting was read. */
+  settle(): void {
+    const { access, jobs, readings } = this.#deps
+    const wanted = this.#wanted
+    const now = readings.operator.value
+    if (access.absence !== '' || jobs.has('operator') || this.#ctx.clock.monotonic() < this.#next_ms) return
+    if (readings.identity.value?.operatorControl === false) {
+      if (wanted !== 0) this.#report('this modem does not let an operator be selected: set mobile-operator to 0')
+      return
+    }
+    // What cannot be read is as it should be, unless an operator is wanted.
+    if (Number(now?.plmn ?? 0) === wanted && (now !== undefined || wanted === 0)) return
+    jobs.begin('operator', 'the modem selects an operator', () => this.#select())
+  }
+
+  /** The registration was read. */
+  observe(): void {
+    const { registration, sim } = this.#deps.readings
+    const { network, plmn = 0 } = registration.value ?? {}
+    const wanted = this.#wanted
+    const now_ms = this.#ctx.clock.monotonic()
+    const since_ms = this.#seen_ms === undefined ? 0 : Math.min(longestGap_ms, now_ms - this.#seen_ms)
+    this.#seen_ms = now_ms
+    // Without a SIM no operator can be reached.
+    if (wanted === 0 || sim.value?.state !== 'ready') return
+    const registered = network === 'home' || network === 'roaming'
+    if (registered && plmn === wanted) {
+      this.#reached = true
+      this.#away_ms = 0
+      return
+    }
+    // Registered, and the modem does not say where.
+    if (registered && plmn === 0) return
+    this.#away_ms += since_ms
+    if (this.#away_ms >= (this.#reached ? laterLimit_ms : firstLimit_ms)) void this.#giveUp(wanted)
+  }
+
+  async #select(): Promise<void> {
+    const { access, readings, scanned, changed } = this.#deps
+    const wanted = this.#wanted
+    const plmn = wanted === 0 ? undefined : plmnDigits(wanted, [...scanned(), ...knownNetworks()])
+    try {
+      await access.call(limit_ms, (modem, signal) => modem.selectOperator(plmn, signal))
+      readings.operator.set({ plmn })
+      this.#ctx.log.info({ operator: plmn ?? 'automatic' }, 'the modem accepted the selection of the operator')
+      changed()
+    } catch (error) {
+      this.#next_ms = this.#ctx.clock.monotonic() + retry_ms
+      this.#ctx.log.warn(
+        { operator: plmn ?? 'automatic' },
+        `the operator could not be selected, it is tried again: ${reasonOf(error)}`,
+      )
+    }
+    // The time that the selection took is not the operator's.
+    this.#seen_ms = undefined
+    // Another value may have been set meanwhile.
+    if (this.#wanted !== wanted) this.#ctx.timers.after(0, () => this.settle())
+  }
+
+  async #giveUp(plmn: number): Promise<void> {
+    const minutes = Math.round(this.#away_ms / 60_000)
+    this.#away_ms = 0
+    this.#reached = false
+    this.#givenUp = plmn
+    this.#givingUp = true
+    const text = `the modem did not register with operator ${plmn} for ${minutes} min: the selection is automatic again`
+    this.#report(text)
+    try {
+      await this.#ctx.store.set(stored, text)
+      const { result, errors } = await this.#ctx.services
+        .use(station)
+        .change({ [this.#key.name]: 0 }, { source: 'plugin' })
+      if (result === 'failed') throw new Error(errors?.[0]?.message)
+    } catch (error) {
+      this.#report(`${text}; mobile-operator could not be set to 0 (${reasonOf(error)}): set it by hand`)
+    } finally {
+      this.#givingUp = false
+    }
+    this.#next_ms = Number.NEGATIVE_INFINITY
+    this.settle()
+  }
+
+  #report(text: string): void {
+    this.#ctx.errors.raise('modem-operator', text)
+  }
+}

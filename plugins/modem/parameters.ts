@@ -1,0 +1,33 @@
+import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
+import { Type } from 'typebox'
+
+export interface Parameters {
+  operator: ConfigKey<number>
+  /** `mob-apn` with its credentials; undefined while it is empty. */
+  ownApn(): { apn: string; user: string; pswd: string } | undefined
+  apnNames: string[]
+}
+
+export function defineParameters({ config }: PluginContext): Parameters {
+  const operator = config.define('mobile-operator', operatorSchema, { default: 0 })
+  const apn = config.define('mob-apn', apnSchema, { default: '' })
+  const user = config.define('mob-user', credentialSchema, { default: '' })
+  const pswd = config.define('mob-pswd', credentialSchema, { default: '', secret: true })
+  config.rule([operator.name], (get) => {
+    const plmn = get(operator.name) as number
+    return plmn === 0 || plmn > 100 ? undefined : '0 is automatic, an operator is MCC and MNC, such as 24603'
+  })
+  return {
+    operator,
+    ownApn: () => (apn.get() === '' ? undefined : { apn: apn.get(), user: user.get(), pswd: pswd.get() }),
+    apnNames: [apn.name, user.name, pswd.name],
+  }
+}
+
+const operatorSchema = Type.Integer({ minimum: 0, maximum: 999_999, description: 'MCC and MNC; 0: automatic' })
+const apnSchema = Type.String({
+  maxLength: 100,
+  pattern: '^[!-~]*$',
+  description: 'empty: the table of APNs, or the router, has it',
+})
+const credentialSchema = Type.String({ maxLength: 64, pattern: '^[ -~]*$' })

@@ -1,0 +1,103 @@
+import { Backoff } from 'rtk-base/link'
+import type { PluginContext } from 'rtk-base/plugin'
+import { type Access, reasonOf } from '../access.js'
+
+/** How often it is looked whether something is due. */
+const look_ms = 5_000
+/** What fails is tried again after twice its time, and so on up to this. */
+const longestRetry_ms = 600_000
+
+export interface Task {
+  readonly name: string
+  readonly every_ms: number
+  /** Rejects when it could not be read. */
+  read(): Promise<void>
+}
+
+interface Entry extends Task {
+  due_ms: number
+  wait_ms: number
+}
+
+/**
+ * Reads everything from the modem at its own rate, one call at a time. While the router does not answer, one of them is tried,
+ * less and less often; the first answer makes all of them due.
+ */
+export class Polling {
+  readonly #ctx: PluginContext
+  readonly #access: Access
+  readonly #entries: Entry[]
+  readonly #backoff = new Backoff({ first_ms: 15_000, longest_ms: 120_000, spread: [0.8, 1.2] })
+  readonly #failed = new Set<string>()
+  #probe_ms = 0
+
+  constructor(ctx: PluginContext, access: Access, tasks: readonly Task[]) {
+    this.#ctx = ctx
+    this.#access = access
+    this.#entries = tasks.map((task) => ({ ...task, read: () => task.read(), due_ms: 0, wait_ms: task.every_ms }))
+  }
+
+  start(): void {
+    this.#ctx.timers.every(look_ms, () => this.#look())
+    this.soon()
+  }
+
+  /** Everything is due, or what has one of these names. */
+  soon(...names: string[]): void {
+    for (const entry of this.#entries) if (names.length === 0 || names.includes(entry.name)) entry.due_ms = 0
+    this.#probe_ms = 0
+    this.#ctx.timers.after(0, () => this.#look())
+  }
+
+  async #look(): Promise<void> {
+    // Whatever runs, the modem does not answer anything else meanwhile.
+    if (this.#access.busy || !this.#access.hasModem) return
+    await this.#access.turn(() => (this.#access.offline ? this.#probe() : this.#round()))
+  }
+
+  async #round(): Promise<void> {
+    for (const entry of this.#entries) {
+      if (this.#now_ms < entry.due_ms) continue
+      await this.#read(entry)
+      if (this.#ctx.signal.aborted || !this.#access.hasModem) return
+      if (this.#access.offline) {
+        this.#probe_ms = this.#now_ms + this.#backoff.next()
+        return
+      }
+    }
+  }
+
+  /** Another one each time: one that this router never answers must not hide that it is back. */
+  async #probe(): Promise<void> {
+    if (this.#now_ms < this.#probe_ms) return
+    const [entry] = this.#entries.toSorted((a, b) => a.due_ms - b.due_ms)
+    await this.#read(entry)
+    if (this.#access.offline) this.#probe_ms = this.#now_ms + this.#backoff.next()
+    else {
+      this.#backoff.reset()
+      this.soon()
+    }
+  }
+
+  async #read(entry: Entry): Promise<void> {
+    try {
+      await entry.read()
+      entry.wait_ms = entry.every_ms
+      this.#failed.delete(entry.name)
+    } catch (error) {
+      if (!this.#failed.has(entry.name) && !this.#ctx.signal.aborted) {
+        this.#failed.add(entry.name)
+        this.#ctx.log.debug(
+          { reading: entry.name },
+          `${entry.name} could not be read, it is tried again: ${reasonOf(error)}`,
+        )
+      }
+      entry.wait_ms = Math.min(Math.max(entry.every_ms, longestRetry_ms), entry.wait_ms * 2)
+    }
+    entry.due_ms = this.#now_ms + entry.wait_ms
+  }
+
+  get #now_ms(): number {
+    return this.#ctx.clock.monotonic()
+  }
+}

@@ -1,0 +1,50 @@
+import type { ApnSettings, ModemIdentity, ModemRegistration, ModemSignal, ModemSim } from 'rtk-base/services'
+import { Reading } from './reading.js'
+
+/** Figures that change all the time are unknown when they were not read for so long. */
+const live_ms = 90_000
+const slow_ms = 300_000
+
+/** What is known of the modem. */
+export class Readings {
+  readonly identity: Reading<ModemIdentity>
+  readonly sim: Reading<ModemSim>
+  readonly registration: Reading<ModemRegistration>
+  readonly signal: Reading<ModemSignal>
+  readonly traffic: Reading<{ sent: number; recvd: number }>
+  readonly temperature_c: Reading<number | undefined>
+  readonly pingHost: Reading<string>
+  readonly apn: Reading<ApnSettings>
+  /** As the modem has it; undefined as the value of the reading: automatic. */
+  readonly operator: Reading<{ plmn: string | undefined }>
+
+  constructor(now_ms: () => number) {
+    const lasting = <T>() => new Reading<T>(now_ms, Number.POSITIVE_INFINITY)
+    this.identity = lasting()
+    this.sim = lasting()
+    this.registration = new Reading(now_ms, live_ms)
+    this.signal = new Reading(now_ms, live_ms)
+    this.traffic = lasting()
+    this.temperature_c = new Reading(now_ms, slow_ms)
+    this.pingHost = lasting()
+    this.apn = lasting()
+    this.operator = lasting()
+  }
+
+  get registered(): boolean | undefined {
+    const network = this.registration.value?.network
+    return network === undefined || network === 'unknown' ? undefined : network === 'home' || network === 'roaming'
+  }
+
+  /** A data connection stands. Without packet service there is none. */
+  get connected(): boolean | undefined {
+    const { connected, packetService } = this.registration.value ?? {}
+    return connected ?? (packetService === 'detached' ? false : undefined)
+  }
+
+  /** MCC and MNC of the SIM's own network as they are written, while the modem is registered there. */
+  get homePlmn(): string | undefined {
+    const { network, plmn = 0 } = this.registration.value ?? {}
+    return network === 'home' && plmn > 0 ? String(plmn).padStart(5, '0') : undefined
+  }
+}
