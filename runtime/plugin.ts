@@ -287,6 +287,7 @@ export interface PluginContext {
   readonly store: PluginStore & { readonly protected: PluginStore }
   /** Trouble that a person should see: an entry of `base.state.errors`, gone when cleared or when the plugin goes. */
   readonly errors: {
+    /** @param text what is beyond 600 characters is left out */
     raise(code: string, text: string): void
     clear(code: string): void
   }

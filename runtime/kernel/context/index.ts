@@ -31,6 +31,9 @@ function infoParts(build: InfoBuilder | InfoParts): InfoPart[] {
   return parts
 }
 
+/** Characters of an error's text: 32 of them stand in the document. */
+const longestError = 600
+
 /** Builds the `ctx` of one instance. Everything registered through it is recorded on, or owned by, the instance. */
 export function createContext(instance: Instance, host: ContextHost): PluginContext {
   const { registered, scope, name } = instance
@@ -44,8 +47,9 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
   })
 
   const errors: PluginContext['errors'] = {
-    raise(code, text) {
+    raise(code, given) {
       if (scope.closed) return
+      const text = given.length > longestError ? `${given.slice(0, longestError - 1)}…` : given
       const before = instance.errors.get(code)
       if (before?.text === text) return
       instance.errors.delete(code)

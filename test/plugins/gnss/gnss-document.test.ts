@@ -3,7 +3,11 @@
  * simulated receiver when that changes.
  */
 import t, { type Test } from 'tap'
+import system from '../../../plugins/system/index.js'
 import { offsetEnu } from '../../../runtime/gnss/index.js'
+import { definePlugin } from '../../../runtime/plugin.js'
+import { rtcmStream } from '../../../schemas/services.js'
+import { modemStation } from '../router/fake-modem.js'
 import { type SimulatorRig, setUp } from './simulator-rig.js'
 
 type Kind = 'string' | 'int' | 'float' | 'bool' | 'array' | 'float, where it is produced'
@@ -518,6 +522,41 @@ t.test('corrections come, are used, and stop', async (t) => {
   })
   await rig.until(() => rig.field('ref.survey.state') === 'aborted', 700)
   shows(t, rig, 'it is given up', { ref: { survey: { state: 'aborted', corr: true } } })
+})
+
+t.test('the largest document stays below 65,536 bytes', async (t) => {
+  const filler = definePlugin({
+    name: 'filler',
+    version: '1.0.0',
+    api: '^1.0.0',
+    needs: [rtcmStream],
+    setup: () => undefined,
+    start(ctx) {
+      const stream = ctx.services.use(rtcmStream)
+      for (let i = 0; i < 80; i++) {
+        const name = 'n'.repeat(32)
+        stream.subscribe({ via: 'udp', name, ip: '2001:db8:1111:2222:3333:4444:5555:6666', take: () => true })
+        ctx.errors.raise(`filler-${'e'.repeat(24)}-${i}`, 'x'.repeat(5_000))
+      }
+    },
+  })
+  const mobile = await modemStation(t)
+  await mobile.pass(100_000, 25)
+  const { modem } = mobile.station.station.document() as { modem: { history: object[] } }
+  t.equal(modem.history.length, 288)
+  const rig = await setUp(t, { plugins: { filler, system } })
+  rig.simulated.corrections(12_000)
+  await rig.seconds(60)
+  const document = { ...rig.station.station.document(), modem }
+  const { gnss, base } = document as unknown as {
+    gnss: { rtcm: { subscribers: object[] } }
+    base: { state: { errors: object[] } }
+  }
+  t.equal(gnss.rtcm.subscribers.length, 64)
+  t.equal(base.state.errors.length, 32)
+  // The blocks of the networks have lists of 64 addresses, the rest is small.
+  const others = 64 * 20 + 64 * 80 + 3_000
+  t.ok(JSON.stringify(document).length + others < 65_536, `${JSON.stringify(document).length} and ${others}`)
 })
 
 t.test('what a person enters and asks for', async (t) => {
