@@ -29,7 +29,7 @@ export const guardLimits = {
 /** A wall clock before this has not been set. */
 const credible_ms = Date.UTC(2024, 0, 1)
 const mostPairs = 32
-const stored = { attempts: 'login-attempts', failed: 'failed-logins' }
+const stored = { attempts: 'login-attempts', failed: 'failed-logins', before: 'login-attempts-before' }
 
 export type GuardClock = PluginContext['clock']
 
@@ -48,6 +48,8 @@ export class LoginGuard {
   readonly #store: PluginStore
   readonly #clock: GuardClock
   #attempts: Stamp[] = []
+  /** Attempts at the router that answered before this one. */
+  #before: { readonly mac: string; readonly attempts: Stamp[] } | undefined
   /** Digest of user and password → when it failed. */
   readonly #failed = new Map<string, Stamp>()
 
@@ -59,7 +61,12 @@ export class LoginGuard {
   async load(): Promise<void> {
     const attempts = await this.#store.get(stored.attempts)
     const failed = await this.#store.get(stored.failed)
-    this.#attempts = Array.isArray(attempts) ? attempts.map((utc_ms) => this.#restored(utc_ms)) : []
+    const before = await this.#store.get(stored.before)
+    this.#attempts = this.#allRestored(attempts)
+    this.#before =
+      isObject(before) && typeof before.mac === 'string'
+        ? { mac: before.mac, attempts: this.#allRestored(before.attempts) }
+        : undefined
     this.#failed.clear()
     for (const [key, utc_ms] of Object.entries(isObject(failed) ? failed : {}))
       this.#failed.set(key, this.#restored(utc_ms))
@@ -135,9 +142,17 @@ export class LoginGuard {
     if (this.#failed.delete(digest(credentials))) await this.#keepAll()
   }
 
-  /** Another router: it has not seen any of the attempts. */
-  async forget(): Promise<void> {
-    this.#attempts = []
+  /**
+   * Another router answers: it has seen none of the attempts, unless it was here before. Two routers are counted apart. A third one
+   * shares the count of the second, as whoever invents MAC addresses could free the guard with each of them.
+   */
+  async moved(from: string, to: string): Promise<void> {
+    const attempts = this.#within(guardLimits.total_ms)
+    const before = this.#before && this.#recent(this.#before.attempts, guardLimits.total_ms)
+    if (this.#before?.mac === to || (attempts.length > 0 && !before?.length)) {
+      this.#attempts = this.#before?.mac === to ? (before ?? []) : []
+      this.#before = { mac: from, attempts }
+    }
     this.#failed.clear()
     await this.#keepAll()
   }
@@ -156,8 +171,16 @@ export class LoginGuard {
 
   /** Attempts of the last `ms`, oldest first. */
   #within(ms: number): Stamp[] {
+    return this.#recent(this.#attempts, ms)
+  }
+
+  #recent(attempts: readonly Stamp[], ms: number): Stamp[] {
     const begin_ms = this.#clock.monotonic() - ms
-    return this.#attempts.filter(({ at_ms }) => at_ms > begin_ms)
+    return attempts.filter(({ at_ms }) => at_ms > begin_ms)
+  }
+
+  #allRestored(attempts: unknown): Stamp[] {
+    return Array.isArray(attempts) ? attempts.map((utc_ms) => this.#restored(utc_ms)) : []
   }
 
   async #keepAttempts(): Promise<void> {
@@ -169,7 +192,13 @@ export class LoginGuard {
 
   async #keepAll(): Promise<void> {
     const failed = Object.fromEntries([...this.#failed].map(([key, { utc_ms }]) => [key, utc_ms]))
-    await this.#store.batch({ [stored.attempts]: this.#attempts.map(({ utc_ms }) => utc_ms), [stored.failed]: failed })
+    const times = (attempts: readonly Stamp[]) => attempts.map(({ utc_ms }) => utc_ms)
+    const before = this.#before && { mac: this.#before.mac, attempts: times(this.#before.attempts) }
+    await this.#store.batch({
+      [stored.attempts]: times(this.#attempts),
+      [stored.failed]: failed,
+      [stored.before]: before,
+    })
   }
 }
 

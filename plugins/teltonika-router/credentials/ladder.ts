@@ -1,5 +1,5 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import type { Credentials, Transport } from '../transport/index.js'
+import { BrokenOff, type Credentials, type Transport } from '../transport/index.js'
 import { guardLimits, type LoginGuard } from './guard.js'
 import type { CredentialLookup } from './lookup.js'
 import type { Vault } from './vault.js'
@@ -74,17 +74,31 @@ export class CredentialLadder {
   }
 
   /**
+   * A login with the pair that worked last, unless the guard has to rest.
+   * @throws RTK_ERR_ROUTER_LOGIN when that is rejected
+   */
+  async renew(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<void> {
+    const rests = this.#deps.guard.wait_ms(false) > 0
+    if (!rests && (await this.try(transport, candidate, signal))) return
+    const text = `${transport.origin}: the router rejects the password that it accepted before: the other ones are tried`
+    throw new RtkError('RTK_ERR_ROUTER_LOGIN', text)
+  }
+
+  /**
    * A login with one pair, counted. @returns false when the router rejects it
    * @throws RTK_ERR_ROUTER_…
    */
   async try(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<boolean> {
-    const { guard, vault } = this.#deps
+    const { guard, vault, log } = this.#deps
     await guard.begin()
     let accepted: boolean
     try {
       accepted = await transport.login(candidate, signal)
     } catch (error) {
-      if (error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_OFFLINE') await guard.withdraw()
+      // A login whose answer was cut off may have been counted by the router.
+      const isUnsent =
+        error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_OFFLINE' && !(error instanceof BrokenOff)
+      if (isUnsent) await guard.withdraw()
       throw error
     }
     this.#deps.loggedIn(accepted ? 'ok' : 'refused')
@@ -92,9 +106,13 @@ export class CredentialLadder {
       await guard.failed(candidate)
       return false
     }
-    await guard.succeeded(candidate)
-    // An override is stored already, as the parameter that it is.
-    if (candidate.rung !== 'override') await vault.set(candidate, true)
+    try {
+      await guard.succeeded(candidate)
+      // An override is stored already, as the parameter that it is.
+      if (candidate.rung !== 'override') await vault.set(candidate, true)
+    } catch (error) {
+      log.warn({ err: error }, 'the login worked and could not be stored: after a restart it is looked for again')
+    }
     return true
   }
 

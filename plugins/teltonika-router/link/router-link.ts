@@ -280,14 +280,13 @@ export class RouterLink {
   async #identify(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<Connected> {
     // Once, with the credentials that worked.
     const renew = async (again: AbortSignal) => {
-      if (await this.#deps.ladder.try(transport, candidate, again)) return this.#deps.renewed()
-      const text = `${transport.origin}: the router rejects the password that it accepted before: the other ones are tried`
-      throw new RtkError('RTK_ERR_ROUTER_LOGIN', text)
+      await this.#deps.ladder.renew(transport, candidate, again)
+      this.#deps.renewed()
     }
     const pause = (ms: number, until: AbortSignal) => paused(this.#deps.ctx.timers, ms, until)
     const asNewest = new Performer(transport, columnOf('7', transport.kind), renew, pause)
     const version = await asNewest.perform('version', undefined, signal).catch((error: unknown) => {
-      if (error instanceof RtkError && gone.has(error.code)) throw error
+      if (error instanceof RtkError && (gone.has(error.code) || error.code === 'RTK_ERR_ROUTER_LOGIN')) throw error
       return ''
     })
     let generation = generationOf(version)
@@ -295,7 +294,10 @@ export class RouterLink {
       // Only 7.x has modem objects.
       const hasModem = await asNewest.perform('modemId', undefined, signal).then(
         () => true,
-        () => false,
+        (error: unknown) => {
+          if (error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_LOGIN') throw error
+          return false
+        },
       )
       generation = hasModem || transport.kind === 'rest' ? '7' : 'legacy'
       this.#deps.ctx.log.warn(

@@ -16,12 +16,19 @@ export function fieldOf(value: unknown, ...path: readonly (string | number)[]): 
 }
 
 const longestText = 200
+const longestRaw = 2_000
 
-/** A text or number as trimmed text; `''` for anything else. The first one that is not empty counts. */
+/** A text or number as trimmed text, without control characters; `''` for anything else. The first one that is not empty counts. */
 export function textOf(...values: readonly unknown[]): string {
   for (const value of values) {
     const isText = typeof value === 'string' || typeof value === 'number'
-    const text = isText ? String(value).trim().slice(0, longestText) : ''
+    const text = isText
+      ? String(value)
+          .slice(0, longestRaw)
+          .replace(/\p{Cc}+/gu, ' ')
+          .trim()
+          .slice(0, longestText)
+      : ''
     if (text !== '') return text
   }
   return ''
@@ -43,7 +50,8 @@ export function boundedOf(value: unknown, least: number, most: number): number |
 }
 
 /** `'1'`, `'on'`, `'true'` and their like. */
-export const isOn = (value: unknown) => ['1', 'true', 'on', 'yes'].includes(String(value).toLowerCase())
+export const isOn = (value: unknown) =>
+  value === true || ['1', 'true', 'on', 'yes'].includes(textOf(value).toLowerCase())
 
 /** Upper case with colons; `''` when it is no MAC address. */
 export function macOf(...values: readonly unknown[]): string {
@@ -61,7 +69,7 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 
 /** The standard output of a command that went well; undefined otherwise. */
 export function outputOf(answer: unknown): string | undefined {
-  if (!isObject(answer) || Number(answer.code ?? 0) !== 0) return undefined
+  if (!isObject(answer) || numberOf(answer.code ?? 0) !== 0) return undefined
   return typeof answer.stdout === 'string' ? answer.stdout.trim() : ''
 }
 
@@ -72,5 +80,5 @@ export function sectionsOf(answer: unknown, type?: string): { name: string; valu
   return Object.entries(values)
     .flatMap(([name, section]) => (isObject(section) ? [{ name, values: section }] : []))
     .filter((section) => type === undefined || section.values['.type'] === type)
-    .sort((a, b) => Number(a.values['.index'] ?? 0) - Number(b.values['.index'] ?? 0))
+    .sort((a, b) => (numberOf(a.values['.index']) ?? 0) - (numberOf(b.values['.index']) ?? 0))
 }

@@ -52,7 +52,7 @@ export class Arrival {
     await this.#keep(seen)
   }
 
-  /** After a login. @throws RTK_ERR_ROUTER_OFFLINE when it went away meanwhile */
+  /** After a login. @throws RTK_ERR_ROUTER_OFFLINE when it went away meanwhile, RTK_ERR_ROUTER_LOGIN when it rejects the password now */
   readonly arrived = async (performer: Performer, signal: AbortSignal): Promise<void> => {
     const board = await this.#tried('board', () => performer.perform('board', undefined, signal))
     if (board) {
@@ -92,7 +92,7 @@ export class Arrival {
   async #changed(mac: string): Promise<void> {
     const { ctx, guard, facts, replaced } = this.#deps
     ctx.log.warn({ before: this.#mac, now: mac }, 'another router answers')
-    await guard.forget()
+    await guard.moved(this.#mac, mac)
     facts.clear()
     replaced()
   }
@@ -100,7 +100,13 @@ export class Arrival {
   async #keep(mac: string): Promise<void> {
     if (mac === this.#mac) return
     this.#mac = mac
-    await this.#deps.ctx.store.set(stored.mac, mac)
+    const { store, log } = this.#deps.ctx
+    await store.set(stored.mac, mac).catch((error: unknown) => {
+      log.warn(
+        { err: error },
+        'the MAC address of the router could not be stored: it is found out again after a restart',
+      )
+    })
   }
 
   /** What a router cannot do, or refuses, does not keep it from being used. */
@@ -108,7 +114,9 @@ export class Arrival {
     try {
       return await work()
     } catch (error) {
-      if (error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_OFFLINE') throw error
+      const isOver =
+        error instanceof RtkError && ['RTK_ERR_ROUTER_OFFLINE', 'RTK_ERR_ROUTER_LOGIN'].includes(error.code)
+      if (isOver) throw error
       const text = error instanceof Error ? error.message : String(error)
       this.#deps.ctx.log.warn(
         { operation: name },

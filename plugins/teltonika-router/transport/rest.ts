@@ -1,5 +1,5 @@
 import { RtkError } from 'rtk-base/plugin'
-import { fieldOf, isObject } from '../operations/parse.js'
+import { fieldOf, isObject, numberOf, textOf } from '../operations/parse.js'
 import {
   type Call,
   type Credentials,
@@ -102,12 +102,12 @@ function errorsOf(answer: unknown): Record<string, unknown>[] {
   return Array.isArray(errors) ? errors.filter(isObject) : []
 }
 
-const codesOf = (answer: unknown) => errorsOf(answer).map((one) => Number(one.code))
+const codesOf = (answer: unknown) => errorsOf(answer).map((one) => numberOf(one.code) ?? 0)
 
 function outcomeOf(status: number, answer: unknown, call: RestCall): Outcome {
   if (status < 300 && fieldOf(answer, 'success') === true) return { ok: true, value: fieldOf(answer, 'data') ?? {} }
   const codes = codesOf(answer)
-  const texts = errorsOf(answer).map((one) => `${String(one.error ?? '').slice(0, 100)} (${one.code})`)
+  const texts = errorsOf(answer).map((one) => `${textOf(one.error).slice(0, 100)} (${numberOf(one.code) ?? 'no code'})`)
   const failed = (kind: Exclude<Outcome, { ok: true }>['kind']): Outcome => ({
     ok: false,
     kind,

@@ -1,5 +1,5 @@
 import { RtkError } from 'rtk-base/plugin'
-import { fieldOf, isObject, textOf } from '../operations/parse.js'
+import { fieldOf, isObject, numberOf, textOf } from '../operations/parse.js'
 import {
   type Call,
   type Credentials,
@@ -145,7 +145,7 @@ function shown(answer: unknown): string {
   const code = fieldOf(answer, 'error', 'code') ?? fieldOf(answer, 'result', 0)
   return typeof code === 'number'
     ? `with code ${code}`
-    : `with an object of ${Object.keys(answer).slice(0, 5).join(', ')}`
+    : `with an object of ${textOf(Object.keys(answer).slice(0, 5).join(', '))}`
 }
 
 /** What one answer says of its call. */
@@ -157,8 +157,8 @@ function outcomeOf(answer: unknown, call: UbusCall): Outcome {
   })
   const error = fieldOf(answer, 'error')
   if (isObject(error)) {
-    const code = Number(error.code)
-    const text = `${String(error.message ?? 'error').slice(0, 100)} (${code})`
+    const code = numberOf(error.code)
+    const text = `${textOf(error.message, 'error').slice(0, 100)} (${code ?? 'no code'})`
     if (code === rpcCode.objectNotFound || code === rpcCode.methodNotFound) return failed('absent', text)
     if (code === rpcCode.accessDenied) return failed('expired', text)
     if (code === rpcCode.timeout) return failed('timeout', text)
@@ -173,9 +173,9 @@ function outcomeOf(answer: unknown, call: UbusCall): Outcome {
     return failed(status === timeoutStatus ? 'timeout' : 'refused', text)
   }
   // The modem's objects report failures inside a call that succeeded.
-  const errno = Number(fieldOf(value, 'errno') ?? 0)
+  const errno = numberOf(fieldOf(value, 'errno') ?? 0) ?? -1
   if (call.object.startsWith('gsm.') && errno !== 0) {
-    return failed('refused', `${String(fieldOf(value, 'error') ?? 'error').slice(0, 100)} (errno ${errno})`)
+    return failed('refused', `${textOf(fieldOf(value, 'error'), 'error').slice(0, 100)} (errno ${errno})`)
   }
   if (call.accepts?.(value) === false) {
     const said = textOf(fieldOf(value, 'stderr'), fieldOf(value, 'stdout'))
