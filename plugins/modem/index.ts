@@ -16,6 +16,7 @@ import { Readings } from './state/readings.js'
 import { readingTasks } from './tasks.js'
 
 const rebootLimit_ms = 60_000
+const readLimit_ms = 60_000
 /** A modem that restarts is not asked anything for so long. */
 const boot_ms = 30_000
 
@@ -75,7 +76,10 @@ export default definePlugin({
           selection.observe()
           await apn.observe()
         },
-        simRead: () => apn.settle(),
+        async simRead() {
+          if (apn.isOtherSim) await refreshRegistration()
+          await apn.settle()
+        },
         apnRead: () => apn.settle(),
         operatorRead: () => selection.settle(),
       }),
@@ -98,6 +102,15 @@ export default definePlugin({
       },
     })
 
+    /** What was read with the SIM before says nothing of the new one. */
+    const refreshRegistration = async () => {
+      readings.registration.clear()
+      try {
+        readings.registration.set(await access.call(readLimit_ms, (modem, signal) => modem.registration(signal)))
+      } catch (error) {
+        ctx.log.debug(`the registration of the new SIM could not be read, it is tried again: ${reasonOf(error)}`)
+      }
+    }
     const reboot = async () => {
       try {
         await access.call(rebootLimit_ms, (modem, signal) => modem.reboot(signal))

@@ -90,6 +90,6 @@ async function certificate(router: Router, arg: string | undefined): Promise<str
   }
   if (arg !== 'accept') throw badValue(`router-certificate takes accept, not '${arg.slice(0, 40)}'`)
   if (!(await router.acceptCertificate()))
-    throw unavailable('the router shows the certificate that is pinned: there is nothing to confirm')
+    throw unavailable('no other certificate than the pinned one was seen: there is nothing to confirm')
   return `confirmed: ${router.pin.pinned?.fingerprint || 'plain HTTP'}; the router is tried at once`
 }

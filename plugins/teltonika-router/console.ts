@@ -50,14 +50,16 @@ export function addConsoleGroup(ctx: PluginContext, router: Router): void {
     if (!/^(0|\d{5,6})$/.test(plmn))
       throw badValue(`select takes a PLMN of 5 or 6 digits, or 0, not '${plmn.slice(0, 20)}'`)
     await change({ 'mobile-operator': Number(plmn) }, 'modem')
-    return plmn === '0' ? 'the operator is selected automatically' : `operator ${plmn} is selected`
+    return plmn === '0'
+      ? 'mobile-operator is 0: the modem selects by itself'
+      : `mobile-operator is ${plmn}: it is selected on the modem when that is free; modem.cfg.plmn shows it then`
   }
 
   async function setCredential(field: 'user' | 'pswd', args: readonly string[]): Promise<string> {
     const isProtected = args.includes('--protected')
     const value = args.filter((one) => one !== '--protected').join(' ')
-    if (value === '' || value.length > 128)
-      throw badValue(`set_${field} takes a ${field === 'user' ? 'name' : 'password'} of 1 to 128 characters`)
+    if (field === 'user' && !/^\S{1,64}$/.test(value)) throw badValue('set_user takes one name of 1 to 64 characters')
+    if (value === '' || value.length > 128) throw badValue('set_pswd takes a password of 1 to 128 characters')
     if (isProtected) {
       const { user, pswd } = router.vault.default
       await router.protect({ user: user || 'admin', pswd, [field]: value })

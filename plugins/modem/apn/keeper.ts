@@ -79,6 +79,11 @@ export class ApnKeeper {
     await this.settle()
   }
 
+  /** The SIM is another one than the last that was seen. */
+  get isOtherSim(): boolean {
+    return this.#sim !== undefined && this.#memory.sim !== undefined && this.#memory.sim.sim !== this.#sim.id
+  }
+
   /** SIM and the router's own settings were read. */
   async settle(): Promise<void> {
     const { access, jobs, own } = this.#deps

@@ -80,6 +80,7 @@ export class Polling {
   }
 
   async #read(entry: Entry): Promise<void> {
+    const begin_ms = this.#now_ms
     try {
       await entry.read()
       entry.wait_ms = entry.every_ms
@@ -94,7 +95,8 @@ export class Polling {
       }
       entry.wait_ms = Math.min(Math.max(entry.every_ms, longestRetry_ms), entry.wait_ms * 2)
     }
-    entry.due_ms = this.#now_ms + entry.wait_ms
+    // The look at that time comes a little early or late.
+    entry.due_ms = begin_ms + entry.wait_ms - look_ms / 2
   }
 
   get #now_ms(): number {

@@ -18,7 +18,13 @@ export function fieldOf(value: unknown, ...path: readonly (string | number)[]): 
 const longestText = 200
 const longestRaw = 2_000
 
-/** A text or number as trimmed text, without control characters; `''` for anything else. The first one that is not empty counts. */
+/** What RUTOS writes where it knows nothing. */
+const notKnown = 'N/A'
+
+/**
+ * A text or number as trimmed text, without control characters; `''` for anything else and for `N/A`. The first one that is not
+ * empty counts.
+ */
 export function textOf(...values: readonly unknown[]): string {
   for (const value of values) {
     const isText = typeof value === 'string' || typeof value === 'number'
@@ -29,7 +35,7 @@ export function textOf(...values: readonly unknown[]): string {
           .trim()
           .slice(0, longestText)
       : ''
-    if (text !== '') return text
+    if (text !== '' && text !== notKnown) return text
   }
   return ''
 }

@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { RouterLink } from '../link/index.js'
-import type { CertificatePin } from '../transport/index.js'
+import type { CertificatePin, Pin } from '../transport/index.js'
 
 const look_ms = 10_000
 /** A router restarts in two minutes: silence means something after this. */
@@ -38,8 +38,7 @@ export class RouterTrouble {
     const lasted_ms = now_ms - this.#since_ms
     if (state === 'certificate') {
       const { pinned, waiting } = this.#pin
-      const now = waiting?.fingerprint ? `shows ${waiting.fingerprint}` : 'answers without https'
-      const text = `the router ${now} instead of the certificate ${pinned?.fingerprint}; if it was replaced or reset, confirm it: router-certificate=accept`
+      const text = `the router ${seen(waiting)} instead of the certificate ${pinned?.fingerprint}; if it was replaced or reset, confirm it: router-certificate=accept`
       errors.raise('router-certificate', text)
     } else errors.clear('router-certificate')
     if (isLocked && lasted_ms >= locked_ms) errors.raise('router-login', withoutCountdown(error))
@@ -56,3 +55,9 @@ export class RouterTrouble {
 
 /** An error text that changed every second would be a new one every second. */
 const withoutCountdown = (text: string) => text.replace(/ \(next attempt in .*\)$/, '')
+
+/** @param waiting undefined until the router was looked at again: a call that failed shows only that it is another certificate */
+function seen(waiting: Pin | undefined): string {
+  if (!waiting) return 'shows another certificate'
+  return waiting.fingerprint ? `shows ${waiting.fingerprint}` : 'answers without https'
+}

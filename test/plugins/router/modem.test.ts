@@ -589,6 +589,25 @@ t.test('the APN', async (t) => {
     t.match(errors()['modem-apn'], /not in the table of APNs: set mob-apn/)
   })
 
+  t.test('of the SIM before is not kept for the connection that the SIM before had', async (t) => {
+    const { fake, pass } = await modemStation(t, { before: fresh })
+    await pass(20)
+    t.equal(fake.settings.apn, tele2.apn)
+    const swap = () => {
+      fake.card = { state: 'ready', imsi: '262010000000001', iccid: '8949010000000000015' }
+      fake.registered = { ...fake.registered, network: 'roaming', connected: false }
+    }
+    // After the registration was read, before the SIM is.
+    const { sim } = fake
+    fake.sim = () => {
+      fake.sim = sim
+      swap()
+      return sim()
+    }
+    await pass(120)
+    t.equal(fake.settings.apn, apnsOf({ imsi: '262010000000001', iccid: '' })[0]?.apn)
+  })
+
   t.test('of an unknown SIM is left as the router has it', async (t) => {
     const { fake, pass } = await modemStation(t, {
       before: (fake) => {

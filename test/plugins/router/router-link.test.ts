@@ -267,6 +267,11 @@ t.test('certificates', async (t) => {
     secure = await new FakeRouter({ ubus: current().ubus, tls: second }).listen(t, port)
     await rig.reach('certificate', 5 * minute_ms)
     t.equal(secure.logins.length, 0, 'no password goes to it')
+    t.notMatch(
+      rig.station.lines.map(({ msg }) => msg).join('\n'),
+      /answers without https/,
+      'it has another certificate, which is not the same as none',
+    )
     t.match(rig.station.lines.map(({ msg }) => msg).join('\n'), /router-certificate=accept/)
     t.equal((await rut(rig, rpc('system', 'info'))).status, 503)
     await rig.pass(3 * minute_ms)
@@ -364,7 +369,7 @@ t.test('commands', async (t) => {
     t.strictSame(rig.station.field('router.default'), { user: 'admin', pswd: 'other words' })
     t.match(await rig.command('teltonika=scan'), { status: 503, text: /plugin modem/ })
     t.match(await rig.command('teltonika=select 24603'), { status: 503, text: /plugin modem/ })
-    for (const bad of ['', '=', '=select x', '=set_pswd', '=dance'])
+    for (const bad of ['', '=', '=select x', '=set_pswd', '=dance', '=set_user a b'])
       t.equal((await rig.command(`teltonika${bad}`)).status, 400, bad)
     await rig.reach('online')
     t.equal((await rig.command('teltonika=reboot')).status, 200)

@@ -81,7 +81,8 @@ for (const [kind, simulator] of Object.entries(kinds)) {
       sim.command('temperature 43.5')
       t.equal(await modem.temperature(), 43.5)
       sim.command('sim absent')
-      t.equal((await modem.sim()).state, 'absent')
+      t.strictSame(await modem.sim(), { state: 'absent', imsi: '', iccid: '' })
+      t.notMatch(JSON.stringify(await modem.registration()), /N\/A/, 'what is not known is empty')
       for (const state of ['pin', 'puk', 'ready'] as const) {
         sim.command(`sim ${state}`)
         await rig.pass(30_000)
