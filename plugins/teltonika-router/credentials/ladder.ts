@@ -84,7 +84,9 @@ export class CredentialLadder {
     try {
       accepted = await transport.login(candidate, signal)
     } catch (error) {
-      if (error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_OFFLINE') await guard.withdraw()
+      // Not seen by the router, or the right password of a router that wants another one first: it counts neither.
+      const isUncounted = ['RTK_ERR_ROUTER_OFFLINE', 'RTK_ERR_ROUTER_LOGIN']
+      if (error instanceof RtkError && isUncounted.includes(error.code)) await guard.withdraw()
       throw error
     }
     this.#deps.loggedIn(accepted ? 'ok' : 'refused')
