@@ -8,20 +8,20 @@ const minute_ms = 60_000
 const hour_ms = 60 * minute_ms
 const day_ms = 24 * hour_ms
 
-/** Routers block an address after 10 failed logins by default, and some of them never forget one. */
+/** Routers block an address after 10 failed logins by default, and some of them never forget one: two stations behind one address stay below. */
 export const guardLimits = {
   window_ms: 30 * minute_ms,
-  /** In the window: two stations behind one address stay below the limit together. */
-  automatic: 4,
+  /** In the window. */
+  automatic: 3,
   /** With the one that a person causes by setting a password. */
-  withPerson: 5,
-  /** Since the last login that worked, at a router that never forgets; a person is not held by it. */
-  total: 8,
+  withPerson: 4,
+  /** In a week without a login that worked; a person is not held by it. */
+  total: 4,
   total_ms: 7 * day_ms,
   /** Between two failed attempts. */
   gap_ms: 10_000,
-  /** A pair that failed is tried again after this. */
-  failed_ms: 7 * day_ms,
+  /** A pair that failed is tried again after this: longer than `total_ms`, so that the entries after it have their turn. */
+  failed_ms: 30 * day_ms,
   /** One that once worked sooner: a router that blocks rejects the right password too. */
   worked_ms: 6 * hour_ms,
 } as const

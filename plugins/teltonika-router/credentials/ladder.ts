@@ -95,10 +95,13 @@ export class CredentialLadder {
     try {
       accepted = await transport.login(candidate, signal)
     } catch (error) {
-      // A login whose answer was cut off may have been counted by the router.
-      const isUnsent =
-        error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_OFFLINE' && !(error instanceof BrokenOff)
-      if (isUnsent) await guard.withdraw()
+      // Not seen by the router, or the right password of a router that wants another one first. A login whose answer was cut off may
+      // have been counted by the router.
+      const isUncounted =
+        error instanceof RtkError &&
+        ['RTK_ERR_ROUTER_OFFLINE', 'RTK_ERR_ROUTER_LOGIN'].includes(error.code) &&
+        !(error instanceof BrokenOff)
+      if (isUncounted) await guard.withdraw()
       throw error
     }
     this.#deps.loggedIn(accepted ? 'ok' : 'refused')

@@ -23,6 +23,8 @@ const backoff = { first_ms: 2_000, longest_ms: 60_000, spread: [0.8, 1.2] as con
 const mostStrikes = 3
 /** The certificate is looked at again: the old router may be back. */
 const certificate_ms = 60_000
+/** The router wants a new password first: whether it has one by now. */
+const newPassword_ms = 60_000
 /** Between two looks at a locked router the wait of the guard counts, up to this. */
 const longestLocked_ms = 30 * 60_000
 
@@ -286,7 +288,9 @@ export class RouterLink {
     const pause = (ms: number, until: AbortSignal) => paused(this.#deps.ctx.timers, ms, until)
     const asNewest = new Performer(transport, columnOf('7', transport.kind), renew, pause)
     const version = await asNewest.perform('version', undefined, signal).catch((error: unknown) => {
-      if (error instanceof RtkError && (gone.has(error.code) || error.code === 'RTK_ERR_ROUTER_LOGIN')) throw error
+      // A router that is only slow is not taken for another generation.
+      const ends = [...gone, 'RTK_ERR_ROUTER_LOGIN', 'RTK_ERR_ROUTER_TIMEOUT']
+      if (error instanceof RtkError && ends.includes(error.code)) throw error
       return ''
     })
     let generation = generationOf(version)
@@ -319,7 +323,10 @@ export class RouterLink {
     if (code === 'RTK_ERR_ROUTER_CERTIFICATE') {
       const seen = waiting?.fingerprint ? `it shows ${waiting.fingerprint} now` : 'it answers without https now'
       this.#leave('otherCertificate', `${message} (${seen})`, certificate_ms)
-    } else if (code === 'RTK_ERR_ROUTER_LOGIN' || code === 'RTK_ERR_STORE_WRITE') {
+    } else if (code === 'RTK_ERR_ROUTER_LOGIN') {
+      // A person has to set another password first.
+      this.#leave('rejected', message, newPassword_ms)
+    } else if (code === 'RTK_ERR_STORE_WRITE') {
       this.#leave('rejected', message, guardLimits.gap_ms)
     } else this.#leave('silent', message, this.#backoff.next())
   }

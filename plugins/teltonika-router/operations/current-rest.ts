@@ -208,16 +208,24 @@ export const currentRest: Column = {
       calls: () => [get(pings)],
       read([answer]) {
         const found = firstOf(answer)
-        const host = firstOf(fieldOf(found, 'host'))
-        return { enabled: isOn(fieldOf(found, 'enable')), host: textOf(host, fieldOf(found, 'host1')) }
+        const hosts = fieldOf(found, 'host')
+        return {
+          enabled: isOn(fieldOf(found, 'enable')),
+          host: textOf(firstOf(hosts), fieldOf(found, 'host1')),
+          ...(Array.isArray(hosts) && { isList: true }),
+        }
       },
     },
   ],
   setPingReboot: [
     write({
       needs: ['pingSection'],
-      calls({ enabled, host }, { pingSection }) {
-        const values = { enable: enabled ? '1' : '0', action: '1', ...(host !== '' && { host }) }
+      calls({ enabled, host, isList }, { pingSection }) {
+        const values = {
+          enable: enabled ? '1' : '0',
+          action: '1',
+          ...(host !== '' && { host: isList ? [host] : host }),
+        }
         return [pingSection === '' ? post(pings, { type: 'ping', ...values }) : put(`${pings}/${pingSection}`, values)]
       },
     }),

@@ -2,7 +2,7 @@
 import { limits_ms } from '../transport/index.js'
 import { gsmctl, mustSucceed, run, ubus, uciCommit, uciGet, uciSet, write } from './build.js'
 import { versionIn } from './generation.js'
-import { networkOf, packetServiceOf, plmnOf, scannedOf, signalOf, simStateOf, temperatureOf } from './modem-values.js'
+import { networkOf, packetServiceOf, plmnOf, scannedOf, signalOf, simStateOf, tenthsOf } from './modem-values.js'
 import type { Column } from './operations.js'
 import { fieldOf, firstOf, isObject, isOn, macOf, numberOf, outputOf, sectionsOf, textOf } from './parse.js'
 import { sharedUbus, versionFile } from './shared-ubus.js'
@@ -221,7 +221,7 @@ export const currentUbus: Column = {
   temperature: [
     {
       calls: () => [ubus(modem, 'get_temperature')],
-      read: ([answer]) => ({ celsius: temperatureOf(fieldOf(answer, 'temperature_value')) }),
+      read: ([answer]) => ({ celsius: tenthsOf(fieldOf(answer, 'temperature_value')) }),
     },
   ],
   scanOperators: [

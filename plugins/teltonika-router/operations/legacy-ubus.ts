@@ -1,7 +1,7 @@
 /** RUTOS 06.x and 1.x over ubus: there are no modem objects, so the modem is reached by `gsmctl`. */
 import { limits_ms } from '../transport/index.js'
 import { gsmctl, mustSucceed, run, ubus, uciCommit, uciGet, uciSet, write } from './build.js'
-import { networkOf, packetServiceOf, plmnOf, scannedByAt, signalOf, simStateOf, temperatureOf } from './modem-values.js'
+import { networkOf, packetServiceOf, plmnOf, scannedByAt, signalOf, simStateOf, tenthsOf } from './modem-values.js'
 import type { Column } from './operations.js'
 import { fieldOf, isObject, isOn, macOf, numberOf, outputOf, sectionsOf, textOf } from './parse.js'
 import { sharedUbus, versionFile } from './shared-ubus.js'
@@ -121,7 +121,7 @@ export const legacyUbus: Column = {
   temperature: [
     {
       calls: () => [gsmctl(['-c'])],
-      read: ([answer]) => (outputOf(answer) === undefined ? undefined : { celsius: temperatureOf(said(answer)) }),
+      read: ([answer]) => (outputOf(answer) === undefined ? undefined : { celsius: tenthsOf(said(answer)) }),
     },
   ],
   scanOperators: [

@@ -78,7 +78,13 @@ export function signalOf(values: Readonly<Record<'rssi' | 'rsrp' | 'rsrq' | 'sin
 
 const hottest_c = 125
 
-/** The modem reports 0.1 °C; some releases report whole degrees, which no modem survives as tenths above 12.5 °C. */
+/** `gsmctl` and the modem objects report 0.1 °C. */
+export function tenthsOf(value: unknown): number | undefined {
+  const found = numberOf(value)
+  return found === undefined ? undefined : found / 10
+}
+
+/** REST reports 0.1 °C or whole degrees, which has not been seen: what no modem survives as degrees are tenths. */
 export function temperatureOf(value: unknown): number | undefined {
   const found = numberOf(value)
   if (found === undefined) return undefined

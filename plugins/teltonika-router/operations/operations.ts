@@ -34,6 +34,8 @@ export interface AccessPoint {
 export interface PingReboot {
   enabled: boolean
   host: string
+  /** The router has a list of hosts (7.10 and later): a single value in its place is not read by its scripts. */
+  isList?: true
 }
 
 export interface IpBlock {

@@ -15,7 +15,10 @@ export class Performer {
   readonly column: ColumnName
   /** Logs in again; rejects when that fails. */
   readonly renew: (signal: AbortSignal) => Promise<void>
-  /** Ways that this router has not got, or for which the user has no right: they are not tried again. */
+  /**
+   * Ways that this router has not got, or for which the user has no right: they are not tried again while another way works. What
+   * is missing may only be late: after a start the modem's objects come minutes after the login.
+   */
   readonly #closed = new Map<Way<never, unknown>, Failure>()
   readonly #facts = new Map<FactName, string>()
 
@@ -30,6 +33,18 @@ export class Performer {
 
   /** @throws RTK_ERR_ROUTER_… */
   async perform<K extends OperationName>(name: K, input: Input<K>, signal: AbortSignal): Promise<Output<K>> {
+    try {
+      return await this.#first(name, input, signal)
+    } catch (error) {
+      for (const way of waysOf(this.column)[name] as readonly Way<never, unknown>[]) {
+        if (this.#closed.get(way)?.kind === 'absent') this.#closed.delete(way)
+      }
+      throw error
+    }
+  }
+
+  /** By the first way that this router has. */
+  async #first<K extends OperationName>(name: K, input: Input<K>, signal: AbortSignal): Promise<Output<K>> {
     let last: Failure | undefined
     for (const way of waysOf(this.column)[name] as readonly Way<Input<K>, Output<K>>[]) {
       const closed = this.#closed.get(way as Way<never, unknown>)
@@ -48,7 +63,8 @@ export class Performer {
 
   async #factsFor(needs: readonly FactName[], signal: AbortSignal): Promise<RouterFactIds> {
     for (const fact of needs) {
-      if (!this.#facts.has(fact)) this.#facts.set(fact, await this.perform(fact, undefined, signal))
+      // What there is none of may have been added since.
+      if (!this.#facts.get(fact)) this.#facts.set(fact, await this.perform(fact, undefined, signal))
     }
     return Object.fromEntries(this.#facts) as RouterFactIds
   }
@@ -119,7 +135,10 @@ function judged<I, O>(
     outcomes.map((one) => (one.ok ? one.value : undefined)),
     input,
   )
-  return value === undefined ? { ok: false, kind: 'answer', text: 'the answer makes no sense' } : { ok: true, value }
+  // The router answers as it should, and has nothing to say, e.g. of a modem that it has not got.
+  return value === undefined
+    ? { ok: false, kind: 'refused', text: 'the answer does not have the value' }
+    : { ok: true, value }
 }
 
 function failureOf(name: OperationName, column: ColumnName, last: Failure | undefined): RtkError {

@@ -120,19 +120,28 @@ export const sharedUbus = {
       calls: () => [ubus('uci', 'get', { config: 'ping_reboot' })],
       read([answer]): PingReboot {
         const values = sectionsOf(answer, 'ping_reboot')[0]?.values
-        return { enabled: isOn(values?.enable), host: textOf(firstOf(values?.host)) }
+        const host = values?.host
+        return {
+          enabled: isOn(values?.enable),
+          host: textOf(firstOf(host)),
+          ...(Array.isArray(host) && { isList: true }),
+        }
       },
     },
   ],
   setPingReboot: [
     write({
       needs: ['pingSection'],
-      calls: ({ enabled, host }, { pingSection }) => {
-        const values = { enable: enabled ? '1' : '0', action: '1', ...(host !== '' && { host }) }
+      calls: ({ enabled, host, isList }, { pingSection }) => {
+        const values = {
+          enable: enabled ? '1' : '0',
+          action: '1',
+          ...(host !== '' && { host: isList ? [host] : host }),
+        }
         const change =
           pingSection === ''
             ? ubus('uci', 'add', { config: 'ping_reboot', type: 'ping_reboot', values })
-            : uciSet('ping_reboot', pingSection, values)
+            : ubus('uci', 'set', { config: 'ping_reboot', section: pingSection, values })
         return [change, uciCommit('ping_reboot')]
       },
     }),

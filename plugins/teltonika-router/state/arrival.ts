@@ -71,7 +71,7 @@ export class Arrival {
     const now = await performer.perform('pingReboot', undefined, signal)
     facts.set('pingReboot', now)
     if (now.enabled === wanted.enabled && (!wanted.enabled || now.host === wanted.host)) return
-    await performer.perform('setPingReboot', wanted, signal)
+    await performer.perform('setPingReboot', { ...now, ...wanted }, signal)
     facts.set('pingReboot', await performer.perform('pingReboot', undefined, signal))
   }
 

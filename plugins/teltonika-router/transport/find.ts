@@ -6,6 +6,8 @@ import { type HttpAnswer, parsedJson, RouterHttp } from './http.js'
 import { RestTransport } from './rest.js'
 import { envelope, nullSession, UbusTransport } from './ubus.js'
 
+/** `error.code` of JSON-RPC. */
+const objectNotFound = -32_000
 const redirectStatus = new Set([301, 302, 307, 308])
 /** Asks for nothing and needs no login, so it may be sent before it is known who answers. */
 const question = JSON.stringify(
@@ -114,7 +116,12 @@ function targetOf(location: string, from: string): string {
 
 /** Which interface answered. */
 async function choose(http: RouterHttp, answer: HttpAnswer, signal: AbortSignal): Promise<Transport> {
-  if (answer.status === 200 && fieldOf(parsedJson(answer.text), 'jsonrpc') === '2.0') return new UbusTransport(http)
+  const json = parsedJson(answer.text)
+  if (answer.status === 200 && fieldOf(json, 'jsonrpc') === '2.0') {
+    if (fieldOf(json, 'error', 'code') !== objectNotFound) return new UbusTransport(http)
+    // Every router has sessions once it has started: a login now would count as an attempt.
+    throw new RtkError('RTK_ERR_ROUTER_OFFLINE', `${http.origin}: the router is still starting, it has no sessions yet`)
+  }
   // Without a login the one says what device it is, the other that there is none: both are JSON of the REST interface.
   for (const path of ['/api/unauthorized/status', '/api/session/status']) {
     const { text } = await http.exchange(path, { method: 'GET', limit_ms: limits_ms.usual, signal })

@@ -13,7 +13,14 @@ import {
 import { parsedJson, type RouterHttp } from './http.js'
 
 /** `errors[].code` of the REST interface. */
-const code = { notImplemented: 100, unauthorised: 120, loginFailed: 121, invalidToken: 123, firstLogin: 125 }
+const code = {
+  notImplemented: 100,
+  unauthorised: 120,
+  loginFailed: 121,
+  invalidToken: 123,
+  expiredPassword: 124,
+  firstLogin: 125,
+}
 
 /** The REST interface below `/api`, for routers whose JSON-RPC is not installed. */
 export class RestTransport implements Transport {
@@ -43,8 +50,10 @@ export class RestTransport implements Transport {
       return true
     }
     const codes = codesOf(answer)
-    if (codes.includes(code.firstLogin)) {
-      const what = 'its password has never been changed: log in to its web page once and set one'
+    const isFirst = codes.includes(code.firstLogin)
+    if (isFirst || codes.includes(code.expiredPassword)) {
+      const why = isFirst ? 'its password has never been changed' : 'its password has expired'
+      const what = `${why}: log in to its web page, set another one, and set rtr-pswd to it`
       throw new RtkError('RTK_ERR_ROUTER_LOGIN', `${this.origin}: ${what}`)
     }
     if (status === 401 || status === 403 || codes.includes(code.loginFailed)) return false

@@ -13,7 +13,7 @@ import { RouterInfo } from '../../../schemas/info/router.js'
 import { cellularModem, cellularRouter } from '../../../schemas/services.js'
 import { ManualClock, sample, until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
-import { FakeRouter } from './fake-router.js'
+import { type Args, FakeRouter } from './fake-router.js'
 import { type Rig, startRig } from './rig.js'
 import { current, legacy, rest } from './shapes.js'
 
@@ -61,16 +61,80 @@ for (const [kind, make] of Object.entries(kinds)) {
   })
 }
 
+t.test('a router without a modem stays online', async (t) => {
+  const silent = legacy()
+  silent.ubus['file.exec'] = (
+    (exec) => (args: Args) =>
+      args.command === 'gsmctl' ? { code: 1, stderr: 'no modem\n' } : exec(args)
+  )(silent.ubus['file.exec'])
+  const none = rest().rest
+  none['GET /api/modems/status'] = []
+  for (const router of [new FakeRouter({ rest: none }), new FakeRouter({ ubus: silent.ubus })]) {
+    await router.listen(t)
+    const rig = await startRig(t, { url: router.url, ...withPassword })
+    await rig.reach('online')
+    await rig.pass(3 * minute_ms, 5_000)
+    t.equal(rig.link(), 'online')
+    t.equal(router.logins.length, 1)
+  }
+})
+
+t.test('a router that is still starting is not logged in to', async (t) => {
+  const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+  const starting = JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'Object not found' } })
+  let asked = 0
+  router.fault = (_request, response) => {
+    asked++
+    response.writeHead(200, { 'content-type': 'application/json' }).end(starting)
+    return true
+  }
+  const rig = await startRig(t, { url: router.url, ...withPassword })
+  await rig.pass(5 * minute_ms, 5_000)
+  t.ok(asked > 4)
+  router.fault = undefined
+  await rig.reach('online', 2 * minute_ms)
+})
+
+t.test('a router that wants a new password first says so, and is found when it has one', async (t) => {
+  const router = await new FakeRouter({ rest: rest().rest }).listen(t)
+  for (const [code, says] of [
+    [125, /never been changed/],
+    [124, /has expired/],
+  ] as const) {
+    router.fault = (request, response) => {
+      if (request.url !== '/api/login') return false
+      const answer = { success: false, errors: [{ code, error: 'change it', source: 'general' }] }
+      response.writeHead(403, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+      return true
+    }
+    const rig = await startRig(t, { url: router.url, ...withPassword })
+    await rig.pass(10 * minute_ms, 5_000)
+    t.equal(rig.link(), 'locked')
+    t.match(rig.station.field('router.state.error'), says)
+    router.fault = undefined
+    await rig.reach('online', 2 * minute_ms)
+  }
+})
+
+t.test('a list of ping hosts stays one, as the scripts of the router read nothing else', async (t) => {
+  const shapes = current()
+  const router = await new FakeRouter({ ubus: shapes.ubus }).listen(t)
+  const rig = await startRig(t, { url: router.url, changes: { ...withPassword.changes, 'mob-ping-host': '1.1.1.1' } })
+  await rig.reach('online')
+  await rig.pass(1_000)
+  t.match(shapes.memory.files.ping_reboot?.cfg02f0a1, { enable: '1', host: ['1.1.1.1'] })
+})
+
 t.test('the ping host follows its parameter, and one that was changed while the router was away', async (t) => {
   const shapes = current()
   const router = await new FakeRouter({ ubus: shapes.ubus }).listen(t)
   const rig = await startRig(t, { url: router.url, ...withPassword })
   const ping = () => shapes.memory.files.ping_reboot?.cfg02f0a1 as Record<string, unknown>
   await rig.reach('online')
-  t.match(ping(), { enable: '1', host: '8.8.8.8' })
+  t.match(ping(), { enable: '1', host: ['8.8.8.8'] })
   await rig.station.station.change({ 'mob-ping-host': '1.1.1.1' }, { source: 'http' })
   await rig.pass(1_000)
-  t.match(ping(), { enable: '1', host: '1.1.1.1' })
+  t.match(ping(), { enable: '1', host: ['1.1.1.1'] })
   await rig.command('reboot-router')
   t.equal(rig.link(), 'restarting')
   await rig.station.station.change({ 'mob-ping-host': '' }, { source: 'http' })

@@ -123,7 +123,10 @@ const cases: { name: OperationName; input?: unknown; says: Record<ColumnName, un
   { name: 'apn', says: all({ apn: 'internet', user: '', pswd: '', auth: 'none' }) },
   { name: 'setApn', input: apnWanted, says: all(true) },
   { name: 'rebootModem', says: all(true) },
-  { name: 'pingReboot', says: all({ enabled: false, host: '8.8.8.8' }) },
+  {
+    name: 'pingReboot',
+    says: { ...all({ enabled: false, host: '8.8.8.8', isList: true }), '7/rest': { enabled: false, host: '8.8.8.8' } },
+  },
   { name: 'setPingReboot', input: { enabled: true, host: '1.1.1.1' }, says: all(true) },
   {
     name: 'ipBlock',
@@ -273,6 +276,37 @@ t.test('router operations', async (t) => {
     const performer = new Performer(await connect(router), '7/ubus', async () => {}, noPause)
     await performer.perform('setPingReboot', { enabled: true, host: '1.1.1.1' }, signalOff)
     t.strictSame(await performer.perform('pingReboot', undefined, signalOff), { enabled: true, host: '1.1.1.1' })
+    await performer.perform('setPingReboot', { enabled: true, host: '9.9.9.9' }, signalOff)
+    t.strictSame(await performer.perform('pingReboot', undefined, signalOff), { enabled: true, host: '9.9.9.9' })
+    t.equal(router.argsOf('uci.add').length, 1, 'once')
+  })
+
+  t.test('what comes late after a start is used when it is there', async (t) => {
+    const { ubus } = current()
+    const late = Object.keys(ubus).filter((name) => /^(gsm|vuci\.network)/.test(name))
+    const without = Object.fromEntries(Object.entries(ubus).filter(([name]) => !late.includes(name)))
+    const router = await new FakeRouter({ ubus: without }).listen(t)
+    const performer = new Performer(await connect(router), '7/ubus', async () => {}, noPause)
+    const ask = (name: OperationName) => performer.perform(name, undefined as never, signalOff)
+    for (const name of ['signal', 'temperature', 'modemIdentity'] as const)
+      await t.rejects(ask(name), { code: unsupported }, name)
+    router.ubus = ubus
+    t.match(await ask('signal'), signal)
+    t.strictSame(await ask('temperature'), { celsius: 42.1 })
+    t.match(await ask('modemIdentity'), { imei: '860000000000009' })
+  })
+
+  t.test('a modem below 12.5 °C', async (t) => {
+    for (const [value, celsius] of [
+      [80, 8],
+      [-105, -10.5],
+    ]) {
+      const { ubus } = current()
+      ubus['gsm.modem0.get_temperature'] = { temperature_value: value }
+      const router = await new FakeRouter({ ubus }).listen(t)
+      const performer = new Performer(await connect(router), '7/ubus', async () => {}, noPause)
+      t.strictSame(await performer.perform('temperature', undefined, signalOff), { celsius })
+    }
   })
 
   t.test('a router without some objects is asked in another way', async (t) => {
