@@ -260,6 +260,7 @@ export class RouterLink {
   async #attempt(signal: AbortSignal): Promise<void> {
     const { ctx, url, pin, ladder } = this.#deps
     const transport = await findTransport(ctx, url, pin, signal)
+    pin.sawPinned()
     await this.#deps.meet(signal)
     const byPerson = this.#byPerson
     this.#byPerson = false

@@ -82,6 +82,11 @@ export class CertificatePin {
     this.#waiting = pin
   }
 
+  /** The router shows the pinned one again: nothing waits for a person. */
+  sawPinned(): void {
+    this.#waiting = undefined
+  }
+
   /** A person confirms what was seen last. @returns it; undefined when nothing waits */
   async accept(): Promise<Pin | undefined> {
     const pin = this.#waiting

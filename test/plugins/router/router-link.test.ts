@@ -316,6 +316,23 @@ t.test('certificates', async (t) => {
   }
   const leaked: string[] = []
 
+  t.test('one that was seen for a while does not wait for a person once the pinned one is back', async (t) => {
+    let secure = await new FakeRouter({ ubus: current().ubus, tls: first }).listen(t)
+    const { port } = secure
+    const rig = await startRig(t, { url: secure.url, ...withPassword })
+    await rig.reach('online')
+    await secure.close()
+    secure = await new FakeRouter({ ubus: current().ubus, tls: second }).listen(t, port)
+    await rig.reach('certificate', 5 * minute_ms)
+    await rig.pass(5_000)
+    t.match((await rig.command('router-certificate')).text, 'shows now')
+    await secure.close()
+    secure = await new FakeRouter({ ubus: current().ubus, tls: first }).listen(t, port)
+    await rig.reach('online', 5 * minute_ms)
+    t.notMatch((await rig.command('router-certificate')).text, 'shows now')
+    t.equal((await rig.command('router-certificate=accept')).status, 503, 'the one of somebody else is not pinned')
+  })
+
   t.test('the one that is seen first is pinned, another one waits for a person', async (t) => {
     let secure = await new FakeRouter({ ubus: current().ubus, tls: first }).listen(t)
     const { port } = secure
