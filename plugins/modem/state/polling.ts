@@ -4,7 +4,8 @@ import { type Access, reasonOf } from '../access.js'
 
 /** How often it is looked whether something is due. */
 const look_ms = 5_000
-/** What fails is tried again after twice its time, and so on up to this. */
+/** What fails is tried again after this, then after twice that, and so on: the modem comes later than its router. */
+const firstRetry_ms = 30_000
 const longestRetry_ms = 600_000
 
 export interface Task {
@@ -16,7 +17,8 @@ export interface Task {
 
 interface Entry extends Task {
   due_ms: number
-  wait_ms: number
+  /** After the next failure. */
+  retry_ms: number
 }
 
 /**
@@ -34,7 +36,7 @@ export class Polling {
   constructor(ctx: PluginContext, access: Access, tasks: readonly Task[]) {
     this.#ctx = ctx
     this.#access = access
-    this.#entries = tasks.map((task) => ({ ...task, read: () => task.read(), due_ms: 0, wait_ms: task.every_ms }))
+    this.#entries = tasks.map((task) => ({ ...task, read: () => task.read(), due_ms: 0, retry_ms: firstRetry_ms }))
   }
 
   start(): void {
@@ -83,7 +85,9 @@ export class Polling {
     const begin_ms = this.#now_ms
     try {
       await entry.read()
-      entry.wait_ms = entry.every_ms
+      entry.retry_ms = firstRetry_ms
+      // From the beginning of the read; the look at that time comes a little early or late.
+      entry.due_ms = begin_ms + entry.every_ms - look_ms / 2
       this.#failed.delete(entry.name)
     } catch (error) {
       if (!this.#failed.has(entry.name) && !this.#ctx.signal.aborted) {
@@ -93,10 +97,9 @@ export class Polling {
           `${entry.name} could not be read, it is tried again: ${reasonOf(error)}`,
         )
       }
-      entry.wait_ms = Math.min(Math.max(entry.every_ms, longestRetry_ms), entry.wait_ms * 2)
+      entry.due_ms = this.#now_ms + entry.retry_ms
+      entry.retry_ms = Math.min(longestRetry_ms, entry.retry_ms * 2)
     }
-    // The look at that time comes a little early or late.
-    entry.due_ms = begin_ms + entry.wait_ms - look_ms / 2
   }
 
   get #now_ms(): number {

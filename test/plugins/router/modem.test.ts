@@ -132,6 +132,19 @@ t.test('the block', async (t) => {
     t.ok(fake.count('temperature') < 15, `${fake.count('temperature')} tries in an hour`)
   })
 
+  t.test('a modem that comes later than its router is known within minutes', async (t) => {
+    const { station, fake, pass } = await modemStation(t, {
+      before: (fake) => {
+        fake.unsupported = ['identity', 'apn', 'sim']
+      },
+    })
+    await pass(120, 5)
+    fake.unsupported = []
+    await pass(150, 5)
+    t.match(station.field('modem'), { imei: '860000000000009', sim: { state: 'ready' } })
+    t.not(station.field('modem.cfg.apn'), '')
+  })
+
   t.test('changes of technology and lost connections are counted', async (t) => {
     const { fake, pass, sample } = await modemStation(t)
     const become = async (change: Partial<FakeModem['registered']>) => {
