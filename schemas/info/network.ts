@@ -1,0 +1,69 @@
+/** The `eth`, `wap` and `sta` blocks of the document, each present while its plugin runs (`sta`: while station mode is in use). Unknown is `''` or 0. */
+import Type, { type Static } from 'typebox'
+
+export const EthInfo = Type.Object({
+  mac: Type.String(),
+  enabled: Type.Boolean({ description: '`eth-en`' }),
+  cable: Type.Boolean({ description: 'carrier' }),
+  ip: Type.String({ description: 'IPv4' }),
+  mask: Type.String({ description: 'dotted' }),
+  gw: Type.String({ description: 'IPv4' }),
+  arp: Type.Array(Type.String({ description: 'MAC of a neighbour on this interface' }), { maxItems: 64 }),
+})
+export type EthInfo = Static<typeof EthInfo>
+
+export const WapInfo = Type.Object({
+  bssid: Type.String(),
+  ssid: Type.String(),
+  enabled: Type.Boolean({ description: '`wap-en`' }),
+  pwd: Type.String({ description: 'a secret in the document by contract; empty for a viewer' }),
+  tx_power: Type.Integer({ description: 'dBm in force, 0 while off' }),
+  max_sta: Type.Integer({ description: '0: the driver cannot limit it' }),
+  beacon: Type.Integer({ description: 'interval, time units of 1.024 ms' }),
+  bandwidth: Type.Integer({ description: 'MHz' }),
+  channel: Type.Integer(),
+  inactive_time: Type.Integer({ description: 's' }),
+  reg: Type.Object({
+    cc: Type.String({ description: 'ISO 3166, in force' }),
+    max_chan: Type.Integer({ description: 'highest 2.4 GHz channel allowed there' }),
+    max_txpwr: Type.Integer({ description: 'dBm' }),
+  }),
+  revgw: Type.Object({ mac: Type.String(), ip: Type.String(), dns: Type.String() }),
+  sta: Type.Array(
+    Type.Object({
+      mac: Type.String(),
+      ip: Type.String({ description: 'from the DHCP leases, empty unknown' }),
+      rssi: Type.Integer({ description: 'dBm' }),
+    }),
+    { maxItems: 64 },
+  ),
+})
+export type WapInfo = Static<typeof WapInfo>
+
+export const StaAuth = Type.Union(
+  [
+    Type.Literal('open'),
+    Type.Literal('wep'),
+    Type.Literal('wpa-psk'),
+    Type.Literal('wpa2-psk'),
+    Type.Literal('wpa3-sae'),
+    Type.Literal('wpa-eap'),
+  ],
+  { description: 'How the joined network authenticates; with `bssid` empty it means nothing' },
+)
+export type StaAuth = Static<typeof StaAuth>
+
+export const StaInfo = Type.Object({
+  mac: Type.String(),
+  ssid: Type.String({ description: '`sta-ssid`' }),
+  bssid: Type.String({ description: 'empty while not joined' }),
+  auth: StaAuth,
+  ip4: Type.String(),
+  ip6: Type.Array(Type.String(), { maxItems: 16 }),
+  inactive_time: Type.Integer({ description: 's since a frame of the access point was received' }),
+  channel: Type.Integer(),
+  channel2: Type.Integer({ description: 'second channel of a 40 MHz network, 0 without' }),
+  bandwidth: Type.Integer({ description: 'MHz' }),
+  rssi: Type.Integer({ description: 'dBm' }),
+})
+export type StaInfo = Static<typeof StaInfo>

@@ -1,0 +1,144 @@
+/**
+ * The machine's network interfaces (provided by the plugin `network`, over NetworkManager or a simulated one) and the uplinks
+ * that follow from them. Plugins that manage an interface (`eth`, `wap`, `sta`) use the first, whoever depends on being
+ * connected uses the second.
+ */
+import type { Event } from '../event.js'
+import { defineService } from '../token.js'
+
+/** NetworkManager's device states, drawn together. */
+export type InterfaceState =
+  | 'absent'
+  | 'unmanaged'
+  /** No cable, no firmware, or switched off by rfkill. */
+  | 'unavailable'
+  | 'disconnected'
+  | 'connecting'
+  | 'connected'
+  | 'disconnecting'
+  | 'failed'
+
+export interface NetworkInterface {
+  /** As the kernel names it: `eth0`, `wlan0`. */
+  readonly name: string
+  readonly kind: 'ethernet' | 'wifi'
+  /** Lower case with colons; `''` unknown. */
+  readonly mac: string
+  readonly driver: string
+  readonly state: InterfaceState
+  /** Why it is in that state, for a person: the daemon's reason; `''` where there is none. */
+  readonly reason: string
+  /** Carrier: a cable, or an association. */
+  readonly carrier: boolean
+  readonly ip4: readonly { readonly address: string; readonly prefix: number }[]
+  readonly ip6: readonly { readonly address: string; readonly prefix: number }[]
+  /** IPv4; `''` without one. */
+  readonly gateway: string
+  readonly dns: readonly string[]
+  /** Metric of its default route, the lowest is used; undefined without such a route. */
+  readonly metric: number | undefined
+  /** The profile in force, `''` without one: `id` is NetworkManager's name of it. */
+  readonly profile: string
+  /** Of a radio; undefined on Ethernet. */
+  readonly wifi?: WifiState
+}
+
+export interface WifiState {
+  readonly mode: 'ap' | 'station' | 'none'
+  readonly canBeAp: boolean
+  readonly ssid: string
+  readonly bssid: string
+  /** 1–14 (2.4 GHz), 36… (5 GHz); 0 unknown. */
+  readonly channel: number
+}
+
+export interface ScannedNetwork {
+  readonly ssid: string
+  readonly bssid: string
+  readonly channel: number
+  /** dBm, from NetworkManager's 0–100 % (−100…−40 dBm). */
+  readonly rssi: number
+  readonly auth: 'open' | 'wep' | 'wpa-psk' | 'wpa2-psk' | 'wpa3-sae' | 'wpa-eap'
+}
+
+/** What an access point is told to be. */
+export interface AccessPointProfile {
+  readonly ssid: string
+  /** 8–63 characters, or 64 hexadecimal; `''`: open. */
+  readonly password: string
+  /** 1–13 */
+  readonly channel: number
+  /** IPv4 of the station on this network, e.g. `192.168.4.1/24`. */
+  readonly address: string
+}
+
+/** What a station joins. */
+export interface StationProfile {
+  readonly ssid: string
+  readonly password: string
+}
+
+/**
+ * What NetworkManager does for us. A call rejects with RTK_ERR_NETWORK and the daemon's reason when it is refused, with
+ * RTK_ERR_UNAVAILABLE while the daemon is not there. Profiles are ours by their id (`rtk-base-…`); others are never changed.
+ */
+export interface Network {
+  /** The daemon answers and the state below is complete. */
+  readonly ready: boolean
+  /** Why it is not, for a person; `''` while it is. */
+  readonly failure: string
+  readonly interfaces: readonly NetworkInterface[]
+  /** Something in `interfaces`, `ready` or `failure` changed. At most once in a turn of the event loop. */
+  readonly onChange: Event<void>
+  /** Brings an Ethernet interface up with its profile, or takes it down until it is enabled again (also over a restart). */
+  setEnabled(name: string, enabled: boolean): Promise<void>
+  /** Makes the interface an access point with these settings: stored and activated again. Resolves when it is up. */
+  startAccessPoint(name: string, profile: AccessPointProfile): Promise<void>
+  /** Joins a network. Resolves when the interface has an address; rejects with `wrong password`, `not found`, … */
+  join(name: string, profile: StationProfile): Promise<void>
+  /** Ends whatever profile is in force on a radio, and keeps it from coming back by itself. */
+  disconnect(name: string): Promise<void>
+  /** Scans, at most 15 s. */
+  scan(name: string, signal?: AbortSignal): Promise<ScannedNetwork[]>
+}
+export const network = defineService<Network>('network')
+
+export type UplinkKind = 'eth' | 'sta' | 'cellular'
+
+/** A way out of the box. */
+export interface Uplink {
+  readonly kind: UplinkKind
+  /** Interface, or the router's name for a cellular one. */
+  readonly name: string
+  /** It has an address and a gateway (cellular: the modem reports a data connection). */
+  readonly up: boolean
+  /** The default route goes through it. */
+  readonly default: boolean
+  /** Metric of its default route; undefined without one. */
+  readonly metric: number | undefined
+  /** What was found when it was tried last. `unknown` until then; `portal`: a login page answers instead. */
+  readonly reach: 'unknown' | 'none' | 'local' | 'portal' | 'internet'
+  /** Why, for a person. */
+  readonly text: string
+}
+
+/** The ways out of the box: who depends on one reconnects at `onUp` instead of waiting for a time-out. */
+export interface Uplinks {
+  readonly list: readonly Uplink[]
+  /** The list changed. */
+  readonly onChange: Event<void>
+  /** A way out appeared or another one became the default route. */
+  readonly onUp: Event<Uplink>
+  /** A way out went away. */
+  readonly onDown: Event<Uplink>
+  /** Evidence from whoever talks through an uplink: a broker that answered, a caster that was not reached, a name not resolved. */
+  report(evidence: { who: string; localAddress?: string; reached: boolean; text?: string }): void
+}
+export const uplinks = defineService<Uplinks>('uplinks')
+
+/** Faults and facts of the simulated network, for tests, the console and third parties' own tests. */
+export interface SimulatedNetwork {
+  /** One line of the simulator's own language (plugins/network/simulator/README.md). @returns what it says to that */
+  command(line: string): string
+}
+export const simulatedNetwork = defineService<SimulatedNetwork>('simulated-network')
