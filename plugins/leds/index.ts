@@ -22,9 +22,6 @@ const Options = Type.Object(
   { additionalProperties: false },
 )
 
-/** The mask of the document's runtime parts; assignment 1. */
-const runtimeParts = 0x02
-
 /** udev hands the files of a new trigger to our group a moment after they appear. */
 const retry_ms = [250, 500, 1_000, 2_000, 5_000]
 
@@ -90,7 +87,7 @@ class Leds {
   #look(): void {
     void this.#soon?.()
     this.#soon = undefined
-    const facts = factsOf(this.#ctx.services.use(station).document(runtimeParts))
+    const facts = factsOf(this.#ctx.services.use(station).document())
     for (const led of ledNames) {
       const pattern = patternOf(led, facts)
       if (this.#there[led] === undefined || this.#shown.get(led) === pattern) continue
