@@ -47,6 +47,8 @@ export class Arrival {
   /** Before a login: another MAC address is another router, which has seen none of the failed logins. */
   readonly meet = async (signal: AbortSignal): Promise<void> => {
     const seen = await neighbourMac(this.#deps.ctx.process, this.address, signal)
+    // A neighbour sees the station's own address; what is reached through another router may see that of a NAT.
+    this.#deps.guard.hasOwnAddress = seen !== ''
     if (seen === '' || seen === this.#mac) return
     if (this.#mac !== '') await this.#changed(seen)
     await this.#keep(seen)
