@@ -21,15 +21,15 @@ export const guardLimits = {
   day_ms,
   /** In a day. */
   daily: 4,
-  total_ms: 30 * day_ms,
-  /** In `total_ms`: a whole ladder. */
+  total_ms: 365 * day_ms,
+  /** In `total_ms`, without a login that worked: a whole ladder. */
   total: 8,
   /** In `total_ms`, where another station may have the same address: two of them make 8. */
   totalShared: 4,
   /** Between two failed attempts. */
   gap_ms: 10_000,
-  /** A pair that failed is tried again after this: longer than twice `total_ms`, so that the entries after it have their turn. */
-  failed_ms: 90 * day_ms,
+  /** A pair that failed is tried again after this: later than those after it, where there are more than `totalShared`. */
+  failed_ms: 2 * 365 * day_ms,
   /** A pair that once worked is tried again sooner, as a router that blocks rejects the right password too: after this for each attempt so far. */
   worked_ms: 6 * hour_ms,
 } as const

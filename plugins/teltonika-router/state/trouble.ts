@@ -38,7 +38,9 @@ export class RouterTrouble {
     const lasted_ms = now_ms - this.#since_ms
     if (state === 'certificate') {
       const { pinned, waiting } = this.#pin
-      const how = waiting ? `confirm it: ${confirmationOf(waiting)}` : 'look at router-certificate'
+      const how = waiting
+        ? `confirm it: ${confirmationOf(waiting)}`
+        : 'router-certificate shows it, router-certificate=accept FINGERPRINT confirms it'
       const text = `the router ${seen(waiting)} instead of the certificate ${pinned?.fingerprint}; if it was replaced or reset, ${how}`
       errors.raise('router-certificate', text)
     } else errors.clear('router-certificate')

@@ -25,6 +25,8 @@ export interface Rig {
   reach(link: string, most_ms?: number): Promise<void>
   link(): string
   command(text: string): Promise<{ status: number; text: string }>
+  /** Confirms the certificate that the router shows now, as the station says. */
+  confirm(): Promise<{ status: number; text: string }>
   errors(): string[]
   metric(name: string): Promise<number>
 }
@@ -94,6 +96,10 @@ export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
           throw new Error(`the link is ${link()} (${station.field('router.state.error')}), not ${state}`)
         await clock.advance(1_000)
       }
+    },
+    async confirm() {
+      const { text: shown } = await this.command('router-certificate')
+      return this.command(/router-certificate=accept \S+/.exec(shown)?.[0] ?? 'router-certificate=accept')
     },
     command: (line) => station.station.command(line, { source: 'console' }),
     errors: () => ((station.field('base.state.errors') ?? []) as { code: string }[]).map(({ code }) => code),

@@ -140,8 +140,10 @@ t.test('the ping host follows its parameter, and one that was changed while the 
   await rig.station.station.change({ 'mob-ping-host': '' }, { source: 'http' })
   await rig.reach('online')
   t.match(ping(), { enable: '0' })
-  for (const bad of ['a b', 'x'.repeat(19), 5]) {
-    t.equal((await rig.station.station.change({ 'mob-ping-host': bad }, { source: 'http' })).result, 'failed')
+  for (const bad of ['a b', '-c', '.x', 'x'.repeat(19), 5]) {
+    const { result, errors } = await rig.station.station.change({ 'mob-ping-host': bad }, { source: 'http' })
+    t.equal(result, 'failed')
+    if (typeof bad === 'string' && bad.length < 19) t.match(errors?.[0]?.message, /must be a host name or IP address/)
   }
 })
 
@@ -223,8 +225,13 @@ t.test('garbage and slow answers', async (t) => {
     response.end(garbage[count++ % garbage.length])
     return true
   }
-  await rig.pass(4 * minute_ms)
+  await rig.pass(6 * minute_ms)
   t.ok(count > 3)
+  const error = ((rig.station.field('base.state.errors') ?? []) as { code: string; text: string }[]).find(
+    ({ code }) => code === 'router-offline',
+  )
+  t.match(error?.text, /cannot be read/, 'garbage is not silence')
+  t.notMatch(error?.text, /does not answer|cable/)
   t.match(rig.link(), /offline|locked/)
   router.fault = undefined
   await rig.reach('online', 10 * minute_ms)
@@ -245,12 +252,9 @@ t.test('garbage and slow answers', async (t) => {
   t.equal((await answer).status, 504)
   router.fault = undefined
   await rig.reach('online', 10 * minute_ms)
-  const isOurs = ({ err }: Record<string, unknown>) =>
-    String((err as { code?: string } | undefined)?.code).startsWith('RTK_ERR_ROUTER_')
   t.strictSame(
-    rig.station.lines.filter((line) => line.level >= 50 && !isOurs(line)),
+    rig.station.lines.filter(({ level }) => level >= 50),
     [],
-    'nothing but the failed requests themselves',
   )
 })
 
@@ -288,6 +292,10 @@ t.test('POST /rut', async (t) => {
   }
   t.equal((await rut(rig, rpc('system', 'info'))).status, 503)
   router.fault = undefined
+  const [line, ...more] = rig.station.lines.filter(({ msg }) => String(msg).startsWith('answered with 502'))
+  t.match(line, { level: 40, code: 'RTK_ERR_ROUTER_ANSWER', plugin: 'teltonika-router' })
+  t.equal(more.length, 0)
+  t.notMatch(JSON.stringify(rig.station.lines), /a route failed|at .*\.[jt]s:\d/, 'one line, without a stack')
 
   const restOnly = await new FakeRouter({ rest: rest().rest }).listen(t)
   const other = await startRig(t, { url: restOnly.url, ...withPassword })
@@ -357,11 +365,31 @@ t.test('certificates', async (t) => {
     t.equal((await rut(rig, rpc('system', 'info'))).status, 503)
     await rig.pass(3 * minute_ms)
     t.equal(rig.link(), 'certificate', 'it does not pass by itself')
-    t.equal((await rig.command('router-certificate=yes')).status, 400)
     const shown = (await rig.command('router-certificate')).text
-    t.equal((await rig.command('router-certificate=accept')).status, 200)
+    const [, fingerprint = ''] = /shows now: \S+ ([0-9a-f]{64})/.exec(shown) ?? []
+    const off = (fingerprint.startsWith('0') ? '1' : '0') + fingerprint.slice(1)
+    for (const bad of [
+      'yes',
+      'acceptance',
+      'accept',
+      'accept http',
+      `accept ${off}`,
+      `accept ${fingerprint.slice(0, 7)}`,
+    ]) {
+      const { status, text } = await rig.command(`router-certificate=${bad}`)
+      t.equal(status, 400, bad)
+      if (/^accept( |$)/.test(bad)) t.match(text, fingerprint, 'it shows what there is to confirm')
+    }
+    t.equal(rig.link(), 'certificate', 'and nothing was confirmed')
+    for (const answer of [await rig.command('reboot-router'), (await rut(rig, rpc('system', 'info'))).json()])
+      t.match(JSON.stringify(answer), `router-certificate=accept ${fingerprint.slice(0, 16)}`, 'they say what to do')
+    const colons = fingerprint
+      .slice(0, 8)
+      .toUpperCase()
+      .replace(/..(?=.)/g, '$&:')
+    t.equal((await rig.command(`router-certificate=accept ${colons}`)).status, 200, 'its begin, as others write it')
     await rig.reach('online', 1_000)
-    t.match(shown, String(rig.station.field('router.certificate')), 'the one that was shown')
+    t.equal(rig.station.field('router.certificate'), fingerprint, 'the one that was shown')
 
     await secure.close()
     secure = await new FakeRouter({ ubus: current().ubus, tls: second }).listen(t, port)
@@ -397,7 +425,8 @@ t.test('certificates', async (t) => {
     plain.ubus = current().ubus
     await rig.reach('certificate', 5 * minute_ms)
     t.strictSame(plain.logins, [])
-    await rig.command('router-certificate=accept')
+    t.equal((await rig.command('router-certificate=accept')).status, 400)
+    t.equal((await rig.command('router-certificate=accept http')).status, 200)
     await rig.reach('online')
   })
 
@@ -568,6 +597,25 @@ t.test('the queue', async (t) => {
   t.strictSame(order, [1, 2, 3])
   t.equal((await Promise.all(many)).filter((code) => code === 'RTK_ERR_UNAVAILABLE').length, 60 - 32 + 3)
   t.equal(queue.length, 0)
+})
+
+t.test('a password that is set while the queue is full changes nothing for a router that is online', async (t) => {
+  const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+  const rig = await startRig(t, { url: router.url, ...withPassword })
+  await rig.reach('online')
+  await rig.pass(minute_ms)
+  const modem = (rig.ctx as PluginContext).services.find(cellularModem)
+  const calls = Array.from({ length: 60 }, () => modem?.signal())
+  const ended = Promise.allSettled(calls)
+  await rig.station.station.change({ 'rtr-pswd': 'right', 'rtr-user': 'admin' }, { source: 'http' })
+  const results = await ended
+  t.ok(
+    results.some(({ status }) => status === 'rejected'),
+    'the queue was full',
+  )
+  await rig.pass(5_000)
+  t.equal(rig.link(), 'online')
+  t.notMatch(rig.station.lines.map(({ msg }) => msg).join('\n'), /router offline/)
 })
 
 t.test('a soak with faults: nothing grows, nothing is left unhandled, and it recovers', async (t) => {
