@@ -138,7 +138,8 @@ export class RouterLink {
     { signal, patience_ms }: CallOptions = {},
   ): Promise<T> {
     const { ctx } = this.#deps
-    const both = signal ? AbortSignal.any([ctx.signal, signal]) : ctx.signal
+    // One of its own for each call: many of them wait, and each listens.
+    const both = AbortSignal.any(signal ? [ctx.signal, signal] : [ctx.signal])
     const refusal = this.#refusal()
     if (refusal) return Promise.reject(refusal)
     return this.queue.enter(

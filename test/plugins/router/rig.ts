@@ -81,7 +81,7 @@ export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
     }
     await until(isIdle, 'the router is idle')
   }
-  return {
+  const rig: Rig = {
     station,
     clock,
     ctx: ctx as unknown as PluginContext,
@@ -98,10 +98,11 @@ export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
       }
     },
     async confirm() {
-      const { text: shown } = await this.command('router-certificate')
-      return this.command(/router-certificate=accept \S+/.exec(shown)?.[0] ?? 'router-certificate=accept')
+      const { text: shown } = await rig.command('router-certificate')
+      return rig.command(/router-certificate=accept \S+/.exec(shown)?.[0] ?? 'router-certificate=accept')
     },
     command: (line) => station.station.command(line, { source: 'console' }),
     errors: () => ((station.field('base.state.errors') ?? []) as { code: string }[]).map(({ code }) => code),
   }
+  return rig
 }

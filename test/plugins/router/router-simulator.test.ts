@@ -256,7 +256,7 @@ for (const shared of [true, false]) {
           store: new MemoryStore(),
         })),
       )
-      const neighbours = shared ? {} : { '127.0.0.1': '00:1e:42:00:00:01' }
+      const neighbours: Record<string, string> = shared ? {} : { '127.0.0.1': '00:1e:42:00:00:01' }
       for (let day = 0; day < 12; day++) {
         for (const { url, store } of stations) {
           const rig = await startRig(t, {
