@@ -38,12 +38,15 @@ export interface RigOptions {
   clock?: ManualClock
   plugins?: TestStationOptions['plugins']
   changes?: Record<string, unknown>
+  http?: Record<string, unknown>
+  /** The data folder of an earlier station. */
+  data?: string
   /** MAC address by IP address, as the kernel knows its neighbours. */
   neighbours?: Record<string, string>
 }
 
 export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
-  const { url, options, store, clock: givenClock, plugins, changes, neighbours = {} } = given
+  const { url, options, store, clock: givenClock, plugins, changes, http, data, neighbours = {} } = given
   let ctx: PluginContext | undefined
   const look = probe([metrics], (found) => {
     ctx = found
@@ -51,7 +54,8 @@ export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
   const station = await createTestStation({
     ...(store && { store }),
     ...(givenClock && { clock: givenClock }),
-    ...(changes && { variant: { changes } }),
+    ...(data !== undefined && { data }),
+    variant: { ...(changes && { changes }), ...(http && { http: { host: '127.0.0.1', port: 0, ...http } }) },
     processes: fakeProcesses({
       ip: (args) => {
         const mac = neighbours[args.at(-1) ?? '']

@@ -1,12 +1,12 @@
 /** The link to the router: what a router and its network do to it, what people see of it, and what they can do. */
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RouterQueue } from '../../../plugins/teltonika-router/transport/index.js'
-import { completions } from '../../../runtime/cli/console.js'
+import { completions, helpText } from '../../../runtime/cli/console.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { RouterInfo } from '../../../schemas/info/router.js'
@@ -483,6 +483,13 @@ t.test('commands', async (t) => {
       'teltonika reboot-modem',
     ])
     t.strictSame(completions('telt', rig.station.station.commands()), ['teltonika'])
+    t.strictSame(completions('help telt', rig.station.station.commands()), ['help teltonika'])
+    const commands = rig.station.station.commands()
+    const lines = helpText(commands, 'teltonika')?.split('\n') ?? []
+    t.equal(lines.length, 2, 'help of the group is of it alone')
+    t.match(lines.join(), /^teltonika {2}.*set_pswd PASSWORD.*info \| set_user/)
+    t.equal(helpText(commands, 'telt'), undefined)
+    t.ok((helpText(commands) ?? '').split('\n').length > commands.length)
     t.match((await rig.command('teltonika=info')).text, /online[\s\S]*6000000001[\s\S]*EG06/)
     t.equal((await rig.command('teltonika=set_user root')).status, 200)
     t.equal((await rig.command('teltonika=set_user admin')).status, 200)
@@ -561,7 +568,9 @@ t.test('POST /update-firmware', async (t) => {
     }
     const images = new FakeRouter({ ubus: {} })
     let hold: (() => void) | undefined
+    let piece: (() => void) | undefined
     images.fault = async (request, response) => {
+      piece = () => response.write('IMAGE-')
       if (request.url === '/held') await new Promise<void>((resolve) => (hold = resolve))
       response.end('IMAGE-BYTES')
       return true
@@ -572,10 +581,20 @@ t.test('POST /update-firmware', async (t) => {
     await rig.reach('online')
     const running = post(rig, '?rut', `${images.url}/held`)
     await until(() => hold, 'it is fetched')
-    t.equal((await post(rig, '?rut', `${images.url}/x`)).status, 409)
+    const [first, second] = await Promise.all([post(rig, '?rut', `${images.url}/x`), post(rig, '?rut', images.url)])
+    t.strictSame([first.status, second.status], [409, 409])
+    // A slow download goes on as long as something comes.
+    const folder = join(rig.station.data, 'files', 'teltonika-router', 'firmware')
+    const size = () => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+    for (let n = 0; n < 5; n++) {
+      piece?.()
+      await until(() => size() === 6 * (n + 1), 'the piece is stored')
+      await rig.clock.advance(2 * minute_ms)
+    }
     hold?.()
     t.match((await running).json(), { result: 'ok' })
-    t.match(uploaded, /name="file"[\s\S]*IMAGE-BYTES/)
+    t.match(uploaded, /name="file"[\s\S]*(IMAGE-){5}IMAGE-BYTES/)
+    t.strictSame(readdirSync(folder), [], 'the image does not stay')
     t.strictSame(other.names().slice(-3), [
       'POST /api/firmware/actions/upload_device_firmware',
       'POST /api/firmware/actions/verify',
