@@ -43,12 +43,10 @@ async function together(t: Test, kind: keyof typeof kinds, given: Partial<RigOpt
   /** Goes on while a call is under way: everything that was sent is answered, unless it waits for simulated time. */
   const pass = async (seconds: number) => {
     for (let left = seconds; left > 0; left--) {
-      for (let n = 0; n < 3; n++) {
-        await fetch(router.url, { redirect: 'manual' }).then(
-          (answer) => answer.text(),
-          () => {},
-        )
-      }
+      await fetch(router.url, { redirect: 'manual' }).then(
+        (answer) => answer.text(),
+        () => {},
+      )
       await clock.advance(1_000)
     }
   }
@@ -107,7 +105,7 @@ for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
       await pass(2)
       t.strictSame(modemState().pending, ['reboot'])
       await pass(120)
-      t.match(modemState(), { network: 'home', plmn: 24601, pending: [] }, 'it keeps its operator')
+      t.match(modemState(), { network: 'roaming', plmn: 24601, pending: [] }, 'it keeps its operator')
       t.equal((await rig.command('teltonika=select 0')).status, 200)
       await pass(120)
       t.match(modemState(), { network: 'home', plmn: 24603 })
