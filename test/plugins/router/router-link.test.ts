@@ -665,7 +665,8 @@ t.test('a soak with faults: nothing grows, nothing is left unhandled, and it rec
   router.fault = (_request, response) => {
     const kind = random()
     if (kind < 0.02) response.destroy()
-    else if (kind < 0.04) response.end('garbage')
+    else if (kind < 0.03) response.end('garbage')
+    else if (kind < 0.04) response.end('['.repeat(100_000))
     else if (kind < 0.05) response.writeHead(500).end()
     else {
       if (kind < 0.06) router.expire()
@@ -683,7 +684,9 @@ t.test('a soak with faults: nothing grows, nothing is left unhandled, and it rec
   ]
   let [done, failed, most] = [0, 0, 0]
   for (const total = sample(1_000, 10_000); done < total; ) {
-    const burst = Array.from({ length: 8 }, () => calls[Math.floor(random() * calls.length)]?.())
+    // Now and then more than may wait.
+    const length = random() < 0.1 ? 48 : 8
+    const burst = Array.from({ length }, () => calls[Math.floor(random() * calls.length)]?.())
     most = Math.max(most, await rig.metric('router_queue_length'))
     for (const { status } of await Promise.allSettled(burst)) failed += status === 'rejected' ? 1 : 0
     done += burst.length
@@ -692,7 +695,7 @@ t.test('a soak with faults: nothing grows, nothing is left unhandled, and it rec
   router.fault = undefined
   await rig.reach('online', 10 * minute_ms)
   t.ok(failed > 0 && failed < done, `${failed} of ${done} calls failed`)
-  t.ok(most <= 33)
+  t.ok(most > 8 && most <= 34, `at most ${most} waited`)
   t.equal(router.mostInFlight, 1)
   t.equal(await rig.metric('router_queue_length'), 0)
   t.strictSame(unhandled, [])
