@@ -77,7 +77,7 @@ export default definePlugin({
           await apn.observe()
         },
         async simRead() {
-          if (apn.isOtherSim) await refreshRegistration()
+          if (apn.isOtherSim) await readForSim()
           await apn.settle()
         },
         apnRead: () => apn.settle(),
@@ -102,13 +102,16 @@ export default definePlugin({
       },
     })
 
-    /** What was read with the SIM before says nothing of the new one. */
-    const refreshRegistration = async () => {
+    /** What was read with the SIM before says nothing of the new one, which may have settings of its own in another slot. */
+    const readForSim = async () => {
       readings.registration.clear()
+      readings.apn.clear()
       try {
         readings.registration.set(await access.call(readLimit_ms, (modem, signal) => modem.registration(signal)))
+        readings.apn.set(await access.call(readLimit_ms, (modem, signal) => modem.apn(signal)))
       } catch (error) {
-        ctx.log.debug(`the registration of the new SIM could not be read, it is tried again: ${reasonOf(error)}`)
+        ctx.log.debug(`what belongs to the new SIM could not be read, it is tried again: ${reasonOf(error)}`)
+        polling.soon('apn')
       }
     }
     const reboot = async () => {

@@ -578,6 +578,20 @@ t.test('the APN', async (t) => {
     t.equal(fake.written.length, length)
   })
 
+  t.test('the SIM of the other slot has settings of its own', async (t) => {
+    const { fake, pass } = await modemStation(t)
+    await pass(120)
+    t.same(fake.written, [], 'the first slot has the right ones')
+    fake.card = { state: 'ready', imsi: '246030000000002', iccid: '8937003000000000025' }
+    fake.settings = { apn: '', user: '', pswd: '', auth: 'none' }
+    await pass(80)
+    t.equal(
+      fake.written.at(-1)?.apn,
+      'internet.tele2.lt',
+      'what was read of the first slot is not taken for those of the second',
+    )
+  })
+
   t.test('another SIM, an unknown one, none', async (t) => {
     const { station, fake, pass, errors } = await modemStation(t, { before: fresh })
     await pass(20)
