@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { RtkError } from '../errors.js'
 import { type ImageManifest, imageFormat, isSafePath, signedHead } from './manifest.js'
 import { blockSize, paddingOf, ustarHeader } from './ustar.js'
-import { RtkError } from '../errors.js'
 
 export type ImageFacts = Omit<ImageManifest, 'format' | 'key' | 'payload' | 'files'>
 
@@ -16,7 +16,12 @@ async function filesOf(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = entries
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1).split('\\').join('/'))
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(folder.length + 1)
+        .split('\\')
+        .join('/'),
+    )
     .sort()
   const bad = paths.find((path) => !isSafePath(path))
   if (bad !== undefined) throw new RtkError('RTK_ERR_USAGE', `an image cannot hold the path ${JSON.stringify(bad)}`)
@@ -27,7 +32,12 @@ async function filesOf(folder: string): Promise<string[]> {
  * Makes a signed image of a folder. The same folder gives the same payload, byte for byte.
  * @param file where the image is written
  */
-export async function packImage(folder: string, facts: ImageFacts, privateKey: KeyObject, file: string): Promise<ImageManifest> {
+export async function packImage(
+  folder: string,
+  facts: ImageFacts,
+  privateKey: KeyObject,
+  file: string,
+): Promise<ImageManifest> {
   const paths = await filesOf(folder)
   const files = await Promise.all(
     paths.map(async (path) => {

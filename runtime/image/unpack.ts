@@ -1,6 +1,6 @@
 import { createHash, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
-import { open as openFile, mkdir as makeFolder } from 'node:fs/promises'
+import { mkdir as makeFolder, open as openFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createGunzip, type Gunzip } from 'node:zlib'
 import { messageOf, RtkError } from '../errors.js'
@@ -60,7 +60,9 @@ export async function unpackImage(source: AsyncIterable<Uint8Array>, options: Un
 /** zlib says what is wrong with the payload in its own words. */
 function translated(error: unknown): unknown {
   const { code = '' } = error as { code?: string }
-  return /^Z_|^ERR_STREAM_PREMATURE_CLOSE/.test(code) ? wrong(`its payload cannot be unpacked: ${messageOf(error)}`) : error
+  return /^Z_|^ERR_STREAM_PREMATURE_CLOSE/.test(code)
+    ? wrong(`its payload cannot be unpacked: ${messageOf(error)}`)
+    : error
 }
 
 async function readManifest(
@@ -76,7 +78,8 @@ async function readManifest(
       const signature = head.toString('latin1', first + 1, second)
       return { manifest: readHead(head.subarray(0, first), signature, keys), rest: head.subarray(second + 1) }
     }
-    if (head.length > most || (first < 0 && head.length > largestManifest)) throw wrong('it does not begin with a manifest')
+    if (head.length > most || (first < 0 && head.length > largestManifest))
+      throw wrong('it does not begin with a manifest')
     if (first >= 0 && head.length - first > signatureLength + 2) throw wrong('its second line is no signature')
     const { value, done } = await bytes.next()
     if (done) throw wrong('it ends before its payload')
@@ -134,7 +137,8 @@ async function extract(gunzip: Gunzip, { files }: ImageManifest, folder: string,
     }
     await input.exactly(paddingOf(size))
   }
-  for await (const chunk of input.rest()) if (chunk.some((byte) => byte !== 0)) throw wrong('its archive goes on after its files')
+  for await (const chunk of input.rest())
+    if (chunk.some((byte) => byte !== 0)) throw wrong('its archive goes on after its files')
 }
 
 class ByteQueue {
