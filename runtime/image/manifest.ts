@@ -77,6 +77,8 @@ export function signedHead(manifest: Omit<ImageManifest, 'key'>, privateKey: Key
 export function readHead(line: Buffer, signature: string, keys: ReadonlyMap<string, KeyObject>): ImageManifest {
   if (!signaturePattern.test(signature)) throw wrong('its second line is no signature')
   const bytes = Buffer.from(signature, 'base64')
+  // The last digit has bits that mean nothing.
+  if (bytes.toString('base64') !== signature) throw wrong('its second line is no signature')
   if (keys.size === 0) throw new RtkError('RTK_ERR_IMAGE', 'this device trusts no key: set ota.keys in its variant')
   if (![...keys.values()].some((key) => verify(null, line, key, bytes))) {
     throw new RtkError('RTK_ERR_IMAGE', 'the image is signed by nobody whom this device trusts, or was changed')

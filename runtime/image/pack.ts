@@ -1,6 +1,6 @@
 import { createHash, type KeyObject } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -46,36 +46,24 @@ export async function packImage(
     }),
   )
   const payload = `${file}.payload`
-  const out = await open(payload, 'w')
   const digest = createHash('sha256')
-  try {
-    await pipeline(
-      Readable.from(archive(folder, files)),
-      createGzip({ level: 9 }),
-      async function* (chunks: AsyncIterable<Buffer>) {
-        for await (const chunk of chunks) {
-          digest.update(chunk)
-          yield chunk
-        }
-      },
-      out.createWriteStream({ autoClose: false }),
-    )
-  } finally {
-    await out.close()
+  const hashed = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      digest.update(chunk)
+      yield chunk
+    }
   }
-  const { size } = await stat(payload)
-  const manifest = { ...facts, format: imageFormat, payload: { size, sha256: digest.digest('hex') }, files } as const
-  const head = signedHead(manifest, privateKey)
-  const image = await open(file, 'w')
   try {
-    await image.writeFile(head)
-    await pipeline(createReadStream(payload), image.createWriteStream({ autoClose: false }))
+    await pipeline(Readable.from(archive(folder, files)), createGzip({ level: 9 }), hashed, createWriteStream(payload))
+    const { size } = await stat(payload)
+    const manifest = { ...facts, format: imageFormat, payload: { size, sha256: digest.digest('hex') }, files } as const
+    const head = signedHead(manifest, privateKey)
+    await writeFile(file, head)
+    await pipeline(createReadStream(payload), createWriteStream(file, { flags: 'a' }))
+    return JSON.parse(head.toString('utf8', 0, head.indexOf(10))) as ImageManifest
   } finally {
-    await image.close()
+    await rm(payload, { force: true })
   }
-  const { rm } = await import('node:fs/promises')
-  await rm(payload)
-  return JSON.parse(head.toString('utf8').split('\n')[0] as string) as ImageManifest
 }
 
 async function* archive(folder: string, files: ImageManifest['files']): AsyncGenerator<Buffer> {
