@@ -1,4 +1,5 @@
-import { HttpSection, InfoSection } from '../schemas/index.js'
+import type { Static, TSchema } from 'typebox'
+import { HttpSection, InfoSection, TrialSection } from '../schemas/index.js'
 import type { PluginReport, Station } from '../schemas/services.js'
 import { verifyImage } from './build/image.js'
 import { packageRoot } from './build/release.js'
@@ -62,9 +63,9 @@ function bannerOf(instance: Instance): [string, string][] {
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { variant, log, supervisor, watchdog } = options
   const mistakes: RtkError[] = []
-  const section = (name: 'http' | 'info', schema: typeof HttpSection | typeof InfoSection) => {
+  const section = <S extends TSchema>(name: 'http' | 'info' | 'trial', schema: S): Static<S> => {
     const resolve = (given: object, sets: readonly SetOption[]) =>
-      resolveOptions(name, schema, given as Record<string, unknown>, sets, [name], 'RTK_ERR_VARIANT')
+      resolveOptions(name, schema, given as Record<string, unknown>, sets, [name], 'RTK_ERR_VARIANT') as Static<S>
     try {
       return resolve(variant[name] ?? {}, options.sets?.get(name) ?? [])
     } catch (error) {
@@ -73,8 +74,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       return resolve({}, [])
     }
   }
-  const http = section('http', HttpSection) as HttpSection
-  const info = section('info', InfoSection) as InfoSection
+  const http = section('http', HttpSection)
+  const info = section('info', InfoSection)
+  const trial = section('trial', TrialSection)
 
   const stopping = new AbortController()
   const abort = () => stopping.abort()
@@ -100,11 +102,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const above = { pluginTroubles: (): StationError[] => [], changed: () => {} }
     const foundation = await layFoundation(options, above)
     undo.push(() => foundation.close())
-    const registries = await buildRegistries(foundation, { info, log, plugins: () => plugins.manager })
+    const registries = await buildRegistries(foundation, { info, log, plugins: () => plugins.manager, trial })
     above.changed = registries.changed
     const network = new LocalNetwork(foundation.clock)
     const signing = http.token === undefined ? {} : { sessionKey: await sessionKey(foundation.store) }
-    const gateway = new Gateway(http, { log, clock: foundation.clock, network, ...signing })
+    const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
+    const gateway = new Gateway(http, { log, clock: foundation.clock, network, seen, ...signing })
     undo.push(() => gateway.close())
     const plugins = buildPlugins(options, foundation, registries, { gateway, network, stopping: stopping.signal })
     undo.push(() => plugins.close())
@@ -139,6 +142,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       address = await gateway.listen()
     }
     await manager.boot(plugins.wanted, ready, stopping.signal)
+    registries.config.trial.resume()
     unlessStopped()
     if (options.ownProcess) {
       void verifyImage(packageRoot()).then((wrong) => {

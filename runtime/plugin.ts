@@ -92,6 +92,17 @@ export interface ConfigOptions<T> {
   secret?: boolean
   /** Applying it may end the caller's own connection, so it is applied after the answer was written. */
   endsLink?: boolean
+  /**
+   * The change may cut its caller off for good: it is applied after the answer was written, and set back unless a caller comes
+   * again the same way within the window of the variant's section `trial` (90 s).
+   */
+  trial?: {
+    /**
+     * Whether this caller comes through what the parameter governs, with the wanted settings in force: false while they are
+     * still being applied (an access point that restarts, a network that is being joined).
+     */
+    reaches(caller: Caller): boolean
+  }
 }
 
 /** The parts of the document that a caller asked for. */
@@ -116,6 +127,13 @@ export interface InfoBlock {
 
 /** Where a change or a command came from. */
 export type Source = 'http' | 'mqtt' | 'console' | 'plugin'
+
+/** Somebody who reached the station. */
+export interface Caller {
+  readonly source: Source
+  /** The station's own address that was reached; undefined where that is not known, as on the console. */
+  readonly address?: string
+}
 
 /** What a `/system` command is called with. */
 export interface CommandCall {

@@ -63,6 +63,20 @@ export const WatchdogSection = Type.Object(
 )
 export type WatchdogSection = Static<typeof WatchdogSection>
 
+/** What happens after a change that may cut its caller off. */
+export const TrialSection = Type.Object(
+  {
+    window_s: Type.Integer({
+      default: 90,
+      minimum: 0,
+      maximum: 3_600,
+      description: 'Such a change is set back unless the station is reached again in this time; 0: never set back',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type TrialSection = Static<typeof TrialSection>
+
 /** A variant file: which plugins run on a hardware variant, with what options and initial settings. */
 export const Variant = Type.Object(
   {
@@ -77,6 +91,7 @@ export const Variant = Type.Object(
     http: Type.Optional(Type.Partial(HttpSection)),
     info: Type.Optional(Type.Partial(InfoSection)),
     watchdog: Type.Optional(Type.Partial(WatchdogSection)),
+    trial: Type.Optional(Type.Partial(TrialSection)),
     changes: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'Initial values of change parameters' }),
     ),

@@ -39,7 +39,8 @@ export default definePlugin({
       config: { timeout_ms: 300_000 },
       handler: async (request, reply) => {
         const answered = new Promise<void>((resolve) => reply.raw.once('close', resolve))
-        return station().change(request.body, { source: 'http', answered })
+        const address = request.raw.socket.localAddress ?? ''
+        return station().change(request.body, { source: 'http', answered, address })
       },
     })
 

@@ -50,6 +50,7 @@ export default definePlugin({
       new IdentityChoice(ctx, identities),
       {
         message: (message) => ctx.services.use(mqttBus).deliver(message),
+        alive: (address) => ctx.services.use(mqttBus).alive(address),
         settled: () => void renewal.watch(),
         up: (session) => {
           void trial.accepted()

@@ -25,6 +25,8 @@ export interface LinkEvents {
   /** The broker accepted the session; `y` is published and the topics are subscribed. */
   up(session: { clientId: string; reconnect: boolean }): void
   message(message: MqttInbound): void
+  /** The broker answered. @param address the station's own, of that connection */
+  alive(address: string): void
   /** It is decided which identity stays in use. */
   settled(): void
 }

@@ -1,5 +1,5 @@
-import { badValue, definePlugin, type PluginContext } from 'rtk-base/plugin'
-import { type Device, device as deviceToken } from 'rtk-base/services'
+import { badValue, definePlugin, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type Device, device as deviceToken, station } from 'rtk-base/services'
 import { BaseState } from './base-state.js'
 import { BootRecord } from './boot-record.js'
 import { keepSystemClock } from './clock.js'
@@ -10,7 +10,7 @@ export default definePlugin({
   name: 'system',
   version: '1.0.0',
   api: '^1.0.0',
-  needs: [deviceToken],
+  needs: [deviceToken, station],
 
   setup(ctx) {
     const device = (): Device => ctx.services.use(deviceToken)
@@ -35,7 +35,10 @@ export default definePlugin({
     })
     ctx.info.block('esp.state', () => ({ uptime: Math.floor(device().uptime_ms() / 1000) }))
     // The state comes first: its reason is one of the errors.
-    ctx.info.block('base.state', () => ({ base: base.look(), errors: device().errors() }))
+    ctx.info.block('base.state', () => {
+      const { trial } = ctx.services.use(station)
+      return { base: base.look(), errors: device().errors(), ...(trial && { trial }) }
+    })
 
     const reboot = () => {
       restartSoon(ctx, device(), base)
@@ -47,6 +50,17 @@ export default definePlugin({
     }
     ctx.commands.add('reboot', 'restarts the device', reboot, { value: false })
     ctx.commands.add('factory', 'clears settings, references and logs, then restarts', factory, { value: false })
+    const nothing = unavailable('no change is on trial')
+    const keep = async () => {
+      if (!(await ctx.services.use(station).confirmChange())) throw nothing
+      return 'the change is kept'
+    }
+    const undo = async () => {
+      if (!(await ctx.services.use(station).undoChange())) throw nothing
+      return 'the values before the change are back'
+    }
+    ctx.commands.add('confirm-change', 'keeps a change that would be set back', keep, { value: false })
+    ctx.commands.add('undo-change', 'sets back a change that waits to be confirmed', undo, { value: false })
     ctx.commands.add('prodflag', 'prodflag=<number> sets the production flag', async ({ arg }) => {
       if (arg === undefined || !/^-?\d{1,9}$/.test(arg)) throw badValue('prodflag=<whole number>')
       await record.setProductionFlag(Number(arg))

@@ -35,6 +35,8 @@ export interface GatewayDeps {
   /** The machine's own name, allowed as `Host`. */
   hostname?: string
   network?: LocalNetwork
+  /** A request was admitted; the station's own address that it came to. */
+  seen?: (address: string) => void
   /** Signs session cookies; left out: sessions end with the process. */
   sessionKey?: Buffer
   limits?: Partial<HttpLimits>
@@ -53,6 +55,7 @@ export class Gateway {
   readonly #limits: HttpLimits
   readonly #names: readonly string[]
   readonly #network: LocalNetwork
+  readonly #seen: GatewayDeps['seen']
   #live: Generation | undefined
   readonly #login: Login
   /** Old generations with answers under way → cancels the end of their time. */
@@ -67,6 +70,7 @@ export class Gateway {
   constructor(options: HttpOptions, deps: GatewayDeps) {
     this.#options = options
     this.#log = deps.log
+    this.#seen = deps.seen
     this.#clock = deps.clock
     this.#limits = { ...defaultLimits, ...deps.limits }
     this.#network = deps.network ?? new LocalNetwork(deps.clock)
@@ -192,6 +196,7 @@ export class Gateway {
       sendError(response, admitted)
       return
     }
+    this.#seen?.(request.socket.localAddress ?? '')
     if (this.#live === undefined) {
       sendError(response, new RtkError('RTK_ERR_UNAVAILABLE', 'the service is starting'))
       return

@@ -19,6 +19,9 @@ export function topicMatches(filter: string, topic: string): boolean {
 export class Bus implements MqttBus {
   readonly #log: Logger
   readonly #onMqttConnect: SeriesHookPoint<[MqttSession]>
+  readonly #onAlive: (address: string) => void
+  /** The station's own address of the session that was alive last. */
+  #address: string | undefined
   #driver: MqttDriver | undefined
   #topics: readonly TopicRecord[] = []
   /** What the driver was given last. */
@@ -26,9 +29,15 @@ export class Bus implements MqttBus {
   /** The first failure is logged, further ones only after the link was up again. */
   #loggedOffline = false
 
-  constructor(log: Logger, onMqttConnect: SeriesHookPoint<[MqttSession]>) {
+  /** @param onAlive a broker answered the station at this address of its own */
+  constructor(
+    log: Logger,
+    onMqttConnect: SeriesHookPoint<[MqttSession]>,
+    onAlive: (address: string) => void = () => {},
+  ) {
     this.#log = log
     this.#onMqttConnect = onMqttConnect
+    this.#onAlive = onAlive
   }
 
   setTopics(topics: readonly TopicRecord[]): void {
@@ -73,6 +82,15 @@ export class Bus implements MqttBus {
       const handle = async () => owner.run(() => fn({ ...message, payload, correlationData: bufferOf(message) }))
       handle().catch((error) => owner.failed(error, `topic ${filter()}`))
     }
+  }
+
+  get address(): string | undefined {
+    return this.#address
+  }
+
+  alive(address: string): void {
+    this.#address = address
+    this.#onAlive(address)
   }
 
   async connected(session: MqttSession): Promise<void> {

@@ -1,13 +1,13 @@
 /** The second part: what plugins register, behind the operations that every surface offers. */
 import type { Logger } from 'pino'
-import { commandHomes, documentOrder, type InfoSection } from '../../schemas/index.js'
+import { commandHomes, documentOrder, type InfoSection, type TrialSection } from '../../schemas/index.js'
 import type { CommandResult, Station } from '../../schemas/services.js'
 import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from '../kernel/hook-point.js'
 import { EventHub } from '../kernel/instance/events.js'
 import type { Manager } from '../kernel/plugins/manager.js'
 import { compileTables, type Tables } from '../kernel/tables.js'
 import { Bus } from '../mqtt/bus.js'
-import type { ChangeSet, CommandCall, InfoSelection, MqttSession } from '../plugin.js'
+import type { Caller, ChangeSet, CommandCall, InfoSelection, MqttSession, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { CommandRegistry } from '../registry/commands.js'
 import { ConfigRegistry } from '../registry/config.js'
@@ -32,7 +32,7 @@ export interface Registries {
 
 export async function buildRegistries(
   { clock, serial, store, troubles }: Foundation,
-  { info, log, plugins }: { info: InfoSection; log: Logger; plugins: () => Manager },
+  { info, log, plugins, trial }: { info: InfoSection; log: Logger; plugins: () => Manager; trial: TrialSection },
 ): Promise<Registries> {
   let tables: Tables = compileTables([])
   const hooks = {
@@ -54,10 +54,11 @@ export async function buildRegistries(
     documents.invalidate()
     if (document.listeners > 0) announce()
   }
-  const bus = new Bus(log, hooks.onMqttConnect)
+  const bus = new Bus(log, hooks.onMqttConnect, (address) => config.trial.seen({ source: 'mqtt', address }))
   const config = new ConfigRegistry({
     ...common,
     store,
+    trial_s: trial.window_s,
     onChange: hooks.onChange,
     changed: () => {
       changed()
@@ -85,10 +86,21 @@ export async function buildRegistries(
         .report()
         .some((plugin) => plugin.name === name),
   })
+  // Over MQTT there is one way to the station: that of the link.
+  const callerOf = (source: Source, address = source === 'mqtt' ? bus.address : undefined): Caller =>
+    address === undefined ? { source } : { source, address }
   const station: Station = {
     serial,
-    change: (values, { source, answered }) => config.change(values, source, answered),
-    command: (text, { source, signal }): Promise<CommandResult> => commands.run(text, source, signal),
+    change: (values, { source, answered, address }) => config.change(values, callerOf(source, address), answered),
+    command: (text, { source, signal }): Promise<CommandResult> => {
+      if (source === 'console') config.trial.seen({ source })
+      return commands.run(text, source, signal)
+    },
+    get trial() {
+      return config.trial.pending
+    },
+    confirmChange: () => config.trial.confirm(),
+    undoChange: () => config.undoTrial(),
     commands: () => commands.list(),
     document: (mask) => documents.document(mask),
     documentText: (mask) => documents.text(mask),

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { isDeepStrictEqual } from 'node:util'
 import { Mutex } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { ChangeResult } from '../../schemas/services.js'
@@ -7,10 +8,11 @@ import type { SeriesHookPoint } from '../kernel/hook-point.js'
 import type { ParameterRecord, Registrant, RuleRecord } from '../kernel/instance/registrations.js'
 import { withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
-import type { ChangeSet, RuleCheck, Source } from '../plugin.js'
+import type { Caller, ChangeSet, RuleCheck, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import type { BatchOptions, Store } from '../ports/store.js'
+import type { BatchOptions, Store, StoreOps } from '../ports/store.js'
 import { deepest, isTooDeep, problemOf, quote, relaxSwitch } from '../validate.js'
+import { ChangeTrial, type ValuesBefore } from './change-trial.js'
 
 /** The store's namespace of change parameters. */
 export const configNamespace = 'config'
@@ -34,13 +36,20 @@ interface Plan {
   readonly problems: Problem[]
 }
 
-export const changeTroubles = ['change-undone', 'change-not-undone', 'change-not-applied'] as const
+export const changeTroubles = [
+  'change-undone',
+  'change-not-undone',
+  'change-not-applied',
+  'change-rolled-back',
+] as const
 export type ChangeTrouble = (typeof changeTroubles)[number]
 
 export interface ConfigDeps {
   store: Store
   clock: Clock
   log: Logger
+  /** So long a caller that a change may have cut off has to come again; 0: no such change is set back. */
+  trial_s: number
   tables(): Tables
   onChange: SeriesHookPoint<[ChangeSet]>
   /** Something that a reader of the document may see has changed. */
@@ -66,15 +75,23 @@ export class ConfigRegistry {
   #newest = 0
   /** Parameter → number of the change that touched it last. */
   readonly #changedAt = new Map<string, number>()
+  readonly trial: ChangeTrial
 
   constructor(deps: ConfigDeps) {
     this.#deps = deps
+    this.trial = new ChangeTrial({
+      ...deps,
+      window_s: deps.trial_s,
+      parameter: (name) => deps.tables().parameters.get(name),
+      over: () => void this.#trialOver(),
+    })
   }
 
   async load(): Promise<void> {
     for (const [name, value] of Object.entries(await this.#deps.store.entries(configNamespace))) {
       this.#stored.set(name, value)
     }
+    await this.trial.load()
   }
 
   /** The value in force. A stored value that the schema no longer takes falls back, with one warning. */
@@ -144,7 +161,7 @@ export class ConfigRegistry {
    * the rest follows after `answered`.
    * @throws RTK_ERR_CHANGE_BODY when `submitted` is no JSON object; RTK_ERR_CHANGE_NESTED out of the applying of another one.
    */
-  async change(submitted: unknown, source: Source, answered?: Promise<void>): Promise<ChangeResult> {
+  async change(submitted: unknown, caller: Caller, answered?: Promise<void>): Promise<ChangeResult> {
     if (isTooDeep(submitted)) {
       throw new RtkError('RTK_ERR_CHANGE_BODY', `the change is nested deeper than ${deepest} levels`)
     }
@@ -154,11 +171,12 @@ export class ConfigRegistry {
     if (applying.getStore()?.over === false) {
       throw new RtkError('RTK_ERR_CHANGE_NESTED', 'a change inside the applying of another one would wait for itself')
     }
-    return this.#transactions.runExclusive(() => this.#change(submitted as Record<string, unknown>, source, answered))
+    return this.#transactions.runExclusive(() => this.#change(submitted as Record<string, unknown>, caller, answered))
   }
 
-  async #change(submitted: Record<string, unknown>, source: Source, answered?: Promise<void>): Promise<ChangeResult> {
+  async #change(submitted: Record<string, unknown>, caller: Caller, answered?: Promise<void>): Promise<ChangeResult> {
     const { log } = this.#deps
+    const { source } = caller
     const refused = (errors: Problem[]): ChangeResult => {
       log.warn({ source, errors }, 'change refused')
       return { result: 'failed', leftover: submitted, errors }
@@ -168,8 +186,13 @@ export class ConfigRegistry {
 
     const before = new Map([...plan.values.keys()].map((name) => [name, this.#stored.get(name)]))
     const effective = new Map([...plan.values.keys()].map((name) => [name, this.#effective(name)]))
+    const differing = new Map(
+      [...before].filter(([name]) => !isDeepStrictEqual(plan.values.get(name), effective.get(name))),
+    )
+    const earlier = this.trial.before
+    const tried = this.trial.concerns(differing, caller)
     try {
-      await this.#store(plan.values)
+      await this.#store(plan.values, undefined, tried && this.trial.pledge(tried))
     } catch (error) {
       return refused([...plan.values.keys()].map((name) => ({ name, message: messageOf(error) })))
     }
@@ -178,21 +201,32 @@ export class ConfigRegistry {
     const later = new Map<string, unknown>()
     const now = new Map<string, unknown>()
     for (const [name, value] of plan.values) {
-      const endsLink = answered && this.#deps.tables().parameters.get(name)?.options.endsLink
-      ;(endsLink ? later : now).set(name, value)
+      const { endsLink, trial } = this.#deps.tables().parameters.get(name)?.options ?? {}
+      ;(answered && (endsLink || trial) ? later : now).set(name, value)
     }
+    if (tried) this.trial.begin(tried)
     const problems = await this.#apply(now, plan.actions, source, effective)
     if (problems.length > 0) {
-      await this.#rollBack(before, now, effective, source, problems)
+      await this.#rollBack(before, now, effective, source, problems, tried && { earlier })
       return refused(problems)
     }
+    if (later.size === 0) this.trial.applied()
     if (later.size > 0 && answered) {
       void answered
         .catch(() => {})
-        .then(() => this.#transactions.runExclusive(() => this.#applyLater(later, before, effective, source)))
+        .then(() =>
+          this.#transactions.runExclusive(() =>
+            this.#applyLater(later, before, effective, source, tried && { earlier }),
+          ),
+        )
     }
-    if (now.size > 0) for (const code of changeTroubles) this.#deps.settled(code)
+    if (now.size > 0) this.#settled()
     return { result: 'ok', leftover: plan.leftover }
+  }
+
+  /** A change went well: earlier trouble of changes is over. */
+  #settled(): void {
+    for (const code of changeTroubles) this.#deps.settled(code)
   }
 
   /** Applies what was answered already; a refusal goes into `base.state.errors`, as nobody waits for it. */
@@ -201,13 +235,54 @@ export class ConfigRegistry {
     before: Map<string, unknown>,
     effective: Map<string, unknown>,
     source: Source,
+    trial: { earlier: ValuesBefore | undefined } | undefined,
   ): Promise<void> {
     const problems = await this.#apply(values, new Map(), source, effective)
-    if (problems.length === 0) return
+    if (problems.length === 0) {
+      this.trial.applied()
+      return this.#settled()
+    }
     const mine = new Map([...before].filter(([name]) => values.has(name)))
-    await this.#rollBack(mine, values, effective, source, problems)
+    await this.#rollBack(mine, values, effective, source, problems, trial)
     const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
     this.#deps.trouble('change-undone', `a change was undone: ${text}`)
+  }
+
+  /** Sets back what is on trial, because somebody wishes it. False: nothing is. */
+  undoTrial(): Promise<boolean> {
+    return this.#transactions.runExclusive(() => this.#setBack(this.trial.before))
+  }
+
+  /** Nobody was seen since the change: the values before it return. */
+  async #trialOver(): Promise<void> {
+    await this.#transactions.runExclusive(async () => {
+      const { before, pending } = this.trial
+      // Confirmed, or joined by another change, a moment ago.
+      if (before === undefined || pending?.left_s !== 0) return
+      const why = `nobody reached the station through what the change of ${[...before.keys()].join(', ')} governs`
+      if (!(await this.#setBack(before))) return
+      const advice = 'check the values and set them again; the command confirm-change keeps such a change'
+      const text = `${why} within ${this.#deps.trial_s} s: the values before are back; ${advice}`
+      this.#deps.trouble('change-rolled-back', text)
+    })
+  }
+
+  async #setBack(before: ValuesBefore | undefined): Promise<boolean> {
+    if (before === undefined) return false
+    const effective = () => new Map([...before.keys()].map((name) => [name, this.#effective(name)]))
+    const tried = effective()
+    try {
+      await this.#store(before, undefined, this.trial.pledge(undefined))
+    } catch (error) {
+      this.trial.applied()
+      this.#deps.trouble('change-not-undone', `the values before a change could not be stored: ${messageOf(error)}`)
+      return false
+    }
+    this.trial.end()
+    for (const { name, message } of await this.#apply(effective(), new Map(), 'plugin', tried, true)) {
+      this.#deps.trouble('change-not-undone', `${name} could not be set back: ${message}`)
+    }
+    return true
   }
 
   /** Sorts and validates without touching anything. */
@@ -261,10 +336,14 @@ export class ConfigRegistry {
   }
 
   /** Durable first, then in force. `undefined` forgets a value. */
-  async #store(values: ReadonlyMap<string, unknown>, options?: BatchOptions): Promise<void> {
+  async #store(
+    values: ReadonlyMap<string, unknown>,
+    options?: BatchOptions,
+    beside: readonly StoreOps[] = [],
+  ): Promise<void> {
     if (values.size === 0) return
     const ops = [...values].map(([key, value]) => ({ namespace: configNamespace, key, value }))
-    await this.#deps.store.batch(ops, options)
+    await this.#deps.store.batch([...ops, ...beside], options)
     this.#newest += 1
     for (const [name, value] of values) {
       this.#changedAt.set(name, this.#newest)
@@ -341,9 +420,12 @@ export class ConfigRegistry {
     effective: ReadonlyMap<string, unknown>,
     source: Source,
     refusals: readonly Problem[],
+    trial: { earlier: ValuesBefore | undefined } | undefined,
   ): Promise<void> {
     try {
-      await this.#store(stored)
+      // What was on trial before this change still is.
+      await this.#store(stored, undefined, trial && this.trial.pledge(trial.earlier))
+      if (trial) this.trial.end(trial.earlier)
     } catch (error) {
       this.#deps.trouble('change-not-undone', `a refused change could not be taken back: ${messageOf(error)}`)
       return

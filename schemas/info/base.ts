@@ -25,5 +25,14 @@ export const BaseState = Type.Object({
     }),
     { maxItems: 32, description: 'What is wrong now, newest last' },
   ),
+  trial: Type.Optional(
+    Type.Object(
+      {
+        parameters: Type.Array(Type.String()),
+        left_s: Type.Integer({ minimum: 0, description: 'Seconds until their old values return' }),
+      },
+      { description: 'A change that may have cut its caller off and is not confirmed yet; present only then' },
+    ),
+  ),
 })
 export type BaseState = Static<typeof BaseState>

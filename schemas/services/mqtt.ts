@@ -31,6 +31,8 @@ export interface MqttBus {
   deliver(message: MqttInbound): void
   /** A session is up: runs onMqttConnect. Never rejects. */
   connected(session: { clientId: string; reconnect: boolean }): Promise<void>
+  /** The broker answered: an accepted session, a ping. @param address the station's own address of that connection */
+  alive(address: string): void
 }
 export const mqttBus = defineService<MqttBus>('mqtt-bus')
 

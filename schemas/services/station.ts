@@ -45,8 +45,21 @@ export interface Station {
   /**
    * One change transaction. `values` is what came off the wire; anything but a JSON object rejects with
    * RTK_ERR_CHANGE_BODY. Parameters that end the caller's link are applied after `answered` resolves.
+   * @param options.address the station's own address that the caller reached, where it is known
    */
-  change(values: unknown, options: { source: CallSource; answered?: Promise<void> }): Promise<ChangeResult>
+  change(
+    values: unknown,
+    options: { source: CallSource; answered?: Promise<void>; address?: string },
+  ): Promise<ChangeResult>
+  /**
+   * A change that may have cut its caller off, until it is confirmed: by a caller who comes the same way, or by `confirmChange`. It
+   * is set back after `left_s`. Undefined: there is none.
+   */
+  readonly trial: { parameters: string[]; left_s: number } | undefined
+  /** Keeps the change on trial. False: there is none. */
+  confirmChange(): Promise<boolean>
+  /** Sets the change on trial back now. False: there is none. */
+  undoChange(): Promise<boolean>
   /** `text` is `name` or `name=value`. Never rejects. */
   command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
   /** Every command with its help line. */

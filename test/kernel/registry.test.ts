@@ -2,7 +2,16 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import httpApi from '../../plugins/http-api/index.js'
-import { type AnyPlugin, badValue, definePlugin, type PluginContext, unavailable } from '../../runtime/plugin.js'
+import system from '../../plugins/system/index.js'
+import {
+  type AnyPlugin,
+  badValue,
+  type Caller,
+  definePlugin,
+  type PluginContext,
+  unavailable,
+} from '../../runtime/plugin.js'
+import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { parseMask, selectionOf } from '../../schemas/mask.js'
 import { createTestStation, type TestStationOptions, until } from '../harness/index.js'
 
@@ -303,6 +312,134 @@ t.test('a change', async (t) => {
     answered()
     await until(() => order.length === 2, 'the late part')
     t.strictSame(order, ['answered ok', 'applied'])
+  })
+
+  t.test('that may cut its caller off', async (t) => {
+    const store = new MemoryStore()
+    const wanted = { value: 1, arrives: true }
+    const applied: unknown[] = []
+    const radio = (address: string) =>
+      plugin('radio', (ctx) => {
+        const trial = { reaches: (caller: Caller) => wanted.arrives && caller.address === address }
+        const define = (name: string) => ctx.config.define(name, Type.Integer({ maximum: 13 }), { default: 1, trial })
+        define('chan').onChange((now) => {
+          if (now === 13) throw new Error('the radio says no')
+          applied.push(now)
+        })
+        define('power')
+      })
+    const start = async (t: Test, { address = '127.0.0.1', window_s = 90 } = {}) => {
+      wanted.arrives = true
+      applied.length = 0
+      const variant = { trial: { window_s } }
+      const station = await stationWith(t, { system, radio: radio(address) }, { store, variant })
+      const post = async (body: object) =>
+        (await station.request('/change', { method: 'POST', body: JSON.stringify(body) })).json()
+      const errors = () => (station.field('base.state.errors') as { code: string }[]).map(({ code }) => code)
+      return { station, post, errors, trial: () => station.field('base.state.trial') }
+    }
+    const reset = () =>
+      store.batch([
+        ...['chan', 'power'].map((key) => ({ namespace: 'config', key, value: undefined })),
+        { namespace: 'runtime', key: 'trial', value: undefined },
+      ])
+
+    t.test('is set back when nobody comes that way again, with what belongs to it', async (t) => {
+      await reset()
+      const { station, post, errors, trial } = await start(t)
+      t.match(await post({ chan: 6, power: 3 }), { result: 'ok' })
+      await until(() => applied.length === 1, 'it is applied')
+      t.match(trial(), { parameters: ['chan', 'power'], left_s: 90 })
+      t.match(await store.get('runtime', 'trial'), [{ name: 'chan' }, { name: 'power' }], 'also over a power cut')
+      wanted.arrives = false
+      await station.clock.advance(60_000)
+      await station.request('/get-info')
+      await station.clock.advance(30_000)
+      await until(() => errors().includes('change-rolled-back'), 'change-rolled-back')
+      t.strictSame(applied, [6, 1])
+      t.equal(trial(), undefined)
+      t.equal(await store.get('config', 'chan'), undefined, 'the default again, not a stored one')
+      t.equal(await store.get('runtime', 'trial'), undefined)
+      wanted.arrives = true
+      await post({ power: 1 })
+      await until(() => !errors().includes('change-rolled-back'), 'until a change went well')
+    })
+
+    t.test('is kept when its caller comes again, but not by a request that was under way', async (t) => {
+      await reset()
+      const { station, post, errors, trial } = await start(t)
+      await post({ chan: 7 })
+      await until(() => applied.length === 1, 'it is applied')
+      await station.request('/get-info')
+      t.ok(trial(), 'too early')
+      await station.clock.advance(2_000)
+      await station.request('/get-info')
+      t.equal(trial(), undefined)
+      await station.clock.advance(120_000)
+      t.strictSame(applied, [7])
+      t.notOk(errors().includes('change-rolled-back'))
+      t.equal(await store.get('runtime', 'trial'), undefined)
+    })
+
+    t.test('is on trial for nobody else, nor where the window is 0, nor when nothing changes', async (t) => {
+      await reset()
+      const other = await start(t, { address: '192.168.4.1' })
+      await other.post({ chan: 8 })
+      t.equal(other.trial(), undefined)
+      await other.station.stop()
+      const off = await start(t, { window_s: 0 })
+      await off.post({ chan: 9 })
+      t.equal(off.trial(), undefined)
+      await off.station.stop()
+      const same = await start(t)
+      await same.post({ chan: 9 })
+      t.equal(same.trial(), undefined)
+    })
+
+    t.test('is confirmed or set back by command', async (t) => {
+      await reset()
+      const { station, post, trial } = await start(t)
+      const send = async (command: string) => (await station.request(`/system?${command}`, { method: 'POST' })).status
+      t.equal(await send('confirm-change'), 503)
+      await post({ chan: 2 })
+      await until(() => applied.length === 1, 'it is applied')
+      t.equal(await send('confirm-change'), 200)
+      t.equal(trial(), undefined)
+      await post({ chan: 3 })
+      await until(() => applied.length === 2, 'both are applied')
+      t.equal(await send('undo-change'), 200)
+      t.strictSame(applied, [2, 3, 2])
+    })
+
+    t.test('joins the one before; a refused one leaves that on trial', async (t) => {
+      await reset()
+      const { station, post, errors, trial } = await start(t)
+      await post({ chan: 4 })
+      await until(() => applied.length === 1, 'it is applied')
+      await post({ chan: 5 })
+      await until(() => applied.length === 2, 'both are applied')
+      await post({ chan: 13 })
+      await until(() => errors().includes('change-undone'), 'change-undone')
+      t.match(trial(), { parameters: ['chan'] })
+      wanted.arrives = false
+      await station.clock.advance(90_000)
+      await until(() => trial() === undefined, 'it is over')
+      t.equal(applied.at(-1), 1, 'the value before the first of them')
+    })
+
+    t.test('survives a restart that nobody planned', async (t) => {
+      await reset()
+      const first = await start(t)
+      await first.post({ chan: 10 })
+      await until(() => applied.length === 1, 'it is applied')
+      await first.station.stop()
+      const { station, trial, errors } = await start(t)
+      t.match(trial(), { parameters: ['chan'], left_s: 90 })
+      wanted.arrives = false
+      await station.clock.advance(90_000)
+      await until(() => errors().includes('change-rolled-back'), 'change-rolled-back')
+      t.strictSame(applied, [1])
+    })
   })
 
   t.test('bodies that are no JSON object are 400, too large ones 413, whatever the content type', async (t) => {

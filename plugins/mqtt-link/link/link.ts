@@ -63,7 +63,7 @@ export class Link {
     this.#holds = new Holds(ctx)
     this.#retry = new Retry(ctx)
     this.#farewell = new Farewell((broker) => {
-      const silent = { accepted() {}, message() {}, ended() {} }
+      const silent = { accepted() {}, alive() {}, message() {}, ended() {} }
       return this.#identity && this.#sessions.begin(broker, this.#identity, this.#sessions.version(broker), silent)
     })
     this.#sessions = new SessionFactory(ctx, options)
@@ -234,6 +234,7 @@ export class Link {
           this.#sessions.accepted(broker, version)
           this.#dispatch('accepted')
         },
+        alive: () => this.#reportAlive(),
         message: (message) => this.#events.message(message),
         ended: (end) => {
           if (turn !== this.#turn) return
@@ -247,6 +248,11 @@ export class Link {
     }
   }
 
+  #reportAlive(): void {
+    const address = this.session?.localAddress
+    if (address !== undefined) this.#events.alive(address)
+  }
+
   #greet(): void {
     const session = this.#session
     const { host, port } = session?.broker ?? this.#settings()
@@ -255,6 +261,7 @@ export class Link {
     this.#ctx.log.info({ host, port, version: session?.version }, 'the MQTT link is up')
     this.#ctx.status(`connected to ${host}:${port}`)
     this.driver.sayOnline()
+    this.#reportAlive()
     this.#farewell.kept()
     if (this.#identity !== undefined) void this.#choice.connected(this.#identity).then(() => this.#events.settled())
     const reconnect = this.#accepted++ > 0

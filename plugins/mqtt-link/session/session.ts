@@ -36,6 +36,8 @@ export interface SessionEnd {
 
 export interface SessionEvents {
   accepted(): void
+  /** The broker answered a ping. */
+  alive(): void
   message(message: MqttInbound): void
   /** Once; not after `drop` or `leave`. */
   ended(end: SessionEnd): void
@@ -110,7 +112,9 @@ export class Session {
       })
     })
     client.on('packetreceive', ({ cmd }) => {
-      if (cmd === 'pingresp') this.#pingOpen = false
+      if (cmd !== 'pingresp') return
+      this.#pingOpen = false
+      if (this.#live) events.alive()
     })
     client.on('close', () => {
       if (!this.#live) return

@@ -575,6 +575,7 @@ t.test('the link', async (t) => {
         { ...options, identity: { info: noCertificate } },
         {
           accepted: () => results.push(session.publish('x', 'y', { retain: false, qos: 0 })),
+          alive() {},
           message: () => results.push(session.publish('x', 'y', { retain: false, qos: 0 })),
           ended: () => resolve(),
         },

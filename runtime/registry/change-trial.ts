@@ -1,0 +1,154 @@
+import type { Logger } from 'pino'
+import type { ParameterRecord } from '../kernel/instance/registrations.js'
+import type { Caller, Dispose } from '../plugin.js'
+import type { Clock } from '../ports/clock.js'
+import type { Store, StoreOps } from '../ports/store.js'
+
+/** The store's namespace of what the kernel itself keeps. */
+const namespace = 'runtime'
+const key = 'trial'
+
+/** A request that was under way while the change was applied proves nothing. */
+const settle_ms = 2_000
+
+/** Values before a change, as they were stored; a name without one had the default. */
+export type ValuesBefore = ReadonlyMap<string, unknown>
+
+export interface ChangeTrialDeps {
+  store: Store
+  clock: Clock
+  log: Logger
+  /** 0: no change is ever on trial. */
+  window_s: number
+  parameter(name: string): ParameterRecord | undefined
+  /** Nobody was seen in time. */
+  over(): void
+  /** A trial began or ended. */
+  changed(): void
+}
+
+/**
+ * A change that may cut its caller off is on trial: it is kept when a caller comes again the way that was changed, or somebody
+ * confirms it, else it is set back. The values before are stored in the same batch as the change, so neither a crash nor a power
+ * cut leaves a station alone with a change that nobody could confirm.
+ */
+export class ChangeTrial {
+  readonly #deps: ChangeTrialDeps
+  #before: ValuesBefore | undefined
+  /** Monotonic time from which on a caller counts, and at which the trial ends; undefined until the change is applied. */
+  #from_ms: number | undefined
+  #until_ms: number | undefined
+  #cancel: Dispose = () => {}
+
+  constructor(deps: ChangeTrialDeps) {
+    this.#deps = deps
+  }
+
+  async load(): Promise<void> {
+    const kept = await this.#deps.store.get(namespace, key)
+    if (isKept(kept)) this.#before = new Map(kept.map(({ name, value }) => [name, value]))
+  }
+
+  /** A trial that a restart interrupted begins again: for the callers the restart was a part of the change. */
+  resume(): void {
+    if (this.#before !== undefined) this.applied()
+  }
+
+  /** The values that return; undefined while nothing is on trial. */
+  get before(): ValuesBefore | undefined {
+    return this.#before
+  }
+
+  /** The parameters on trial and the seconds left; undefined while there is none. */
+  get pending(): { parameters: string[]; left_s: number } | undefined {
+    if (this.#before === undefined) return undefined
+    const left_ms = (this.#until_ms ?? Number.POSITIVE_INFINITY) - this.#deps.clock.monotonic()
+    return {
+      parameters: [...this.#before.keys()],
+      left_s: Math.ceil(Math.min(this.#deps.window_s, Math.max(0, left_ms / 1000))),
+    }
+  }
+
+  /**
+   * What a change puts on trial: values before, for `pledge`. Undefined where its caller does not come through what it changes. A
+   * change during a trial joins it: the values before the first one return.
+   * @param before the stored values of what the change sets to another value
+   */
+  concerns(before: ValuesBefore, caller: Caller): ValuesBefore | undefined {
+    if (this.#deps.window_s === 0 || caller.source === 'plugin') return undefined
+    const risky = [...before].filter(([name]) => this.#reaches(name, caller))
+    if (risky.length === 0 && ![...before.keys()].some((name) => this.#before?.has(name))) return undefined
+    // What belongs to the same change returns with it: a network name without its password is of no use.
+    const together = [...before].filter(([name]) => this.#deps.parameter(name)?.options.trial !== undefined)
+    return new Map([...together, ...(this.#before ?? [])])
+  }
+
+  /** The write that belongs into the same batch as the change. @param before undefined: nothing is on trial any more */
+  pledge(before: ValuesBefore | undefined): StoreOps[] {
+    return [{ namespace, key, value: before && [...before].map(([name, value]) => ({ name, value })) }]
+  }
+
+  /** The change is stored; `applied` follows when it is in force. */
+  begin(before: ValuesBefore): void {
+    void this.#cancel()
+    this.#before = before
+    this.#from_ms = undefined
+    this.#until_ms = undefined
+    this.#deps.changed()
+  }
+
+  applied(): void {
+    const { clock, window_s } = this.#deps
+    if (this.#before === undefined) return
+    this.#from_ms = clock.monotonic() + settle_ms
+    this.#until_ms = clock.monotonic() + window_s * 1000
+    void this.#cancel()
+    this.#cancel = clock.timer(window_s * 1000, () => this.#deps.over())
+    this.#deps.changed()
+  }
+
+  /** Somebody reached the station. */
+  seen(caller: Caller): void {
+    if (this.#before === undefined || this.#deps.clock.monotonic() < (this.#from_ms ?? Number.POSITIVE_INFINITY)) return
+    if ([...this.#before.keys()].some((name) => this.#reaches(name, caller))) void this.confirm()
+  }
+
+  /** Keeps the change. False: there was none on trial. */
+  async confirm(): Promise<boolean> {
+    const names = this.pending?.parameters
+    if (names === undefined) return false
+    this.end()
+    this.#deps.log.info({ parameters: names }, 'the change is confirmed')
+    await this.#deps.store
+      .batch(this.pledge(undefined))
+      .catch((error) => this.#deps.log.warn({ err: error }, 'a confirmed change is on trial again after a restart'))
+    return true
+  }
+
+  /** @param earlier what was on trial before the change that was taken back */
+  end(earlier?: ValuesBefore): void {
+    void this.#cancel()
+    this.#before = earlier
+    if (earlier) this.applied()
+    else this.#deps.changed()
+  }
+
+  #reaches(name: string, caller: Caller): boolean {
+    const record = this.#deps.parameter(name)
+    const { trial } = record?.options ?? {}
+    if (record === undefined || trial === undefined || !record.owner.live) return false
+    try {
+      return record.owner.run(() => trial.reaches(plain(caller)))
+    } catch (error) {
+      this.#deps.log.warn({ err: error, plugin: record.owner.name }, `whether ${name} cuts callers off is not known`)
+      return false
+    }
+  }
+}
+
+/** IPv4 addresses without the form that they have on a socket of IPv6. */
+const plain = ({ source, address }: Caller): Caller =>
+  address === undefined ? { source } : { source, address: address.replace(/^::ffff:/, '') }
+
+const isKept = (value: unknown): value is { name: string; value?: unknown }[] =>
+  Array.isArray(value) && value.every((entry) => typeof entry?.name === 'string')
