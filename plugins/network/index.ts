@@ -1,5 +1,6 @@
 import { definePlugin, unavailable } from 'rtk-base/plugin'
 import { network, simulatedNetwork, uplinks } from 'rtk-base/services'
+import { NetworkManager } from './networkmanager/index.js'
 import { NetworkOptions } from './options.js'
 import { SimulatedMachine } from './simulator/index.js'
 import { UplinkService } from './uplinks/index.js'
@@ -13,8 +14,8 @@ export default definePlugin({
   provides: [network, uplinks, simulatedNetwork],
 
   setup(ctx, options) {
-    const machine = new SimulatedMachine(ctx, options.simulator)
-    const backend = machine
+    const machine = options.backend === 'simulator' ? new SimulatedMachine(ctx, options.simulator) : undefined
+    const backend = machine ?? new NetworkManager(ctx, options.bus)
     const ways = new UplinkService(ctx, backend)
     ctx.services.provide(network, backend)
     ctx.services.provide(uplinks, ways)
