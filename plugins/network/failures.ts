@@ -1,0 +1,16 @@
+import { RtkError, unavailable } from 'rtk-base/plugin'
+import type { NetworkFailure } from 'rtk-base/services'
+import { failureOf, reasonText } from './reasons.js'
+
+/** The daemon refused, or could not complete, what was asked of it. `networkFailureOf` reads `failure` from the error. */
+export const networkError = (text: string, failure: NetworkFailure = 'other', cause?: unknown): RtkError =>
+  new RtkError('RTK_ERR_NETWORK', text, { cause: { failure, ...(cause === undefined ? {} : { cause }) } })
+
+/** An activation that ended in a device state reason instead of a connection. */
+export const activationError = (name: string, reason: number): RtkError =>
+  networkError(`${name}: ${reasonText(reason) || 'the connection was not established'}`, failureOf(reason))
+
+export const noInterface = (name: string): RtkError =>
+  networkError(`${name}: this machine has no such interface`, 'no interface')
+
+export const daemonAway = (failure: string): RtkError => unavailable(failure)
