@@ -1,12 +1,13 @@
 import { Backoff, pause } from 'rtk-base/link'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
-import type {
-  AccessPointProfile,
-  Network,
-  NetworkInterface,
-  RadioSide,
-  ScannedNetwork,
-  StationProfile,
+import {
+  type AccessPointProfile,
+  type Network,
+  type NetworkInterface,
+  networkFailureOf,
+  type RadioSide,
+  type ScannedNetwork,
+  type StationProfile,
 } from 'rtk-base/services'
 import { type Decision, decide } from './arbitration/decide.js'
 import { emptyMemory, type Happening, type Limits, type Memory, type Mode, note } from './arbitration/memory.js'
@@ -149,12 +150,15 @@ export class Keeper {
     const { station } = this.#roles()
     if (!this.#network || !station) throw unavailable(`no scan: ${this.#absence()}`)
     const isAp = station.wifi?.mode === 'ap'
-    const found = await this.#limited(this.#network.scan(station.name, signal), scanLimit_ms, 'the scan')
-    if (found.length === 0 && isAp)
-      throw unavailable(
-        `the scan found nothing: ${station.name} is the access point at present, and its driver (${station.driver}) does not scan meanwhile; switch the access point off with wap-en=0, or scan from another device`,
-      )
-    return found
+    const advice = `${station.name} (driver ${station.driver}) is the access point at present and does not scan meanwhile: switch the access point off with wap-en=0 for the scan`
+    try {
+      const found = await this.#limited(this.#network.scan(station.name, signal), scanLimit_ms, 'the scan')
+      if (found.length > 0 || !isAp) return found
+    } catch (error) {
+      if (!isAp || (error as { code?: unknown }).code !== 'RTK_ERR_NETWORK') throw error
+      throw unavailable(`no scan: ${advice} (${messageOf(error)})`)
+    }
+    throw unavailable(`the scan found nothing: ${advice}`)
   }
 
   /** Takes back what only makes sense while the plugin runs. */
@@ -186,8 +190,12 @@ export class Keeper {
     const network = this.#network
     if (!network || this.#ctx.signal.aborted) return
     const now_ms = this.#ctx.clock.monotonic()
-    if (!this.#isWished && now_ms - this.#memory.startedAt_ms < wishes_ms) return
     const roles = this.#roles()
+    if (!this.#isWished && now_ms - this.#memory.startedAt_ms < wishes_ms) {
+      this.#setSide('accessPoint', { ...this.#sides.accessPoint, name: roles.accessPoint?.name ?? '' })
+      this.#setSide('station', { ...this.#sides.station, name: roles.station?.name ?? '' })
+      return
+    }
     if (roles.accessPoint?.name === addedInterface) this.#second.appeared()
     this.#observe(roles)
     const { accessPoint, station } = this.#wishes
@@ -339,7 +347,7 @@ export class Keeper {
     // The daemon went away: that says nothing of the network.
     if (code === 'RTK_ERR_UNAVAILABLE' && !this.#network?.ready) return
     const message = messageOf(error)
-    const wrongPassword = /wrong password|secrets/i.test(message)
+    const wrongPassword = networkFailureOf(error) === 'wrong password'
     this.#note({ kind: 'failed', wrongPassword, random: Math.random() })
     const advice = wrongPassword ? 'check sta-pswd' : 'check sta-ssid and whether the network is in reach'
     const wait_s = Math.max(0, Math.round((this.#memory.retryAt_ms - this.#ctx.clock.monotonic()) / 1000))

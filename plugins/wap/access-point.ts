@@ -44,6 +44,8 @@ export class AccessPoint {
   #devicePassword = ''
   #facts: Facts = unknown
   #starts = 0
+  /** Interface that was seen last. */
+  #name = ''
 
   constructor(ctx: PluginContext, parameters: Parameters, options: AccessPointOptions, changed: () => void) {
     this.#ctx = ctx
@@ -96,24 +98,29 @@ export class AccessPoint {
    * @throws RTK_ERR_NETWORK what the machine or the daemon refuses
    */
   apply(changed: ReadonlySet<string>): Promise<void> {
-    return this.#turns.runExclusive(async () => {
-      const radio = this.#radio
-      if (!radio) return
-      const { country, channel, enabled, maxStations, txPower } = this.#parameters
-      await this.#applyCountry(radio, changed.has(country.name) || changed.has(channel.name))
-      if (enabled.get() === 0) {
-        await radio.setAccessPoint(undefined)
-      } else {
-        const limited = await this.#limitStations(radio)
+    return this.#turns
+      .runExclusive(async () => {
+        const radio = this.#radio
+        if (!radio) return
+        const { country, channel, enabled, maxStations, txPower } = this.#parameters
+        // A change has 10 s: only what it touches is done.
+        const touches = ({ name }: { name: string }) => changed.size === 0 || changed.has(name)
+        if (touches(country) || touches(channel)) await this.#applyCountry(radio, changed.size > 0)
+        if (enabled.get() === 0) {
+          await radio.setAccessPoint(undefined)
+          return
+        }
+        const isLimited = touches(maxStations) && (await this.#limitStations(radio))
         const { starts } = radio.accessPoint
         await radio.setAccessPoint(this.#profile())
         const isRestarted = radio.accessPoint.starts !== starts
-        if (limited && !isRestarted && changed.has(maxStations.name) && this.isUp) await radio.restartAccessPoint()
+        if (isLimited && !isRestarted && this.isUp) await radio.restartAccessPoint()
         if (this.isUp && changed.has(txPower.name)) await this.#setTxPower(radio)
-      }
-      await this.#readAll(radio)
-      this.#changed()
-    })
+      })
+      .finally(() => {
+        this.#changed()
+        void this.#look()
+      })
   }
 
   /** Activates the profile again: clients are dropped for some seconds. */
@@ -168,6 +175,13 @@ export class AccessPoint {
     if (this.#radio) await this.gateway.remove(this.#radio)
   }
 
+  /** What is refused is shown by whoever refuses it, and tried again. */
+  #applyAll(): void {
+    this.apply(new Set()).catch((error: unknown) => {
+      if (!this.#ctx.signal.aborted) this.#ctx.log.warn({ err: error }, 'the access point is not up yet')
+    })
+  }
+
   #profile(): AccessPointProfile {
     const { ssid } = this.#parameters
     return {
@@ -192,16 +206,20 @@ export class AccessPoint {
     if (refusal !== undefined) throw new Error(refusal)
   }
 
-  /** wpa_supplicant reads the limit when the access point starts. @returns whether it took it */
+  /** wpa_supplicant reads the limit when the access point starts. @returns whether it took another one than it had */
   async #limitStations(radio: Radio): Promise<boolean> {
     const most = this.#parameters.maxStations.get()
     await this.#trouble.during('wap-dhcp', 'the settings of the DHCP server could not be written', () =>
       this.#dhcp.configure(radio, most),
     )
     if (this.interfaceName === '') return false
-    return this.#trouble.during('wap-max-sta', `at most ${most} clients are not enforced`, () =>
-      radio.tools.setMaxStations(this.interfaceName, most),
-    )
+    let isOther = false
+    await this.#trouble.during('wap-max-sta', `at most ${most} clients are not enforced`, async () => {
+      if ((await radio.tools.limits(this.interfaceName)).maxStations === most) return
+      await radio.tools.setMaxStations(this.interfaceName, most)
+      isOther = true
+    })
+    return isOther
   }
 
   async #setTxPower(radio: Radio): Promise<void> {
@@ -229,6 +247,10 @@ export class AccessPoint {
     this.#changed()
     const radio = this.#radio
     if (!radio) return
+    const { name } = radio.accessPoint
+    const isOther = name !== this.#name
+    this.#name = name
+    if (isOther && name !== '') this.#applyAll()
     await this.#turns.runExclusive(async () => {
       if (!this.isUp) {
         this.#facts = unknown
