@@ -1,4 +1,4 @@
-import { Backoff, pause } from 'rtk-base/link'
+import { Backoff } from 'rtk-base/link'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import {
   type AccessPointProfile,
@@ -115,7 +115,12 @@ export class Keeper {
     const done = this.reconcile()
     // While a join is under way the access point waits for its turn.
     if (this.#cutJoin) return
-    await Promise.race([done, pause(this.#ctx.timers, answer_ms)])
+    let cancel: () => unknown = () => {}
+    const enough = new Promise<void>((resolve) => {
+      cancel = this.#ctx.timers.after(answer_ms, resolve)
+    })
+    await Promise.race([done, enough])
+    void cancel()
     if (this.#apError !== undefined) throw this.#apError
   }
 
@@ -347,19 +352,17 @@ export class Keeper {
     // The daemon went away: that says nothing of the network.
     if (code === 'RTK_ERR_UNAVAILABLE' && !this.#network?.ready) return
     const message = messageOf(error)
-    const wrongPassword = networkFailureOf(error) === 'wrong password'
-    this.#note({ kind: 'failed', wrongPassword, random: Math.random() })
-    const advice = wrongPassword ? 'check sta-pswd' : 'check sta-ssid and whether the network is in reach'
+    const failure = networkFailureOf(error)
+    const cause = failure === 'wrong password' ? 'password' : failure === 'not found' ? 'away' : 'other'
+    this.#note({ kind: 'failed', cause, random: Math.random() })
+    const advice = cause === 'password' ? 'check sta-pswd' : 'check sta-ssid and whether the network is in reach'
     const wait_s = Math.max(0, Math.round((this.#memory.retryAt_ms - this.#ctx.clock.monotonic()) / 1000))
     this.#joinText = message
     this.#ctx.errors.raise(
       'radio-join',
       `the WiFi network ${ssid} is not joined: ${message}; ${advice}; it is tried again`,
     )
-    this.#ctx.log.warn(
-      { wait_s, failures: this.#memory.failures },
-      `the WiFi network ${ssid} is not joined: ${message}`,
-    )
+    this.#ctx.log.warn({ wait_s, tries: this.#memory.tries }, `the WiFi network ${ssid} is not joined: ${message}`)
     if (code === 'RTK_ERR_UNAVAILABLE') await network.disconnect(one.name).catch(() => {})
   }
 

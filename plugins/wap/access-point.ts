@@ -25,6 +25,9 @@ export interface Facts {
   readonly beacon_tu: number
 }
 
+/** Errors that mean nothing while the access point is not up. */
+const whileUp = ['wap-stations', 'wap-inactive', 'wap-facts', 'wap-revgw', 'wap-txpwr']
+
 const unknown: Facts = { radio: undefined, maxStations: 0, beacon_tu: 0 }
 
 /** The access point as it is wanted, what is true of it, and what follows it: clients, DHCP, the reverse gateway. */
@@ -236,6 +239,11 @@ export class AccessPoint {
 
   async #afterStart(radio: Radio): Promise<void> {
     this.#starts = radio.accessPoint.starts
+    // wpa_supplicant was restarted and has forgotten the limit: nobody is on the air yet.
+    if (await this.#limitStations(radio)) {
+      await radio.restartAccessPoint()
+      this.#starts = radio.accessPoint.starts
+    }
     await this.#setTxPower(radio)
     await this.#readAll(radio)
     this.#changed()
@@ -255,16 +263,21 @@ export class AccessPoint {
       if (!this.isUp) {
         this.#facts = unknown
         this.stations.clear(radio)
+        for (const code of whileUp) this.#trouble.clear(code)
         await this.gateway.remove(radio)
       } else if (radio.accessPoint.starts !== this.#starts) await this.#afterStart(radio)
     })
     this.#changed()
   }
 
+  /** What was refused is tried again, and what may have changed is read. */
   async #look(): Promise<void> {
     const radio = this.#radio
     if (!radio || !this.isUp) return
-    await this.#turns.runExclusive(() => this.#readAll(radio))
+    await this.#turns.runExclusive(async () => {
+      if (this.#trouble.has('wap-txpwr')) await this.#setTxPower(radio)
+      await this.#readAll(radio)
+    })
   }
 
   async #readAll(radio: Radio): Promise<void> {

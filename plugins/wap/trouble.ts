@@ -28,6 +28,10 @@ export class Trouble {
     this.#ctx.log.warn({ code }, text)
   }
 
+  has(code: string): boolean {
+    return this.#shown.has(code)
+  }
+
   clear(code: string): void {
     if (!this.#shown.delete(code)) return
     this.#ctx.errors.clear(code)

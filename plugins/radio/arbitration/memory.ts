@@ -59,7 +59,9 @@ export const Memory = Type.Object({
   awayAt_ms: Time,
   /** The radio has not tried the uplink with these settings yet. */
   isFresh: Type.Boolean(),
-  /** Joins that failed in a row. */
+  /** Joins that failed in a row: their back-off. */
+  tries: Type.Integer(),
+  /** Those among them in which the network was there, since the last window. */
   failures: Type.Integer(),
   wrongPasswords: Type.Integer(),
   /** Windows in which the access point kept the radio because of a wrong password, since a join succeeded. */
@@ -77,6 +79,9 @@ export const Memory = Type.Object({
 })
 export type Memory = Readonly<Static<typeof Memory>>
 
+/** `away`: the network was not there, which is no fault of the settings. */
+export type JoinFailure = 'password' | 'away' | 'other'
+
 export type Happening =
   /** The uplink's settings were changed by a person. */
   | { readonly kind: 'settings' }
@@ -86,7 +91,7 @@ export type Happening =
   | { readonly kind: 'joined' }
   | { readonly kind: 'lost' }
   /** A join failed. @param random 0…1, keeps several stations out of step */
-  | { readonly kind: 'failed'; readonly wrongPassword: boolean; readonly random: number }
+  | { readonly kind: 'failed'; readonly cause: JoinFailure; readonly random: number }
   | { readonly kind: 'scanned'; readonly seen: boolean }
   | { readonly kind: 'scanRefused' }
   /** The radio was removed or came back. */
@@ -102,6 +107,7 @@ export function emptyMemory(now_ms: number): Memory {
     startedAt_ms: now_ms,
     awayAt_ms: now_ms,
     isFresh: true,
+    tries: 0,
     failures: 0,
     wrongPasswords: 0,
     suppressions: 0,
@@ -133,7 +139,15 @@ export function note(memory: Memory, happening: Happening, limits: Limits, now_m
     case 'trying':
       return { ...memory, isFresh: false, retryAt_ms: now_ms + limits.firstRetry_ms }
     case 'joined':
-      return { ...memory, failures: 0, wrongPasswords: 0, suppressions: 0, retryAt_ms: now_ms, isFresh: false }
+      return {
+        ...memory,
+        tries: 0,
+        failures: 0,
+        wrongPasswords: 0,
+        suppressions: 0,
+        retryAt_ms: now_ms,
+        isFresh: false,
+      }
     case 'lost':
       return { ...memory, awayAt_ms: now_ms, retryAt_ms: now_ms, seen: 0 }
     case 'failed':
@@ -143,7 +157,7 @@ export function note(memory: Memory, happening: Happening, limits: Limits, now_m
     case 'scanRefused':
       return { ...memory, seen: 0, scannedAt_ms: now_ms, isBlind: true }
     case 'radio':
-      return { ...memory, awayAt_ms: now_ms, failures: 0, wrongPasswords: 0, retryAt_ms: now_ms, seen: 0 }
+      return { ...memory, awayAt_ms: now_ms, tries: 0, failures: 0, wrongPasswords: 0, retryAt_ms: now_ms, seen: 0 }
   }
 }
 
@@ -166,14 +180,15 @@ function changeMode(memory: Memory, mode: Mode, now_ms: number): Memory {
 
 function failed(
   memory: Memory,
-  { wrongPassword, random }: { wrongPassword: boolean; random: number },
+  { cause, random }: { cause: JoinFailure; random: number },
   limits: Limits,
   now_ms: number,
 ): Memory {
-  const failures = memory.failures + 1
-  const wrongPasswords = memory.wrongPasswords + (wrongPassword ? 1 : 0)
-  const wait_ms = Math.min(limits.longestRetry_ms, limits.firstRetry_ms * 2 ** Math.min(20, failures - 1))
-  const next = { ...memory, failures, wrongPasswords, retryAt_ms: now_ms + wait_ms * (0.5 + random) }
+  const tries = memory.tries + 1
+  const failures = memory.failures + (cause === 'away' ? 0 : 1)
+  const wrongPasswords = memory.wrongPasswords + (cause === 'password' ? 1 : 0)
+  const wait_ms = Math.min(limits.longestRetry_ms, limits.firstRetry_ms * 2 ** Math.min(20, tries - 1))
+  const next = { ...memory, tries, failures, wrongPasswords, retryAt_ms: now_ms + wait_ms * (0.5 + random) }
   if (failures < limits.mostFailures && wrongPasswords < limits.mostWrongPasswords) return next
   if (wrongPasswords < limits.mostWrongPasswords)
     return { ...next, failures: 0, suppressedUntil_ms: now_ms + limits.suppression_ms }

@@ -7,6 +7,7 @@ import {
   emptyMemory,
   type Happening,
   hour_ms,
+  type JoinFailure,
   type Memory,
   note,
 } from '../../../plugins/radio/arbitration/memory.js'
@@ -16,7 +17,7 @@ const minute_ms = 60_000
 const start = emptyMemory(0)
 const after = (memory: Memory, ...steps: [at_ms: number, happening: Happening][]) =>
   steps.reduce((before, [at_ms, happening]) => note(before, happening, limits, at_ms), memory)
-const failed = (wrongPassword = false): Happening => ({ kind: 'failed', wrongPassword, random: 0.5 })
+const failed = (cause: JoinFailure = 'other'): Happening => ({ kind: 'failed', cause, random: 0.5 })
 const mode = (to: Memory['mode']): Happening => ({ kind: 'mode', mode: to })
 const seen: Happening = { kind: 'scanned', seen: true }
 const unseen: Happening = { kind: 'scanned', seen: false }
@@ -64,8 +65,14 @@ const rules: [title: string, situation: Partial<Situation>, now_ms: number, expe
     { mode: 'station', join: false },
   ],
   [
+    '6: three joins failed because the network is away',
+    { memory: after(station, [1, failed('away')], [2, failed('away')], [3, failed('away')]) },
+    4,
+    { mode: 'station', join: false },
+  ],
+  [
     '6: the password is wrong',
-    { memory: after(station, [1, failed(true)], [2, failed(true)]) },
+    { memory: after(station, [1, failed('password')], [2, failed('password')]) },
     3,
     { mode: 'ap', why: /password/ as never },
   ],
@@ -161,7 +168,7 @@ t.test('joins back off, and a wrong password is tried less and less often', asyn
   let memory = station
   const waits: number[] = []
   for (let i = 0; i < 12; i++) {
-    memory = note(memory, failed(true), limits, 0)
+    memory = note(memory, failed('password'), limits, 0)
     waits.push(memory.suppressedUntil_ms)
   }
   t.strictSame(waits.slice(0, 4), [start.suppressedUntil_ms, 600_000, 1_200_000, 2_400_000])
@@ -200,7 +207,7 @@ class World {
     if (decision.join) {
       this.happen({ kind: 'trying' })
       if (onAir && !this.wrongPassword) this.happen({ kind: 'joined' })
-      else this.happen({ kind: 'failed', wrongPassword: onAir, random: 0.5 })
+      else this.happen({ kind: 'failed', cause: onAir ? 'password' : 'away', random: 0.5 })
     }
     if (decision.scan) this.happen(this.canScan ? { kind: 'scanned', seen: onAir } : { kind: 'scanRefused' })
     const isReachable = this.memory.mode === 'ap' || this.joined
@@ -234,7 +241,8 @@ t.test('whatever happens: no flapping, and the access point is back in bounded t
         const world = new World(canScan, wrongPassword)
         for (const { ticks, step } of stretches) {
           if (step.event) world.happen({ kind: step.event })
-          // What a person changes is tried at once, and counted from there.
+          // A radio that came back, and what a person changes, has the whole window; what a person changes is not flapping.
+          if (step.event) world.deafSince_ms = world.now_ms
           if (step.event === 'settings') world.departures.length = 0
           for (let i = 0; i < ticks; i++) {
             const wasJoined = world.joined
