@@ -286,3 +286,23 @@ t.test('an uplink that returns is joined again within minutes', async (t) => {
   while (!world.joined && world.now_ms < from_ms + hour_ms) world.tick(5_000, true, 0)
   t.ok(world.now_ms - from_ms <= 3 * limits.rescan_ms, `${(world.now_ms - from_ms) / 1000} s`)
 })
+
+t.test('an uplink that comes and goes all day does not make the radio flap', async (t) => {
+  fc.assert(
+    fc.property(
+      fc.boolean(),
+      fc.array(fc.integer({ min: 60, max: 400 }), { minLength: 20, maxLength: 40 }),
+      (canScan, stretches_s) => {
+        const world = new World(canScan, false)
+        stretches_s.forEach((stretch_s, index) => {
+          for (let i = 0; i < stretch_s / 5; i++) world.tick(5_000, index % 2 === 0, 0)
+        })
+        return world.departures.every(
+          (at_ms) =>
+            world.departures.filter((one) => one > at_ms - hour_ms && one <= at_ms).length <= limits.mostDepartures,
+        )
+      },
+    ),
+  )
+  t.pass('at most four times within any hour')
+})
