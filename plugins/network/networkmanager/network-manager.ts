@@ -173,9 +173,10 @@ export class NetworkManager implements Backend {
     let before: Before | undefined
     try {
       await this.#asked(`${name}: it was not set up`, async () => {
-        await this.#setAutoconnect(path, true)
         before = await this.#profiles.write(kind, name, settings)
         activation.accepted(await this.#activate(before.path, path))
+        // Only now: the daemon would activate what was stored before.
+        await this.#setAutoconnect(path, true)
       })
       this.#look(name, activation)
       await activation.done
@@ -258,7 +259,8 @@ export class NetworkManager implements Backend {
       }
       const aborted = () => end(signal?.reason)
       const look = () => {
-        if (!this.ready) end(daemonAway(this.failure))
+        if (signal?.aborted) end(signal.reason)
+        else if (!this.ready) end(daemonAway(this.failure))
         else if (condition()) end()
       }
       const limit = this.#ctx.timers.after(limit_ms, () => end())
