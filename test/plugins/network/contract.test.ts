@@ -156,6 +156,7 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
       await t.rejects(first, { code: 'RTK_ERR_NETWORK', cause: { failure: 'superseded' } })
       t.equal(find('wlan0')?.wifi?.mode, 'ap')
       await world.during(network.disconnect('wlan0'))
+      await is('wlan0', 'disconnected')
     })
 
     t.test('a refused call has the reason of the daemon, and changes nothing', async (t) => {
