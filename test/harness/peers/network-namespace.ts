@@ -33,6 +33,7 @@ mkdir -p /run/dbus /run/NetworkManager
 mount -t tmpfs none /var/lib/NetworkManager
 mount -t tmpfs none /etc/NetworkManager
 mkdir -p /etc/NetworkManager/system-connections
+mount --bind "$2" /etc/NetworkManager/system-connections
 cp "$1" /etc/NetworkManager/NetworkManager.conf
 mount -o remount,ro /sys
 exec NetworkManager --no-daemon
@@ -85,13 +86,18 @@ export async function networkNamespaceFor(t: Test): Promise<NetworkNamespace> {
     run('ip', '-n', lan, 'link', 'set', `lan${index}`, 'up')
   }
   const [config, script] = [join(folder, 'NetworkManager.conf'), join(folder, 'inside.sh')]
-  mkdirSync(folder, { recursive: true })
+  // What it stores is kept over its restart.
+  const stored = join(folder, 'connections')
+  mkdirSync(stored, { mode: 0o700 })
   writeFileSync(config, configuration)
   writeFileSync(script, inside)
   const env = { ...process.env, DBUS_SYSTEM_BUS_ADDRESS: address }
   const [ip = '', ...prefix] = inNamespace(box)
   const manager = new Peer(t, () =>
-    spawn(ip, [...prefix, 'unshare', '-m', '--propagation', 'private', 'bash', script, config], { env, stdio: 'ignore' }),
+    spawn(ip, [...prefix, 'unshare', '-m', '--propagation', 'private', 'bash', script, config, stored], {
+      env,
+      stdio: 'ignore',
+    }),
   )
   const nmcli = (...args: string[]) => execFileSync('nmcli', args, { encoding: 'utf8', env, stdio: 'pipe' })
   const isUp = () => spawnSync('nmcli', ['-t', 'device'], { env, encoding: 'utf8' }).stdout.includes('eth1:ethernet')
