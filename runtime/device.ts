@@ -1,4 +1,4 @@
-import type { Device } from '../schemas/services.js'
+import type { Device, RunEnd } from '../schemas/services.js'
 import type { Release } from './build/release.js'
 import type { Clock } from './ports/clock.js'
 import type { Machine } from './ports/machine.js'
@@ -12,6 +12,7 @@ export interface DeviceDeps {
   variant: string
   release: Release
   partition: string
+  lastEnd?: RunEnd | undefined
   clock: Clock
   machine: Machine
   /** Trouble of the runtime and of every plugin. */
@@ -28,6 +29,7 @@ export class StationDevice implements Device {
   readonly sha256: string
   readonly built: string
   readonly partition: string
+  readonly lastEnd: RunEnd | undefined
   readonly #deps: DeviceDeps
   readonly #started_ms: number
   /** UTC minus monotonic time, as the receiver gave it. */
@@ -41,6 +43,7 @@ export class StationDevice implements Device {
     this.sha256 = deps.release.sha256
     this.built = deps.release.built
     this.partition = deps.partition
+    this.lastEnd = deps.lastEnd
     this.#started_ms = deps.clock.monotonic()
   }
 

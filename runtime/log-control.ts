@@ -1,4 +1,4 @@
-import type { DestinationStream, Level, LevelWithSilent, Logger } from 'pino'
+import type { DestinationStream, LevelWithSilent, Logger } from 'pino'
 import type { LogLine } from '../schemas/services.js'
 
 const key = Symbol('rtk-base.log-control')
@@ -42,9 +42,10 @@ export class LogControl {
   }
 
   /** At once, and for what is made later. @param plugin left out: everything, also plugins that had a level of their own */
-  setLevel(level: Level, plugin?: string): void {
-    if (!(level in this.#root.levels.values)) {
-      throw new Error(`"${level}" is no level: ${Object.keys(this.#root.levels.values).join(', ')}`)
+  setLevel(level: LevelWithSilent, plugin?: string): void {
+    const known = [...Object.keys(this.#root.levels.values), 'silent']
+    if (!known.includes(level)) {
+      throw new Error(`"${level}" is no level: ${known.join(', ')}`)
     }
     if (plugin !== undefined) this.#own.set(plugin, level)
     else {

@@ -1,6 +1,13 @@
 import { portFrom } from 'rtk-base/link'
 import { definePlugin } from 'rtk-base/plugin'
-import { correctionStatus, procedureStatus, receiver, receiverLimits, simulatedReceiver } from 'rtk-base/services'
+import {
+  correctionStatus,
+  procedureStatus,
+  receiver,
+  receiverLimits,
+  simulatedReceiver,
+  station,
+} from 'rtk-base/services'
 import { Type } from 'typebox'
 import { rebootZed, resetZed } from './commands.js'
 import { posBlock, standInSettings, standIns, stateBlock, statusOf, zedBlock } from './document/index.js'
@@ -15,6 +22,7 @@ export default definePlugin({
   name: 'gnss-zed',
   version: '1.0.0',
   api: '^1.0.0',
+  needs: [station],
   options: ZedOptions,
   provides: [receiver, receiverLimits, simulatedReceiver],
 
@@ -84,6 +92,7 @@ export default definePlugin({
     if (simulated) simulator?.zed.restore(simulated)
     simulator?.zed.powerOn()
     await zed.start()
+    ctx.on(ctx.services.use(station).onCountersReset, () => zed.resetCounters())
     watchTrouble(ctx, zed)
     ctx.services.watch(procedureStatus, (procedure) => {
       report()

@@ -156,6 +156,11 @@ export class ZedReceiver {
     return this.#corruptBefore + this.#link.framer.stats.badChecksum.rtcm
   }
 
+  /** Damaged frames are counted from 0 again. */
+  resetCounters(): void {
+    this.#corruptBefore = -this.#link.framer.stats.badChecksum.rtcm
+  }
+
   /** Writes bytes as they are; false when the port accepts nothing. */
   write(bytes: Uint8Array): boolean {
     return this.#link.write(bytes)

@@ -16,6 +16,8 @@ export class ChangeRequests {
   #malformed = 0
   #waiting = 0
   #loggedTooMany = false
+  /** Resolves when every change that came so far is answered. */
+  #answered: Promise<void> = Promise.resolve()
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
@@ -27,47 +29,56 @@ export class ChangeRequests {
     return this.#malformed
   }
 
+  /**
+   * A client without correlation data tells the answers apart by their order, so a malformed change waits for those before it. One
+   * for which there is no room is answered at once.
+   */
   readonly handle = async (message: MqttMessage): Promise<void> => {
+    const bytes = message.payload.length + changeOverhead
+    if (this.#waiting + bytes > waitingLimit) return this.#publish(message, this.#tooMany(message.payload))
+    this.#waiting += bytes
+    this.#answered = this.#answer(message, this.#answered).finally(() => {
+      this.#waiting -= bytes
+      if (this.#waiting === 0) this.#loggedTooMany = false
+    })
+    return this.#answered
+  }
+
+  async #answer(message: MqttMessage, before: Promise<void>): Promise<void> {
     // Values that end the link are applied after the answer was published.
     let answered = () => {}
     const answer = new Promise<void>((resolve) => {
       answered = resolve
     })
-    const text = JSON.stringify(await this.#changed(message.payload, answer))
+    const result = await this.#changed(message.payload, answer)
+    await before
+    this.#publish(message, result)
+    answered()
+  }
+
+  #publish(message: MqttMessage, result: ChangeResult): void {
+    const text = JSON.stringify(result)
     const { correlationData, responseTopic } = message
     this.#ctx.mqtt.publish(this.#answerTopic, text, correlationData && { properties: { correlationData } })
     if (responseTopic !== this.#answerTopic) respond(this.#ctx, message, text)
-    answered()
   }
 
   async #changed(payload: Buffer, answered: Promise<void>): Promise<ChangeResult> {
     if (payload.length > changeLimit) return this.#rejected(`the change is larger than ${changeLimit} bytes`)
-    let values: unknown
     try {
-      values = JSON.parse(payload.toString('utf8'))
-    } catch (error) {
-      return this.#rejected(`the change is not JSON: ${(error as Error).message}`)
-    }
-    const bytes = payload.length + changeOverhead
-    if (this.#waiting + bytes > waitingLimit) return this.#tooMany(values)
-    this.#waiting += bytes
-    try {
-      return await this.#ctx.services.use(station).change(values, { source: 'mqtt', answered })
+      return await this.#ctx.services.use(station).change(valuesOf(payload), { source: 'mqtt', answered })
     } catch (error) {
       return this.#rejected((error as Error).message)
-    } finally {
-      this.#waiting -= bytes
-      if (this.#waiting === 0) this.#loggedTooMany = false
     }
   }
 
   /** Logged once until all waiting changes are done. */
-  #tooMany(values: unknown): ChangeResult {
+  #tooMany(payload: Buffer): ChangeResult {
     const message = 'too many changes are waiting: try again later'
     if (!this.#loggedTooMany)
       this.#ctx.log.warn('too many changes over MQTT are waiting: further ones are rejected until these are done')
     this.#loggedTooMany = true
-    return { result: 'failed', leftover: repeatable(values), errors: [{ name: '', message }] }
+    return { result: 'failed', leftover: repeatable(payload), errors: [{ name: '', message }] }
   }
 
   #rejected(message: string): ChangeResult {
@@ -77,10 +88,20 @@ export class ChangeRequests {
   }
 }
 
-/** What was submitted, for the answer; `{}` where it is not an object, or too deep to be serialised. */
-function repeatable(values: unknown): Record<string, unknown> {
-  if (typeof values !== 'object' || values === null || Array.isArray(values)) return {}
+/** @throws SyntaxError that says that it is a change that is malformed */
+function valuesOf(payload: Buffer): unknown {
   try {
+    return JSON.parse(payload.toString('utf8'))
+  } catch (error) {
+    throw new SyntaxError(`the change is not JSON: ${(error as Error).message}`)
+  }
+}
+
+/** What was submitted, for the answer; `{}` where it is not an object, or too deep to be serialised. */
+function repeatable(payload: Buffer): Record<string, unknown> {
+  try {
+    const values = payload.length > changeLimit ? {} : valuesOf(payload)
+    if (typeof values !== 'object' || values === null || Array.isArray(values)) return {}
     JSON.stringify(values)
     return values as Record<string, unknown>
   } catch {

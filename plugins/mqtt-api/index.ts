@@ -28,22 +28,36 @@ export default definePlugin({
     // Before the taps of other plugins, which may take 10 s each.
     ctx.hooks.onMqttConnect.tap(() => publications.onConnect(), { stage: -100 })
 
+    const counts = () => ({
+      missed: publications.missed,
+      retained: live.retained,
+      malformed: commands.malformed + changes.malformed,
+    })
+    /** What they were when the counters were set back. */
+    let zero = { missed: 0, retained: 0, malformed: 0 }
     ctx.info.block('mqtt.stat', {
       detail: {
-        runtime: () => ({
-          missed: publications.missed,
-          retained: live.retained,
-          malformed: commands.malformed + changes.malformed,
-        }),
+        runtime: () => {
+          const { missed, retained, malformed } = counts()
+          return {
+            missed: missed - zero.missed,
+            retained: retained - zero.retained,
+            malformed: malformed - zero.malformed,
+          }
+        },
       },
     })
-    return publications
+    const setBack = () => {
+      zero = counts()
+    }
+    return { publications, setBack }
   },
 
-  start(ctx, handoff, publications) {
+  start(ctx, handoff, { publications, setBack }) {
+    ctx.on(ctx.services.use(station).onCountersReset, setBack)
     publications.start(handoff.get('publications') as Publications['handoff'] | undefined)
     if (!publications.identified) whenIdentified(ctx, () => publications.onIdentified())
   },
 
-  stop: (_reason, publications) => [['publications', publications.handoff]],
+  stop: (_reason, { publications }) => [['publications', publications.handoff]],
 })

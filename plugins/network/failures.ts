@@ -1,5 +1,5 @@
 import { RtkError, unavailable } from 'rtk-base/plugin'
-import type { NetworkFailure } from 'rtk-base/services'
+import type { NetworkFailure, NetworkInterface } from 'rtk-base/services'
 import { failureOf, reasonText } from './reasons.js'
 
 /** The daemon refused, or could not complete, what was asked of it. `networkFailureOf` reads `failure` from the error. */
@@ -10,7 +10,8 @@ export const networkError = (text: string, failure: NetworkFailure = 'other', ca
 export const activationError = (name: string, reason: number): RtkError =>
   networkError(`${name}: ${reasonText(reason) || 'the connection was not established'}`, failureOf(reason))
 
-export const noInterface = (name: string): RtkError =>
-  networkError(`${name}: this machine has no such interface`, 'no interface')
+const kinds = { ethernet: 'Ethernet', wifi: 'WiFi' }
+export const noInterface = (name: string, kind: NetworkInterface['kind']): RtkError =>
+  networkError(`${name}: this machine has no such ${kinds[kind]} interface`, 'no interface')
 
 export const daemonAway = (failure: string): RtkError => unavailable(failure)

@@ -29,6 +29,7 @@ export default definePlugin({
 
   start(ctx, handoff, stream) {
     stream.resumeCount(handoff.get('received'))
+    ctx.on(ctx.services.use(station).onCountersReset, () => stream.resumeCount(0))
     const held = handedOver(handoff, 'held', Type.String())
     if (held !== undefined) stream.gate.resume(held)
     ctx.status(`closed: ${stream.reason}`)

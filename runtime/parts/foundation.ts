@@ -7,6 +7,7 @@ import type { RuntimeOptions } from '../options.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import { DataFiles } from '../ports/data-files.js'
 import { machineSerial } from '../ports/machine.js'
+import { RunRecord } from '../ports/run-record.js'
 import { SealableStore } from '../ports/sealed-store.js'
 import { openStore, type Store, type StoreTrouble } from '../ports/store.js'
 
@@ -64,11 +65,13 @@ export async function layFoundation(
       raised: (code, text) => log.error({ code }, text),
       changed: () => later.changed(),
     })
+    const record = options.ownProcess ? new RunRecord(data, () => clock.now()) : undefined
     const device = new StationDevice({
       hardware: variant.hardware,
       variant: variant.name,
       release,
       partition: process.env.RTK_BASE_SLOT ?? '',
+      lastEnd: record?.before,
       clock,
       machine: options.machine,
       errors: () => [...storeErrors, ...troubles.list(), ...later.pluginTroubles()],
@@ -87,7 +90,11 @@ export async function layFoundation(
     }
     store.onTroubles(readStoreErrors)
     readStoreErrors()
-    return { clock, serial, store, device, files, troubles, close: async () => store.close() }
+    const close = async () => {
+      record?.stopped()
+      await store.close()
+    }
+    return { clock, serial, store, device, files, troubles, close }
   } catch (error) {
     await store.close()
     throw error

@@ -42,6 +42,7 @@ export async function buildRegistries(
     onMqttConnect: new SeriesHookPoint<[MqttSession]>('onMqttConnect', clock),
   }
   const document = new EventHub<void>(clock, 'listener of the document')
+  const counters = new EventHub<void>(clock, 'listener of the counters')
   const announce = coalesced(clock, documentEvent_ms, () => document.emit())
   const common = { clock, log, tables: () => tables }
   const documents = new InfoRegistry({
@@ -106,6 +107,11 @@ export async function buildRegistries(
     documentText: (mask) => documents.text(mask),
     onDocument: document.on,
     plugins: () => plugins().report(),
+    resetCounters: () => {
+      counters.emit()
+      changed()
+    },
+    onCountersReset: counters.on,
     nvs,
   }
   return {

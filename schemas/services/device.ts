@@ -1,6 +1,21 @@
 /** Provided by the runtime: the controller that runs the service, and who counts as its local network. */
 import { defineService } from '../token.js'
 
+/** How a run of the service ended. */
+export interface RunEnd {
+  /**
+   * `first`: there was none; `stopped`: gracefully; `failed`: an error, or its heap was full; `blocked`: a watchdog ended it; `killed`:
+   * SIGKILL, or no memory; `power`: the machine restarted under it.
+   */
+  how: 'first' | 'stopped' | 'failed' | 'blocked' | 'killed' | 'power'
+  /** For a person. */
+  text: string
+  /** UTC milliseconds by the system clock; 0 unknown. */
+  at_ms: number
+  /** Of a block: innermost first. */
+  stack: string[]
+}
+
 /** The controller that runs the service. */
 export interface Device {
   /** The variant's hardware name. */
@@ -12,6 +27,8 @@ export interface Device {
   readonly sha256: string
   readonly built: string
   readonly partition: string
+  /** How the run before this one ended; undefined where that is not recorded (a station inside another process). */
+  readonly lastEnd: RunEnd | undefined
   /** Milliseconds since the service started. */
   uptime_ms(): number
   /** Restarts the machine; in a simulator variant the service in place. Resolves when it is under way. */

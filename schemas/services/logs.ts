@@ -2,7 +2,7 @@
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 /** A line of the log, with everything that was logged; secrets are replaced already. */
 export interface LogLine {

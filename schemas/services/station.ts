@@ -74,6 +74,10 @@ export interface Station {
    */
   readonly onDocument: Event<void>
   plugins(): PluginReport[]
+  /** Sets the counters of the document back, besides those of `metrics`: raises `onCountersReset`. */
+  resetCounters(): void
+  /** Whoever counts something begins from 0. */
+  readonly onCountersReset: Event<void>
   readonly nvs: {
     namespaces(): Promise<string[]>
     /** @throws RTK_ERR_NVS_PROTECTED */

@@ -14,11 +14,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
-import { childEnv, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+import { childEnv, ownPorts, rtkBase, rtkBaseAll, startStation, until } from '../harness/index.js'
 
 t.setTimeout(900_000)
 
@@ -58,18 +58,16 @@ t.test('on a machine with little memory the heap of a running program stays smal
 })
 
 t.test('every command has --help, and a slip of the pen ends with 2 and says what to do', async (t) => {
-  for (const args of [
-    ['--help'],
-    ...['run', 'plugins', 'console', 'build', 'build-plugin', 'new-plugin'].map((name) => [name, '--help']),
-  ]) {
-    const { code, stdout } = await rtkBase(args)
-    t.equal(code, 0, args.join(' '))
+  const commands = ['run', 'plugins', 'console', 'build', 'build-plugin', 'new-plugin']
+  const helps = commands.map((name) => [name, '--help'])
+  for (const { code, stdout } of [await rtkBase(['--help']), ...(await rtkBaseAll(helps))]) {
+    t.equal(code, 0)
     t.match(stdout, /rtk-base/)
   }
   const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string }
   t.match(await rtkBase(['--version']), { code: 0, stdout: `${version}\n` })
   const nowhere = folder(t)
-  for (const [args, code, text] of [
+  const slips: [string[], number, RegExp][] = [
     [[], 2, /rtk-base run/],
     [['rnu'], 2, /unknown command "rnu"/],
     [['run', '--dta', 'x'], 2, /Unknown option '--dta'/],
@@ -88,11 +86,18 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
     [['plugins', 'relaod', 'x', '--data', nowhere], 2, /list, load P, unload P or reload P/],
     [['plugins', '--data', nowhere], 1, /no rtk-base answers/],
     [['console', '--data', nowhere], 1, /no rtk-base answers/],
-  ] as [string[], number, RegExp][]) {
-    const result = await rtkBase(args)
-    t.equal(result.code, code, args.join(' ') || '(nothing)')
-    t.match(result.stdout + result.stderr, text)
+  ]
+  const results = await rtkBaseAll(slips.map(([args]) => args))
+  for (const [index, [args, code, text]] of slips.entries()) {
+    const result = results[index]
+    t.equal(result?.code, code, args.join(' ') || '(nothing)')
+    t.match(`${result?.stdout}${result?.stderr}`, text)
   }
+  t.match(
+    await rtkBase(['run', '--dta', 'x']),
+    { code: 2, stderr: /Unknown option/ },
+    'in a process of its own as well',
+  )
 })
 
 t.test('rtk-base/testing leaves the environment of the test alone, and gives its children a clean one', (t) => {
@@ -116,9 +121,9 @@ t.test('a Node that is too old is named, and which one is needed', async (t) => 
 })
 
 t.test('a variant error names file, line and field', async (t) => {
-  const path = join(folder(t), 'variant.json')
+  const place = folder(t)
   const good = { name: 'x', hardware: 'x', plugins: { system: {} } }
-  for (const [text, expected] of [
+  const cases: [string, RegExp][] = [
     [
       '{\n  "name": "x",\n  "hardware": "x"\n  "plugins": {}\n}',
       /variant\.json:4: a comma is missing before this: "\\"plugins\\""/,
@@ -147,63 +152,63 @@ t.test('a variant error names file, line and field', async (t) => {
     ['', /variant\.json:1: a value is missing here/],
     ['{\n  plugins: {}\n}', /variant\.json:2: .*"plugins"/],
     ['[]', /variant\.json:1: variant: must be object/],
-  ] as [string, RegExp][]) {
+  ]
+  const lines = cases.map(([text], index) => {
+    const path = join(place, String(index), 'variant.json')
+    mkdirSync(dirname(path))
     writeFileSync(path, text)
-    const { code, stderr } = await rtkBase(['run', path, '--data', folder(t)])
+    return ['run', path, '--data', join(place, String(index), 'data')]
+  })
+  for (const [index, { code, stderr }] of (await rtkBaseAll(lines)).entries()) {
+    const [text, expected] = cases[index] ?? ['', / /]
     t.equal(code, 2, text.slice(0, 60))
     t.match(stderr, expected)
   }
 })
 
 t.test('every mistake of a variant is named at once, with value, bounds and the nearest name', async (t) => {
-  const path = join(folder(t), 'variant.json')
-  const run = (variant: object, ...args: string[]) => {
-    writeFileSync(path, JSON.stringify(variant, null, 1))
-    return rtkBase(['run', path, '--data', folder(t), ...args])
-  }
-  const shape = await run({ name: '', hardware: 'x', plguins: {}, serial: 'a b', http: { port: 70_000 }, plugins: {} })
-  t.equal(shape.code, 2)
-  t.match(shape.stderr, /variant\.json:2: name: must not have fewer than 1 characters, not ""/)
-  t.match(shape.stderr, /variant\.json:4: plguins: is no known field \(did you mean "plugins"\?\)/)
-  t.match(shape.stderr, /http\.port: must be <= 65535, not 70000/)
-  t.match(shape.stderr, /variant\.json:5: serial: must match pattern .*, not "a b"/)
-
+  const place = folder(t)
+  const waits = { name: 'x', hardware: 'x', plugins: { 'udp-rtcm': {}, 'survey-in': {} } }
   const plugins = { sytem: {}, rtcm: {}, 'udp-rtcm': { maxSubscibers: 1 }, './nowhere': {}, 'survey-in': {} }
   const variant = { name: 'x', hardware: 'x', http: { prot: 80 }, changes: { 'udp-prot': 1 }, plugins }
-  const all = await run(variant)
-  t.equal(all.code, 2)
+  const two = { system: {}, [`${process.cwd()}/plugins/system`]: {} }
+  const lines = (
+    [
+      [{ name: '', hardware: 'x', plguins: {}, serial: 'a b', http: { port: 70_000 }, plugins: {} }],
+      [variant],
+      [{ ...variant, http: {}, changes: {}, plugins: two }],
+      [{ ...waits, changes: { 'udp-prot': 2_200, 'udp-port': 0, 'gnss-survey-mintime': 30 } }],
+      [waits, '--change', 'udp-prot=1', '--set', 'udprtcm.host=::1'],
+      [{ ...waits, http: { token: 'too-short' } }],
+    ] as [object, ...string[]][]
+  ).map(([file, ...args], index) => {
+    const path = join(place, String(index), 'variant.json')
+    mkdirSync(dirname(path))
+    writeFileSync(path, JSON.stringify(file, null, 1))
+    return ['run', path, '--data', join(place, String(index), 'data'), ...args]
+  })
+  const results = await rtkBaseAll(lines)
+  for (const { code } of results) t.equal(code, 2)
+  const [shape, all, twice, misspelt, slips, secret] = results.map(({ stderr }) => stderr) as [string, ...string[]]
+
+  t.match(shape, /variant\.json:2: name: must not have fewer than 1 characters, not ""/)
+  t.match(shape, /variant\.json:4: plguins: is no known field \(did you mean "plugins"\?\)/)
+  t.match(shape, /http\.port: must be <= 65535, not 70000/)
+  t.match(shape, /variant\.json:5: serial: must match pattern .*, not "a b"/)
   for (const expected of [
     /variant\.json:5: http has no option prot \(did you mean "port"\?\)/,
     /no plugin "sytem": .*\(did you mean "system"\?\)/,
     /udp-rtcm has no option maxSubscibers \(did you mean "maxSubscribers"\?\)/,
     /no plugin at .*nowhere/,
   ])
-    t.match(all.stderr, expected)
-
-  const twice = await run({
-    ...variant,
-    http: {},
-    changes: {},
-    plugins: { system: {}, [`${process.cwd()}/plugins/system`]: {} },
-  })
-  t.match(twice, {
-    code: 2,
-    stderr: /two plugins of this variant are called system: "system" and ".*\/plugins\/system"/,
-  })
-
-  const waits = { name: 'x', hardware: 'x', plugins: { 'udp-rtcm': {}, 'survey-in': {} } }
-  const misspelt = await run({ ...waits, changes: { 'udp-prot': 2_200, 'udp-port': 0, 'gnss-survey-mintime': 30 } })
-  t.equal(misspelt.code, 2)
-  t.match(misspelt.stderr, /changes\.udp-prot is no parameter \(did you mean "udp-port"\?\)/)
-  t.notMatch(misspelt.stderr, /gnss-survey-mintime/, 'a parameter of a plugin that waits is one')
-
-  const slips = await run(waits, '--change', 'udp-prot=1', '--set', 'udprtcm.host=::1')
-  t.match(slips.stderr, /--change udp-prot: .*\(did you mean "udp-port"\?\)/)
-  t.match(slips.stderr, /--set udprtcm\.….*\(did you mean "udp-rtcm"\?\)/)
-
-  const secret = await run({ ...waits, http: { token: 'too-short' } })
-  t.match(secret, { code: 2, stderr: /http\.token: must not have fewer than 16 characters/ })
-  t.notMatch(secret.stderr, 'too-short')
+    t.match(all, expected)
+  t.match(twice, /two plugins of this variant are called system: "system" and ".*\/plugins\/system"/)
+  t.match(misspelt, /changes\.udp-prot is no parameter \(did you mean "udp-port"\?\)/)
+  t.notMatch(misspelt, /gnss-survey-mintime/, 'a parameter of a plugin that waits is one')
+  t.match(slips, /--change udp-prot: .*\(did you mean "udp-port"\?\)/)
+  t.match(slips, /--set udprtcm\.….*\(did you mean "udp-rtcm"\?\)/)
+  t.match(secret, /http\.token: must not have fewer than 16 characters/)
+  t.notMatch(secret, 'too-short')
 })
 
 t.test(

@@ -42,6 +42,22 @@ export async function rtkBase(args: readonly string[], input = ''): Promise<Fini
   return { code, signal, ...output }
 }
 
+/** Runs many `rtk-base …` that end by themselves, in one process: starting each would cost more than it does. */
+export async function rtkBaseAll(lines: readonly (readonly string[])[]): Promise<Finished[]> {
+  const file = join(packageRoot(), 'build', 'test', 'harness', 'children', 'command-lines.js')
+  const child = spawn(process.execPath, [file, JSON.stringify(lines)], {
+    // The log goes straight to the standard output.
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    env: childEnv(),
+  })
+  let text = ''
+  child.stdio[3]?.on('data', (chunk) => {
+    text += chunk
+  })
+  await once(child, 'close')
+  return JSON.parse(text) as Finished[]
+}
+
 /** A station in a process of its own. */
 export interface StationProcess {
   readonly child: ChildProcess

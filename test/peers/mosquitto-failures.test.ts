@@ -4,7 +4,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { connectAsync } from 'mqtt'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, until } from 'rtk-base/testing'
+import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, sample, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import api from '../../plugins/mqtt-api/index.js'
 import link from '../../plugins/mqtt-link/index.js'
@@ -51,12 +51,13 @@ const upAgain = async (station: TestStation) => {
   }, 'up')
 }
 
-t.test('100 broker restarts: back every time, y last every time, memory flat', unless, async (t) => {
+const restarts = sample(30, 100, 100)
+t.test(`${restarts} broker restarts: back every time, y last every time, memory flat`, unless, async (t) => {
   const broker = await mosquittoFor(t, anonymous)
   const station = await start(t, broker.port, { insecure: true })
   await upAgain(station)
   let heap = 0
-  for (let n = 1; n <= 100; n++) {
+  for (let n = 1; n <= restarts; n++) {
     await broker.stop(n % 2 === 0 ? 'SIGTERM' : 'SIGKILL')
     await until(() => linkOf(station) !== 'up', 'down')
     await broker.start()
@@ -64,9 +65,9 @@ t.test('100 broker restarts: back every time, y last every time, memory flat', u
     if ((await retained(clientArguments(broker.port), `base/${sn}/online`)) !== 'y') t.fail(`restart ${n}: y`)
     if (n === 20) heap = await heapAfterCollection()
   }
-  t.equal(station.field('mqtt.stat.sessions'), 101)
+  t.equal(station.field('mqtt.stat.sessions'), restarts + 1)
   const grown = (await heapAfterCollection()) - heap
-  t.ok(grown < 4_000_000, `${Math.round(grown / 1024)} KiB in 80 restarts`)
+  t.ok(grown < 4_000_000, `${Math.round(grown / 1024)} KiB in ${restarts - 20} restarts`)
   t.same(station.device.errors(), [])
 })
 

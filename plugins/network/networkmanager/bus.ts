@@ -28,6 +28,8 @@ export interface Call {
   readonly member: string
   readonly signature?: string
   readonly body?: readonly unknown[]
+  /** Called when the answer arrives: signals before that are older than the answer, signals after it are newer. */
+  readonly answered?: () => void
 }
 
 /** What the other side answered instead of a result. `kind` is a name like `org.freedesktop.DBus.Error.AccessDenied`. */
@@ -61,6 +63,8 @@ export class Bus {
   readonly #limit_ms: number
   readonly #pending = new Set<(error: Error) => void>()
   #unanswered = 0
+  /** The newest call that wants to know when its answer arrives. */
+  #answered: { readonly serial: number; readonly fn: () => void } | undefined
   #end: string | undefined
 
   private constructor(bus: MessageBus, events: BusEvents, limit_ms: number) {
@@ -92,10 +96,12 @@ export class Bus {
   /** With the library's own types inside, to be sent back as they came. @throws BusError, BusTimeout, BusLost */
   async callRaw(call: Call): Promise<readonly unknown[]> {
     if (this.#end !== undefined) throw new BusLost(this.#end)
-    const { signature = '', body = [], ...target } = call
+    const { signature = '', body = [], answered, ...target } = call
     const { Message } = library()
+    const message = new Message({ ...target, signature, body: [...body] })
     const reply = await this.#limited<Message | null>(`${call.member} was not answered`, (resolve, reject) => {
-      this.#bus.call(new Message({ ...target, signature, body: [...body] })).then(resolve, reject)
+      this.#bus.call(message).then(resolve, reject)
+      if (answered && message.serial !== null) this.#answered = { serial: message.serial, fn: answered }
     }).catch((error: Error) => {
       if (error instanceof BusTimeout) this.#notAnswered()
       throw isDaemonError(error) ? new BusError(error.type, error.text || error.message) : error
@@ -126,6 +132,7 @@ export class Bus {
 
   #received(message: Message): void {
     const { path, interface: name, member, sender } = message
+    if (message.replySerial !== undefined && message.replySerial === this.#answered?.serial) this.#answered.fn()
     // 4: a signal
     if (message.type !== 4 || !path || !name || !member || this.#end !== undefined) return
     this.#events.signal({ sender: sender ?? '', path, interface: name, member, body: message.body.map(plain) })

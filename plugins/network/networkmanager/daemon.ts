@@ -7,8 +7,6 @@ import { numberOf, ObjectModel } from './object-model.js'
 
 /** A fleet whose daemons start at the same moment, and a bus that does not come back. */
 const waits = { first_ms: 500, longest_ms: 30_000, spread: [0.5, 1] } as const
-/** While the state is read, so many signals are kept; with more the state is read again. */
-const mostKept = 5_000
 
 const noDaemon =
   'NetworkManager is not running: start it (systemctl start NetworkManager); it is used as soon as it answers'
@@ -33,6 +31,7 @@ export class Daemon {
   #connection = 0
   #reading = 0
   #retry: Dispose = () => {}
+  /** Signals between the arrival of the state and its use, a moment later. */
   #kept: Signal[] | undefined
   #ready = false
   #failure = 'NetworkManager was not asked yet'
@@ -140,17 +139,19 @@ export class Daemon {
     const reading = ++this.#reading
     const bus = this.#bus
     if (!bus) return
-    this.#kept = []
+    this.#kept = undefined
     try {
       const call = { path: managerPath, interface: objectManagerInterface, member: 'GetManagedObjects' }
-      const [managed] = await bus.call(this.#target(call))
+      // What is signalled before the answer is in the answer.
+      const answered = () => {
+        if (reading === this.#reading) this.#kept = []
+      }
+      const [managed] = await bus.call({ ...this.#target(call), answered })
       if (reading !== this.#reading) return
       const kept = this.#kept ?? []
       this.#kept = undefined
-      // What was signalled while the answer was on its way may be older than the answer: the newest of each comes last.
       this.model.load(managed)
       for (const signal of kept) this.model.apply(signal)
-      if (kept.length >= mostKept) return await this.#load()
       this.#backoff.reset()
       this.#ready = true
       this.#failure = ''
@@ -174,11 +175,8 @@ export class Daemon {
     }
     if (signal.sender !== this.#owner || connection !== this.#connection) return
     if (signal.interface === interfaces.device && signal.member === 'StateChanged') this.#noteReason(signal)
-    if (this.#kept) {
-      if (this.#kept.length < mostKept) this.#kept.push(signal)
-      return
-    }
-    if (this.#ready && this.model.apply(signal)) this.#events.changed()
+    if (this.#kept) this.#kept.push(signal)
+    else if (this.#ready && this.model.apply(signal)) this.#events.changed()
   }
 
   /** A device that failed is ready again at once, and says nothing of the reason then. */

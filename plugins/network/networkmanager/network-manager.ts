@@ -65,7 +65,7 @@ export class NetworkManager implements Backend {
   // ── what is asked of it ───────────────────────────────────────────────────────────────────────────────────────────
 
   async setEnabled(name: string, enabled: boolean): Promise<void> {
-    const path = this.#device(name)
+    const path = this.#device(name, 'ethernet')
     if (enabled) await this.#asked(`${name}: it was not enabled`, () => this.#enable(name, path))
     else await this.#asked(`${name}: it was not disabled`, () => this.#disable(path))
   }
@@ -81,7 +81,7 @@ export class NetworkManager implements Backend {
   }
 
   async disconnect(name: string): Promise<void> {
-    const path = this.#device(name)
+    const path = this.#device(name, 'wifi')
     this.#activations.get(name)?.superseded()
     await this.#asked(`${name}: it was not disconnected`, async () => {
       for (const kind of ['ap', 'sta'] as const) await this.#profiles.setAutoconnect(kind, name, false)
@@ -90,7 +90,7 @@ export class NetworkManager implements Backend {
   }
 
   async scan(name: string, signal?: AbortSignal): Promise<ScannedNetwork[]> {
-    const path = this.#device(name)
+    const path = this.#device(name, 'wifi')
     signal?.throwIfAborted()
     const { model } = this.#daemon
     const before = model.of(path, names.wireless).LastScan
@@ -108,10 +108,12 @@ export class NetworkManager implements Backend {
   // ── how it is done ────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Path of a device that the daemon has. @throws RTK_ERR_UNAVAILABLE, RTK_ERR_NETWORK */
-  #device(name: string): string {
+  #device(name: string, kind: NetworkInterface['kind']): string {
     if (!this.ready) throw daemonAway(this.failure)
-    const path = devicePath(this.#daemon.model, name)
-    if (path === undefined) throw noInterface(name)
+    const { model } = this.#daemon
+    const path = devicePath(model, name)
+    if (path === undefined || !model.hasInterface(path, kind === 'wifi' ? names.wireless : names.wired))
+      throw noInterface(name, kind)
     return path
   }
 
@@ -164,16 +166,17 @@ export class NetworkManager implements Backend {
 
   /** Stores a profile and waits until it is in force. The store is as before when it is refused or does not come up. */
   async #establish(kind: ProfileKind, name: string, settings: Settings): Promise<void> {
-    const path = this.#device(name)
+    const path = this.#device(name, 'wifi')
     this.#activations.get(name)?.superseded()
     const activation = new Activation(name, activationLimit_ms, (ms, fn) => this.#ctx.timers.after(ms, fn))
     this.#activations.set(name, activation)
     let before: Before | undefined
     try {
       await this.#asked(`${name}: it was not set up`, async () => {
-        await this.#setAutoconnect(path, true)
         before = await this.#profiles.write(kind, name, settings)
         activation.accepted(await this.#activate(before.path, path))
+        // Only now: the daemon would activate what was stored before.
+        await this.#setAutoconnect(path, true)
       })
       this.#look(name, activation)
       await activation.done
@@ -237,7 +240,7 @@ export class NetworkManager implements Backend {
     const path = devicePath(model, name)
     if (!ready) activation.failed(daemonAway(`${name}: ${failure}`))
     if (!ready || path === undefined) {
-      activation.failed(noInterface(name))
+      activation.failed(noInterface(name, 'wifi'))
       return
     }
     const [, now = 0] = listOf(model.of(path, names.device).StateReason).map(numberOf)
@@ -256,7 +259,8 @@ export class NetworkManager implements Backend {
       }
       const aborted = () => end(signal?.reason)
       const look = () => {
-        if (!this.ready) end(daemonAway(this.failure))
+        if (signal?.aborted) end(signal.reason)
+        else if (!this.ready) end(daemonAway(this.failure))
         else if (condition()) end()
       }
       const limit = this.#ctx.timers.after(limit_ms, () => end())

@@ -166,14 +166,14 @@ export class SimulatedMachine implements Backend, SimulatedNetwork {
   port(name: string): EthernetPort {
     const one = this.all.find((other) => other.name === name && other.present)
     if (one instanceof EthernetPort) return one
-    throw noInterface(name)
+    throw noInterface(name, 'ethernet')
   }
 
   /** @throws RTK_ERR_NETWORK */
   radio(name: string): Radio {
     const one = this.all.find((other) => other.name === name && other.present)
     if (one instanceof Radio) return one
-    throw noInterface(name)
+    throw noInterface(name, 'wifi')
   }
 
   /** A radio that a profile can be activated on. */

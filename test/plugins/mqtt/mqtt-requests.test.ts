@@ -72,6 +72,24 @@ t.test('requests', async (t) => {
     t.match(answers().at(-1)?.errors, [{ message: /nested deeper than/ }])
   })
 
+  t.test('answers come in the order of the changes', async (t) => {
+    let apply = () => {}
+    applied = new Promise<void>((resolve) => {
+      apply = resolve
+    })
+    const before = answers().length
+    await send('change/post', '{"udp-port":2202}')
+    await send('change/post', '{')
+    const documents = broker.texts('info').length
+    await send('info/get', '')
+    await until(() => broker.texts('info').length > documents, 'both were received')
+    t.equal(answers().length, before)
+    applied = undefined
+    apply()
+    await until(() => answers().length === before + 2, 'both answers')
+    t.match(answers().slice(before), [{ result: 'ok' }, { result: 'failed' }])
+  })
+
   t.test('changes that wait for each other do not take all the memory', async (t) => {
     let apply = () => {}
     applied = new Promise<void>((resolve) => {

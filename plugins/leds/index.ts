@@ -1,0 +1,119 @@
+import { type Dispose, definePlugin, type PluginContext } from 'rtk-base/plugin'
+import { station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { findLeds, show } from './led.js'
+import { factsOf, type LedName, ledNames, type Pattern, patternOf } from './patterns.js'
+
+const name = (colour: string) =>
+  Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9:_.-]*$',
+      maxLength: 64,
+      description: `Name of the ${colour} LED below the folder; left out: the first one whose name says so`,
+    }),
+  )
+const Options = Type.Object(
+  {
+    folder: Type.String({ default: '/sys/class/leds', description: 'Where the kernel has its LEDs' }),
+    red: name('red'),
+    green: name('green'),
+    rgb: name('multicolour'),
+  },
+  { additionalProperties: false },
+)
+
+/** udev hands the files of a new trigger to our group a moment after they appear. */
+const retry_ms = [250, 500, 1_000, 2_000, 5_000]
+
+/** `base.leds`: what the station does, as patterns for the LEDs that are there. */
+export default definePlugin({
+  name: 'leds',
+  version: '1.0.0',
+  api: '^1.1.0',
+  needs: [station],
+  options: Options,
+
+  setup(ctx, { folder = '/sys/class/leds', ...given }) {
+    const leds = new Leds(ctx, folder, given)
+    for (const led of ledNames) ctx.info.block(`base.leds.${led}`, () => ({ pattern: leds.patternOf(led) }))
+    return leds
+  },
+
+  start: (_ctx, _handoff, leds) => leds.start(),
+})
+
+class Leds {
+  readonly #ctx: PluginContext
+  readonly #folder: string
+  readonly #given: Partial<Record<LedName, string>>
+  #there: Partial<Record<LedName, string>> = {}
+  readonly #shown = new Map<LedName, Pattern>()
+  readonly #failed = new Map<LedName, string>()
+  /** Writes to one LED never overlap. */
+  #work: Promise<void> = Promise.resolve()
+  #soon: Dispose | undefined
+
+  constructor(ctx: PluginContext, folder: string, given: Partial<Record<LedName, string>>) {
+    this.#ctx = ctx
+    this.#folder = folder
+    this.#given = given
+  }
+
+  /** Empty where there is no such LED. */
+  patternOf(led: LedName): Pattern {
+    return this.#there[led] === undefined ? [] : (this.#shown.get(led) ?? [])
+  }
+
+  async start(): Promise<void> {
+    this.#there = await findLeds(this.#folder, this.#given)
+    const names = Object.values(this.#there)
+    const missing = ledNames.filter((led) => this.#given[led] !== undefined && this.#there[led] === undefined)
+    for (const led of missing)
+      this.#ctx.errors.raise(`leds-${led}`, `there is no LED ${this.#given[led]} in ${this.#folder}`)
+    this.#ctx.status(names.length === 0 ? `no LEDs in ${this.#folder}` : names.join(', '))
+    if (names.length === 0) return
+    const { onDocument } = this.#ctx.services.use(station)
+    this.#ctx.on(onDocument, () => this.#lookSoon())
+    // What only time changes (RTCM that stops) raises no event of its own.
+    this.#ctx.timers.every(5_000, () => this.#look())
+    this.#look()
+  }
+
+  /** Building the document costs: once for many changes. */
+  #lookSoon(): void {
+    this.#soon ??= this.#ctx.timers.after(500, () => this.#look())
+  }
+
+  #look(): void {
+    void this.#soon?.()
+    this.#soon = undefined
+    const facts = factsOf(this.#ctx.services.use(station).document())
+    for (const led of ledNames) {
+      const pattern = patternOf(led, facts)
+      if (this.#there[led] === undefined || this.#shown.get(led) === pattern) continue
+      this.#shown.set(led, pattern)
+      this.#work = this.#work.then(() => this.#show(led, pattern))
+    }
+  }
+
+  async #show(led: LedName, pattern: Pattern, attempt = 0): Promise<void> {
+    // Another one is wanted meanwhile.
+    if (this.#shown.get(led) !== pattern || this.#ctx.signal.aborted) return
+    const { errors, timers } = this.#ctx
+    try {
+      await show(this.#folder, this.#there[led] as string, pattern)
+      if (this.#failed.delete(led)) errors.clear(`leds-${led}`)
+    } catch (error) {
+      const wait_ms = retry_ms[attempt]
+      if (wait_ms !== undefined) {
+        timers.after(wait_ms, () => {
+          this.#work = this.#work.then(() => this.#show(led, pattern, attempt + 1))
+        })
+        return
+      }
+      const text = `the LED ${this.#there[led]} cannot be set: ${(error as Error).message}; check the udev rule of the LEDs`
+      this.#failed.set(led, text)
+      errors.raise(`leds-${led}`, text)
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+
+const nameOf = (run: number) => `run-${String(run).padStart(8, '0')}.log.gz`
+const pattern = /^run-(\d{8})\.log\.gz$/
+/** A damaged or foreign file does not unfold to more than this. */
+const largest_bytes = 8 * 1_048_576
+
+/**
+ * The saved logs: one gzip file a run, replaced at each save, the newest runs kept. Written at once, not in the background: the last
+ * save of a run happens while its process ends.
+ */
+export class LogFiles {
+  readonly #open: () => string
+  readonly #runs: number
+  #run: number | undefined
+
+  /**
+   * @param open makes the folder and returns its path; may throw while the disk takes no writes
+   * @param runs how many are kept, this one included
+   */
+  constructor(open: () => string, runs: number) {
+    this.#open = open
+    this.#runs = runs
+  }
+
+  /** Durable when it returns. @throws what the file system says; then the file of the save before stands */
+  save(text: string): void {
+    const at = this.#open()
+    this.#run ??= (this.#numbers(at).at(-1) ?? 0) + 1
+    const aside = join(at, 'new')
+    const file = openSync(aside, 'w', 0o600)
+    try {
+      writeSync(file, gzipSync(text))
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(aside, join(at, nameOf(this.#run)))
+    const folder = openSync(at, 'r')
+    try {
+      fsyncSync(folder)
+    } finally {
+      closeSync(folder)
+    }
+    for (const run of this.#numbers(at).slice(0, -this.#runs)) rmSync(join(at, nameOf(run)), { force: true })
+  }
+
+  /** Every saved line, oldest first. A file that cannot be read is one line that says so. */
+  read(): string[] {
+    const at = this.#folder()
+    return this.#numbers(at).flatMap((run) => {
+      try {
+        const text = gunzipSync(readFileSync(join(at, nameOf(run))), { maxOutputLength: largest_bytes })
+        return text.toString('utf8').split('\n').filter(Boolean)
+      } catch (error) {
+        const msg = `${nameOf(run)} cannot be read: ${(error as Error).message}`
+        return [JSON.stringify({ level: 40, time: 0, plugin: 'log', msg })]
+      }
+    })
+  }
+
+  clear(): void {
+    const at = this.#folder()
+    for (const run of this.#numbers(at)) rmSync(join(at, nameOf(run)), { force: true })
+  }
+
+  /** '' where there is none. */
+  #folder(): string {
+    try {
+      return this.#open()
+    } catch {
+      return ''
+    }
+  }
+
+  #numbers(at: string): number[] {
+    if (at === '') return []
+    try {
+      return readdirSync(at)
+        .flatMap((name) => pattern.exec(name)?.[1] ?? [])
+        .map(Number)
+        .sort((one, other) => one - other)
+    } catch {
+      return []
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import { badValue, definePlugin, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { device, type LogLevel, logs, metrics, type RunEnd, station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { LogFiles } from './files.js'
+import { Ring } from './ring.js'
+import { parsed, textOf } from './text.js'
+
+const Options = Type.Object(
+  {
+    ring_kb: Type.Integer({
+      default: 256,
+      minimum: 16,
+      maximum: 4_096,
+      description: 'Newest lines kept in memory, and in one saved file',
+    }),
+    runs: Type.Integer({ default: 4, minimum: 1, maximum: 32, description: 'Runs of the service whose log is kept' }),
+  },
+  { additionalProperties: false },
+)
+
+const levels: Readonly<Record<string, LogLevel>> = {
+  n: 'silent',
+  '0': 'silent',
+  e: 'error',
+  w: 'warn',
+  i: 'info',
+  '1': 'info',
+  d: 'debug',
+  v: 'trace',
+}
+
+/** How the run before ended, as a level of its line. */
+const weight: Readonly<Record<RunEnd['how'], 'info' | 'warn' | 'error'>> = {
+  first: 'info',
+  stopped: 'info',
+  power: 'warn',
+  killed: 'error',
+  failed: 'error',
+  blocked: 'error',
+}
+
+/** The log: level commands, a ring in memory, saved files that survive what ended the run. */
+export default definePlugin({
+  name: 'log',
+  version: '1.0.0',
+  api: '^1.1.0',
+  needs: [logs, device, station, metrics],
+  options: Options,
+
+  setup(ctx, options) {
+    const period = ctx.config.define(
+      'log-save-period',
+      Type.Integer({
+        minimum: 0,
+        maximum: 604_800,
+        description: 'Seconds between two saves of the log; 0: only when the service ends',
+      }),
+      { default: 3_600 },
+    )
+    const ring = new Ring((options.ring_kb ?? 256) * 1_024)
+    const files = new LogFiles(() => ctx.dataDir('saved').path, options.runs ?? 4)
+    const keeper = new Keeper(ctx, ring, files)
+    ctx.info.block('base.log', { config: () => ({ save_period: period.get() }) })
+    ctx.config.onChange([period.name], () => keeper.every(period.get()))
+
+    ctx.commands.add(
+      'log',
+      'log=n|e|w|i|d|v sets the level of the log, log=PLUGIN:LEVEL that of one plugin',
+      ({ arg }) => setLevel(ctx, arg),
+    )
+    ctx.commands.add(
+      'logsavenvs',
+      'saves the log now',
+      () => {
+        keeper.save()
+        return 'log saved'
+      },
+      { value: false },
+    )
+    ctx.commands.add(
+      'logclearnvs',
+      'deletes the saved logs',
+      () => {
+        files.clear()
+        ring.clear()
+        return 'saved logs deleted'
+      },
+      { value: false },
+    )
+    ctx.commands.add(
+      'reset-debug',
+      'sets the counters of every plugin back to 0',
+      () => {
+        ctx.services.use(metrics).reset()
+        ctx.services.use(station).resetCounters()
+        return 'counters set back'
+      },
+      { value: false },
+    )
+
+    ctx.http.route({
+      method: 'GET',
+      url: '/get-log-saved',
+      handler: async (request, reply) => {
+        const lines = files.read().slice(-tailOf(request.query))
+        if (/\bapplication\/(x-ndjson|json|jsonl)\b/.test(request.headers.accept ?? '')) {
+          return reply.type('application/x-ndjson').send(lines.map((line) => `${line}\n`).join(''))
+        }
+        return reply.type('text/plain; charset=utf-8').send(lines.map((line) => `${textOf(parsed(line))}\n`).join(''))
+      },
+    })
+    return { keeper, period }
+  },
+
+  start(ctx, handoff, { keeper, period }) {
+    keeper.start(handoff.get('lines'))
+    keeper.every(period.get())
+    if (handoff.has('lines')) return
+    const { lastEnd } = ctx.services.use(device)
+    if (!lastEnd) return
+    const { how, text, stack } = lastEnd
+    ctx.log[weight[how]](
+      { how, ...(stack.length > 0 && { stack }) },
+      `the run before ended: ${text}${stack.map((frame) => `\n    ${frame}`).join('')}`,
+    )
+  },
+
+  stop: (_reason, { keeper }) => keeper.stop(),
+})
+
+/** Saves the ring when its period is over, and when the run ends. */
+class Keeper {
+  readonly #ctx: PluginContext
+  readonly #ring: Ring
+  readonly #files: LogFiles
+  #saved = 0
+  #cancel = () => {}
+  readonly #onExit = () => this.#tryToSave()
+
+  constructor(ctx: PluginContext, ring: Ring, files: LogFiles) {
+    this.#ctx = ctx
+    this.#ring = ring
+    this.#files = files
+  }
+
+  start(lines: unknown): void {
+    if (typeof lines === 'string') for (const line of lines.split('\n').filter(Boolean)) this.#ring.add(parsed(line))
+    this.#ctx.on(this.#ctx.services.use(logs).onLine, (line) => this.#ring.add(line))
+    // Also when the process ends by an error: the last lines say which.
+    process.on('exit', this.#onExit)
+    this.#ctx.defer(() => void process.off('exit', this.#onExit))
+  }
+
+  every(period_s: number): void {
+    this.#cancel()
+    this.#cancel = () => {}
+    if (period_s > 0) this.#cancel = this.#ctx.timers.every(period_s * 1000, () => this.#tryToSave())
+  }
+
+  /** @throws RTK_ERR_STORE_WRITE */
+  save(): void {
+    try {
+      this.#files.save(this.#ring.text())
+      this.#saved = this.#ring.count
+      this.#ctx.errors.clear('log-not-saved')
+    } catch (error) {
+      const text = `the log could not be saved: ${(error as Error).message}; free space on the disk of the data folder`
+      this.#ctx.errors.raise('log-not-saved', text)
+      throw new RtkError('RTK_ERR_STORE_WRITE', text, { cause: error })
+    }
+  }
+
+  /** Nothing new is nothing to write: flash wears. */
+  #tryToSave(): void {
+    if (this.#ring.count === this.#saved) return
+    try {
+      this.save()
+    } catch {}
+  }
+
+  stop(): [string, unknown][] {
+    this.#tryToSave()
+    return [['lines', this.#ring.text()]]
+  }
+}
+
+/** @throws bad value */
+function setLevel(ctx: PluginContext, arg: string | undefined): string {
+  const [, plugin, letter = ''] = /^(?:([a-z0-9-]+):)?([a-z0-9])$/.exec(arg ?? '') ?? []
+  const level = levels[letter]
+  if (level === undefined) throw badValue('log=n|e|w|i|d|v (none, error, warn, info, debug, all), or log=PLUGIN:d')
+  const known = ctx.services.use(station).plugins()
+  if (plugin !== undefined && !known.some(({ name }) => name === plugin))
+    throw badValue(`there is no plugin ${plugin} here`)
+  ctx.services.use(logs).setLevel(level, plugin)
+  return `log level ${level}${plugin ? ` of ${plugin}` : ''}, until the service restarts`
+}
+
+/** Lines from the end; `?tail=n`. @throws bad value */
+function tailOf(query: unknown): number {
+  const { tail } = query as { tail?: unknown }
+  if (tail === undefined) return Number.POSITIVE_INFINITY
+  if (typeof tail !== 'string' || !/^\d{1,6}$/.test(tail)) throw badValue('tail=<number of lines>')
+  // `slice(-0)` would be everything.
+  return Math.max(1, Number(tail))
+}

@@ -1,0 +1,28 @@
+import type { LogLine } from 'rtk-base/services'
+
+const names: Readonly<Record<number, string>> = {
+  10: 'TRACE',
+  20: 'DEBUG',
+  30: 'INFO',
+  40: 'WARN',
+  50: 'ERROR',
+  60: 'FATAL',
+}
+
+/** `2026-11-22T08:00:01.123Z WARN  gnss-zed: text`, a stack below it. */
+export function textOf(line: LogLine): string {
+  const { level, time, plugin, msg = '', err } = line
+  const at = time > 0 && time < 8.64e15 ? new Date(time).toISOString() : '-'
+  const stack = (err as { stack?: unknown } | undefined)?.stack
+  const below = typeof stack === 'string' && level >= 50 ? `\n    ${stack.split('\n').join('\n    ')}` : ''
+  return `${at} ${(names[level] ?? String(level)).padEnd(5)} ${plugin ? `${plugin}: ` : ''}${msg}${below}`
+}
+
+/** A saved line that a power cut or a hand has spoiled is shown as it is. */
+export function parsed(json: string): LogLine {
+  try {
+    const line = JSON.parse(json) as LogLine
+    if (typeof line === 'object' && line !== null && typeof line.level === 'number') return line
+  } catch {}
+  return { level: 40, time: 0, msg: json }
+}
