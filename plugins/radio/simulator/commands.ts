@@ -125,12 +125,13 @@ export function runCommand(machine: SimulatedRadioMachine, line: string): string
     if (!control) throw badValue(`sim-radio: unknown '${name}'; known are help, ${Object.keys(controls).join(', ')}`)
     control[2](machine, args)
   }
-  const { clients, country, txPower_dbm, maxStations, routes, dns, dhcpReloads } = machine.state
+  const { clients, country, txPower_dbm, maxStations, routes, dns, dhcpReloads, added } = machine.state
   return [
     `country ${country}, ${txPower_dbm} dBm, at most ${maxStations} clients`,
     `clients ${[...clients.keys()].join(' ') || 'none'}`,
     `routes ${[...routes.values()].join(' | ') || 'none'}`,
     `dns ${[...dns].map(([one, server]) => `${one} ${server}`).join(' | ') || 'none'}`,
     `dhcp reloads ${dhcpReloads}`,
+    `added ${[...added].join(' ') || 'none'}`,
   ].join('; ')
 }

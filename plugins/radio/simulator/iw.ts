@@ -81,7 +81,11 @@ function answerDevice(machine: SimulatedRadioMachine, name: string, args: readon
     return answer('')
   }
   if (args[0] === 'switch') return refused('Invalid argument', -22, 234)
-  if (text.startsWith('interface add')) return refused('Operation not supported', -95, 161)
+  if (text.startsWith('interface add')) {
+    if (state.bothChannels === 0) return refused('Operation not supported', -95, 161)
+    state.added.add(args[2] ?? '')
+    return answer('')
+  }
   return { code: 1, stdout: '', stderr: 'Usage:\tiw [options] command\n' }
 }
 

@@ -22,6 +22,8 @@ export interface SimulatedState {
   beacon_tu: number
   /** Driver that can be access point and station at once, on so many channels; 0: it cannot. */
   bothChannels: number
+  /** Interfaces that were added to the radio; the simulated network daemon does not show them by itself. */
+  readonly added: Set<string>
   /** The driver announces a switch of channel. */
   announces: boolean
   /** Programs that are not installed. */
@@ -51,6 +53,7 @@ export class SimulatedRadioMachine implements RadioMachine {
     maxStations: 128,
     beacon_tu: 0,
     bothChannels: 0,
+    added: new Set(),
     announces: true,
     missing: new Set(),
     faults: new Map(),

@@ -85,7 +85,7 @@ class Segment {
 }
 
 const names = (packet: DecodedPacket | undefined, part: 'answers' | 'additionals' | 'authorities' = 'answers') =>
-  (packet?.[part] ?? []).map(({ type, name }) => `${type} ${name}`).toSorted()
+  (packet?.[part] ?? []).map(({ type, name }) => `${type} ${name}`).toSorted((a, b) => (a < b ? -1 : 1))
 
 const http = '_http._tcp.local'
 const ptr: Question = { name: http, type: 'PTR' }
@@ -176,14 +176,20 @@ t.test('a name that is taken is changed, by whoever comes later', async (t) => {
   const found = (await segment.during(0.5)).flatMap(({ type, answers = [] }) =>
     type === 'response' ? answers.map(dataOf) : [],
   )
-  t.strictSame(found.toSorted(), ['rtk base sn1 (2)._http._tcp.local', 'rtk base sn1._http._tcp.local'])
+  t.strictSame(
+    found.toSorted((a, b) => (a < b ? -1 : 1)),
+    ['rtk base sn1 (2)._http._tcp.local', 'rtk base sn1._http._tcp.local'],
+  )
 })
 
 t.test('two that start at once end with two names', async (t) => {
   const segment = new Segment()
   const stations = [segment.station('SN1', '192.168.1.2'), segment.station('SN1', '192.168.1.3')]
   await segment.during(15)
-  t.strictSame(stations.map(({ state }) => state.attempt).toSorted(), [1, 2])
+  t.strictSame(
+    stations.map(({ state }) => state.attempt).toSorted((a, b) => (a < b ? -1 : 1)),
+    [1, 2],
+  )
   t.ok(stations.every(({ responder }) => responder.state === 'announced'))
 })
 

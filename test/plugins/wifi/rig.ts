@@ -18,6 +18,7 @@ import {
   until,
 } from 'rtk-base/testing'
 import type { Test } from 'tap'
+import httpApi from '../../../plugins/http-api/index.js'
 import networkPlugin from '../../../plugins/network/index.js'
 import radioPlugin from '../../../plugins/radio/index.js'
 import staPlugin from '../../../plugins/sta/index.js'
@@ -44,6 +45,7 @@ export interface Rig {
 export interface RigOptions extends Omit<TestStationOptions, 'plugins' | 'changes'> {
   network?: Record<string, unknown>
   radio?: Record<string, unknown>
+  wap?: Record<string, unknown>
   changes?: Record<string, unknown>
   /** In place of the simulated network. */
   fake?: AnyPlugin
@@ -69,7 +71,7 @@ const linkPlugin = (holds: string[]) =>
   })
 
 export async function wifiStation(t: Test, options: RigOptions = {}): Promise<Rig> {
-  const { network: networkOptions = {}, radio: radioOptions = {}, changes, fake, ...rest } = options
+  const { network: networkOptions = {}, radio: radioOptions = {}, wap = {}, changes, fake, ...rest } = options
   const clock = (rest.clock as ManualClock | undefined) ?? new ManualClock()
   const holds: string[] = []
   let found: Pick<Rig, 'radio' | 'sim' | 'simRadio'> | undefined
@@ -83,7 +85,8 @@ export async function wifiStation(t: Test, options: RigOptions = {}): Promise<Ri
       'mqtt-link': linkPlugin(holds) as AnyPlugin,
       network: fake ?? [networkPlugin as AnyPlugin, { backend: 'simulator', ...networkOptions }],
       radio: [radioPlugin as AnyPlugin, { backend: 'simulator', ...radioOptions }],
-      wap: wapPlugin as AnyPlugin,
+      wap: [wapPlugin as AnyPlugin, wap],
+      'http-api': httpApi as AnyPlugin,
       sta: staPlugin as AnyPlugin,
       probe: probe([network, radio, simulatedNetwork, simulatedRadio], ({ services }) => {
         found = {
