@@ -4,8 +4,8 @@ import type { Trouble } from './trouble.js'
 
 /** Worse than Ethernet (100) and the WiFi uplink (600) of NetworkManager: it is used where nothing else is. */
 const metric = 700
-/** Names the routes of this plugin among those of others (rt_protos: 187 is free). */
-const protocol = 187
+/** Names the routes of this plugin among those of others (219 has no name in rt_protos of iproute2). */
+const protocol = 219
 /** A client that was not seen in so many looks in a row is gone. */
 const mostMissed = 2
 

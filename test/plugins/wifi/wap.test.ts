@@ -190,7 +190,7 @@ t.test('a client that gives the internet', async (t) => {
   await pass(11)
   t.match(
     simRadio.command(''),
-    /routes default via 192\.168\.4\.30 dev wlan0 metric 700 proto 187; dns wlan0 192\.168\.4\.30;/,
+    /routes default via 192\.168\.4\.30 dev wlan0 metric 700 proto 219; dns wlan0 192\.168\.4\.30;/,
   )
   t.match(field('wap.revgw'), { mac: gateway, ip: '192.168.4.30', dns: '192.168.4.30' })
   t.strictSame(errors(), {})
