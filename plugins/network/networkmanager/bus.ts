@@ -77,9 +77,12 @@ export class Bus {
   static async open(address: string, events: BusEvents, limit_ms: number): Promise<Bus> {
     const raw = sessionBus({ busAddress: address })
     const bus = new Bus(raw, events, limit_ms)
-    await bus.#limited<void>('the D-Bus daemon did not accept the connection', (resolve) =>
-      raw.once('connect', () => resolve()),
-    )
+    try {
+      await bus.#limited<void>('the connection was not accepted', (resolve) => raw.once('connect', () => resolve()))
+    } catch (error) {
+      bus.close()
+      throw error
+    }
     return bus
   }
 
@@ -150,9 +153,6 @@ export class Bus {
         settle()
         resolve(value)
       }, failed)
-    }).catch((error: Error) => {
-      if (what.startsWith('the D-Bus')) this.close()
-      throw error
     })
   }
 

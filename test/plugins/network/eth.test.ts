@@ -134,6 +134,15 @@ t.test('eth-en', async (t) => {
     t.match(block(), { enabled: true, ip: '192.168.1.50' })
   })
 
+  t.test('a port that the daemon does not manage: the change fails, and nothing is claimed', async (t) => {
+    const { block, set, sim, clock, status } = await start(t)
+    sim.command('managed eth0 off')
+    await clock.advance(10)
+    t.match(await set(0), { result: 'failed', errors: [{ message: /not to manage the interface/ }] })
+    t.equal(block().enabled, true)
+    t.match(status(), /eth0 unmanaged/)
+  })
+
   t.test('while the daemon is away it is stored, and done when the daemon is back', async (t) => {
     const { block, set, sim, clock } = await start(t)
     sim.command('daemon off')
