@@ -65,7 +65,7 @@ export class Port {
     this.#down.reset()
     this.#up.reset()
     const { interface: port } = this
-    if (!this.#network?.ready || !port || port.state === 'unmanaged') return this.#changed()
+    if (!this.#network?.ready || !port) return this.#changed()
     await this.#network.setEnabled(port.name, this.#wanted())
     this.#ctx.errors.clear('eth')
     this.#changed()

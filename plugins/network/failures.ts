@@ -15,3 +15,9 @@ export const noInterface = (name: string, kind: NetworkInterface['kind']): RtkEr
   networkError(`${name}: this machine has no such ${kinds[kind]} interface`, 'no interface')
 
 export const daemonAway = (failure: string): RtkError => unavailable(failure)
+
+export const notManaged = (name: string): RtkError =>
+  networkError(
+    `${name}: the network daemon is configured not to manage the interface (see plugins/network/README.md)`,
+    'no interface',
+  )

@@ -3,3 +3,5 @@ export const callLimit_ms = 4_000
 /** An access point that starts, a network that is joined. */
 export const activationLimit_ms = 60_000
 export const scanLimit_ms = 15_000
+/** The state is waited for at the start. */
+export const startLimit_ms = 2_000

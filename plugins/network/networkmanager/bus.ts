@@ -1,8 +1,7 @@
 /** A connection to a D-Bus, as little of it as is needed: the library can be replaced behind this file. */
 import type { EventEmitter } from 'node:events'
-import { createRequire } from 'node:module'
 import type { Duplex } from 'node:stream'
-import type { DBusError, Message, MessageBus, Variant } from '@jellybrick/dbus-next'
+import { DBusError, Message, type MessageBus, sessionBus, Variant } from '@jellybrick/dbus-next'
 import type { Dispose } from 'rtk-base/plugin'
 
 export interface Signal {
@@ -45,9 +44,6 @@ export class BusTimeout extends Error {}
 /** The connection is gone. */
 export class BusLost extends Error {}
 
-// Loaded where it is wanted: a station on the simulator does without.
-const library = () => createRequire(import.meta.url)('@jellybrick/dbus-next') as typeof import('@jellybrick/dbus-next')
-
 /** The library reports errors of its connection, but not its end, and cannot close it hard: these are its own parts. */
 interface Internals {
   readonly _connection: EventEmitter & { readonly stream?: Duplex }
@@ -79,12 +75,14 @@ export class Bus {
 
   /** @param limit_ms of the connection and of every call. @throws when the daemon is not reached */
   static async open(address: string, events: BusEvents, limit_ms: number): Promise<Bus> {
-    const lib = library()
-    const raw = lib.sessionBus({ busAddress: address })
+    const raw = sessionBus({ busAddress: address })
     const bus = new Bus(raw, events, limit_ms)
-    await bus.#limited<void>('the D-Bus daemon did not accept the connection', (resolve) =>
-      raw.once('connect', () => resolve()),
-    )
+    try {
+      await bus.#limited<void>('the connection was not accepted', (resolve) => raw.once('connect', () => resolve()))
+    } catch (error) {
+      bus.close()
+      throw error
+    }
     return bus
   }
 
@@ -97,14 +95,13 @@ export class Bus {
   async callRaw(call: Call): Promise<readonly unknown[]> {
     if (this.#end !== undefined) throw new BusLost(this.#end)
     const { signature = '', body = [], answered, ...target } = call
-    const { Message } = library()
     const message = new Message({ ...target, signature, body: [...body] })
     const reply = await this.#limited<Message | null>(`${call.member} was not answered`, (resolve, reject) => {
       this.#bus.call(message).then(resolve, reject)
       if (answered && message.serial !== null) this.#answered = { serial: message.serial, fn: answered }
     }).catch((error: Error) => {
       if (error instanceof BusTimeout) this.#notAnswered()
-      throw isDaemonError(error) ? new BusError(error.type, error.text || error.message) : error
+      throw error instanceof DBusError ? new BusError(error.type, error.text || error.message) : error
     })
     this.#unanswered = 0
     return reply?.body ?? []
@@ -156,9 +153,6 @@ export class Bus {
         settle()
         resolve(value)
       }, failed)
-    }).catch((error: Error) => {
-      if (what.startsWith('the D-Bus')) this.close()
-      throw error
     })
   }
 
@@ -182,21 +176,16 @@ export class Bus {
 
 const connectionOf = (bus: MessageBus) => (bus as unknown as Internals)._connection
 
-const isDaemonError = (error: unknown): error is DBusError => error instanceof library().DBusError
-
-const isVariant = (value: object): value is Variant => value instanceof library().Variant
-
 /** Without the library's own types. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return value
   if (Array.isArray(value)) return value.map(plain)
-  if (isVariant(value)) return plain(value.value)
+  if (value instanceof Variant) return plain(value.value)
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]))
 }
 
 /** A value inside a dictionary of settings or properties. */
 export function variant(signature: string, value: unknown): unknown {
-  const { Variant } = library()
   return new Variant(signature, value)
 }

@@ -1,9 +1,10 @@
+import { pause } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { AccessPointProfile, NetworkInterface, ScannedNetwork, StationProfile } from 'rtk-base/services'
 import type { Backend } from '../backend.js'
 import { Changes } from '../changes.js'
-import { daemonAway, networkError, noInterface } from '../failures.js'
-import { activationLimit_ms, scanLimit_ms } from '../limits.js'
+import { daemonAway, noInterface, notManaged } from '../failures.js'
+import { activationLimit_ms, scanLimit_ms, startLimit_ms } from '../limits.js'
 import { Activation } from './activation.js'
 import { variant } from './bus.js'
 import { Daemon } from './daemon.js'
@@ -53,8 +54,9 @@ export class NetworkManager implements Backend {
     return this.#changes.on
   }
 
-  start(): Promise<void> {
-    return this.#daemon.start()
+  /** A bus that does not answer must not hold up the station. */
+  async start(): Promise<void> {
+    await Promise.race([this.#daemon.start(), pause(this.#ctx.timers, startLimit_ms)])
   }
 
   async stop(): Promise<void> {
@@ -66,6 +68,7 @@ export class NetworkManager implements Backend {
 
   async setEnabled(name: string, enabled: boolean): Promise<void> {
     const path = this.#device(name, 'ethernet')
+    if (this.#interfaces.find((one) => one.name === name)?.state === 'unmanaged') throw notManaged(name)
     if (enabled) await this.#asked(`${name}: it was not enabled`, () => this.#enable(name, path))
     else await this.#asked(`${name}: it was not disabled`, () => this.#disable(path))
   }
@@ -135,8 +138,6 @@ export class NetworkManager implements Backend {
 
   async #enable(name: string, path: string): Promise<void> {
     const state = this.#interfaces.find((one) => one.name === name)?.state
-    if (state === 'unmanaged')
-      throw networkError(`${name}: NetworkManager is configured not to manage the interface`, 'no interface')
     await this.#setAutoconnect(path, true)
     // Without a cable the daemon activates it when one is plugged in.
     if (state !== 'disconnected' && state !== 'failed') return

@@ -4,7 +4,7 @@ import type { AccessPointProfile, Neighbour, ScannedNetwork, SimulatedNetwork, S
 import { Value } from 'typebox/value'
 import type { Backend } from '../backend.js'
 import { Changes } from '../changes.js'
-import { daemonAway, networkError, noInterface } from '../failures.js'
+import { daemonAway, networkError, noInterface, notManaged } from '../failures.js'
 import { callLimit_ms } from '../limits.js'
 import { runCommand } from './commands.js'
 import type { SimulatedInterface, Surroundings } from './interface.js'
@@ -75,6 +75,7 @@ export class SimulatedMachine implements Backend, SimulatedNetwork {
   async setEnabled(name: string, enabled: boolean): Promise<void> {
     await this.#call()
     const port = this.port(name)
+    if (!port.managed) throw notManaged(name)
     if (!enabled) {
       port.autoconnect = false
       if (port.profile !== '') port.drop(39)
@@ -179,7 +180,7 @@ export class SimulatedMachine implements Backend, SimulatedNetwork {
   /** A radio that a profile can be activated on. */
   #usable(name: string): Radio {
     const radio = this.radio(name)
-    if (!radio.managed) throw networkError(`${name}: the network daemon does not manage the interface`, 'no interface')
+    if (!radio.managed) throw notManaged(name)
     if (!radio.available) throw networkError(`${name}: the radio is switched off (rfkill)`, 'no carrier')
     return radio
   }

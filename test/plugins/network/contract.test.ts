@@ -1,5 +1,6 @@
 /** What the service `network` promises: the simulated machine and the client of NetworkManager are held to the same. */
 import type { NetworkInterface } from 'rtk-base/services'
+import { until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { noDbusMock } from '../../harness/peers/dbus.js'
 import { mockedWorld, simulatedWorld, type World } from './worlds.js'
@@ -229,3 +230,60 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
     })
   })
 }
+
+t.test('the bus itself', { skip: noDbusMock() }, async (t) => {
+  const world = await mockedWorld(t)
+  const { network, bus } = world
+  const isUp = () => network.interfaces.some(({ name, state }) => name === 'eth0' && state === 'connected')
+  await world.reach(isUp, 'eth0 is connected')
+
+  t.test(
+    'dies and comes back: the state is built again, and calls in between say why they cannot be done',
+    async (t) => {
+      const call = network.join('wlan0', { ...home, password: 'battery-staple' })
+      call.catch(() => {})
+      await world.reach(() => network.interfaces.some(({ state }) => state === 'connecting'), 'it is under way')
+      await bus.daemon.stop('SIGKILL')
+      await t.rejects(world.during(call), { code: 'RTK_ERR_UNAVAILABLE' })
+      await world.reach(() => !network.ready, 'it is noticed')
+      t.match(network, { failure: /bus .* is not reached: .*; it is tried again/, interfaces: [] })
+      await t.rejects(network.setEnabled('eth0', false), { code: 'RTK_ERR_UNAVAILABLE' })
+      const timers = world.clock.pending
+      await world.clock.advance(120_000)
+      await until(() => world.clock.pending <= timers + 1, 'one attempt at a time')
+      bus.daemon.start()
+      await bus.up()
+      await world.daemon(true)
+      await world.reach(isUp, 'its state is known again')
+      t.equal(network.failure, '')
+    },
+  )
+
+  t.test('a profile that did not come up is set back, with its password', async (t) => {
+    const stored = () => world.asked('Stored')
+    await world.during(network.join('wlan0', home))
+    const before = stored()
+    t.match(before, /workshop.*correct-horse/)
+    for (const wrong of [
+      { ...home, password: 'battery-staple' },
+      { ssid: 'nowhere', password: '' },
+    ])
+      await t.rejects(world.during(network.join('wlan0', wrong)), { code: 'RTK_ERR_NETWORK' })
+    t.equal(stored(), before)
+    world.happens('break ActivateConnection')
+    await t.rejects(world.during(network.startAccessPoint('wlan0', point)), { message: /out of order/ })
+    t.equal(stored(), before, 'a new profile is deleted again')
+    world.happens('break Disconnect')
+    await t.rejects(world.during(network.setEnabled('eth0', false)), { message: /out of order/ })
+    world.happens('break nothing')
+    t.equal(world.asked('MayConnect'), 'eth0 wlan0')
+  })
+
+  t.test('nothing of a password is in the log', async (t) => {
+    t.notMatch(JSON.stringify(world.station.lines), /correct-horse|battery-staple|surveyor/)
+    t.strictSame(
+      world.station.lines.filter(({ level }) => level >= 50),
+      [],
+    )
+  })
+})

@@ -215,11 +215,13 @@ class Connection:
 
 class World:
     def __init__(self, mock):
-        self.mock, self.count, self.refusal = mock, 0, ''
+        self.mock, self.count, self.refusal, self.broken = mock, 0, '', ''
         self.connections, self.devices, self.air = {}, {}, {}
         self.cables = {'eth0': Network('', '', 0, 0, '192.168.1.50/24', '192.168.1.1')}
 
-    def check(self):
+    def check(self, member=''):
+        if member and member == self.broken:
+            raise dbus.exceptions.DBusException('out of order', name=NM_IFACE + '.Failed')
         if self.refusal:
             raise dbus.exceptions.DBusException(self.refusal, name=NM_IFACE + '.PermissionDenied')
 
@@ -246,7 +248,7 @@ class World:
         return device
 
     def disconnect(self, device):
-        self.check()
+        self.check('Disconnect')
         if not device.active:
             raise dbus.exceptions.DBusException('This device is not active', name=DEVICE + '.NotActive')
         device.update(Autoconnect=False)
@@ -325,7 +327,7 @@ class World:
         raise dbus.exceptions.DBusException('No connection with the UUID was found.', name=SETTINGS + '.InvalidConnection')
 
     def activate(self, connection, path):
-        self.check()
+        self.check('ActivateConnection')
         device = next(one for one in self.devices.values() if one.path == path)
         if connection == '/':
             connection = device.obj.props[DEVICE]['AvailableConnections'][0]
@@ -383,6 +385,9 @@ class World:
         if device.obj.props[WIRELESS]['ActiveAccessPoint'] == network.path:
             device.drop(53, 120)
 
+    def do_break(self, member):
+        self.broken = member
+
     def do_refuse(self, *words):
         self.refusal = '' if words == ('off',) else ' '.join(words)
 
@@ -425,3 +430,16 @@ def load(mock, parameters):
 def Do(self, line):
     """Something happens to the machine."""
     objects[stock.MAIN_OBJ].world.do(line)
+
+
+@dbus.service.method(MOCK_IFACE, in_signature='', out_signature='s')
+def Stored(self):
+    """Our profiles: name, network and password of each."""
+    profiles = [one.settings for one in objects[stock.MAIN_OBJ].world.connections.values() if '802-11-wireless' in one.settings]
+    return '; '.join(f"{one['connection']['id']} {text(one['802-11-wireless']['ssid'])} {one.get(SECURITY, {}).get('psk', '')}" for one in profiles)
+
+
+@dbus.service.method(MOCK_IFACE, in_signature='', out_signature='s')
+def MayConnect(self):
+    """The devices that may connect by themselves."""
+    return ' '.join(name for name, one in objects[stock.MAIN_OBJ].world.devices.items() if one.autoconnect)

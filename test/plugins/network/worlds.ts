@@ -56,7 +56,13 @@ export async function simulatedWorld(t: Test): Promise<World> {
 
 const template = join(process.cwd(), 'test', 'plugins', 'network', 'networkmanager_mock.py')
 
-export async function mockedWorld(t: Test): Promise<World & { bus: Awaited<ReturnType<typeof busFor>> }> {
+export interface MockedWorld extends World {
+  bus: Awaited<ReturnType<typeof busFor>>
+  /** A question to the mock itself. */
+  asked(method: string): string
+}
+
+export async function mockedWorld(t: Test): Promise<MockedWorld> {
   const bus = await busFor(t)
   const env = { ...process.env, DBUS_SYSTEM_BUS_ADDRESS: bus.address }
   const start = () =>
@@ -64,6 +70,14 @@ export async function mockedWorld(t: Test): Promise<World & { bus: Awaited<Retur
       env,
       stdio: ['ignore', 'ignore', 'inherit'],
     })
+  const ask = (method: string, ...args: string[]) => {
+    const target = ['--dest=org.freedesktop.NetworkManager', '/org/freedesktop', `org.freedesktop.DBus.Mock.${method}`]
+    const { status, stdout, stderr } = spawnSync('dbus-send', ['--system', '--print-reply', ...target, ...args], {
+      env,
+    })
+    if (status !== 0) throw new Error(`${method} ${args}: ${stderr}`)
+    return String(stdout)
+  }
   const mock = new Peer(t, start)
   const rig = await startRig(t, { options: { backend: 'networkmanager', bus: bus.address } })
   // Its answers take real time: the clock must not run ahead of them.
@@ -73,13 +87,8 @@ export async function mockedWorld(t: Test): Promise<World & { bus: Awaited<Retur
     ...rig,
     ...time,
     bus,
-    happens(line) {
-      const target = ['--dest=org.freedesktop.NetworkManager', '/org/freedesktop', 'org.freedesktop.DBus.Mock.Do']
-      const { status, stderr } = spawnSync('dbus-send', ['--system', '--print-reply', ...target, `string:${line}`], {
-        env,
-      })
-      if (status !== 0) throw new Error(`${line}: ${stderr}`)
-    },
+    happens: (line) => void ask('Do', `string:${line}`),
+    asked: (method) => /string "([\s\S]*)"/.exec(ask(method))?.[1] ?? '',
     silent: (is) => void mock.child.kill(is ? 'SIGSTOP' : 'SIGCONT'),
     async daemon(isOn) {
       if (isOn) mock.start()
