@@ -22,6 +22,8 @@ const announcement_ms = 1_000
 const deferred_ms = 1_000
 /** A record is not sent to everybody more often than this. */
 const again_ms = 1_000
+/** Nor to who probes for its name, which has to hear of it before three probes are over (RFC 6762, section 6). */
+const againToProbe_ms = 200
 const shortest_ms = 20
 const spread_ms = 100
 /** Of an answer to a plain DNS client, which knows nothing of mDNS. */
@@ -160,7 +162,10 @@ export class Responder {
     if (greatest(own) < greatest(rivals)) this.#later(deferred_ms, () => this.#probe(1))
   }
 
-  #answer({ id, questions = [], answers: known = [] }: DecodedPacket, plain?: { address: string; port: number }): void {
+  #answer(
+    { id, questions = [], answers: known = [], authorities = [] }: DecodedPacket,
+    plain?: { address: string; port: number },
+  ): void {
     const all = this.records
     const asked = all.filter((record) => questions.slice(0, mostQuestions).some((one) => isAsked(record, one)))
     const wanted = asked.filter(
@@ -178,20 +183,21 @@ export class Responder {
       this.#send({ type: 'response', id, questions, ...packet }, plain)
       return
     }
+    const isProbe = authorities.length > 0
     const isShared = wanted.some(({ type }) => type === 'PTR')
     const delay_ms = isShared ? shortest_ms + this.#edges.random() * spread_ms : 0
     const cancel = this.#edges.after(delay_ms, () => {
       this.#delayed.delete(cancel)
-      if (this.#state === 'announced') this.#multicast(wanted, additionals)
+      if (this.#state === 'announced') this.#multicast(wanted, additionals, isProbe ? againToProbe_ms : again_ms)
     })
     this.#delayed.add(cancel)
   }
 
   /** Leaves out what everybody was sent just now. */
-  #multicast(records: readonly OwnRecord[], additionals: readonly OwnRecord[] = []): void {
+  #multicast(records: readonly OwnRecord[], additionals: readonly OwnRecord[] = [], least_ms = again_ms): void {
     const now_ms = this.#edges.monotonic()
     const key = (record: OwnRecord) => `${record.type} ${record.name} ${dataOf(record)}`
-    const answers = records.filter((record) => now_ms - (this.#sentAt_ms.get(key(record)) ?? -again_ms) >= again_ms)
+    const answers = records.filter((record) => now_ms - (this.#sentAt_ms.get(key(record)) ?? -again_ms) >= least_ms)
     if (answers.length === 0) return
     for (const [sent, at_ms] of this.#sentAt_ms) if (now_ms - at_ms >= again_ms) this.#sentAt_ms.delete(sent)
     for (const record of answers) this.#sentAt_ms.set(key(record), now_ms)

@@ -182,6 +182,17 @@ t.test('a name that is taken is changed, by whoever comes later', async (t) => {
   )
 })
 
+t.test('a newcomer right after the announcement hears that the name is taken', async (t) => {
+  const segment = new Segment()
+  const first = segment.station('SN1', '192.168.1.2')
+  while (first.responder.state !== 'announced') await segment.during(0.05)
+  const second = segment.station('SN1', '192.168.1.3')
+  await segment.during(1.2)
+  t.strictSame([first.state.attempt, second.state.attempt], [1, 2])
+  await segment.during(5)
+  t.strictSame([first.responder.state, second.responder.state], ['announced', 'announced'])
+})
+
 t.test('two that start at once end with two names', async (t) => {
   const segment = new Segment()
   const stations = [segment.station('SN1', '192.168.1.2'), segment.station('SN1', '192.168.1.3')]
