@@ -176,6 +176,10 @@ export const errorTable = {
     status: 413,
     help: 'The image is larger than this device takes.',
   },
+  RTK_ERR_NETWORK: {
+    status: 502,
+    help: "The network daemon refused the call or could not complete it: the message has the daemon's reason.",
+  },
   RTK_ERR_UPDATE_TARGET: {
     status: 400,
     help: 'Use `?rut` with a URL for the router, or `?esp` with an image for the controller.',

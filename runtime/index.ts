@@ -143,6 +143,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const all = { ...known, mistakes: [...mistakes, ...known.mistakes] }
       await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
       address = await gateway.listen()
+      network.http = address
     }
     await manager.boot(plugins.wanted, ready, stopping.signal)
     booted = true

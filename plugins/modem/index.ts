@@ -71,6 +71,7 @@ export default definePlugin({
       readingTasks(access, readings, {
         identified: changed,
         async registered() {
+          uplinkRead()
           const { value } = readings.registration
           if (value) figures.observe(value, readings.registered === true && readings.connected !== false)
           selection.observe()
@@ -96,10 +97,19 @@ export default definePlugin({
       config: () => ({ cfg: { ...configBlock(readings), apn_choice: apn.choice } }),
       detail: { runtime: () => ({ history: history.block }) },
     })
+    const uplinkChanged = ctx.event<void>()
+    let wasConnected: boolean | undefined
+    const uplinkRead = () => {
+      const { connected } = readings
+      if (connected === undefined || connected === wasConnected) return
+      wasConnected = connected
+      uplinkChanged.emit()
+    }
     ctx.services.provide(cellularUplink, {
       get connected() {
         return readings.connected
       },
+      onChange: uplinkChanged.on,
     })
 
     /** What was read with the SIM before says nothing of the new one, which may have settings of its own in another slot. */

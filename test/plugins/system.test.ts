@@ -311,7 +311,7 @@ t.test('the self-test', async (t) => {
     sim: part({ modem: { sim: { state: 'pin' }, state: { network: 'unregistered' } } }),
     errors: part({ base: { state: { errors: [{ code: 'disk' }] } } }),
   }
-  t.strictSame(Object.keys(bad).sort(), checks.map(({ name }) => name).sort())
+  t.strictSame(new Set(Object.keys(bad)), new Set(checks.map(({ name }) => name)))
   for (const [name, change] of Object.entries(bad)) {
     const failed = runChecks({ ...good, ...change }).filter(({ verdict }) => verdict === 'FAIL')
     t.match(

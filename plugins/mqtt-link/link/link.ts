@@ -9,6 +9,7 @@ import {
   interfaceOf,
   type OnlineStatus,
   onlineStatus,
+  plain,
   type Session,
   SessionFactory,
 } from '../session/index.js'
@@ -18,6 +19,7 @@ import { Holds } from './holds.js'
 import { Retry } from './retry.js'
 import { type LinkEvent, nextState } from './states.js'
 import { TlsTime } from './tls-time.js'
+import { Ways } from './ways.js'
 
 const ping_ms = 20_000
 const timeLook_ms = 1_000
@@ -36,6 +38,7 @@ export class Link {
   readonly #holds: Holds
   readonly #farewell: Farewell
   readonly #retry: Retry
+  readonly #ways: Ways
   #state: MqttLinkState = 'disabled'
   #failure: Failure = noFailure
   #certificate: CertificateInfo = noCertificate
@@ -62,6 +65,7 @@ export class Link {
     this.#time = new TlsTime(ctx)
     this.#holds = new Holds(ctx)
     this.#retry = new Retry(ctx)
+    this.#ways = new Ways(ctx)
     this.#farewell = new Farewell((broker) => {
       const silent = { accepted() {}, alive() {}, message() {}, ended() {} }
       return this.#identity && this.#sessions.begin(broker, this.#identity, this.#sessions.version(broker), silent)
@@ -76,6 +80,8 @@ export class Link {
   get via(): MqttLink['via'] {
     const { services } = this.#ctx
     if (!this.session) return ''
+    const via = this.#ways.via(this.session)
+    if (via !== undefined) return via
     const isConnected = services.find(cellularUplink)?.connected === true
     return interfaceOf(this.session, isConnected ? services.find(cellularRouter)?.address : undefined)
   }
@@ -109,6 +115,10 @@ export class Link {
     this.#sessions.oldBrokers.load(handoff.oldBrokers ?? [])
     this.#farewell.load(handoff.promised)
     this.#ctx.timers.every(ping_ms, () => this.#ping())
+    this.#ways.follow({
+      up: () => this.networkUp(),
+      down: (addresses, text) => this.#networkDown(addresses, text),
+    })
     this.apply()
   }
 
@@ -132,6 +142,15 @@ export class Link {
     if (this.#holds.reason !== undefined) return
     if (this.#state === 'down') this.#dispatch('due')
     else if (this.#state === 'connecting' && this.#session?.unreached === true) this.#dispatch('reconnect')
+  }
+
+  /** The socket of a session or an attempt has lost its way: it would wait for minutes. Another way may be there already. */
+  #networkDown(addresses: readonly string[], text: string): void {
+    const { localAddress } = this.#session ?? {}
+    if (localAddress === undefined || !addresses.includes(plain(localAddress))) return
+    this.#turn++
+    this.#retry.reset()
+    this.#fail({ cause: 'unreachable', text }, { reported: false })
   }
 
   /** Ends the link with `q` and makes no attempt until the returned function is called. */
@@ -249,8 +268,10 @@ export class Link {
   }
 
   #reportAlive(): void {
-    const address = this.session?.localAddress
-    if (address !== undefined) this.#events.alive(address)
+    const { session } = this
+    if (session?.localAddress === undefined) return
+    this.#events.alive(session.localAddress)
+    this.#ways.reached(session)
   }
 
   #greet(): void {
@@ -275,8 +296,9 @@ export class Link {
 
   // ── failures ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #fail(failure: Failure): void {
+  #fail(failure: Failure, { reported = true } = {}): void {
     this.#failure = failure
+    if (reported) this.#ways.failed(failure)
     this.#takeSession()?.drop()
     if (this.#state === 'connecting' && this.#choice.failed(failure)) void this.#open()
     else this.#dispatch('failed')
@@ -287,6 +309,7 @@ export class Link {
     if (this.#state !== 'up' || this.#session?.ping() !== false) return
     const text = `the broker answered no ping for ${ping_ms / 1000} s`
     this.#failure = { cause: 'ping', text }
+    this.#ways.failed(this.#failure, this.#session.localAddress)
     this.#ctx.log.warn({ cause: 'ping' }, `the MQTT link is given up and made again: ${text}`)
     this.#dispatch('dead')
   }

@@ -40,10 +40,10 @@ export function viaOf(
 }
 
 /** IPv4 addresses without the form that they have on a socket of IPv6. */
-const plain = (address = '') => address.replace(/^::ffff:/, '')
+export const plain = (address = '') => address.replace(/^::ffff:/, '')
 
 /** In a network of one of these addresses: reached without the gateway. */
-function isLocal(address: string, own: readonly OwnAddress[]): boolean {
+export function isLocal(address: string, own: readonly OwnAddress[]): boolean {
   const family = (one: string) => (isIPv6(one) ? 'ipv6' : 'ipv4')
   const networks = new BlockList()
   for (const { cidr } of own) {
@@ -56,3 +56,7 @@ function isLocal(address: string, own: readonly OwnAddress[]): boolean {
 /** `viaOf` on this machine. @param router as in `Surroundings` */
 export const interfaceOf = (ends: Ends, router: string | undefined): MqttLink['via'] =>
   viaOf(ends, { interfaces: networkInterfaces(), router, gateways: readDefaultGateways })
+
+/** The addresses of the interface that has this one; empty where none has it. */
+export const ownAddresses = (address: string): readonly OwnAddress[] =>
+  Object.values(networkInterfaces()).find((all) => all?.some((own) => own.address === address)) ?? []

@@ -1,0 +1,25 @@
+import type { Event, PluginContext } from 'rtk-base/plugin'
+
+/** `onChange` of a service: what is noted several times in one turn of the event loop is emitted once. */
+export class Changes {
+  readonly on: Event<void>
+  readonly #emit: () => void
+  readonly #ended: AbortSignal
+  #noted = false
+
+  constructor({ event, signal }: Pick<PluginContext, 'event' | 'signal'>) {
+    const source = event<void>()
+    this.on = source.on
+    this.#emit = () => source.emit()
+    this.#ended = signal
+  }
+
+  note(): void {
+    if (this.#noted) return
+    this.#noted = true
+    queueMicrotask(() => {
+      this.#noted = false
+      if (!this.#ended.aborted) this.#emit()
+    })
+  }
+}

@@ -1,0 +1,1 @@
+export { NetworkManager } from './network-manager.js'

@@ -1,0 +1,82 @@
+import type { Signal } from './bus.js'
+import { interfaces, objectManagerInterface, propertiesInterface } from './names.js'
+
+export type Properties = Readonly<Record<string, unknown>>
+type Managed = Readonly<Record<string, Readonly<Record<string, Properties>>>>
+
+const kept: ReadonlySet<string> = new Set(Object.values(interfaces))
+const none: Properties = {}
+
+/** The daemon's objects and their properties, as far as they matter here. Kept true by signals. */
+export class ObjectModel {
+  readonly #objects = new Map<string, Map<string, Properties>>()
+
+  /** The answer of GetManagedObjects. */
+  load(managed: unknown): void {
+    this.#objects.clear()
+    for (const [path, all] of Object.entries((managed ?? {}) as Managed)) this.#add(path, all)
+  }
+
+  clear(): void {
+    this.#objects.clear()
+  }
+
+  /** Whether the signal said anything. */
+  apply({ path, interface: name, member, body }: Signal): boolean {
+    if (name === propertiesInterface && member === 'PropertiesChanged') {
+      const [owner, changed] = body as [string, Properties]
+      const object = this.#objects.get(path)
+      if (!kept.has(owner) || !object) return false
+      object.set(owner, { ...object.get(owner), ...changed })
+      return true
+    }
+    if (name !== objectManagerInterface) return false
+    const [changed, what] = body as [string, Readonly<Record<string, Properties>> | readonly string[]]
+    if (member === 'InterfacesAdded') return this.#add(changed, what as Readonly<Record<string, Properties>>)
+    if (member === 'InterfacesRemoved') return this.#remove(changed, what as readonly string[])
+    return false
+  }
+
+  has(path: string): boolean {
+    return this.#objects.has(path)
+  }
+
+  /** Without such an object or interface there are no properties. */
+  of(path: string, name: string): Properties {
+    return this.#objects.get(path)?.get(name) ?? none
+  }
+
+  hasInterface(path: string, name: string): boolean {
+    return this.#objects.get(path)?.has(name) === true
+  }
+
+  /** Paths of the objects that have the interface. */
+  paths(name: string): string[] {
+    return [...this.#objects].filter(([, object]) => object.has(name)).map(([path]) => path)
+  }
+
+  #add(path: string, all: Readonly<Record<string, Properties>>): boolean {
+    const wanted = Object.entries(all).filter(([name]) => kept.has(name))
+    if (wanted.length === 0) return false
+    const object = this.#objects.get(path) ?? new Map<string, Properties>()
+    for (const [name, properties] of wanted) object.set(name, properties)
+    this.#objects.set(path, object)
+    return true
+  }
+
+  #remove(path: string, names: readonly string[]): boolean {
+    const object = this.#objects.get(path)
+    if (!object) return false
+    for (const name of names) object.delete(name)
+    if (object.size === 0) this.#objects.delete(path)
+    return true
+  }
+}
+
+// What the daemon says is taken for what it should be, and for nothing otherwise.
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+export const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+export const entryOf = (value: unknown): Properties =>
+  typeof value === 'object' && value !== null ? (value as Properties) : none
+export const bytesOf = (value: unknown): string => (Buffer.isBuffer(value) ? value.toString('utf8') : '')

@@ -1,0 +1,72 @@
+/** Our profiles as the daemon stores them: pure. Keys and types: nm-settings-dbus(5). */
+import { createHash } from 'node:crypto'
+import type { AccessPointProfile, StationProfile } from 'rtk-base/services'
+import { variant } from './bus.js'
+
+/** `a{sa{sv}}` */
+export type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+export type ProfileKind = 'eth' | 'ap' | 'sta'
+export const profileId = (kind: ProfileKind, name: string): string => `rtk-base-${kind}-${name}`
+
+/** Always the same for one id, so that our profile is found without reading all of them. */
+export function uuidOf(id: string): string {
+  const bytes = createHash('sha256').update(`rtk-base profile ${id}`).digest().subarray(0, 16)
+  bytes[6] = (bytes[6] & 0x0f) | 0x80
+  bytes[8] = (bytes[8] & 0x3f) | 0x80
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+const connection = (kind: ProfileKind, name: string, type: string) => ({
+  id: variant('s', profileId(kind, name)),
+  uuid: variant('s', uuidOf(profileId(kind, name))),
+  type: variant('s', type),
+  'interface-name': variant('s', name),
+  autoconnect: variant('b', true),
+})
+
+export const wiredSettings = (name: string): Settings => ({
+  connection: connection('eth', name, '802-3-ethernet'),
+  ipv4: { method: variant('s', 'auto') },
+  ipv6: { method: variant('s', 'auto') },
+})
+
+export function accessPointSettings(name: string, { ssid, password, channel, address }: AccessPointProfile): Settings {
+  const [ip = '', prefix = '24'] = address.split('/')
+  const own = { address: variant('s', ip), prefix: variant('u', Number(prefix)) }
+  return {
+    connection: connection('ap', name, '802-11-wireless'),
+    '802-11-wireless': {
+      ssid: variant('ay', Buffer.from(ssid)),
+      mode: variant('s', 'ap'),
+      band: variant('s', 'bg'),
+      channel: variant('u', channel),
+    },
+    // What old clients can join too: WPA2 with CCMP, without protected management frames.
+    ...(password === ''
+      ? {}
+      : {
+          '802-11-wireless-security': {
+            'key-mgmt': variant('s', 'wpa-psk'),
+            psk: variant('s', password),
+            proto: variant('as', ['rsn']),
+            pairwise: variant('as', ['ccmp']),
+            group: variant('as', ['ccmp']),
+            pmf: variant('i', 1),
+          },
+        }),
+    ipv4: { method: variant('s', 'shared'), 'address-data': variant('aa{sv}', [own]) },
+    ipv6: { method: variant('s', 'ignore') },
+  }
+}
+
+export const stationSettings = (name: string, { ssid, password }: StationProfile): Settings => ({
+  connection: connection('sta', name, '802-11-wireless'),
+  '802-11-wireless': { ssid: variant('ay', Buffer.from(ssid)), mode: variant('s', 'infrastructure') },
+  // wpa-psk: WPA2 and WPA3 personal, whichever the network has.
+  ...(password === ''
+    ? {}
+    : { '802-11-wireless-security': { 'key-mgmt': variant('s', 'wpa-psk'), psk: variant('s', password) } }),
+  ipv4: { method: variant('s', 'auto') },
+  ipv6: { method: variant('s', 'auto') },
+})

@@ -1,0 +1,2 @@
+export { type SimulatorOptions, simulatorOptions } from './options.js'
+export { SimulatedMachine } from './simulated-machine.js'

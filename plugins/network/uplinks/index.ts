@@ -1,0 +1,1 @@
+export { UplinkService } from './uplinks.js'

@@ -1,0 +1,132 @@
+/** The station on a machine of its own: a real NetworkManager, two Ethernet ports, a broker behind both. */
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startStation, until } from 'rtk-base/testing'
+import t from 'tap'
+import { ControlClient } from '../../runtime/control/client.js'
+import type { EthInfo, MqttInfo } from '../../schemas/index.js'
+import { Peer } from '../harness/peers/dbus.js'
+import { beyond, networkNamespaceFor, noNetworkManager } from '../harness/peers/network-namespace.js'
+import { noPeer } from '../harness/peers/peers.js'
+
+const skip = noNetworkManager() || noPeer('mosquitto')
+const failOver_ms = 3_000
+
+interface Document {
+  eth: EthInfo
+  mqtt: MqttInfo
+  base: { state: { errors: { code: string; text: string }[] } }
+}
+
+t.test('a station with two Ethernet ports', skip ? { skip } : {}, async (t) => {
+  const net = await networkNamespaceFor(t)
+  const config = join(net.folder, 'mosquitto.conf')
+  writeFileSync(
+    config,
+    ['user root', `listener 1883 ${beyond}`, 'allow_anonymous true', 'persistence false', ''].join('\n'),
+  )
+  const [ip = '', ...lan] = net.lanPrefix
+  new Peer(t, () => spawn(ip, [...lan, 'mosquitto', '-c', config], { stdio: 'ignore' }))
+  const data = t.testdir()
+  const [, ...box] = net.boxPrefix
+  const start = (...more: string[]) =>
+    startStation(
+      [
+        'zed-ethernet',
+        ...[
+          'http.host=127.0.0.1',
+          'gnss-zed.port=simulator',
+          `network.bus=${net.bus}`,
+          'mqtt-link.insecure=true',
+        ].flatMap((one) => ['--set', one]),
+        ...more,
+      ],
+      { execPath: ip, nodeOptions: [...box, process.execPath], data },
+    )
+  const station = await start('--change', `mqtt-host=${beyond}`, '--change', 'mqtt-port=1883')
+  t.teardown(() => station.end('SIGKILL'))
+  let control = await ControlClient.open(data)
+  t.teardown(() => control.close())
+  const document = () => control.call<Document>('document')
+  const change = (values: Record<string, unknown>) => control.call<{ result: string }>('change', { values })
+  const eth = async () => (await document()).eth
+  const sessions = async () => (await document()).mqtt
+  const isUp = async () => (await sessions()).state.link === 'up'
+  await until(isUp, 'the link is up', 60_000)
+
+  t.test('shows the port as it is', async (t) => {
+    const mac = net.box('cat', '/sys/class/net/eth0/address').trim()
+    const gateway = net.lan('cat', '/sys/class/net/lan0/address').trim()
+    t.match(await eth(), {
+      mac,
+      enabled: true,
+      cable: true,
+      ip: '10.77.0.2',
+      mask: '255.255.255.0',
+      gw: '10.77.0.1',
+      arp: [gateway],
+    })
+    t.equal((await sessions()).via, 'eth')
+  })
+
+  const tcp = (address: string) => net.box('ss', '-Htn', 'state', 'established').includes(`${address}:`)
+
+  t.test('a cable is pulled: the link goes on over the other port', async (t) => {
+    t.ok(tcp('10.77.0.2'))
+    const before_ms = performance.now()
+    net.cable(0, false)
+    await until(async () => (await isUp()) && tcp('10.77.1.2') && !tcp('10.77.0.2'), 'the link is up again')
+    const took_ms = performance.now() - before_ms
+    t.comment(`fail-over after a pulled cable: ${Math.round(took_ms)} ms`)
+    t.ok(took_ms < failOver_ms, `${Math.round(took_ms)} ms`)
+    t.match(await eth(), { enabled: true, cable: false, ip: '', mask: '', gw: '' })
+    net.cable(0, true)
+    await until(async () => (await eth()).ip === '10.77.0.2', 'the port has its address again')
+    t.ok(tcp('10.77.1.2'), 'a session that is up stays')
+  })
+
+  t.test('eth-en 0 takes the port down, also over a restart of NetworkManager; 1 brings it back', async (t) => {
+    t.match(await change({ 'eth-en': 0 }), { result: 'ok' })
+    await until(async () => (await eth()).ip === '', 'the port is down')
+    t.notMatch(net.box('ip', 'route'), /eth0/)
+    t.match(await eth(), { enabled: false, cable: true, gw: '' })
+    net.nmcli('connection', 'up', 'wired0')
+    await until(() => !net.box('ip', 'route').includes('eth0'), 'it is set back', 60_000)
+    t.match(await eth(), { enabled: false, ip: '' })
+    await net.manager.stop()
+    await until(async () => (await eth()).mac === '', 'nothing is known without it')
+    net.manager.start()
+    const journal = () => station.output()
+    await until(() => journal().match(/eth0 came up although eth-en is 0/g)?.length === 2, 'it is set back', 60_000)
+    await until(() => !net.box('ip', 'route').includes('eth0'), 'it is down')
+    t.ok(await isUp(), 'the session over the other port is untouched')
+    t.match(await change({ 'eth-en': 1 }), { result: 'ok' })
+    await until(async () => (await eth()).ip === '10.77.0.2', 'the port is up')
+    t.match(net.box('ip', 'route'), /default via 10\.77\.0\.1 dev eth0/)
+  })
+
+  t.test('the port that carries the session is disabled: the link goes on at once', async (t) => {
+    net.cable(1, false)
+    await until(async () => (await isUp()) && tcp('10.77.0.2') && !tcp('10.77.1.2'), 'it goes by eth0')
+    net.cable(1, true)
+    await until(() => net.box('ip', 'route').includes('dev eth1'), 'eth1 is back')
+    const before_ms = performance.now()
+    t.match(await change({ 'eth-en': 0 }), { result: 'ok' })
+    await until(async () => (await isUp()) && tcp('10.77.1.2'), 'the link is up again')
+    const took_ms = performance.now() - before_ms
+    t.comment(`fail-over after eth-en 0: ${Math.round(took_ms)} ms`)
+    t.ok(took_ms < failOver_ms, `${Math.round(took_ms)} ms`)
+  })
+
+  t.test('eth-en 0 survives a restart of the station', async (t) => {
+    control.close()
+    await station.end('SIGTERM')
+    net.nmcli('connection', 'up', 'wired0')
+    const again = await start()
+    t.teardown(() => again.end('SIGKILL'))
+    control = await ControlClient.open(data)
+    await until(() => !net.box('ip', 'route').includes('eth0'), 'it is down again', 60_000)
+    t.match(await eth(), { enabled: false, ip: '' })
+  })
+})

@@ -1,0 +1,222 @@
+/** The ways out: which there are, what came and went, what others found, and the link that follows them. */
+import { definePlugin } from 'rtk-base/plugin'
+import { cellularRouter, cellularUplink, type Uplink } from 'rtk-base/services'
+import { until } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import link from '../../../plugins/mqtt-link/index.js'
+import type { AnyPlugin, EventSource } from '../../../runtime/plugin.js'
+import { startBroker } from '../../harness/peers/brokers.js'
+import { type Rig, startRig } from './rig.js'
+
+const twoPorts = {
+  options: {
+    simulator: {
+      ethernet: [{ name: 'eth0' }, { name: 'eth1', address: '10.0.0.5/8', gateway: '10.0.0.1' }],
+      networks: [{ ssid: 'workshop', password: 'correct horse' }],
+    },
+  },
+}
+
+function recorded({ ctx, uplinks }: Rig) {
+  const events: string[] = []
+  ctx.on(uplinks.onUp, ({ name }) => events.push(`${name} up`))
+  ctx.on(uplinks.onDown, ({ name, addresses }) => events.push(`${name} down ${addresses[0]}`))
+  return () => events.splice(0)
+}
+
+t.test('the default route and its fail-over', async (t) => {
+  const rig = await startRig(t, twoPorts)
+  const { uplinks, network, sim, clock } = rig
+  const happened = recorded(rig)
+  const first = () => uplinks.list.find((one) => one.default)?.name
+  await clock.advance(1_000)
+  t.strictSame(happened(), ['eth0 up', 'eth1 up'])
+  t.equal(first(), 'eth0')
+  sim.command('cable eth0 off')
+  await clock.advance(0)
+  t.strictSame(happened(), ['eth0 down 192.168.1.50', 'eth1 up'], 'the other one has the default route now')
+  t.equal(first(), 'eth1')
+  t.match(uplinks.list, [
+    { name: 'eth1' },
+    { name: 'eth0', up: false, text: /unavailable: no cable/ },
+    { name: 'wlan0' },
+  ])
+  sim.command('cable eth0 on')
+  await clock.advance(1_000)
+  t.strictSame(happened(), ['eth0 up'])
+  t.equal(first(), 'eth0')
+  sim.command('address eth0 192.168.1.77/24 192.168.1.1')
+  sim.command('activate eth0')
+  await clock.advance(1_000)
+  t.strictSame(happened(), ['eth0 down 192.168.1.50', 'eth1 up', 'eth0 up'], 'another address is another way')
+  const join = network.join('wlan0', { ssid: 'workshop', password: 'correct horse' })
+  await clock.advance(5_000)
+  await join
+  t.strictSame(happened(), ['wlan0 up'])
+  sim.command('address eth1 10.0.0.5/8')
+  sim.command('activate eth1')
+  await clock.advance(1_000)
+  t.match(
+    uplinks.list.find(({ name }) => name === 'eth1'),
+    { up: false, default: false, text: 'eth1 has no gateway' },
+  )
+})
+
+t.test('what others found', async (t) => {
+  const rig = await startRig(t, twoPorts)
+  const { uplinks, sim, clock } = rig
+  const happened = recorded(rig)
+  const reach = (index = 0) => [uplinks.list[index]?.reach, uplinks.list[index]?.text]
+  sim.command('reach eth0 unknown')
+  await clock.advance(1_000)
+  happened()
+  t.strictSame(reach(), ['unknown', ''])
+  uplinks.report({ who: 'caster', reached: false, text: 'no answer' })
+  t.strictSame(reach(), ['local', 'caster: no answer'])
+  uplinks.report({ who: 'mqtt-link', localAddress: '::ffff:192.168.1.50', reached: true })
+  t.strictSame(reach(), ['internet', 'mqtt-link: reached the other end'], 'one that was reached proves it')
+  uplinks.report({ who: 'mqtt-link', localAddress: '10.0.0.5', reached: false })
+  t.strictSame(reach(1), ['internet', 'mqtt-link: did not reach the other end'], 'the daemon found the internet there')
+  uplinks.report({ who: 'stranger', localAddress: '203.0.113.9', reached: true })
+  for (let n = 0; n < 100; n++) uplinks.report({ who: `reporter ${n}`, reached: false, text: 'x'.repeat(10_000) })
+  t.ok(JSON.stringify(uplinks.list).length < 2_000, 'bounded')
+  await clock.advance(660_000)
+  t.strictSame(reach(), ['unknown', ''], 'after 10 min it says nothing')
+  sim.command('reach eth0 portal')
+  await clock.advance(0)
+  t.match(reach(), ['portal', /log in/])
+  uplinks.report({ who: 'mqtt-link', reached: true })
+  t.match(reach(), ['internet', /mqtt-link/])
+  t.strictSame(happened(), [])
+})
+
+t.test('through a cellular router', async (t) => {
+  let connected: boolean | undefined
+  let changed: EventSource<void> | undefined
+  const router = definePlugin({
+    name: 'router',
+    version: '1.0.0',
+    api: '^1.1.0',
+    provides: [cellularRouter, cellularUplink],
+    setup(ctx) {
+      changed = ctx.event<void>()
+      const onState = ctx.event<void>().on
+      ctx.services.provide(cellularRouter, {
+        state: 'online',
+        onState,
+        macaddr: '00:1E:42:00:00:01',
+        address: '192.168.1.1',
+        reboot: async () => {},
+      })
+      ctx.services.provide(cellularUplink, {
+        get connected() {
+          return connected
+        },
+        onChange: changed.on,
+      })
+    },
+  })
+  const rig = await startRig(t, { ...twoPorts, plugins: { router: router as AnyPlugin } })
+  const { uplinks, clock } = rig
+  const happened = recorded(rig)
+  const way = () => {
+    const { kind, up, reach } = uplinks.list.find(({ name }) => name === 'eth0') as Uplink
+    return { kind, up, reach }
+  }
+  const modem = (is: boolean | undefined) => {
+    connected = is
+    changed?.emit()
+  }
+  await clock.advance(1_000)
+  t.match(way(), { kind: 'cellular', up: true }, 'nobody says that the modem is offline')
+  t.equal(uplinks.list.find(({ name }) => name === 'eth1')?.kind, 'eth')
+  happened()
+  modem(true)
+  t.strictSame(happened(), [])
+  modem(false)
+  t.match(way(), { kind: 'cellular', up: false, reach: 'none' })
+  t.strictSame(happened(), ['eth0 down 192.168.1.50'])
+  uplinks.report({ who: 'mqtt-link', localAddress: '192.168.1.50', reached: true })
+  t.match(way(), { kind: 'eth', up: true, reach: 'internet' }, 'the router has another way out')
+  modem(true)
+  t.match(way(), { kind: 'cellular', up: true })
+  modem(undefined)
+  t.match(way(), { kind: 'cellular', up: true }, 'a modem that does not answer is no lost connection')
+  t.strictSame(happened(), ['eth0 up'])
+  await rig.station.unload('router')
+  await clock.advance(30_000)
+  t.match(way(), { kind: 'eth', up: true })
+})
+
+/** The socket of the session has the address of a port: on loopback both are this machine. */
+const onLoopback = (address: string) => ({
+  options: {
+    simulator: { ethernet: [{ name: 'eth0', address, gateway: '127.0.0.254' }], radio: false },
+  },
+})
+
+async function startLink(t: Test, port: number, options: Parameters<typeof startRig>[1]) {
+  const rig = await startRig(t, {
+    ...options,
+    plugins: {
+      'mqtt-link': [link as AnyPlugin, { insecure: true }],
+    },
+    variant: { changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': port } },
+  })
+  const state = () => rig.station.field('mqtt.state') as { link: string; error: { cause: string; text: string } }
+  return { ...rig, state }
+}
+
+t.test('the link to the broker', async (t) => {
+  t.test(
+    'a session over an uplink that went down is dropped at once, and made again when there is a way',
+    async (t) => {
+      const broker = await startBroker(t)
+      const { state, sim, clock, station } = await startLink(t, broker.port, onLoopback('127.0.0.1/8'))
+      await clock.advance(1_000)
+      await until(() => state().link === 'up', 'up')
+      t.equal(station.field('mqtt.via'), 'eth')
+      sim.command('cable eth0 off')
+      await Promise.resolve()
+      await until(() => state().link !== 'up', 'down, without a step of the clock')
+      t.match(state().error, { cause: 'unreachable', text: 'the uplink eth0 went down' })
+      sim.command('cable eth0 on')
+      await clock.advance(601)
+      await until(() => state().link === 'up', 'up again')
+    },
+  )
+
+  t.test('a session over another way is left alone', async (t) => {
+    const broker = await startBroker(t)
+    const { state, sim, clock, station } = await startLink(t, broker.port, onLoopback('127.0.0.77/8'))
+    await clock.advance(1_000)
+    await until(() => state().link === 'up', 'up')
+    t.equal(station.field('mqtt.via'), '')
+    const { length } = broker.connects
+    sim.command('cable eth0 off')
+    sim.command('cable eth0 on')
+    await clock.advance(5_000)
+    t.equal(state().link, 'up')
+    t.equal(broker.connects.length, length)
+  })
+
+  t.test('an uplink that comes up ends the back-off', async (t) => {
+    const { state, sim, clock, station } = await startLink(t, 1, onLoopback('127.0.0.1/8'))
+    sim.command('cable eth0 off')
+    const attempts = () => station.lines.filter(({ next }) => next === 'connecting').length
+    const failed = () => until(() => state().link === 'down', 'a failed attempt')
+    // Each round would pass by luck once in some hundred: the wait is up to 60 s by then.
+    for (let round = 0; round < 4; round++) {
+      for (let n = 0; n < 10; n++) {
+        await failed()
+        await clock.advance(60_000)
+      }
+      await failed()
+      const before = attempts()
+      sim.command('cable eth0 on')
+      await clock.advance(601)
+      await until(() => attempts() > before, 'an attempt when the address is there')
+      sim.command('cable eth0 off')
+    }
+  })
+})
