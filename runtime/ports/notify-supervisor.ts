@@ -1,18 +1,19 @@
 import { writeSync } from 'node:fs'
 import type { Supervisor } from './supervisor.js'
 
-/** At most this often the supervisor is told that the service lives; its own limit is 30 s. */
+/** A sign of life is sent at most this often. */
 const shortest_ms = 1_000
 
 /**
- * systemd's notify protocol (sd_notify(3)) over a descriptor that `notify-exec` has opened. A full queue loses a message, which the
- * next one makes up for.
+ * systemd's notify protocol (sd_notify(3)) over a descriptor that `notify-exec` has opened. A message that finds the queue full is
+ * sent again with the next sign of life; `STOPPING=1` is not, as systemd sees the end itself.
  */
 export class NotifySupervisor implements Supervisor {
   readonly #fd: number
   readonly #interval_ms: number
   readonly #monotonic: () => number
   #told_ms = Number.NEGATIVE_INFINITY
+  #oweReady = false
 
   /** @param watchdog_ms what systemd waits; 0: it does not */
   constructor(fd: number, watchdog_ms: number, monotonic: () => number = () => performance.now()) {
@@ -22,31 +23,36 @@ export class NotifySupervisor implements Supervisor {
   }
 
   /** Undefined where no systemd of this kind started the service. */
-  static of(env: NodeJS.ProcessEnv = process.env): NotifySupervisor | undefined {
+  static of(env: NodeJS.ProcessEnv = process.env, monotonic?: () => number): NotifySupervisor | undefined {
     const { NOTIFY_FD, WATCHDOG_USEC = '0' } = env
     if (NOTIFY_FD === undefined || !/^\d{1,3}$/.test(NOTIFY_FD)) return undefined
     const watchdog_us = /^\d{1,15}$/.test(WATCHDOG_USEC) ? Number(WATCHDOG_USEC) : 0
-    return new NotifySupervisor(Number(NOTIFY_FD), watchdog_us / 1000)
+    return new NotifySupervisor(Number(NOTIFY_FD), watchdog_us / 1000, monotonic)
   }
 
   ready(): void {
-    this.#tell('READY=1')
+    this.#oweReady = !this.#tell('READY=1')
   }
 
   alive(): void {
+    if (this.#oweReady) this.ready()
+    if (this.#interval_ms === Number.POSITIVE_INFINITY) return
     const now_ms = this.#monotonic()
     if (now_ms - this.#told_ms < this.#interval_ms) return
-    this.#told_ms = now_ms
-    this.#tell('WATCHDOG=1')
+    if (this.#tell('WATCHDOG=1')) this.#told_ms = now_ms
   }
 
   stopping(): void {
     this.#tell('STOPPING=1')
   }
 
-  #tell(text: string): void {
+  /** Whether it was sent. */
+  #tell(text: string): boolean {
     try {
       writeSync(this.#fd, text)
-    } catch {}
+      return true
+    } catch {
+      return false
+    }
   }
 }

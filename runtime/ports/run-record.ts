@@ -1,5 +1,5 @@
 /** Why the run before this one ended, from what it left behind: its own record, the watchdog's, the supervisor's, the boot id. */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -73,11 +73,19 @@ export class RunRecord {
       stalls: readStalls(join(data, 'stalls.json')),
       supervisor: readSupervisor(join(data, 'ended')),
     })
+    // It says how one run ended: after a power cut it must not speak for the next one.
+    this.#forget(join(data, 'ended'))
     this.#run = { boot, started_ms: now_ms() }
     this.#write()
     process.on('exit', this.#onExit)
   }
   readonly #now_ms: () => number
+
+  #forget(file: string): void {
+    try {
+      rmSync(file, { force: true })
+    } catch {}
+  }
 
   /** A graceful stop. */
   stopped(): void {

@@ -9,7 +9,7 @@ import log from '../../plugins/log/index.js'
 import { Ring } from '../../plugins/log/ring.js'
 import system from '../../plugins/system/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
-import { judge } from '../../runtime/ports/run-record.js'
+import { bootId, judge, RunRecord } from '../../runtime/ports/run-record.js'
 import { station as stationToken } from '../../schemas/services.js'
 
 async function setUp(t: Test, options: TestStationOptions & { log?: Record<string, unknown> } = {}) {
@@ -211,4 +211,19 @@ t.test('why the run before ended', async (t) => {
     t.match(end, { how, text }, `${JSON.stringify(traces)}`)
   }
   t.match(judge({ run, boot: 'a', stalls: [stall], supervisor: undefined }).stack, stall.stack)
+
+  t.test('what the supervisor wrote speaks for one run only', async (t) => {
+    const data = t.testdir({ ended: `${bootId()} exit-code exited 1\n` })
+    const runs: RunRecord[] = []
+    const begin = (boot?: string) => {
+      const record = new RunRecord(data, () => 1_000, boot)
+      runs.push(record)
+      return record.before
+    }
+    t.teardown(() => runs.map((record) => record.stopped()))
+    t.match(begin(), { how: 'first' })
+    writeFileSync(join(data, 'ended'), `${bootId()} signal killed KILL\n`)
+    t.match(begin(), { how: 'killed' })
+    t.match(begin('the next boot'), { how: 'power' }, 'and not for the run that a power cut ended later')
+  })
 })

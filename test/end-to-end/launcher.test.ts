@@ -1,0 +1,236 @@
+/** The launcher of slots, as the unit starts it: a real sh, a stand-in for Node that prints what it was given. */
+import { spawnSync } from 'node:child_process'
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { writeSums } from '../../runtime/build/deb/sums.js'
+import { packageRoot } from '../../runtime/build/release.js'
+import { noPeer } from '../harness/peers/peers.js'
+
+const files = join(packageRoot(), 'runtime', 'build', 'deb', 'files')
+const shells = ['dash', 'bash']
+const isRoot = process.getuid?.() === 0
+
+function program(file: string, text: string): void {
+  writeFileSync(file, text)
+  chmodSync(file, 0o755)
+}
+
+function makeSlot(folder: string): void {
+  mkdirSync(join(folder, 'plugins'), { recursive: true })
+  writeFileSync(join(folder, 'rtk-base.mjs'), `// ${folder}\n`)
+  writeFileSync(join(folder, 'plugins', 'system.cjs'), '// a plugin\n')
+  writeSums(folder)
+}
+
+interface Start {
+  code: number | null
+  stderr: string
+  /** undefined: nothing was started. */
+  slot?: string
+  trial?: string
+  folder?: string
+  rootFolder?: string
+  args?: string
+  /** The state as it was when the service started. */
+  before?: string
+}
+
+/** A device with the slots `a` and `b` and that of the package. */
+function device(t: Test, shell: string, state?: string) {
+  const folder = t.testdir()
+  const [root, lib, tools] = [join(folder, 'root'), join(folder, 'lib'), join(folder, 'tools')]
+  for (const path of [root, lib, tools]) mkdirSync(path, { recursive: true })
+  const slots = { a: join(root, 'a'), b: join(root, 'b'), f: join(lib, 'factory') }
+  for (const slot of Object.values(slots)) makeSlot(slot)
+  copyFileSync(join(files, 'notify-exec'), join(lib, 'notify-exec'))
+  chmodSync(join(lib, 'notify-exec'), 0o755)
+  // Prints what it was given, a line each.
+  program(
+    join(tools, 'node'),
+    '#!/bin/sh\nprintf "%s\\n" "slot=$RTK_BASE_SLOT" "trial=$RTK_TRIAL" "folder=$(pwd -P)" "rootFolder=$RTK_BASE_ROOT" "args=$*"\n' +
+      'printf "before=%s\\n" "$(tr "\\n" " " <"$RTK_BASE_ROOT/state" 2>/dev/null)"\n',
+  )
+  if (state !== undefined) writeFileSync(join(root, 'state'), state)
+  const env = { PATH: process.env.PATH, RTK_BASE_LIB: lib, RTK_BASE_NODE: join(tools, 'node') }
+  const launch = (more: NodeJS.ProcessEnv = {}, prefix: string[] = [], args: string[] = []): Start => {
+    const [command = '', ...rest] = [...prefix, shell, join(files, 'launch'), root, ...args]
+    const { status, stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', env: { ...env, ...more } })
+    const lines = stdout.split('\n').filter((line) => line !== '')
+    return { code: status, stderr, ...Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2))) }
+  }
+  const stateNow = () => readFileSync(join(root, 'state'), 'utf8')
+  return { folder, root, lib, tools, slots, launch, stateNow }
+}
+
+const lines = (good: string, trial: string, tries: number | string, back: string) =>
+  `good=${good}\ntrial=${trial}\ntries=${tries}\nback=${back}\n`
+
+for (const shell of shells) {
+  t.test(`the launcher in ${shell}`, { skip: noPeer(shell) }, async (t) => {
+    t.test('starts the good slot, with root, slot, data folder and arguments', async (t) => {
+      const { root, slots, launch, stateNow } = device(t, shell, lines('b', '', 0, 'a'))
+      const started = launch({}, [], ['--set', 'info.name=a b'])
+      t.match(started, { code: 0, slot: 'b', trial: '', folder: slots.b, rootFolder: root, stderr: '' })
+      t.equal(started.args, `rtk-base.mjs run --data ${root}/data --set info.name=a b`)
+      t.equal(stateNow(), lines('b', '', 0, 'a'), 'nothing is written, and what is reported stays')
+    })
+
+    t.test('a variant of the person’s own comes first among the arguments, when it is there', async (t) => {
+      const { folder, root, launch } = device(t, shell)
+      const own = join(folder, 'variant.json')
+      const RTK_BASE_VARIANT = own
+      t.equal(launch({ RTK_BASE_VARIANT }).args, `rtk-base.mjs run --data ${root}/data`)
+      writeFileSync(own, '{}')
+      t.equal(
+        launch({ RTK_BASE_VARIANT }, [], ['--log', 'debug']).args,
+        `rtk-base.mjs run --data ${root}/data ${own} --log debug`,
+      )
+    })
+
+    t.test('counts a trial before it is started; after three starts the good slot runs', async (t) => {
+      const { launch, stateNow } = device(t, shell, lines('a', 'b', 0, ''))
+      for (const tries of [1, 2, 3]) {
+        t.match(launch(), { code: 0, slot: 'b', trial: 'b', before: `good=a trial=b tries=${tries} back=` })
+      }
+      t.match(launch(), { code: 0, slot: 'a', trial: '', before: 'good=a trial= tries=0 back=b' })
+      t.match(launch(), { slot: 'a' })
+      t.equal(stateNow(), lines('a', '', 0, 'b'))
+    })
+
+    t.test('a trial that is confirmed runs from then on', async (t) => {
+      const { root, launch } = device(t, shell, lines('a', 'b', 0, ''))
+      t.match(launch(), { slot: 'b', trial: 'b' })
+      writeFileSync(join(root, 'state'), lines('b', '', 0, ''))
+      for (const _ of [1, 2, 3, 4]) t.match(launch(), { slot: 'b', trial: '' })
+    })
+
+    t.test('starts something whatever the state says', async (t) => {
+      const states: [name: string, state: string | undefined, slot: string][] = [
+        ['missing', undefined, 'f'],
+        ['empty', '', 'f'],
+        ['bytes', `\0\x01\xff=\n==\n$(exit 1)\n\`exit 1\`\n`, 'f'],
+        ['another slot', lines('../../etc', 'c', 0, ''), 'f'],
+        ['a command', 'good=a; rm -rf x\n', 'f'],
+        ['spaces', 'good = a\n', 'f'],
+        ['windows', 'good=a\r\ntrial=b\r\ntries=0\r\n', 'f'],
+        ['cut in the middle', 'good=a\ntri', 'a'],
+        ['a trial without a count', 'good=a\ntrial=b\n', 'a'],
+        ['a count that is none', lines('a', 'b', 'x', ''), 'a'],
+        ['a count of two digits', lines('a', 'b', 10, ''), 'a'],
+        ['twice the same', `${lines('a', '', 0, '')}good=b\n`, 'b'],
+        ['unknown names', `colour=red\n${lines('b', '', 0, '')}`, 'b'],
+        ['one very long line', `${'x'.repeat(100_000)}\ngood=b\n`, 'b'],
+      ]
+      for (const [name, state, slot] of states) {
+        const { launch } = device(t, shell, state)
+        t.match(launch(), { code: 0, slot, trial: '' }, name)
+      }
+      const { root, launch } = device(t, shell)
+      mkdirSync(join(root, 'state'))
+      t.match(launch(), { code: 0, slot: 'f' }, 'a folder')
+    })
+
+    t.test('a half-written state.new changes nothing, and the next count replaces it', async (t) => {
+      const { root, launch, stateNow } = device(t, shell, lines('a', 'b', 0, ''))
+      writeFileSync(join(root, 'state.new'), 'good=f\ntri')
+      t.match(launch(), { slot: 'b', trial: 'b' })
+      t.equal(stateNow(), lines('a', 'b', 1, ''))
+      t.notOk(existsSync(join(root, 'state.new')))
+    })
+
+    t.test('does not start a slot that is not whole', async (t) => {
+      const damages: [string, (slot: string) => void][] = [
+        ['a byte more', (slot) => appendFileSync(join(slot, 'plugins', 'system.cjs'), ' ')],
+        [
+          'a bit flipped',
+          (slot) => {
+            const file = join(slot, 'rtk-base.mjs')
+            const bytes = readFileSync(file)
+            bytes[5] = (bytes[5] ?? 0) ^ 1
+            writeFileSync(file, bytes)
+          },
+        ],
+        ['a file missing', (slot) => rmSync(join(slot, 'plugins', 'system.cjs'))],
+        ['no SHA256SUMS', (slot) => rmSync(join(slot, 'SHA256SUMS'))],
+        ['an empty SHA256SUMS', (slot) => writeFileSync(join(slot, 'SHA256SUMS'), '')],
+        ['a line that is none', (slot) => appendFileSync(join(slot, 'SHA256SUMS'), 'nonsense\n')],
+        ['no slot', (slot) => rmSync(slot, { recursive: true })],
+      ]
+      for (const [name, damage] of damages) {
+        const onTrial = device(t, shell, lines('a', 'b', 0, ''))
+        damage(onTrial.slots.b)
+        t.match(onTrial.launch(), { code: 0, slot: 'a', trial: '' }, `${name}: the trial`)
+        t.equal(onTrial.stateNow(), lines('a', '', 0, 'b'), `${name}: it is reported`)
+        const good = device(t, shell, lines('a', '', 0, ''))
+        damage(good.slots.a)
+        t.match(good.launch(), { code: 0, slot: 'f' }, `${name}: the good one`)
+        damage(good.slots.f)
+        t.match(good.launch(), { code: 0, slot: 'b' }, `${name}: that of the package too`)
+        damage(good.slots.b)
+        t.match(good.launch(), {
+          code: 1,
+          slot: undefined,
+          stderr: /no slot of .* is whole: install the package again/,
+        })
+      }
+    })
+
+    t.test('nothing is tried that cannot be counted', async (t) => {
+      const { root, launch, stateNow } = device(t, shell, lines('a', 'b', 0, ''))
+      mkdirSync(join(root, 'state.new'))
+      t.match(launch(), { code: 0, slot: 'a', trial: '' })
+      rmSync(join(root, 'state.new'), { recursive: true })
+      t.equal(stateNow(), lines('a', 'b', 0, ''))
+
+      t.test('as on a read-only disk', { skip: noPeer('unshare') || (!isRoot && 'only root may mount') }, async (t) => {
+        const readOnly = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
+        t.match(launch({}, ['unshare', '-m', 'sh', '-c', readOnly, root]), { code: 0, slot: 'a', trial: '' })
+        t.match(launch(), { slot: 'b', trial: 'b' }, 'and it is tried when the disk takes writes again')
+      })
+    })
+
+    t.test(
+      'killed at any call of its own, it starts a slot the next time, and the trial three times at most',
+      async (t) => {
+        for (const when of ['before', 'after']) {
+          for (let call = 1; call <= 3; call++) {
+            const { tools, root, launch, stateNow } = device(t, shell, lines('a', 'b', 2, ''))
+            const count = join(tools, 'count')
+            for (const tool of ['sync', 'mv']) {
+              const real = `/bin/${tool} "$@"`
+              const kill = `n=$(($(cat ${count} 2>/dev/null || echo 0) + 1)); echo $n >${count}; [ $n != ${call} ] || kill -9 $PPID`
+              program(
+                join(tools, tool),
+                `#!/bin/sh\n${when === 'before' ? `${kill}\n${real}` : `${real}\nr=$?\n${kill}\nexit $r`}\n`,
+              )
+            }
+            const killed = launch({ PATH: `${tools}:${process.env.PATH}` })
+            t.match(killed, { code: null, slot: undefined }, `killed ${when} call ${call}`)
+            t.match(stateNow(), /^good=a\ntrial=b\ntries=[23]\nback=\n$/)
+            const next = launch()
+            const isTried = next.trial === 'b'
+            t.match(next, isTried ? { slot: 'b' } : { slot: 'a', trial: '' })
+            if (isTried) t.match(launch(), { slot: 'a', trial: '' })
+            t.equal(readFileSync(join(root, 'state'), 'utf8'), lines('a', '', 0, 'b'))
+          }
+        }
+      },
+    )
+  })
+}
+
+t.test('the shell scripts of the package are clean', { skip: noPeer('shellcheck') }, async (t) => {
+  const scripts = ['launch'].map((name) => join(files, name))
+  const { status, stdout } = spawnSync('shellcheck', ['-s', 'dash', ...scripts], { encoding: 'utf8' })
+  t.match({ status, stdout }, { status: 0, stdout: '' })
+})
