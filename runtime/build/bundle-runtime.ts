@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { BuildOptions, Plugin } from 'esbuild'
 import { hostPackages, ownPackages } from '../loader/host-packages.js'
 
@@ -47,22 +47,31 @@ const common = {
 
 const small = { minifySyntax: true, minifyWhitespace: true, legalComments: 'none' } satisfies BuildOptions
 
-/** What a device runs: one file with the command line, the kernel and every pure JavaScript package in it. */
-export async function bundleRuntime({ build }: typeof import('esbuild'), root: string, target: string): Promise<void> {
+/**
+ * What a device runs: one file with the command line, the kernel and every pure JavaScript package in it. Returns every source file
+ * that went in, absolute.
+ */
+export async function bundleRuntime(
+  { build }: typeof import('esbuild'),
+  root: string,
+  target: string,
+): Promise<string[]> {
   const source = (path: string) =>
     existsSync(join(root, `${path}.ts`)) ? join(root, `${path}.ts`) : join(root, 'build', `${path}.js`)
   // The watchdog's thread is a program of its own.
-  await build({
+  const thread = await build({
     ...common,
     ...small,
     absWorkingDir: root,
+    metafile: true,
     entryPoints: [source('runtime/watchdog/thread')],
     outfile: join(target, 'thread.js'),
   })
-  await build({
+  const runtime = await build({
     ...common,
     ...small,
     absWorkingDir: root,
+    metafile: true,
     stdin: {
       contents: `import { main } from ${JSON.stringify(source('runtime/cli/main'))}\nawait main(process.argv.slice(2), ${handOverSignals})`,
       resolveDir: root,
@@ -72,6 +81,7 @@ export async function bundleRuntime({ build }: typeof import('esbuild'), root: s
     banner: { js: `#!/usr/bin/env node\n${nodeCheck}\n${earlySignals}\n${common.banner.js}` },
     plugins: [hostTable(root)],
   })
+  return [thread, runtime].flatMap(({ metafile }) => Object.keys(metafile.inputs).map((path) => resolve(root, path)))
 }
 
 /**

@@ -18,6 +18,8 @@ export interface DeviceBuild {
   readonly out: string
   readonly plugins: readonly ManifestEntry[]
   readonly sha256: string
+  /** Every source file that went in, absolute. */
+  readonly inputs: readonly string[]
 }
 
 /**
@@ -44,9 +46,9 @@ export async function buildDevice(
   })
 
   const sources = Object.keys(variant.plugins)
-  const { entries, keys } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
+  const { entries, keys, inputs } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
   tell('runtime')
-  await withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, target))
+  inputs.push(...(await withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, target))))
   for (const name of native) copyPackage(name, root, target, new Set())
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
@@ -64,7 +66,7 @@ export async function buildDevice(
     built: new Date().toISOString(),
     files: digestImage(target),
   })
-  return { out: target, plugins: entries, sha256 }
+  return { out: target, plugins: entries, sha256, inputs }
 }
 
 /** Empties the folder, when nothing but an earlier build is in it. @throws RTK_ERR_USAGE */

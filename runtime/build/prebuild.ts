@@ -10,21 +10,23 @@ export function writeJson(file: string, value: unknown): void {
 }
 
 /**
- * Bundles plugins into `folder`, with a `manifest.json` that has their digests. `keys`: source → the plugin's own name.
+ * Bundles plugins into `folder`, with a `manifest.json` that has their digests. `keys`: source → the plugin's own name. `inputs`: every
+ * source file that went in, absolute.
  * @param sources as a variant names them; relative ones from `base`
  */
 export async function prebuild(
   sources: readonly string[],
   { base, folder }: { base: string; folder: string },
   tell: (line: string) => void,
-): Promise<{ entries: ManifestEntry[]; keys: Map<string, string> }> {
+): Promise<{ entries: ManifestEntry[]; keys: Map<string, string>; inputs: string[] }> {
   const cache = join(folder, '.cache')
   mkdirSync(cache, { recursive: true })
   const loader = new Loader({ builtIn: shippedPlugins(), base, cache })
   const entries: ManifestEntry[] = []
   const keys = new Map<string, string>()
+  const inputs: string[] = []
   for (const source of sources) {
-    const { definition, code: built } = await loader.load(source)
+    const { definition, code: built, inputs: own } = await loader.load(source)
     const { name, version, api } = definition
     tell(`plugin ${name} ${version}${isPath(source) ? ` from ${source}` : ''}`)
     const code = built.replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n')
@@ -32,8 +34,9 @@ export async function prebuild(
     const sha256 = createHash('sha256').update(code).digest('hex')
     entries.push({ name, version, api, file: `${name}.cjs`, sha256 })
     keys.set(source, name)
+    inputs.push(...own)
   }
   rmSync(cache, { recursive: true, force: true })
   writeJson(join(folder, 'manifest.json'), { plugins: entries })
-  return { entries, keys }
+  return { entries, keys, inputs }
 }

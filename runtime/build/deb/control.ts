@@ -1,0 +1,48 @@
+import type { Variant } from '../../../schemas/variant.js'
+
+/** As dpkg orders versions: a pre-release comes before its release. */
+export const debVersion = (version: string): string => version.replace('-', '~')
+
+/** Who answers for the package, by Debian's variables. */
+function maintainer({ DEBFULLNAME, DEBEMAIL }: NodeJS.ProcessEnv): string {
+  const clean = (text: string) => text.replaceAll(/[\p{Cc}<>]/gu, '')
+  return `${clean(DEBFULLNAME || 'The rtk-base authors')} <${clean(DEBEMAIL || 'rtk-base@packages.invalid')}>`
+}
+
+/** Programs that plugins of the variant work with. */
+const recommended: Readonly<Record<string, readonly string[]>> = {
+  network: ['network-manager'],
+  radio: ['wpasupplicant', 'dnsmasq-base', 'iw', 'wireless-regdb'],
+}
+
+export interface ControlFacts {
+  version: string
+  architecture: string
+  variant: Variant
+  size_KiB: number
+}
+
+export function controlText({ version, architecture, variant, size_KiB }: ControlFacts, env = process.env): string {
+  const recommends = ['polkitd', ...Object.keys(variant.plugins).flatMap((name) => recommended[name] ?? [])]
+  return `Package: rtk-base
+Version: ${debVersion(version)}
+Architecture: ${architecture}
+Maintainer: ${maintainer(env)}
+Installed-Size: ${size_KiB}
+Depends: nodejs (>= 20.19), libc6 (>= 2.28), libgcc-s1 (>= 4.2), libstdc++6 (>= 9), systemd
+Recommends: ${recommends.join(', ')}
+Section: science
+Priority: optional
+Description: GNSS RTK base station service
+ Reads a u-blox ZED-F9P, holds RTCM back until the reference position can be
+ trusted, and hands it to rovers over UDP and MQTT. HTTP and MQTT offer the
+ same readings, settings and commands.
+ .
+ Variant ${variant.name}, hardware ${variant.hardware}.
+`
+}
+
+export function changelogText(version: string, built: Date, env = process.env): string {
+  const date = built.toUTCString().replace('GMT', '+0000')
+  return `rtk-base (${debVersion(version)}) stable; urgency=medium\n\n  * Release ${version}.\n\n -- ${maintainer(env)}  ${date}\n`
+}
