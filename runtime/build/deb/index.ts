@@ -171,8 +171,8 @@ function settle(folder: string, built: Date): void {
   lutimesSync(folder, built, built)
 }
 
-/** Scripts of the package; a bundle is an argument of Node. */
-const isProgram = (path: string) => /\/(usr\/lib\/rtk-base\/[a-z-]+|DEBIAN\/(postinst|prerm|postrm))$/.test(path)
+/** What names its interpreter. */
+const isProgram = (path: string) => readFileSync(path).subarray(0, 2).toString('latin1') === '#!'
 
 /** @throws RTK_ERR_UNAVAILABLE */
 function dpkgDeb(args: string | readonly string[], env: NodeJS.ProcessEnv = {}): void {

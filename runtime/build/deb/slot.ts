@@ -6,6 +6,9 @@ import { writeJson } from '../prebuild.js'
 import { filesBelow } from '../release.js'
 import { writeSums } from './sums.js'
 
+/** Packages that only a compiler needs. */
+const headers = ['node-addon-api']
+
 /**
  * Makes a slot of a device folder: native code of one machine only, with the time that the package states and the digests by which
  * the launcher checks it.
@@ -13,6 +16,7 @@ import { writeSums } from './sums.js'
  */
 export function makeSlot(device: string, slot: string, machine: string, built: Date): void {
   cpSync(device, slot, { recursive: true })
+  for (const name of headers) rmSync(join(slot, 'node_modules', name), { recursive: true, force: true })
   const prebuilds = [...filesBelow(join(slot, 'node_modules'))].flatMap(
     (file) => /^.*\/prebuilds(?=\/)/.exec(file)?.[0] ?? [],
   )
