@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { rtkBase, sample, until } from 'rtk-base/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { writeSums } from '../../runtime/build/deb/sums.js'
 import { packageRoot } from '../../runtime/build/release.js'
-import { copyFor, inCopy, type Machine, noMachine, startMachine } from '../harness/peers/machine.js'
+import { copyFor, debian13, inCopy, type Machine, noMachine, startMachine } from '../harness/peers/machine.js'
 import { noPeer } from '../harness/peers/peers.js'
 
 t.setTimeout(1_200_000)
@@ -60,12 +60,19 @@ function tryUpdate(machine: Machine, bundle: Bundle): void {
 
 const stateOf = (machine: Machine) => machine.read(`${home}/state`).trim().replaceAll('\n', ' ')
 
-t.test('the package under systemd', { skip: noMachine() }, async (t) => {
+t.test('the package under the systemd of this machine', { skip: noMachine() }, (t) => underSystemd(t, '/'))
+
+const everywhere = sample(0, 1) === 1 ? false : 'runs in `npm run test:machine`'
+t.test('the package under that of Debian 13', { skip: noMachine() || noPeer('debootstrap') || everywhere }, (t) =>
+  underSystemd(t, debian13(t)),
+)
+
+async function underSystemd(t: Test, base: string): Promise<void> {
   const out = t.testdir()
   const built = await rtkBase(['build', 'zed-f9p', '--deb', '--target', 'linux-x64', '--out', out])
   t.match(built, { code: 0 })
   const deb = /^(.*\.deb): /m.exec(built.stdout)?.[1] ?? ''
-  const root = copyFor(t)
+  const root = copyFor(t, base)
   copyFileSync(deb, join(root, 'var', basename(deb)))
   // Node may have come here from elsewhere than from Debian.
   const installed = inCopy(root, 'dpkg', '-i', '--force-depends', `/var/${basename(deb)}`)
@@ -93,7 +100,7 @@ t.test('the package under systemd', { skip: noMachine() }, async (t) => {
     })
 
     t.test('why it ended is known to the next run', async (t) => {
-      machine.run('systemctl', 'kill', '-s', 'KILL', 'rtk-base')
+      machine.run('systemctl', 'kill', '--kill-who=main', '-s', 'KILL', 'rtk-base')
       await until(() => {
         const now = machine.run('systemctl', 'show', '-P', 'MainPID', 'rtk-base').stdout.trim()
         return now !== '0' && now !== pid && active(machine) === 'active'
@@ -120,14 +127,14 @@ t.test('the package under systemd', { skip: noMachine() }, async (t) => {
     tryUpdate(machine, 'good')
     await until(() => active(machine) === 'active', 'it is confirmed', 30_000)
     t.equal(stateOf(machine), 'good=b trial= tries=0 back=')
-    machine.run('systemctl', 'kill', '-s', 'KILL', 'rtk-base')
+    machine.run('systemctl', 'kill', '--kill-who=main', '-s', 'KILL', 'rtk-base')
     await until(() => machine.read(`${home}/starts`) === 'b! b ' && active(machine) === 'active', 'it runs again')
     const ended = () => machine.run('cat', `${home}/data/ended`).stdout
     t.match(ended(), /^[0-9a-f-]{36} signal killed KILL\n$/)
     machine.run('systemctl', 'stop', 'rtk-base')
     t.match(ended(), /^[0-9a-f-]{36} success killed TERM\n$/)
   })
-})
+}
 
 t.test('the unit exposes little', { skip: noPeer('systemd-analyze') }, async (t) => {
   const folder = t.testdir()

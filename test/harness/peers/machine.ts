@@ -32,6 +32,19 @@ export function copyFor(t: Test, base = '/'): string {
   return root
 }
 
+/** A fresh Debian 13 with Node, from Debian's packages: a minute or two. */
+export function debian13(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-debian-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const packages = ['systemd', 'systemd-sysv', 'libpam-systemd', 'dbus', 'polkitd', 'udev', 'procps', 'nodejs']
+  const begin = performance.now()
+  const args = ['--variant=minbase', `--include=${packages.join(',')}`, 'trixie', folder]
+  const { status, stdout } = spawnSync('debootstrap', args, { encoding: 'utf8', maxBuffer: 64 << 20 })
+  if (status !== 0) throw new Error(`debootstrap ended with ${status}: ${stdout.slice(-2_000)}`)
+  t.comment(`debootstrap: ${Math.round((performance.now() - begin) / 1000)} s`)
+  return folder
+}
+
 /** Runs a program on such a copy, without its systemd. */
 export function inCopy(root: string, command: string, ...args: string[]): Ran {
   const isolated = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
