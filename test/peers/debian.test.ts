@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { childEnv, gateOnly, rtkBase } from 'rtk-base/testing'
+import { childEnv, freeUdpPort, gateOnly, rtkBase, sample, startStation } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { copyFor, debian13, inCopy, noMachine } from '../harness/peers/machine.js'
+import { copyFor, debian13, debianPackages, inCopy, noMachine } from '../harness/peers/machine.js'
 import { noPeer } from '../harness/peers/peers.js'
 
 t.setTimeout(1_800_000)
@@ -211,4 +211,29 @@ t.test('the life of the package on a Debian 13', { skip: noDebian }, async (t) =
     t.equal(purged.code, 0, purged.stderr)
     t.equal(sh(`find / -xdev -path /proc -prune -o -name '*rtk-base*' -print`).stdout, '')
   })
+})
+
+const everywhere = sample(0, 1) === 1 ? false : 'runs in `npm run test:machine`'
+const noEmulation = skip || noPeer('debootstrap') || noPeer('qemu-aarch64-static') || everywhere
+t.test('the arm64 package runs on the Node of Debian for arm64', { skip: noEmulation }, async (t) => {
+  const system = join(folder, 'arm64-system')
+  const packages = debianPackages(t, 'arm64', ['nodejs'])
+  mkdirSync(system)
+  for (const file of packages) run('dpkg-deb', '--extract', file, system)
+  const { arm64 = '' } = await build(t, join(folder, 'arm64-package'), '--target', 'linux-arm64')
+  const tree = unpack(arm64, join(folder, 'arm64-tree'))
+  const begin = performance.now()
+  const station = await startStation(
+    // An emulated processor is slower than any that is sold.
+    ['--change', `udp-port=${await freeUdpPort()}`, '--set', 'http.host=127.0.0.1', '--set', 'watchdog.limit_s=3600'],
+    {
+      execPath: 'qemu-aarch64-static',
+      nodeOptions: ['-L', system, join(system, 'usr', 'bin', 'node')],
+      entry: join(tree, 'usr', 'lib', 'rtk-base', 'factory', 'rtk-base.mjs'),
+    },
+  )
+  t.teardown(() => station.end('SIGKILL'))
+  t.comment(`up after ${Math.round((performance.now() - begin) / 1000)} s`)
+  t.match(await station.info(), { esp: { hardware: 'zed-f9p' }, gnss: { state: { status: 'offline' } } })
+  t.notMatch(station.output(), /is failed/)
 })

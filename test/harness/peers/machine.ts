@@ -45,6 +45,19 @@ export function debian13(t: Test): string {
   return folder
 }
 
+/** The packages of a Debian 13 for another machine, as files. */
+export function debianPackages(t: Test, architecture: string, more: readonly string[]): string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-debian-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const args = ['--download-only', `--arch=${architecture}`, '--variant=minbase', `--include=${more.join(',')}`]
+  const { status, stdout } = spawnSync('debootstrap', [...args, 'trixie', folder], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`debootstrap ended with ${status}: ${stdout.slice(-2_000)}`)
+  const archives = join(folder, 'var', 'cache', 'apt', 'archives')
+  return readdirSync(archives)
+    .filter((name) => name.endsWith('.deb'))
+    .map((name) => join(archives, name))
+}
+
 /** Runs a program on such a copy, without its systemd. */
 export function inCopy(root: string, command: string, ...args: string[]): Ran {
   const isolated = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
