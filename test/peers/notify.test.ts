@@ -48,6 +48,7 @@ async function setUp(t: Test, { watchdog_s = 30, abstract = false } = {}) {
   const env = { ...childEnv(), NOTIFY_SOCKET: socket, WATCHDOG_USEC: `${watchdog_s * 1e6}` }
   const child = spawn(notifyExec, [process.execPath, program], { stdio: ['pipe', 'pipe', 'inherit'], env })
   kill(child)
+  await until(() => messages.shift() === 'WATCHDOG=1', 'the first sign of life, before the command runs')
   const answers = createInterface({ input: child.stdout })
   const say = async (line: string) => {
     const answer = once(answers, 'line')
