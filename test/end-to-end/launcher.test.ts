@@ -230,7 +230,7 @@ for (const shell of shells) {
 }
 
 t.test('the shell scripts of the package are clean', { skip: noPeer('shellcheck') }, async (t) => {
-  const scripts = ['launch'].map((name) => join(files, name))
+  const scripts = ['launch', 'ended', 'prefer-factory', 'postinst', 'prerm', 'postrm'].map((name) => join(files, name))
   const { status, stdout } = spawnSync('shellcheck', ['-s', 'dash', ...scripts], { encoding: 'utf8' })
   t.match({ status, stdout }, { status: 0, stdout: '' })
 })
