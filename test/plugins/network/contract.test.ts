@@ -1,4 +1,5 @@
 /** What the service `network` promises: the simulated machine and the client of NetworkManager are held to the same. */
+import { sessionBus } from '@jellybrick/dbus-next'
 import type { NetworkInterface } from 'rtk-base/services'
 import { until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
@@ -256,6 +257,31 @@ t.test('the bus itself', { skip: noDbusMock() }, async (t) => {
       await world.daemon(true)
       await world.reach(isUp, 'its state is known again')
       t.equal(network.failure, '')
+    },
+  )
+
+  t.test(
+    'a daemon that only answers with errors: said so, asked again less and less often, used when it does',
+    async (t) => {
+      await world.daemon(false)
+      await world.reach(() => !network.ready, 'it is gone')
+      const impostor = sessionBus({ busAddress: bus.address })
+      let asked = 0
+      impostor.addMethodHandler(({ member }) => {
+        if (member === 'GetManagedObjects') asked++
+        return false
+      })
+      await impostor.requestName('org.freedesktop.NetworkManager', 0)
+      await world.reach(() => /does not say what there is/.test(network.failure), 'the failure is shown')
+      const begun_ms = world.clock.monotonic()
+      await world.reach(() => asked >= 4, 'it is asked again')
+      t.ok(world.clock.monotonic() - begun_ms > 1_500, 'not at once')
+      t.match(network, { ready: false, interfaces: [] })
+      await t.rejects(network.scan('wlan0'), { code: 'RTK_ERR_UNAVAILABLE', message: /does not say/ })
+      impostor.disconnect()
+      await world.reach(() => /not running/.test(network.failure), 'it is gone')
+      await world.daemon(true)
+      await world.reach(isUp, 'its state is known again')
     },
   )
 
