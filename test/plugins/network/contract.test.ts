@@ -9,6 +9,13 @@ import { mockedWorld, simulatedWorld, type World } from './worlds.js'
 const home = { ssid: 'workshop', password: 'correct-horse' }
 const point = { ssid: 'base', password: 'surveyor', channel: 6, address: '192.168.4.1/24' }
 
+/** A network whose DHCP server never answers: an attempt to join it lasts until something ends it. */
+const hall = { ssid: 'hall', password: '' }
+function openHall({ happens }: World): void {
+  happens('network hall open 1 -80')
+  happens('dhcp hall off')
+}
+
 const worlds: Record<string, { make(t: Test): Promise<World>; skip: string | false }> = {
   'the simulated machine': { make: simulatedWorld, skip: false },
   'NetworkManager by D-Bus': { make: mockedWorld, skip: noDbusMock() },
@@ -151,7 +158,8 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
     })
 
     t.test('the newest call wins', async (t) => {
-      const first = network.join('wlan0', { ...home, password: 'battery-staple' })
+      openHall(world)
+      const first = network.join('wlan0', hall)
       first.catch(() => {})
       await is('wlan0', 'connecting')
       await world.during(network.startAccessPoint('wlan0', point))
@@ -195,7 +203,7 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
       world.happens('insert eth0')
       await is('eth0', 'connected')
       t.strictSame(happened(), ['eth0 up'])
-      const join = network.join('wlan0', { ssid: 'workshop', password: 'battery-staple' })
+      const join = network.join('wlan0', hall)
       join.catch(() => {})
       await is('wlan0', 'connecting')
       world.happens('remove wlan0')
@@ -241,7 +249,8 @@ t.test('the bus itself', { skip: noDbusMock() }, async (t) => {
   t.test(
     'dies and comes back: the state is built again, and calls in between say why they cannot be done',
     async (t) => {
-      const call = network.join('wlan0', { ...home, password: 'battery-staple' })
+      openHall(world)
+      const call = network.join('wlan0', hall)
       call.catch(() => {})
       await world.reach(() => network.interfaces.some(({ state }) => state === 'connecting'), 'it is under way')
       await bus.daemon.stop('SIGKILL')
