@@ -168,6 +168,14 @@ export const errorTable = {
     status: 503,
     help: 'This router, or its firmware, cannot do it: the message names the operation.',
   },
+  RTK_ERR_IMAGE: {
+    status: 422,
+    help: 'The image is not for this device, or not what was signed: the message has the reason. What runs is untouched.',
+  },
+  RTK_ERR_IMAGE_LARGE: {
+    status: 413,
+    help: 'The image is larger than this device takes.',
+  },
   RTK_ERR_NETWORK: {
     status: 502,
     help: "The network daemon refused the call or could not complete it: the message has the daemon's reason.",

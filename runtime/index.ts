@@ -114,7 +114,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const { manager } = plugins
     above.pluginTroubles = () => manager.troubles()
     if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit(), noteRawHandles())
+    let booted = false
     const notice = watchdog?.onStall(({ plugin, place, blocked_s }) => {
+      // On a slow machine loading takes that long; the log has it all the same.
+      if (!plugin && !booted) return
       const who = plugin ? `plugin ${plugin}` : 'the service'
       const where = place ? ` at ${place}` : ''
       const text = `${who} blocked everything for ${blocked_s.toFixed(1)} s${where}: RTCM and answers were late`
@@ -140,8 +143,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const all = { ...known, mistakes: [...mistakes, ...known.mistakes] }
       await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
       address = await gateway.listen()
+      network.http = address
     }
     await manager.boot(plugins.wanted, ready, stopping.signal)
+    booted = true
     registries.config.trial.resume()
     unlessStopped()
     if (options.ownProcess) {

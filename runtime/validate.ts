@@ -5,6 +5,8 @@ import { didYouMean } from './nearest.js'
 
 interface Problem {
   keyword: string
+  /** Where the schema that failed is, in the schema as a whole: `#/properties/name`. */
+  schemaPath: string
   instancePath: string
   message: string
   params: { allowedValue?: unknown; requiredProperties?: readonly string[] }
@@ -47,7 +49,10 @@ export function problemOf(schema: TSchema, value: unknown): FieldProblem | undef
 export function problemsOf(schema: TSchema, value: unknown): FieldProblem[] {
   const validator = validatorOf(schema)
   if (validator.Check(value)) return []
-  const errors = validator.Errors(value).flatMap(missingByName)
+  const errors = validator
+    .Errors(value)
+    .flatMap(missingByName)
+    .map((problem) => inWords(problem, schema))
   // `additionalProperties` is reported once more for the object as a whole.
   const own = errors.filter(({ keyword }) => keyword !== 'additionalProperties')
   const fields = [...new Set((own.length > 0 ? own : errors).map(({ instancePath }) => instancePath))]
@@ -68,6 +73,17 @@ function missingByName(problem: Problem): Problem[] {
     instancePath: `${problem.instancePath}/${pointerPart(name)}`,
     message: 'is missing',
   }))
+}
+
+/** What a pattern wants, by the description of its schema: a regular expression says nothing to most people. */
+function inWords(problem: Problem, schema: TSchema): Problem {
+  if (problem.keyword !== 'pattern') return problem
+  const names = pointerNames(problem.schemaPath)
+  const failed = names.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], schema)
+  const { description } = (failed ?? {}) as { description?: unknown }
+  if (typeof description !== 'string') return problem
+  // A sentence goes on with it; abbreviations stay as they are.
+  return { ...problem, message: `must be ${description.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase())}` }
 }
 
 /** @param here what is wrong with one field */

@@ -18,4 +18,6 @@ export const serviceHomes: Readonly<Record<string, string>> = {
   network: 'network',
   uplinks: 'network',
   'simulated-network': 'network',
+  radio: 'radio',
+  'simulated-radio': 'radio',
 }

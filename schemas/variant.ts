@@ -14,7 +14,8 @@ export const HttpSection = Type.Object(
         minLength: 16,
         maxLength: 512,
         pattern: '^[!-~]+$',
-        description: "Turns on the login; the operator's token, which can do everything",
+        description:
+          "16 to 512 printable characters without spaces: the operator's token, which can do everything; it turns on the login",
       }),
     ),
     viewerToken: Type.Optional(
@@ -22,7 +23,8 @@ export const HttpSection = Type.Object(
         minLength: 16,
         maxLength: 512,
         pattern: '^[!-~]+$',
-        description: 'A second token that can only read, without the passwords of the document; needs token',
+        description:
+          '16 to 512 printable characters without spaces: a second token that can only read, without the passwords of the document; needs token',
       }),
     ),
     open: Type.Optional(
@@ -83,7 +85,10 @@ export const Variant = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 64, description: 'Name of the variant' }),
     hardware: Type.String({ minLength: 1, maxLength: 64, description: 'esp.hardware of the document' }),
     serial: Type.Optional(
-      Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: '{SN}; left out: taken from the machine' }),
+      Type.String({
+        pattern: '^[A-Za-z0-9_-]{1,64}$',
+        description: '{SN}, 1 to 64 letters, digits, _ or -; left out: taken from the machine',
+      }),
     ),
     simulator: Type.Optional(
       Type.Boolean({ description: 'No machine behind it: a reboot restarts the service in place' }),

@@ -15,7 +15,7 @@ export const ZedOptions = Type.Object(
     port: Type.String({
       default: '/dev/serial/by-id/usb-u-blox_AG_-_www.u-blox.com_u-blox_GNSS_receiver-if00',
       pattern: '^(simulator|replay:.+|tcp://.+:\\d{1,5}|/.+)$',
-      description: 'Device path (best below /dev/serial/by-id), tcp://host:port, replay:<file> or simulator',
+      description: 'A device path (best below /dev/serial/by-id), tcp://host:port, replay:<file> or simulator',
     }),
     baud: Type.Union([Baud, Type.Array(Baud, { minItems: 1, maxItems: 16 })], {
       default: usualBauds,
@@ -104,7 +104,11 @@ export const ZedOptions = Type.Object(
           default: 'ZED-F9P',
           description: 'Which receiver it is: the X20P has no GLONASS, 1230, 4072, RXM-RTCM and NAV2',
         }),
-        uniqueId: Type.String({ default: '5A45440001', pattern: '^[0-9A-F]{10}$' }),
+        uniqueId: Type.String({
+          default: '5A45440001',
+          pattern: '^[0-9A-F]{10}$',
+          description: '10 hexadecimal digits, upper case',
+        }),
         geoidSeparation_m: Type.Number({ default: 44.568, minimum: -120, maximum: 120 }),
         nmea: Type.Boolean({ default: false, description: 'Send NMEA GGA too' }),
         noise: Type.Union([Type.Literal('quiet'), Type.Literal('typical'), Type.Literal('obstructed')], {

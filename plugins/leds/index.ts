@@ -3,6 +3,7 @@ import { station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { findLeds, show } from './led.js'
 import { factsOf, type LedName, ledNames, type Pattern, patternOf } from './patterns.js'
+import { makeLeds } from './simulator.js'
 
 const name = (colour: string) =>
   Type.Optional(
@@ -14,7 +15,10 @@ const name = (colour: string) =>
   )
 const Options = Type.Object(
   {
-    folder: Type.String({ default: '/sys/class/leds', description: 'Where the kernel has its LEDs' }),
+    folder: Type.String({
+      default: '/sys/class/leds',
+      description: 'Where the kernel has its LEDs; simulator: three files of the data folder stand in',
+    }),
     red: name('red'),
     green: name('green'),
     rgb: name('multicolour'),
@@ -44,7 +48,7 @@ export default definePlugin({
 
 class Leds {
   readonly #ctx: PluginContext
-  readonly #folder: string
+  #folder: string
   readonly #given: Partial<Record<LedName, string>>
   #there: Partial<Record<LedName, string>> = {}
   readonly #shown = new Map<LedName, Pattern>()
@@ -65,6 +69,10 @@ class Leds {
   }
 
   async start(): Promise<void> {
+    if (this.#folder === 'simulator') {
+      this.#folder = this.#ctx.dataDir('simulated').path
+      await makeLeds(this.#folder)
+    }
     this.#there = await findLeds(this.#folder, this.#given)
     const names = Object.values(this.#there)
     const missing = ledNames.filter((led) => this.#given[led] !== undefined && this.#there[led] === undefined)

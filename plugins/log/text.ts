@@ -9,13 +9,20 @@ const names: Readonly<Record<number, string>> = {
   60: 'FATAL',
 }
 
-/** `2026-11-22T08:00:01.123Z WARN  gnss-zed: text`, a stack below it. */
+/** Fields of a line that are shown in another way, or by its text. */
+const known = new Set(['level', 'time', 'plugin', 'msg', 'err', 'how', 'stack'])
+
+/** `2026-11-22T08:00:01.123Z WARN  gnss-zed: text (field=value)`, a stack below it. */
 export function textOf(line: LogLine): string {
   const { level, time, plugin, msg = '', err } = line
   const at = time > 0 && time < 8.64e15 ? new Date(time).toISOString() : '-'
   const stack = (err as { stack?: unknown } | undefined)?.stack
   const below = typeof stack === 'string' && level >= 50 ? `\n    ${stack.split('\n').join('\n    ')}` : ''
-  return `${at} ${(names[level] ?? String(level)).padEnd(5)} ${plugin ? `${plugin}: ` : ''}${msg}${below}`
+  const fields = Object.entries(line)
+    .filter(([name]) => !known.has(name))
+    .map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`)
+  const more = fields.length > 0 ? ` (${fields.join(' ')})` : ''
+  return `${at} ${(names[level] ?? String(level)).padEnd(5)} ${plugin ? `${plugin}: ` : ''}${msg}${more}${below}`
 }
 
 /** A saved line that a power cut or a hand has spoiled is shown as it is. */

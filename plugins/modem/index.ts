@@ -8,7 +8,7 @@ import { configBlock, identityBlock, simBlock, stateBlock } from './document.js'
 import { Jobs } from './jobs.js'
 import { OperatorScan, ScanHandoff } from './operator/scan.js'
 import { OperatorSelection } from './operator/selection.js'
-import { defineParameters } from './parameters.js'
+import { apnText, defineParameters } from './parameters.js'
 import { Figures } from './state/figures.js'
 import { HistoryEntries, SignalHistory, step_ms } from './state/history.js'
 import { Polling } from './state/polling.js'
@@ -30,9 +30,9 @@ export default definePlugin({
   options: Type.Object(
     {
       carriers: Type.Record(
-        Type.String({ pattern: '^\\d{3,20}$' }),
+        Type.String({ pattern: '^\\d{3,20}$', description: '3 to 20 digits' }),
         Type.Object({
-          apn: Type.String({ minLength: 1, maxLength: 100, pattern: '^[!-~]*$' }),
+          apn: Type.String({ minLength: 1, maxLength: 100, pattern: '^[!-~]*$', description: apnText }),
           user: Type.Optional(Type.String({ maxLength: 64 })),
           pswd: Type.Optional(Type.String({ maxLength: 64 })),
           auth: Type.Optional(Type.Union([Type.Literal('pap'), Type.Literal('chap')])),
@@ -78,7 +78,7 @@ export default definePlugin({
           await apn.observe()
         },
         async simRead() {
-          if (apn.isOtherSim) await refreshRegistration()
+          if (apn.isOtherSim) await readForSim()
           await apn.settle()
         },
         apnRead: () => apn.settle(),
@@ -112,13 +112,16 @@ export default definePlugin({
       onChange: uplinkChanged.on,
     })
 
-    /** What was read with the SIM before says nothing of the new one. */
-    const refreshRegistration = async () => {
+    /** What was read with the SIM before says nothing of the new one, which may have settings of its own in another slot. */
+    const readForSim = async () => {
       readings.registration.clear()
+      readings.apn.clear()
       try {
         readings.registration.set(await access.call(readLimit_ms, (modem, signal) => modem.registration(signal)))
+        readings.apn.set(await access.call(readLimit_ms, (modem, signal) => modem.apn(signal)))
       } catch (error) {
-        ctx.log.debug(`the registration of the new SIM could not be read, it is tried again: ${reasonOf(error)}`)
+        ctx.log.debug(`what belongs to the new SIM could not be read, it is tried again: ${reasonOf(error)}`)
+        polling.soon('apn')
       }
     }
     const reboot = async () => {

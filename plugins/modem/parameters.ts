@@ -25,9 +25,15 @@ export function defineParameters({ config }: PluginContext): Parameters {
 }
 
 const operatorSchema = Type.Integer({ minimum: 0, maximum: 999_999, description: 'MCC and MNC; 0: automatic' })
+/** What an APN is, for whoever entered something else. */
+export const apnText = '1 to 100 printable characters without spaces'
 const apnSchema = Type.String({
   maxLength: 100,
   pattern: '^[!-~]*$',
-  description: 'empty: the table of APNs, or the router, has it',
+  description: `${apnText}, or empty: the table of APNs, or the router, has it`,
 })
-const credentialSchema = Type.String({ maxLength: 64, pattern: '^[ -~]*$' })
+const credentialSchema = Type.String({
+  maxLength: 64,
+  pattern: '^[ -~]*$',
+  description: 'printable ASCII characters, or empty',
+})

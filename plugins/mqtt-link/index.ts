@@ -104,7 +104,7 @@ const portSchema = Type.Integer({ minimum: 1, maximum: 65_535 })
 const hostSchema = Type.String({
   maxLength: 253,
   pattern: '^[A-Za-z0-9._:-]*$',
-  description: 'name or address; empty: the embedded broker, or none',
+  description: 'a name or an IP address; empty: the embedded broker, or none',
 })
 
 const notAdopted = ({ message }: Error) =>

@@ -26,7 +26,7 @@ export default definePlugin({
       topic: Type.Optional(
         Type.String({
           pattern: '^base/[A-Za-z0-9_-]{1,64}/drtk$',
-          description: 'Topic of another station whose RTCM is taken, base/<serial number>/drtk',
+          description: 'The topic of another station whose RTCM is taken: base/<serial number>/drtk',
         }),
       ),
       allow: Type.Array(Type.String({ minLength: 2, maxLength: 45 }), {

@@ -14,7 +14,11 @@ export function historyRoutes(ctx: PluginContext, conductor: Conductor): void {
   ctx.http.route({
     method: 'POST',
     url: '/reference/history/:id',
-    schema: { params: Type.Object({ id: Type.String({ pattern: '^\\d{1,9}$' }) }) },
+    schema: {
+      params: Type.Object({
+        id: Type.String({ pattern: '^\\d{1,9}$', description: 'a number of at most nine digits' }),
+      }),
+    },
     handler: async (request) => {
       const id = Number((request.params as { id: string }).id)
       const entry = conductor.ledger.find(id)

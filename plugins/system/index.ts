@@ -4,6 +4,7 @@ import { BaseState } from './base-state.js'
 import { BootRecord } from './boot-record.js'
 import { keepSystemClock } from './clock.js'
 import { machineMemory, processMemory } from './memory.js'
+import { SelfTest } from './self-test/index.js'
 
 /** The controller itself: `esp`, `base.state`, restarts, the production flag, the system clock. */
 export default definePlugin({
@@ -61,6 +62,12 @@ export default definePlugin({
     }
     ctx.commands.add('confirm-change', 'keeps a change that would be set back', keep, { value: false })
     ctx.commands.add('undo-change', 'sets back a change that waits to be confirmed', undo, { value: false })
+    const test = new SelfTest(ctx)
+    const tests = { 'start-hardware-test': 'hardware', 'start-production-test': 'production' } as const
+    for (const [command, kind] of Object.entries(tests))
+      ctx.commands.add(command, `checks everything that the device has (${kind})`, () => test.run(kind), {
+        value: false,
+      })
     ctx.commands.add('prodflag', 'prodflag=<number> sets the production flag', async ({ arg }) => {
       if (arg === undefined || !/^-?\d{1,9}$/.test(arg)) throw badValue('prodflag=<whole number>')
       await record.setProductionFlag(Number(arg))

@@ -3,6 +3,7 @@ import { station } from 'rtk-base/services'
 import { labelText, type RouterLabel } from './credentials/index.js'
 import { readEverything } from './report.js'
 import type { Router } from './router.js'
+import { confirmationOf } from './transport/index.js'
 
 /** The `/system` commands of the plugin, beside its console group. */
 export function addCommands(ctx: PluginContext, router: Router): void {
@@ -34,7 +35,7 @@ export function addCommands(ctx: PluginContext, router: Router): void {
   ctx.commands.add('get-router-qr', 'the text of the QR label of the router', (call) => qrText(router, call), noValue)
   ctx.commands.add(
     'router-certificate',
-    'router-certificate shows the certificate of the router, router-certificate=accept confirms a new one',
+    'router-certificate shows the certificate of the router, router-certificate=accept FINGERPRINT confirms a new one',
     ({ arg }) => certificate(router, arg),
   )
 }
@@ -85,11 +86,18 @@ async function certificate(router: Router, arg: string | undefined): Promise<str
       : 'none: the router is reached over plain HTTP'
     const next =
       waiting &&
-      `\nit shows now: ${waiting.origin} ${waiting.fingerprint || '(no https)'}; router-certificate=accept confirms that`
+      `\nit shows now: ${waiting.origin} ${waiting.fingerprint || '(no https)'}; ${confirmationOf(waiting)} confirms that`
     return `pinned: ${shown}${next ?? ''}`
   }
-  if (arg !== 'accept') throw badValue(`router-certificate takes accept, not '${arg.slice(0, 40)}'`)
-  if (!(await router.acceptCertificate()))
-    throw unavailable('no other certificate than the pinned one was seen: there is nothing to confirm')
+  const [, seen] = /^accept(?:\s+(\S+))?$/.exec(arg) ?? []
+  if (!/^accept(\s|$)/.test(arg))
+    throw badValue(`router-certificate takes accept and a fingerprint, not '${arg.slice(0, 40)}'`)
+  if (!waiting) throw unavailable('no other certificate than the pinned one was seen: there is nothing to confirm')
+  if (!(await router.acceptCertificate(seen ?? ''))) {
+    const now = waiting.fingerprint || 'no certificate (plain HTTP)'
+    throw badValue(
+      `the router shows ${now}: nothing was confirmed. Compare it with that of the router, then send ${confirmationOf(waiting)}`,
+    )
+  }
   return `confirmed: ${router.pin.pinned?.fingerprint || 'plain HTTP'}; the router is tried at once`
 }

@@ -1,5 +1,5 @@
 import { openAsBlob } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
+import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { RouterFirmware } from 'rtk-base/services'
@@ -9,6 +9,7 @@ import { limits_ms, type Outcome, RestTransport, type Transport } from './transp
 
 const mostBytes = 96 * 1_048_576
 const folder = 'firmware'
+const stalled_ms = 60_000
 const upload = '/api/firmware/actions/upload_device_firmware'
 const boundary = 'rtk-base-firmware-image'
 
@@ -32,8 +33,10 @@ export function firmwareService(ctx: PluginContext, router: Router): RouterFirmw
         router.link.restarts('its firmware is updated')
         return 'the router has checked the image and restarts into it; that takes some minutes'
       } finally {
-        isRunning = false
-        await rm(join(ctx.dataDir(folder, { quota_bytes: mostBytes }).path, 'image'), { force: true })
+        // The next update may begin when no image of this one is left.
+        await clearImages(ctx).finally(() => {
+          isRunning = false
+        })
       }
     },
   }
@@ -70,10 +73,18 @@ function accepted(step: string, outcome: Outcome | undefined): void {
   throw new RtkError('RTK_ERR_ROUTER_REFUSED', `the image was not accepted (${step}): ${outcome?.text ?? 'no answer'}`)
 }
 
-/** The image on the station's disk. @throws RTK_ERR_FETCH_…, RTK_ERR_DATA_QUOTA */
+/** Removes what an update left behind, also one that was cut by a power failure. */
+export async function clearImages(ctx: Pick<PluginContext, 'dataDir'>): Promise<void> {
+  const { path } = imageDir(ctx)
+  for (const name of await readdir(path)) await rm(join(path, name), { force: true })
+}
+
+const imageDir = (ctx: Pick<PluginContext, 'dataDir'>) => ctx.dataDir(folder, { quota_bytes: mostBytes })
+
+/** The image on the station's disk. The time limit is that of a pause in the download, not of the whole. @throws RTK_ERR_FETCH_…, RTK_ERR_DATA_QUOTA */
 async function fetchImage(ctx: PluginContext, url: string, signal: AbortSignal): Promise<string> {
-  const dir = ctx.dataDir(folder, { quota_bytes: mostBytes })
-  const response = await ctx.fetch(url, { maxBytes: mostBytes, redirects: 5, timeout_ms: 60_000, signal })
+  const dir = imageDir(ctx)
+  const response = await ctx.fetch(url, { maxBytes: mostBytes, redirects: 5, timeout_ms: stalled_ms, signal })
   if (!response.ok || response.body === null) {
     throw new RtkError('RTK_ERR_FETCH_ANSWER', `the image could not be fetched: HTTP status ${response.status}`)
   }

@@ -3,7 +3,7 @@ import { cellularModem, cellularRouter, routerFirmware, simulatedRouter, station
 import { addCommands } from './commands.js'
 import { addConsoleGroup } from './console.js'
 import { routerBlock } from './document.js'
-import { firmwareService } from './firmware.js'
+import { clearImages, firmwareService } from './firmware.js'
 import { modemService } from './modem-service.js'
 import { RouterOptions } from './options.js'
 import { Router } from './router.js'
@@ -58,6 +58,7 @@ export default definePlugin({
       block.changed()
       ctx.status(router.error === '' ? router.state : `${router.state}: ${router.error}`)
     })
+    await clearImages(ctx)
     await router.start(simulation.wanted ? await simulation.start() : url)
   },
 

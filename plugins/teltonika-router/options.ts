@@ -12,12 +12,14 @@ export const RouterOptions = Type.Object(
     url: Type.String({
       default: 'http://192.168.1.1',
       pattern: '^(simulator|https?://[^/?#@]+/?)$',
-      description: 'Where the router answers, or simulator; a redirect to https is followed',
+      description:
+        'http://HOST[:PORT] or https://HOST[:PORT] of the router, or simulator; a redirect to https is followed',
     }),
     qrUrl: Type.Optional(
       Type.String({
         pattern: '^https://',
-        description: 'Credential lookup: POST {qrUrl}/rtr with the MAC address of the router; none when left out',
+        description:
+          'An https URL, the credential lookup: POST {qrUrl}/rtr with the MAC address of the router; none when left out',
       }),
     ),
     qrCa: Type.Optional(

@@ -25,8 +25,9 @@ export class RouterParameters {
       'mob-ping-host',
       Type.String({
         maxLength: 18,
-        pattern: '^[A-Za-z0-9.:-]*$',
-        description: 'the router restarts when this host does not answer; empty: it does not',
+        pattern: '^([A-Za-z0-9][A-Za-z0-9.:-]*)?$',
+        description:
+          'a host name or IP address (the router restarts when it does not answer), or empty (the router does not restart)',
       }),
       { default: usualPingHost },
     )

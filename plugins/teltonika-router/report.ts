@@ -59,12 +59,14 @@ export function shortReport(router: Router): string {
   const modem = facts.get('modem')
   const sim = facts.get('sim')
   const registration = facts.get('registration')
+  const modems = facts.get('modems')
+  const others = modems && modems.count > 1 ? `(${modems.used}, one of ${modems.count}: the others are not used)` : ''
   const rows: [string, string][] = [
     ['link', error === '' ? state : `${state}: ${error}`],
     ['router', [board?.hw, board?.serial && `serial ${board.serial}`, router.macaddr].filter(Boolean).join(', ')],
     ['firmware', [facts.get('version'), router.connected?.transport.kind].filter(Boolean).join(', ')],
     ['user', router.credentials.user],
-    ['modem', [modem?.manuf, modem?.model, modem?.imei && `IMEI ${modem.imei}`].filter(Boolean).join(' ')],
+    ['modem', [modem?.manuf, modem?.model, modem?.imei && `IMEI ${modem.imei}`, others].filter(Boolean).join(' ')],
     ['SIM', sim ? [sim.state, sim.iccid && `ICCID ${sim.iccid}`].filter(Boolean).join(', ') : ''],
     [
       'network',

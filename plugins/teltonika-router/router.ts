@@ -152,9 +152,9 @@ export class Router {
     await this.link.restart('factory', { patience_ms, signal })
   }
 
-  /** A person confirms the certificate that the router shows now. @returns whether there was one to confirm */
-  async acceptCertificate(): Promise<boolean> {
-    if ((await this.pin.accept()) === undefined) return false
+  /** A person confirms the certificate that the router shows now. @param seen as for `CertificatePin.accept` */
+  async acceptCertificate(seen: string): Promise<boolean> {
+    if (!(await this.pin.accept(seen))) return false
     this.#link?.retry(false)
     return true
   }

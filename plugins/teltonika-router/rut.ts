@@ -1,7 +1,7 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { fieldOf, isObject } from './operations/parse.js'
 import type { Router } from './router.js'
-import { limits_ms } from './transport/index.js'
+import { limits_ms, parsedJson } from './transport/index.js'
 
 /** For the turn. */
 const patience_ms = 30_000
@@ -40,7 +40,7 @@ async function forwarded(router: Router, request: unknown): Promise<string> {
 
 /** Every part was refused: the session, not one missing right. */
 function isDenied(text: string): boolean {
-  const answers = [JSON.parse(text)].flat() as unknown[]
+  const answers = [parsedJson(text)].flat()
   return answers.length > 0 && answers.every((answer) => fieldOf(answer, 'error', 'code') === accessDenied)
 }
 

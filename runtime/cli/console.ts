@@ -45,7 +45,11 @@ const ownWords = ['help', 'info', 'set', 'quit']
 
 /** The lines that `line` can become: names of commands, and behind a blank the words of a group. */
 export function completions(line: string, commands: readonly CommandEntry[]): string[] {
-  const lines = commands.flatMap(({ name, words = [] }) => [name, ...words.map((word) => `${name} ${word}`)])
+  const lines = commands.flatMap(({ name, words = [] }) => [
+    name,
+    `help ${name}`,
+    ...words.map((word) => `${name} ${word}`),
+  ])
   const isBehindBlank = line.includes(' ')
   return [...ownWords, ...lines].filter((one) => one.startsWith(line) && one.includes(' ') === isBehindBlank)
 }
@@ -63,13 +67,11 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
   const [word, ...rest] = line.split(/\s+/)
   try {
     if (word === 'help' || word === '?') {
-      const commands = await client.call<CommandEntry[]>('commands')
-      const width = Math.max(...commands.map(({ name }) => name.length), 4)
-      const shown = ({ name, help, plugin, words }: CommandEntry) =>
-        `${name.padEnd(width)}  ${help} (${plugin})${words ? `\n${' '.repeat(width)}  ${words.join(' | ')}` : ''}`
-      show(commands.map(shown).join('\n'))
-      show(consoleHelp.split('\n').slice(4, 7).join('\n'))
-      return true
+      const [name] = rest
+      const text = helpText(await client.call<CommandEntry[]>('commands'), name)
+      show(text ?? `no command ${name}: help lists them`)
+      if (name === undefined) show(consoleHelp.split('\n').slice(4, 7).join('\n'))
+      return text !== undefined
     }
     if (word === 'info') {
       show(JSON.stringify(partOf(await client.call('document'), rest[0]), null, 2) ?? `no part ${rest[0]}`)
@@ -95,6 +97,16 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
     show(messageOf(error))
     return false
   }
+}
+
+/** The commands, or the one that is named; undefined when there is no such command. */
+export function helpText(commands: readonly CommandEntry[], only?: string): string | undefined {
+  const listed = commands.filter(({ name }) => only === undefined || name === only)
+  if (listed.length === 0 && only !== undefined) return undefined
+  const width = Math.max(...listed.map(({ name }) => name.length), 4)
+  const shown = ({ name, help, plugin, words }: CommandEntry) =>
+    `${name.padEnd(width)}  ${help} (${plugin})${words ? `\n${' '.repeat(width)}  ${words.join(' | ')}` : ''}`
+  return listed.map(shown).join('\n')
 }
 
 /** `sim move 30 0 0` is `sim=move 30 0 0`. */

@@ -11,6 +11,7 @@ import { createRuntime, type Runtime } from '../index.js'
 import { resolveOptions, type SetOption } from '../kernel/options.js'
 import { createLogger, type Logger } from '../log.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
+import { NotifySupervisor } from '../ports/notify-supervisor.js'
 import { Watchdog } from '../watchdog/index.js'
 import { boundHeap } from './heap.js'
 import { located, readVariant, type VariantFile } from './variant-file.js'
@@ -93,15 +94,17 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
   process.stdout.on('error', () => {})
   const stop = stopOnSignal(options.log, handOverSignals)
   const watchdog = startWatchdog(options)
+  const supervisor = NotifySupervisor.of()
   for (let first = true; ; first = false) {
     try {
-      await runOnce(options, stop, watchdog, first)
+      await runOnce(options, stop, { watchdog, supervisor, first })
     } catch (error) {
       // Its thread would keep the process.
       await watchdog.close()
       throw error
     }
-    if (stop.aborted) {
+    // Whoever supervises the service starts it again, from the slot that is to run then.
+    if (stop.aborted || supervisor) {
       options.log.info('stopped')
       // Sockets of third parties may keep the event loop: the work is done and written.
       setImmediate(() => process.exit(0))
@@ -146,7 +149,11 @@ function endIfLate(log: Logger): () => void {
 }
 
 /** One run, until a signal or a restart ends it. */
-async function runOnce(options: RunOptions, stop: AbortSignal, watchdog: Watchdog, first: boolean): Promise<void> {
+async function runOnce(
+  options: RunOptions,
+  stop: AbortSignal,
+  { watchdog, supervisor, first }: { watchdog: Watchdog; supervisor: NotifySupervisor | undefined; first: boolean },
+): Promise<void> {
   const { file, data, sets, log, watch } = options
   let restart: () => void = () => {}
   const untilEnd = new Promise<void>((resolveEnd) => {
@@ -162,6 +169,7 @@ async function runOnce(options: RunOptions, stop: AbortSignal, watchdog: Watchdo
     ownProcess: true,
     signal: stop,
     watchdog,
+    ...(supervisor && { supervisor }),
   }).catch((error) => {
     if (error instanceof RtkError && error.code === 'RTK_ERR_STOPPED') return undefined
     throw located(error, file)

@@ -226,6 +226,9 @@ function answerNotRunning(reply: FastifyReply, owner: RouteOwner): FastifyReply 
     .send(text)
 }
 
+/** Somebody else answered wrong, or too late: no error of the station. */
+const isUpstream = new Set([502, 504])
+
 /** Every error of a handler, a hook or the framework. */
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
   const { plugin, errors } = request.routeOptions.config ?? {}
@@ -237,7 +240,9 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
   const code = (error as { code?: unknown }).code
   const status = (error as { statusCode?: unknown }).statusCode
   if (isRtkError(error)) {
-    if (error.statusCode >= 500 && error.statusCode !== 503) log.error({ err: error, plugin }, 'a route failed')
+    if (isUpstream.has(error.statusCode))
+      log.warn({ code: error.code, plugin }, `answered with ${error.statusCode}: ${error.message}`)
+    else if (error.statusCode >= 500 && error.statusCode !== 503) log.error({ err: error, plugin }, 'a route failed')
     send(error.code, error.message)
   } else if (error instanceof ValidationError) {
     send('RTK_ERR_REQUEST', error.message, error.field)

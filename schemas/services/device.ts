@@ -57,5 +57,7 @@ export const device = defineService<Device>('device')
 export interface LocalNetwork {
   /** Loopback, link-local, private, or inside a prefix of an own interface. */
   isLocal(address: string): boolean
+  /** Where the station's HTTP server listens; undefined until it does, in the start of the station. */
+  readonly http: { readonly host: string; readonly port: number } | undefined
 }
 export const localNetwork = defineService<LocalNetwork>('local-network')

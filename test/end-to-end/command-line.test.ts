@@ -194,7 +194,7 @@ t.test('every mistake of a variant is named at once, with value, bounds and the 
   t.match(shape, /variant\.json:2: name: must not have fewer than 1 characters, not ""/)
   t.match(shape, /variant\.json:4: plguins: is no known field \(did you mean "plugins"\?\)/)
   t.match(shape, /http\.port: must be <= 65535, not 70000/)
-  t.match(shape, /variant\.json:5: serial: must match pattern .*, not "a b"/)
+  t.match(shape, /variant\.json:5: serial: must be \{SN\}, 1 to 64 letters, digits, _ or -.*, not "a b"/)
   for (const expected of [
     /variant\.json:5: http has no option prot \(did you mean "port"\?\)/,
     /no plugin "sytem": .*\(did you mean "system"\?\)/,

@@ -146,3 +146,13 @@ t.test(
     chmodSync(file, 0o600)
   },
 )
+
+t.test('simulated ones show patterns on a desk', async (t) => {
+  const { pattern, station } = await setUp(t, 'simulator')
+  t.strictSame(pattern('green'), [
+    { v: 0x00ff00, t: 0.2 },
+    { v: 0, t: 1.8 },
+  ])
+  const file = join(station.data, 'files', 'leds', 'simulated', 'simulated:green:status', 'pattern')
+  await until(() => readFileSync(file, 'utf8').startsWith('255 200'), 'written')
+})

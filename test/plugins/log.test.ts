@@ -57,7 +57,7 @@ t.test('the saved log', async (t) => {
       ctx.log.error({ err: new Error('boom') }, 'the second')
       t.match(await send('logsavenvs'), { status: 200, text: 'log saved\n' })
       const text = await saved()
-      t.match(text, /^\d{4}-\d\d-\d\dT.*Z WARN {2}talker: the first$/m)
+      t.match(text, /^\d{4}-\d\d-\d\dT.*Z WARN {2}talker: the first \(volts=3 password=…\)$/m)
       t.match(text, /ERROR talker: the second\n {4}Error: boom\n {8}at /, 'with the stack')
       t.notMatch(text, 'hush')
       const last = (await saved('?tail=2')).split('\n').filter((line) => /^\d/.test(line))

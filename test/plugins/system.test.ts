@@ -1,12 +1,14 @@
 import t from 'tap'
+import httpApi from '../../plugins/http-api/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import { type BaseFacts, baseState } from '../../plugins/system/base-state.js'
 import system from '../../plugins/system/index.js'
+import { checks, type Evidence, runChecks } from '../../plugins/system/self-test/checks.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { gnssStatuses } from '../../schemas/index.js'
 import { procedureStatus, type RtcmJudge, rtcmGate } from '../../schemas/services.js'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock } from '../harness/index.js'
+import { arpFrame, createTestStation, fakeReceiver, ManualClock, until } from '../harness/index.js'
 import { setUp as simulator } from './gnss/simulator-rig.js'
 import { type Definition, FakeBase, home, setUp } from './gnss/survey-in-rig.js'
 
@@ -241,5 +243,115 @@ t.test('the system clock is set from the receiver', async (t) => {
     const text =
       /^the system clock is off by 90 s and could not be set \(date: [^\n]+ permitted\): let NTP keep it, [^\n]+$/
     t.match(station.device.errors(), [{ code: 'clock', text }])
+  })
+})
+
+t.test('the self-test', async (t) => {
+  const document = {
+    esp: { mem: { spiram: { free: 100 * 2 ** 20 } } },
+    gnss: {
+      zed: { module: 'ZED-F9P', vfirmware: 'HPG 1.32', serial: '5A45440001' },
+      state: {
+        status: 'fixed',
+        satuse: 12,
+        satvis: 20,
+        antenna: { status: 'ok' },
+        rf: { jamming: 'ok', spoofing: 'none' },
+      },
+      rtcm: { stat: { recvd: 115 }, msgs: [{ id: 1005, since: 0.2 }] },
+      ref: {},
+    },
+    eth: { enabled: true, cable: true, ip: '10.0.0.2' },
+    wap: { enabled: true, bssid: 'aa', ssid: 'roof', channel: 6 },
+    sta: { bssid: 'bb', ip4: '10.1.0.2', rssi: -60 },
+    mqtt: { state: { link: 'up', cert: { until: 100 * 86_400 } }, via: 'eth' },
+    router: { swver: 'R', state: { link: 'online', error: '' } },
+    modem: { sim: { state: 'ready' }, state: { network: 'home' } },
+    base: { state: { errors: [] } },
+  }
+  const good: Evidence = {
+    before: { gnss: { rtcm: { stat: { recvd: 100 } } } },
+    now: document,
+    seconds: 3,
+    store: '',
+    free_bytes: 10 ** 9,
+    temperature_celsius: 50,
+    throttled: 0,
+    clockOff_s: 0.1,
+    dns: '',
+    now_s: 86_400,
+  }
+  t.strictSame(
+    runChecks(good).filter(({ verdict }) => verdict !== 'PASS'),
+    [],
+  )
+  const gnss = (change: object) => ({ now: { ...document, gnss: { ...document.gnss, ...change } } })
+  const state = (change: object) => gnss({ state: { ...document.gnss.state, ...change } })
+  const part = (change: object) => ({ now: { ...document, ...change } })
+  const bad: Record<string, Partial<Evidence>> = {
+    store: { store: 'the disk is full' },
+    'disk-free': { free_bytes: 1e6 },
+    'memory-free': part({ esp: { mem: { spiram: { free: 1e6 } } } }),
+    temperature: { temperature_celsius: 91 },
+    supply: { throttled: 0x50000 },
+    receiver: gnss({ zed: { module: '', serial: '' } }),
+    'receiver-data': gnss({ rtcm: { stat: { recvd: 100 }, msgs: [{ id: 1005, since: 1 }] } }),
+    antenna: state({ antenna: { status: 'open' } }),
+    satellites: state({ satuse: 6 }),
+    interference: state({ rf: { jamming: 'warning', spoofing: 'none' } }),
+    reference: state({ status: 'moved' }),
+    clock: { clockOff_s: -40 },
+    ethernet: part({ eth: { enabled: true, cable: false, ip: '' } }),
+    'access-point': part({ wap: { enabled: true, bssid: '' } }),
+    'wifi-uplink': part({ sta: { bssid: 'bb', ip4: '10.1.0.2', rssi: -88 } }),
+    dns: { dns: 'ENOTFOUND' },
+    broker: part({ mqtt: { state: { link: 'down', error: { text: 'refused' }, cert: { until: 100 * 86_400 } } } }),
+    certificate: { now_s: 90 * 86_400 },
+    router: part({ router: { state: { link: 'locked', error: 'no password fits' } } }),
+    sim: part({ modem: { sim: { state: 'pin' }, state: { network: 'unregistered' } } }),
+    errors: part({ base: { state: { errors: [{ code: 'disk' }] } } }),
+  }
+  t.strictSame(new Set(Object.keys(bad)), new Set(checks.map(({ name }) => name)))
+  for (const [name, change] of Object.entries(bad)) {
+    const failed = runChecks({ ...good, ...change }).filter(({ verdict }) => verdict === 'FAIL')
+    t.match(
+      failed.map((line) => line.name),
+      [name],
+      name,
+    )
+    t.equal(failed.length, 1, name)
+  }
+  const nothing = { ...good, before: {}, now: {}, temperature_celsius: undefined, throttled: undefined }
+  const skipped = runChecks({ ...nothing, free_bytes: undefined, clockOff_s: undefined, dns: undefined })
+  t.strictSame(new Set(skipped.map(({ verdict }) => verdict)), new Set(['PASS', 'SKIP']), 'what is not there is not ok')
+  t.equal(skipped.filter(({ verdict }) => verdict === 'PASS').length, 1, 'only the store')
+
+  t.test('runs by command, one at a time, and its report is kept', async (t) => {
+    const station = await createTestStation({ plugins: { system, 'http-api': httpApi } })
+    t.teardown(() => station.stop())
+    const send = (name: string) => station.request(`/system?${name}`, { method: 'POST' })
+    const running = send('start-hardware-test')
+    await until(() => station.clock.pending > 0, 'begun')
+    t.match(await send('start-production-test'), { status: 503, text: /runs already/ })
+    await until(async () => {
+      await station.clock.advance(3_000)
+      return Promise.race([running.then(() => true), new Promise((resolve) => setTimeout(() => resolve(false), 5))])
+    }, 'done')
+    const { text } = await running
+    t.match(text, /^hardware test .*\nPASS store: ok/)
+    t.match(text, /\nSKIP receiver: - \(identified\)\n/)
+    t.match(text, /\n(PASS|FAIL): \d+ passed, \d+ failed, \d+ skipped\n$/)
+    const kept = (await station.request('/nvs?namespace=system')).json() as { hardwareTest: string }
+    t.equal(`${kept.hardwareTest}\n`, text)
+    const production = send('start-production-test')
+    await until(async () => {
+      await station.clock.advance(3_000)
+      return Promise.race([production.then(() => true), new Promise((resolve) => setTimeout(() => resolve(false), 5))])
+    }, 'done')
+    t.match(
+      (await production).text,
+      /\nFAIL receiver: -.*\n(.*\n)*FAIL: /,
+      'at the end of the line nothing may be missing',
+    )
   })
 })

@@ -15,7 +15,8 @@ export function generate(xml, source) {
   const networks = new Map()
   for (const country of childrenOf(parse(xml), 'country')) {
     for (const provider of childrenOf(country, 'provider')) {
-      for (const gsm of childrenOf(provider, 'gsm')) addNetworks(networks, provider, gsm)
+      const size = sizeOf(provider)
+      for (const gsm of childrenOf(provider, 'gsm')) addNetworks(networks, provider, size, gsm)
     }
   }
   const settings = []
@@ -32,8 +33,17 @@ export function generate(xml, source) {
   return `{"source":${JSON.stringify(source)},\n"settings":[\n${settings.join(',\n')}\n],\n"networks":{\n${lines.join(',\n')}\n}}\n`
 }
 
+/** What else tells an operator from those that use its network: few are marked as primary, but it has more networks, and more APNs. */
+function sizeOf(provider) {
+  const gsm = childrenOf(provider, 'gsm')
+  const count = (name) => gsm.flatMap((one) => childrenOf(one, name)).length
+  return { networks: count('network-id'), apns: count('apn') }
+}
+
+const primaryRank = { true: 0, false: 2 }
+
 /** Every APN for data connections of one operator, for each of its networks. */
-function addNetworks(networks, provider, gsm) {
+function addNetworks(networks, provider, size, gsm) {
   const name = textOf(provider, 'name')
   const apns = childrenOf(gsm, 'apn').filter((apn) => usageOf(apn) === 'internet' || usageOf(apn) === '')
   for (const { attributes } of childrenOf(gsm, 'network-id')) {
@@ -50,8 +60,9 @@ function addNetworks(networks, provider, gsm) {
         // Only a SIM with this GID1 has it, and the router does not report the GID1.
         isVirtual: childrenOf(gsm, 'gid1').length > 0,
         isUntyped: usageOf(apn) === '',
-        isSecondary: provider.attributes.primary !== 'true',
-        hasSeveral: apns.length > 1,
+        primary: primaryRank[provider.attributes.primary] ?? 1,
+        networks: -size.networks,
+        apns: -size.apns,
         isPrepaid: childrenOf(apn, 'plan').some(({ attributes: { type } }) => type === 'prepaid'),
       })
     }
@@ -60,16 +71,25 @@ function addNetworks(networks, provider, gsm) {
 
 /** In the order in which they are to be tried; equal settings of several operators once. */
 function ranked(rows) {
-  const criteria = ['isVirtual', 'isUntyped', 'isSecondary', 'hasSeveral', 'isPrepaid']
+  const criteria = ['isVirtual', 'isUntyped', 'primary', 'namedBy', 'networks', 'apns', 'isPrepaid']
   const order = (a, b) => criteria.map((name) => Number(a[name]) - Number(b[name])).find((by) => by !== 0) ?? 0
   const seen = new Set()
   return rows
+    .map((one) => ({ ...one, namedBy: -othersWithNameOf(one.row[1], rows) }))
     .toSorted(order)
     .map(({ row }) => row)
     .filter(([apn, , user = '', pswd = '']) => {
       const key = JSON.stringify([apn.toLowerCase(), user, pswd])
       return !seen.has(key) && seen.add(key)
     })
+}
+
+/** How many other operators of the network have APNs with the name of this one, as those that use its network often do. */
+function othersWithNameOf(name, rows) {
+  const word = name.toLowerCase()
+  if (word.length < 3) return 0
+  const others = rows.filter(({ row: [apn, other] }) => other !== name && apn.toLowerCase().includes(word))
+  return new Set(others.map(({ row: [, other] }) => other)).size
 }
 
 const usageOf = (apn) => childrenOf(apn, 'usage')[0]?.attributes.type ?? ''

@@ -8,21 +8,29 @@ const minute_ms = 60_000
 const hour_ms = 60 * minute_ms
 const day_ms = 24 * hour_ms
 
-/** Routers block an address after 10 failed logins by default, and some of them never forget one: two stations behind one address stay below. */
+/**
+ * A router with its factory settings blocks an address after 10 failed logins; before RUTOS 7.07 it never forgets one. A whole ladder has 8
+ * entries. Persons are held by `withPerson` alone.
+ */
 export const guardLimits = {
   window_ms: 30 * minute_ms,
   /** In the window. */
   automatic: 3,
-  /** With the one that a person causes by setting a password. */
+  /** In the window, with the one that a person causes by setting a password. */
   withPerson: 4,
-  /** In a week without a login that worked; a person is not held by it. */
-  total: 4,
-  total_ms: 7 * day_ms,
+  day_ms,
+  /** In a day. */
+  daily: 4,
+  total_ms: 365 * day_ms,
+  /** In `total_ms`, without a login that worked: a whole ladder. */
+  total: 8,
+  /** In `total_ms`, where another station may have the same address: two of them make 8. */
+  totalShared: 4,
   /** Between two failed attempts. */
   gap_ms: 10_000,
-  /** A pair that failed is tried again after this: longer than `total_ms`, so that the entries after it have their turn. */
-  failed_ms: 30 * day_ms,
-  /** One that once worked sooner: a router that blocks rejects the right password too. */
+  /** A pair that failed is tried again after this: later than those after it, where there are more than `totalShared`. */
+  failed_ms: 2 * 365 * day_ms,
+  /** A pair that once worked is tried again sooner, as a router that blocks rejects the right password too: after this for each attempt so far. */
   worked_ms: 6 * hour_ms,
 } as const
 
@@ -52,6 +60,8 @@ export class LoginGuard {
   #before: { readonly mac: string; readonly attempts: Stamp[] } | undefined
   /** Digest of user and password → when it failed. */
   readonly #failed = new Map<string, Stamp>()
+  /** The router counts by address: false while another station may have the same one, e.g. behind a NAT. */
+  hasOwnAddress = false
 
   constructor(store: PluginStore, clock: GuardClock) {
     this.#store = store
@@ -79,13 +89,15 @@ export class LoginGuard {
 
   /** Milliseconds until an attempt may be made; 0: now. */
   wait_ms(byPerson: boolean): number {
-    const { window_ms, total_ms, automatic, withPerson, total, gap_ms } = guardLimits
+    const { window_ms, day_ms, total_ms, automatic, withPerson, daily, gap_ms } = guardLimits
+    const total = this.hasOwnAddress ? guardLimits.total : guardLimits.totalShared
     const all = this.#within(total_ms)
     const newest = all.at(-1)
     if (newest === undefined) return 0
     const rests = [
       newest.at_ms + gap_ms,
       endOf(this.#within(window_ms), byPerson ? withPerson : automatic, window_ms),
+      byPerson ? 0 : endOf(this.#within(day_ms), daily, day_ms),
       byPerson ? 0 : endOf(all, total, total_ms),
     ]
     return Math.max(0, ...rests.map((end_ms) => end_ms - this.#clock.monotonic()))
@@ -133,7 +145,7 @@ export class LoginGuard {
   pairWait_ms(credentials: Credentials, worked: boolean): number {
     const failed = this.#failed.get(digest(credentials))
     if (!failed) return 0
-    const rest_ms = worked ? guardLimits.worked_ms : guardLimits.failed_ms
+    const rest_ms = worked ? guardLimits.worked_ms * Math.max(1, this.attempts) : guardLimits.failed_ms
     return Math.max(0, failed.at_ms + rest_ms - this.#clock.monotonic())
   }
 

@@ -11,7 +11,7 @@ import {
   type Output,
   Performer,
 } from '../operations/index.js'
-import { type CertificatePin, findTransport, RouterQueue, type Transport } from '../transport/index.js'
+import { type CertificatePin, confirmationOf, findTransport, RouterQueue, type Transport } from '../transport/index.js'
 import type { LinkFigures } from './figures.js'
 import { type LinkEvent, nextState } from './states.js'
 
@@ -68,6 +68,7 @@ export class RouterLink {
   readonly #logged: LogLimit
   #state: RouterLinkState = 'searching'
   #error = 'not asked yet'
+  #answersGarbage = false
   #connected: Connected | undefined
   #candidate: Candidate | undefined
   #strikes = 0
@@ -91,6 +92,11 @@ export class RouterLink {
   /** Why it is not online; `''` while it is. */
   get error(): string {
     return this.#error
+  }
+
+  /** Something answers, but nothing that can be read. */
+  get answersGarbage(): boolean {
+    return this.#answersGarbage
   }
 
   /** Of the last login; undefined before the first. */
@@ -132,7 +138,8 @@ export class RouterLink {
     { signal, patience_ms }: CallOptions = {},
   ): Promise<T> {
     const { ctx } = this.#deps
-    const both = signal ? AbortSignal.any([ctx.signal, signal]) : ctx.signal
+    // One of its own for each call: many of them wait, and each listens.
+    const both = AbortSignal.any(signal ? [ctx.signal, signal] : [ctx.signal])
     const refusal = this.#refusal()
     if (refusal) return Promise.reject(refusal)
     return this.queue.enter(
@@ -176,10 +183,17 @@ export class RouterLink {
 
   /** Why nothing can be called now. */
   #refusal(): RtkError | undefined {
-    const text = `the router is ${this.#state}: ${this.#error}`
     if (this.#state === 'online') return undefined
+    if (this.#state === 'certificate') {
+      const { waiting } = this.#deps.pin
+      const next = waiting ? `if it was replaced or reset: ${confirmationOf(waiting)}` : 'see router-certificate'
+      return new RtkError(
+        'RTK_ERR_ROUTER_CERTIFICATE',
+        `the certificate of the router changed: ${this.#error}; ${next}`,
+      )
+    }
+    const text = `the router is ${this.#state}: ${this.#error}`
     if (this.#state === 'locked') return new RtkError('RTK_ERR_ROUTER_LOGIN', text)
-    if (this.#state === 'certificate') return new RtkError('RTK_ERR_ROUTER_CERTIFICATE', text)
     return new RtkError('RTK_ERR_ROUTER_OFFLINE', text)
   }
 
@@ -203,6 +217,7 @@ export class RouterLink {
   /** What a failed call says of the link. */
   #judge(error: unknown, label: string): void {
     if (!(error instanceof RtkError) || this.#state !== 'online') return
+    this.#answersGarbage = error.code === 'RTK_ERR_ROUTER_ANSWER'
     if (error.code === 'RTK_ERR_ROUTER_CERTIFICATE') this.#leave('otherCertificate', error.message, 1)
     else if (error.code === 'RTK_ERR_ROUTER_LOGIN') this.#leave('silent', error.message, guardLimits.gap_ms)
     else if (gone.has(error.code)) this.#leave('silent', error.message, this.#backoff.next())
@@ -232,6 +247,7 @@ export class RouterLink {
     const changed = state !== this.#state
     this.#state = state
     this.#error = state === 'online' ? '' : error
+    if (state === 'online') this.#answersGarbage = false
     if (!changed) return
     this.#deps.ctx.log[state === 'online' ? 'info' : 'warn'](
       { state },
@@ -245,7 +261,7 @@ export class RouterLink {
     this.#connecting = true
     const { signal } = this.#deps.ctx
     try {
-      await this.queue.enter('connect', () => this.#attempt(signal), { signal })
+      await this.queue.enter('connect', () => this.#attempt(signal), { signal, first: true })
     } catch (error) {
       this.#failed(error)
     } finally {
@@ -329,7 +345,10 @@ export class RouterLink {
       this.#leave('rejected', message, newPassword_ms)
     } else if (code === 'RTK_ERR_STORE_WRITE') {
       this.#leave('rejected', message, guardLimits.gap_ms)
-    } else this.#leave('silent', message, this.#backoff.next())
+    } else {
+      this.#answersGarbage = code === 'RTK_ERR_ROUTER_ANSWER'
+      this.#leave('silent', message, this.#backoff.next())
+    }
   }
 }
 

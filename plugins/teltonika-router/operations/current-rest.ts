@@ -2,21 +2,26 @@
 import { limits_ms } from '../transport/index.js'
 import { get, post, put, write } from './build.js'
 import { versionIn } from './generation.js'
-import { networkOf, plmnOf, scannedOf, signalOf, simStateOf, temperatureOf } from './modem-values.js'
-import type { Column, Way } from './operations.js'
+import { networkOf, plmnOf, scannedOf, signalOf, simStateOf, slotOf, tenthsOf } from './modem-values.js'
+import type { Column, RouterFactIds, Way } from './operations.js'
 import { type Fields, fieldOf, firstOf, isObject, isOn, listOf, macOf, numberOf, textOf } from './parse.js'
 
 const device = get('/api/system/device/status')
-const apn = '/api/interfaces/config/mob1s1a1'
+const apnPath = (slot: string) => `/api/interfaces/config/mob1s${slot}a1`
 const pings = '/api/auto_reboot/ping_wget/config'
 const blocks = '/api/access_control/security/config'
 const info = { limit_ms: limits_ms.info }
+
+/** The primary one, else the first: the one that mob1… belongs to. */
+function usedModem(answer: unknown): unknown {
+  return listOf(answer).find((one) => isOn(fieldOf(one, 'primary'))) ?? firstOf(answer)
+}
 
 /** One modem of `GET /api/modems/status`: an offline one has no values. */
 const modemStatus = <O>(read: (modem: Fields) => O | undefined): Way<undefined, O> => ({
   calls: () => [get('/api/modems/status', info)],
   read([answer]) {
-    const found = firstOf(answer)
+    const found = usedModem(answer)
     return isObject(found) ? read(found) : undefined
   },
 })
@@ -24,8 +29,14 @@ const modemStatus = <O>(read: (modem: Fields) => O | undefined): Way<undefined, 
 /** Settings of the SIM: below the modem from 7.06 on. */
 const simPaths = (modemId: string) => ['/api/sim_cards/config', `/api/modems/${modemId}/sim_cards/config`] as const
 
-const selected = (answer: unknown) => {
-  const sim = firstOf(answer)
+/** The SIM in use among those of all modems. */
+function simIn(answer: unknown, { modemId, simSlot }: RouterFactIds): unknown {
+  const all = Array.isArray(answer) ? answer : [answer]
+  const own = all.filter((one) => ['', modemId].includes(textOf(fieldOf(one, 'modem'))))
+  return own.find((one) => slotOf(fieldOf(one, 'position')) === simSlot) ?? own[Number(simSlot) - 1] ?? own[0]
+}
+
+const selected = (sim: unknown) => {
   const isManual = textOf(fieldOf(sim, 'operator')).startsWith('manual')
   return { plmn: isManual ? textOf(fieldOf(sim, 'opernum')) || undefined : undefined }
 }
@@ -138,7 +149,7 @@ export const currentRest: Column = {
       return sent === undefined || recvd === undefined ? undefined : { sent, recvd }
     }),
   ],
-  temperature: [modemStatus((modem) => ({ celsius: temperatureOf(modem.temperature) }))],
+  temperature: [modemStatus((modem) => ({ celsius: tenthsOf(modem.temperature) }))],
   scanOperators: [
     {
       writes: true,
@@ -162,9 +173,9 @@ export const currentRest: Column = {
     },
   ],
   operatorSelection: [0, 1].map((which) => ({
-    needs: ['modemId'],
+    needs: ['modemId', 'simSlot'],
     calls: (_input: undefined, { modemId }) => [get(simPaths(modemId)[which] ?? '')],
-    read: ([answer]) => selected(answer),
+    read: ([answer], _input, facts) => selected(simIn(answer, facts)),
   })),
   selectOperator: [0, 1].map((which) =>
     write({
@@ -176,7 +187,8 @@ export const currentRest: Column = {
   ),
   apn: [
     {
-      calls: () => [get(apn)],
+      needs: ['simSlot'],
+      calls: (_input, { simSlot }) => [get(apnPath(simSlot))],
       read([answer]) {
         const values = firstOf(answer)
         if (!isObject(values)) return undefined
@@ -192,8 +204,13 @@ export const currentRest: Column = {
   ],
   setApn: [
     write({
-      calls: ({ apn: name, user, pswd, auth }) => [
-        put(apn, { apn: name, auth, username: user, password: pswd, auto_apn: name === '' ? '1' : '0' }, info),
+      needs: ['simSlot'],
+      calls: ({ apn: name, user, pswd, auth }, { simSlot }) => [
+        put(
+          apnPath(simSlot),
+          { apn: name, auth, username: user, password: pswd, auto_apn: name === '' ? '1' : '0' },
+          info,
+        ),
       ],
     }),
   ],
@@ -254,11 +271,21 @@ export const currentRest: Column = {
   ipBlockSection: [],
   // The image is uploaded: firmware.ts.
   installFirmware: [],
+  modems: [
+    {
+      calls: () => [get('/api/modems/status', info)],
+      read([answer]) {
+        const used = usedModem(answer)
+        return { count: listOf(answer).length, used: textOf(fieldOf(used, 'name'), fieldOf(used, 'id')) }
+      },
+    },
+  ],
   modemId: [modemStatus((modem) => textOf(modem.id) || undefined)],
   simId: [0, 1].map((which) => ({
-    needs: ['modemId'],
+    needs: ['modemId', 'simSlot'],
     calls: (_input: undefined, { modemId }) => [get(simPaths(modemId)[which] ?? '')],
-    read: ([answer]) => textOf(fieldOf(firstOf(answer), 'id')) || undefined,
+    read: ([answer], _input, facts) => textOf(fieldOf(simIn(answer, facts), 'id')) || undefined,
   })),
+  simSlot: [modemStatus((modem) => slotOf(modem.active_sim))],
   mobileDevice: [],
 }

@@ -2,21 +2,45 @@
 import { limits_ms } from '../transport/index.js'
 import { gsmctl, mustSucceed, run, ubus, uciCommit, uciGet, uciSet, write } from './build.js'
 import { versionIn } from './generation.js'
-import { networkOf, packetServiceOf, plmnOf, scannedOf, signalOf, simStateOf, tenthsOf } from './modem-values.js'
+import {
+  networkOf,
+  packetServiceOf,
+  plmnOf,
+  scannedOf,
+  signalOf,
+  simStateOf,
+  slotOf,
+  tenthsOf,
+} from './modem-values.js'
 import type { Column } from './operations.js'
-import { fieldOf, firstOf, isObject, isOn, macOf, numberOf, outputOf, sectionsOf, textOf } from './parse.js'
+import { fieldOf, firstOf, isObject, isOn, listOf, macOf, numberOf, outputOf, sectionsOf, textOf } from './parse.js'
 import { sharedUbus, versionFile } from './shared-ubus.js'
 
 const modem = 'gsm.modem0'
 const mobile = 'vuci.network.mobile'
-const apnSection = 'mob1s1a1'
-const simSection = '@sim[0]'
+/** Of the first modem, by the slot of the SIM in use. */
+const apnSection = (slot: string) => `mob1s${slot}a1`
+const simSection = (slot: string) => `@sim[${Number(slot) - 1}]`
 
 const info = { limit_ms: limits_ms.info }
 const optional = { optional: true }
 
 /** `network.interface.…` status says whether data flows. */
-const mobileInterface = ubus(`network.interface.${apnSection}`, 'status', {}, optional)
+const mobileInterface = (slot: string, more = {}) => ubus(`network.interface.${apnSection(slot)}`, 'status', {}, more)
+/** Of both slots and which one is in use, so that one request is enough. */
+const mobileInterfaces = [
+  ubus(modem, 'get_sim_slot', {}, optional),
+  mobileInterface('1', optional),
+  mobileInterface('2', optional),
+]
+
+function isUp([slot, ...links]: readonly unknown[]): boolean | undefined {
+  const inUse = slotOf(fieldOf(slot, 'index'))
+  const states = links.map((link) => fieldOf(link, 'up')).filter((up) => typeof up === 'boolean')
+  if (inUse === undefined) return states.length === 0 ? undefined : states.includes(true)
+  const up = fieldOf(links[Number(inUse) - 1], 'up')
+  return typeof up === 'boolean' ? up : undefined
+}
 
 /** The domain that is registered, of one or several. */
 function registeredIn(answer: unknown): unknown {
@@ -114,12 +138,11 @@ export const currentUbus: Column = {
         ubus(modem, 'get_service_provider', {}, optional),
         ubus(modem, 'get_ps_att_state', {}, optional),
         ubus(modem, 'get_network_info', {}, optional),
-        mobileInterface,
+        ...mobileInterfaces,
       ],
-      read([status, provider, packets, network, link]) {
+      read([status, provider, packets, network, ...links]) {
         const domain = registeredIn(status)
         if (domain === undefined) return undefined
-        const up = fieldOf(link, 'up')
         return {
           network: networkOf(fieldOf(domain, 'status_id'), fieldOf(domain, 'status')),
           operator: textOf(
@@ -132,7 +155,7 @@ export const currentUbus: Column = {
           technology: textOf(fieldOf(network, 'net_mode'), fieldOf(domain, 'act')),
           cellId: textOf(fieldOf(domain, 'ci')),
           packetService: packetServiceOf(fieldOf(packets, 'state_id'), fieldOf(packets, 'state')),
-          connected: typeof up === 'boolean' ? up : undefined,
+          connected: isUp(links),
         }
       },
     },
@@ -142,13 +165,12 @@ export const currentUbus: Column = {
       calls: (_input, { modemId }) => [
         ubus(mobile, 'mobile_info', { modem: modemId }),
         ubus(mobile, 'mobile_status', {}, optional),
-        mobileInterface,
+        ...mobileInterfaces,
       ],
-      read([details, status, link]) {
+      read([details, status, ...links]) {
         const found = fieldOf(details, 'mobile')
         if (!isObject(found)) return undefined
         const state = firstOf(fieldOf(status, 'mobile'))
-        const up = fieldOf(link, 'up')
         return {
           network: networkOf(found.netstate_id, textOf(found.netstate, fieldOf(state, 'netstate'))),
           operator: textOf(found.operator, found.oper, fieldOf(state, 'operator')),
@@ -157,7 +179,7 @@ export const currentUbus: Column = {
           technology: textOf(found.conntype, found.ntype, fieldOf(state, 'conntype')),
           cellId: textOf(found.cellid, found.ci),
           packetService: '',
-          connected: typeof up === 'boolean' ? up : undefined,
+          connected: isUp(links),
         }
       },
     },
@@ -256,7 +278,8 @@ export const currentUbus: Column = {
       },
     },
     {
-      calls: () => [uciGet('simcard', simSection)],
+      needs: ['simSlot'],
+      calls: (_input, { simSlot }) => [uciGet('simcard', simSection(simSlot))],
       read([answer]) {
         const values = fieldOf(answer, 'values')
         const isManual = textOf(fieldOf(values, 'operator')).startsWith('manual')
@@ -266,14 +289,15 @@ export const currentUbus: Column = {
   ],
   selectOperator: [
     write({
-      calls({ plmn }) {
+      needs: ['simSlot'],
+      calls({ plmn }, { simSlot }) {
         const selection = plmn === undefined ? { mode: 'auto' } : { mode: 'manual', format: 'numeric', operator: plmn }
         const values: Record<string, string> =
           plmn === undefined ? { operator: 'auto', opernum: '' } : { operator: 'manual', opernum: plmn }
         return [
           ubus(modem, 'set_operator_selection', selection, { limit_ms: limits_ms.scan }),
           // What is only in the modem is lost when the mobile service is reloaded.
-          uciSet('simcard', simSection, values),
+          uciSet('simcard', simSection(simSlot), values),
           uciCommit('simcard', info),
         ]
       },
@@ -281,7 +305,8 @@ export const currentUbus: Column = {
   ],
   apn: [
     {
-      calls: () => [uciGet('network', apnSection)],
+      needs: ['simSlot'],
+      calls: (_input, { simSlot }) => [uciGet('network', apnSection(simSlot))],
       read([answer]) {
         const values = fieldOf(answer, 'values')
         if (!isObject(values)) return undefined
@@ -297,9 +322,10 @@ export const currentUbus: Column = {
   ],
   setApn: [
     write({
-      calls: ({ apn, user, pswd, auth }) => [
+      needs: ['simSlot'],
+      calls: ({ apn, user, pswd, auth }, { simSlot }) => [
         // `password` is what takes effect; spec.md writes `passw`.
-        uciSet('network', apnSection, {
+        uciSet('network', apnSection(simSlot), {
           apn,
           username: user,
           password: pswd,
@@ -349,6 +375,22 @@ export const currentUbus: Column = {
       read: ([answer]) => sectionsOf(answer).find((section) => 'max_attempt_count' in section.values)?.name,
     },
   ],
+  modems: [
+    {
+      calls: () => [ubus('gsm', 'info'), ubus(modem, 'info', {}, info)],
+      read([answer, used]) {
+        const count = numberOf(fieldOf(answer, 'mdm_stats', 'num_modems'))
+        return count === undefined ? undefined : { count, used: textOf(fieldOf(used, 'name'), fieldOf(used, 'usb_id')) }
+      },
+    },
+    {
+      calls: () => [ubus(mobile, 'get_all_modems')],
+      read([answer]) {
+        const list = listOf(fieldOf(answer, 'modems'))
+        return { count: list.length, used: textOf(fieldOf(list[0], 'name'), fieldOf(list[0], 'id')) }
+      },
+    },
+  ],
   modemId: [
     {
       calls: () => [ubus(modem, 'info', {}, info)],
@@ -361,9 +403,11 @@ export const currentUbus: Column = {
   ],
   mobileDevice: [
     {
-      calls: () => [ubus(`network.interface.${apnSection}`, 'status')],
+      needs: ['simSlot'],
+      calls: (_input, { simSlot }) => [mobileInterface(simSlot)],
       read: ([answer]) => textOf(fieldOf(answer, 'l3_device'), fieldOf(answer, 'device')) || undefined,
     },
   ],
   simId: [],
+  simSlot: [{ calls: () => [ubus(modem, 'get_sim_slot')], read: ([answer]) => slotOf(fieldOf(answer, 'index')) }],
 }

@@ -5,6 +5,7 @@ export type {
   BoardFacts,
   Input,
   IpBlock,
+  ModemCount,
   OperationName,
   Operations,
   Output,

@@ -1,14 +1,19 @@
 /** RUTOS 06.x and 1.x over ubus: there are no modem objects, so the modem is reached by `gsmctl`. */
 import { limits_ms } from '../transport/index.js'
 import { gsmctl, mustSucceed, run, ubus, uciCommit, uciGet, uciSet, write } from './build.js'
-import { networkOf, packetServiceOf, plmnOf, scannedByAt, signalOf, simStateOf, tenthsOf } from './modem-values.js'
-import type { Column } from './operations.js'
+import {
+  networkOf,
+  packetServiceOf,
+  plmnOf,
+  scannedByAt,
+  signalOf,
+  simStateOf,
+  slotOf,
+  tenthsOf,
+} from './modem-values.js'
+import type { Column, Way } from './operations.js'
 import { fieldOf, isObject, isOn, macOf, numberOf, outputOf, sectionsOf, textOf } from './parse.js'
 import { sharedUbus, versionFile } from './shared-ubus.js'
-
-/** `gsmctl` with each of the flags. */
-const asked = (flags: readonly string[]) =>
-  flags.map((flag) => gsmctl([flag], { optional: true, limit_ms: limits_ms.info }))
 
 /** What it prints for "not available". */
 const nothing = /^(n\/?a|unknown|none|-|error.*|not available)$/i
@@ -19,6 +24,34 @@ function said(answer: unknown): string {
 }
 const anySaid = (answers: readonly unknown[]) => answers.some((answer) => outputOf(answer) !== undefined)
 
+/** One line for each flag: the way in which `gsmctl` answers joined ones. */
+function linesOf(answer: unknown, count: number): string[] | undefined {
+  if (outputOf(answer) === undefined) return undefined
+  const lines = String(fieldOf(answer, 'stdout')).replace(/\n$/, '').split('\n')
+  return lines.length === count ? lines.map((line) => said({ stdout: line })) : undefined
+}
+
+/** What `gsmctl` says to each of the letters: in one run of it, which takes a second on a slow router, else one by one. */
+function asked<O>(letters: string, read: (texts: readonly string[]) => O): Way<undefined, O>[] {
+  const flags = [...letters].map((letter) => `-${letter}`)
+  const info = { limit_ms: limits_ms.info }
+  return [
+    {
+      isTrial: true,
+      calls: () => [gsmctl([`-${letters}`], info)],
+      read([answer]) {
+        const lines = linesOf(answer, letters.length)
+        return lines && read(lines)
+      },
+    },
+    {
+      together: true,
+      calls: () => flags.map((flag) => gsmctl([flag], { optional: true, ...info })),
+      read: (answers) => (anySaid(answers) ? read(answers.map(said)) : undefined),
+    },
+  ]
+}
+
 const reload = run('/etc/init.d/network', ['reload'], { optional: true, limit_ms: limits_ms.info })
 /** `gsmctl -A` prints what the modem answered. */
 const modemAccepts = { accepts: (answer: unknown) => !/error/i.test(outputOf(answer) ?? 'error') }
@@ -27,6 +60,7 @@ const scanResult = '/tmp/rtk-base-scan'
 const scanDone = 'rtk-base: done'
 const scanScript = `rm -f ${scanResult}; (gsmctl -A 'AT+COPS=?' > ${scanResult} 2>&1; echo '${scanDone}' >> ${scanResult}) > /dev/null 2>&1 &`
 const mobileInterface = 'wwan0'
+const simSection = (slot: string) => `sim${slot}`
 
 /** An inserted SIM may still wait for its PIN. */
 function simState(slot: string | undefined, pin: string | undefined) {
@@ -49,65 +83,32 @@ export const legacyUbus: Column = {
       },
     },
   ],
-  modemIdentity: [
-    {
-      together: true,
-      calls: () => asked(['-i', '-m', '-w', '-y']),
-      read(answers) {
-        if (!anySaid(answers)) return undefined
-        const [imei, model, manuf, rev] = answers.map(said)
-        // AT+COPS is in every modem of this generation.
-        return { imei: imei ?? '', model: model ?? '', manuf: manuf ?? '', rev: rev ?? '', operatorControl: true }
-      },
-    },
-  ],
-  signal: [
-    {
-      together: true,
-      calls: () => asked(['-q', '-W', '-M', '-Z']),
-      read(answers) {
-        if (!anySaid(answers)) return undefined
-        const [rssi, rsrp, rsrq, sinr] = answers.map(said)
-        return signalOf({ rssi, rsrp, rsrq, sinr })
-      },
-    },
-  ],
-  registration: [
-    {
-      together: true,
-      calls: () => asked(['-g', '-o', '-f', '-t', '-C', '-j', '-P']),
-      read(answers) {
-        if (!anySaid(answers)) return undefined
-        const [network, operator = '', plmn, technology = '', cellId = '', connection = '', packets] = answers.map(said)
-        return {
-          network: networkOf(undefined, network),
-          operator,
-          carrier: operator,
-          plmn: plmnOf(plmn),
-          technology,
-          cellId,
-          packetService: packetServiceOf(undefined, packets),
-          connected: connection === '' ? undefined : /^connected/i.test(connection),
-        }
-      },
-    },
-  ],
-  sim: [
-    {
-      together: true,
-      calls: () => asked(['-z', '-x', '-J', '-u']),
-      read(answers) {
-        if (!anySaid(answers)) return undefined
-        const [state, imsi, iccid, pin] = answers.map(said)
-        const digits = (text = '') => /\d{6,22}F?/i.exec(text)?.[0] ?? ''
-        return {
-          state: simState(state, pin) ?? (digits(imsi) ? 'ready' : 'error'),
-          imsi: digits(imsi),
-          iccid: digits(iccid),
-        }
-      },
-    },
-  ],
+  // AT+COPS is in every modem of this generation.
+  modemIdentity: asked('imwy', ([imei = '', model = '', manuf = '', rev = '']) => {
+    return { imei, model, manuf, rev, operatorControl: true }
+  }),
+  signal: asked('qWMZ', ([rssi, rsrp, rsrq, sinr]) => signalOf({ rssi, rsrp, rsrq, sinr })),
+  registration: asked(
+    'goftCjP',
+    ([network, operator = '', plmn, technology = '', cellId = '', connection = '', packets]) => ({
+      network: networkOf(undefined, network),
+      operator,
+      carrier: operator,
+      plmn: plmnOf(plmn),
+      technology,
+      cellId,
+      packetService: packetServiceOf(undefined, packets),
+      connected: connection === '' ? undefined : /^connected/i.test(connection),
+    }),
+  ),
+  sim: asked('zxJu', ([state, imsi, iccid, pin]) => {
+    const digits = (text = '') => /\d{6,22}F?/i.exec(text)?.[0] ?? ''
+    return {
+      state: simState(state, pin) ?? (digits(imsi) ? 'ready' : 'error'),
+      imsi: digits(imsi),
+      iccid: digits(iccid),
+    }
+  }),
   traffic: [
     {
       together: true,
@@ -138,7 +139,8 @@ export const legacyUbus: Column = {
   ],
   operatorSelection: [
     {
-      calls: () => [uciGet('simcard', 'sim1')],
+      needs: ['simSlot'],
+      calls: (_input, { simSlot }) => [uciGet('simcard', simSection(simSlot))],
       read([answer]) {
         const values = fieldOf(answer, 'values')
         const manual = fieldOf(values, 'mode') === 'manual'
@@ -148,13 +150,14 @@ export const legacyUbus: Column = {
   ],
   selectOperator: [
     write({
-      calls({ plmn }) {
+      needs: ['simSlot'],
+      calls({ plmn }, { simSlot }) {
         const select = plmn === undefined ? 'AT+COPS=0' : `AT+COPS=1,2,"${plmn}"`
         const values: Record<string, string> =
           plmn === undefined ? { mode: 'auto', numeric: '' } : { mode: 'manual', numeric: plmn }
         return [
           gsmctl(['-A', select], { limit_ms: limits_ms.scan, ...modemAccepts }),
-          uciSet('simcard', 'sim1', values),
+          uciSet('simcard', simSection(simSlot), values),
           uciCommit('simcard'),
         ]
       },
@@ -162,7 +165,8 @@ export const legacyUbus: Column = {
   ],
   apn: [
     {
-      calls: () => [uciGet('simcard', 'sim1')],
+      needs: ['simSlot'],
+      calls: (_input, { simSlot }) => [uciGet('simcard', simSection(simSlot))],
       read([answer]) {
         const values = fieldOf(answer, 'values')
         if (!isObject(values)) return undefined
@@ -178,10 +182,11 @@ export const legacyUbus: Column = {
   ],
   setApn: [
     write({
-      calls({ apn, user, pswd, auth }) {
+      needs: ['simSlot'],
+      calls({ apn, user, pswd, auth }, { simSlot }) {
         const values = { apn, username: user, password: pswd, passw: pswd, auth, auto_apn: apn === '' ? '1' : '0' }
         return [
-          uciSet('simcard', 'sim1', values),
+          uciSet('simcard', simSection(simSlot), values),
           uciSet('network', 'ppp', values, { optional: true }),
           uciCommit('simcard'),
           uciCommit('network', { optional: true }),
@@ -221,6 +226,9 @@ export const legacyUbus: Column = {
     },
   ],
   modemId: [],
+  // No modem has a name; a second one is not used.
+  modems: [],
   simId: [],
+  simSlot: [{ calls: () => [gsmctl(['-T'])], read: ([answer]) => slotOf(said(answer)) }],
   mobileDevice: [],
 }

@@ -76,20 +76,14 @@ export function signalOf(values: Readonly<Record<'rssi' | 'rsrp' | 'rsrq' | 'sin
   }
 }
 
-const hottest_c = 125
-
-/** `gsmctl` and the modem objects report 0.1 °C. */
+/** `gsmctl`, the modem objects and REST, which shows what they do, report 0.1 °C. */
 export function tenthsOf(value: unknown): number | undefined {
   const found = numberOf(value)
   return found === undefined ? undefined : found / 10
 }
 
-/** REST reports 0.1 °C or whole degrees, which has not been seen: what no modem survives as degrees are tenths. */
-export function temperatureOf(value: unknown): number | undefined {
-  const found = numberOf(value)
-  if (found === undefined) return undefined
-  return Math.abs(found) > hottest_c ? found / 10 : found
-}
+/** The slot of a SIM; undefined when it says nothing. */
+export const slotOf = (...values: readonly unknown[]) => /^[1-4]$/.exec(textOf(...values))?.[0]
 
 /** Access technology by the number of 3GPP TS 27.007 `+COPS`, for modems that only have AT commands. */
 const actNames: Readonly<Record<number, string>> = {

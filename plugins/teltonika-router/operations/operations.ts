@@ -45,6 +45,11 @@ export interface IpBlock {
   clearedAtReboot: boolean | undefined
 }
 
+export interface ModemCount {
+  count: number
+  used: string
+}
+
 export interface Exec {
   command: string
   params: readonly string[]
@@ -94,6 +99,8 @@ export interface Operations {
   rebootModem: [undefined, true]
   pingReboot: [undefined, PingReboot]
   setPingReboot: [PingReboot, true]
+  /** How many there are, and the name of the one that is used. */
+  modems: [undefined, ModemCount]
   ipBlock: [undefined, IpBlock]
   setIpBlock: [{ attempts: number }, true]
   installFirmware: [{ url: string }, true]
@@ -101,6 +108,8 @@ export interface Operations {
   modemId: [undefined, string]
   simId: [undefined, string]
   mobileDevice: [undefined, string]
+  /** `1` or `2`: the slot whose SIM is in use. */
+  simSlot: [undefined, string]
   pingSection: [undefined, string]
   ipBlockSection: [undefined, string]
 }
@@ -109,22 +118,24 @@ export type OperationName = keyof Operations
 export type Input<K extends OperationName> = Operations[K][0]
 export type Output<K extends OperationName> = Operations[K][1]
 
-export type FactName = 'modemId' | 'simId' | 'mobileDevice' | 'pingSection' | 'ipBlockSection'
+export type FactName = 'modemId' | 'simId' | 'simSlot' | 'mobileDevice' | 'pingSection' | 'ipBlockSection'
 export type RouterFactIds = Readonly<Record<FactName, string>>
 
 /** One way to do an operation. The ways of an operation are tried in their order until the router has one. */
 export interface Way<I, O> {
-  /** Facts that are asked for first, once per connection. */
+  /** Facts that are asked for first: once per connection, unless they change by themselves. */
   readonly needs?: readonly FactName[]
   calls(input: I, facts: RouterFactIds): readonly Call[]
   /** The answer out of the calls' answers (undefined: an optional one failed); undefined when they make no sense. */
-  read(answers: readonly unknown[], input: I): O | undefined
+  read(answers: readonly unknown[], input: I, facts: RouterFactIds): O | undefined
   /** What was started goes on in the background: these calls are repeated until `read` makes sense of their answers. */
   readonly poll?: { readonly calls: readonly Call[]; readonly every_ms: number; readonly most_ms: number }
   /** The calls are independent: they go out in one request where the router takes that. */
   readonly together?: boolean
   /** It changes something: another way is only tried where the router has not got this one. */
   readonly writes?: boolean
+  /** Not every router understands it: it is not tried again where another way worked after it had failed. */
+  readonly isTrial?: boolean
   /** The router may go away before it answers: that counts as accepted. */
   readonly mayBreakOff?: boolean
 }

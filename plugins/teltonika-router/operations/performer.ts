@@ -6,6 +6,11 @@ import { type ColumnName, waysOf } from './table.js'
 /** Resolves after so many milliseconds, rejects when the signal aborts. */
 export type Pause = (ms: number, signal: AbortSignal) => Promise<void>
 
+/** What changes while the router runs: a second SIM takes over. */
+const changing: ReadonlySet<FactName> = new Set(['simSlot', 'simId'])
+/** Where a router does not say. */
+const usual: Partial<Record<FactName, string>> = { simSlot: '1' }
+
 type Failure = Extract<Outcome, { ok: false }>
 type Attempt<O> = { ok: true; value: O } | Failure
 
@@ -46,6 +51,7 @@ export class Performer {
   /** By the first way that this router has. */
   async #first<K extends OperationName>(name: K, input: Input<K>, signal: AbortSignal): Promise<Output<K>> {
     let last: Failure | undefined
+    const trials: [Way<never, unknown>, Failure][] = []
     for (const way of waysOf(this.column)[name] as readonly Way<Input<K>, Output<K>>[]) {
       const closed = this.#closed.get(way as Way<never, unknown>)
       last = closed ?? last
@@ -53,8 +59,12 @@ export class Performer {
       const facts = await this.#factsFor(way.needs ?? [], signal)
       const started = await this.#attempt(way, input, facts, signal)
       const attempt = started.ok && way.poll ? await this.#polled(way, way.poll, input, signal) : started
-      if (attempt.ok) return attempt.value
+      if (attempt.ok) {
+        for (const [failed, why] of trials) this.#closed.set(failed, why)
+        return attempt.value
+      }
       last = attempt
+      if (way.isTrial) trials.push([way as Way<never, unknown>, attempt])
       if (attempt.kind === 'absent' || attempt.kind === 'expired') this.#closed.set(way as Way<never, unknown>, attempt)
       else if (way.writes) break
     }
@@ -64,9 +74,21 @@ export class Performer {
   async #factsFor(needs: readonly FactName[], signal: AbortSignal): Promise<RouterFactIds> {
     for (const fact of needs) {
       // What there is none of may have been added since.
-      if (!this.#facts.get(fact)) this.#facts.set(fact, await this.perform(fact, undefined, signal))
+      if (!changing.has(fact) && this.#facts.get(fact)) continue
+      this.#facts.set(fact, await this.#fact(fact, signal))
     }
     return Object.fromEntries(this.#facts) as RouterFactIds
+  }
+
+  async #fact(fact: FactName, signal: AbortSignal): Promise<string> {
+    try {
+      return await this.perform(fact, undefined, signal)
+    } catch (error) {
+      const isUnknown =
+        error instanceof RtkError && ['RTK_ERR_ROUTER_UNSUPPORTED', 'RTK_ERR_ROUTER_REFUSED'].includes(error.code)
+      if (isUnknown && usual[fact] !== undefined) return usual[fact]
+      throw error
+    }
   }
 
   /** The result of what goes on in the background. */
@@ -95,11 +117,11 @@ export class Performer {
           await this.renew(signal)
           continue
         }
-        return judged(way, input, calls, outcomes)
+        return judged(way, input, facts, calls, outcomes)
       }
     } catch (error) {
       if (!way.mayBreakOff || !isBreakOff(error)) throw error
-      return { ok: true, value: way.read([], input) as O }
+      return { ok: true, value: way.read([], input, facts) as O }
     }
   }
 
@@ -121,6 +143,7 @@ const isBreakOff = (error: unknown) =>
 function judged<I, O>(
   way: Way<I, O>,
   input: I,
+  facts: RouterFactIds,
   calls: readonly { optional?: boolean }[],
   outcomes: readonly Outcome[],
 ): Attempt<O> {
@@ -134,6 +157,7 @@ function judged<I, O>(
   const value = way.read(
     outcomes.map((one) => (one.ok ? one.value : undefined)),
     input,
+    facts,
   )
   // The router answers as it should, and has nothing to say, e.g. of a modem that it has not got.
   return value === undefined

@@ -22,12 +22,12 @@ export const SimulatedSim = Type.Object(
     imsi: Type.String({
       default: '246031234567890',
       pattern: '^\\d{6,15}$',
-      description: 'The home network is its first five digits',
+      description: '6 to 15 digits; the home network is the first five',
     }),
     iccid: Type.String({
       default: '8937003123456789014',
       pattern: '^\\d{6,20}F?$',
-      description: 'Serial number of the SIM',
+      description: 'The serial number of the SIM, 6 to 20 digits, with or without an F behind them',
     }),
     apn: Type.Array(Type.String({ maxLength: 100 }), {
       default: ['internet', 'internet.tele2.lt'],
@@ -57,7 +57,8 @@ export const simulatorOptions = Type.Object(
     firmware: Type.String({
       default: '',
       pattern: '^(|[A-Z0-9]+_[A-Z]+(_[A-Z]+)?_00\\.\\d{2}\\.\\d+(\\.\\d+)?)$',
-      description: 'Version string; empty: RUT9XX_R_00.06.09.5, RUTX_R_00.07.06 (ubus only) or RUTX_R_00.07.20',
+      description:
+        'A version string such as RUTX_R_00.07.06; empty: RUT9XX_R_00.06.09.5, RUTX_R_00.07.06 (ubus only) or RUTX_R_00.07.20',
     }),
     credentials: Type.Object(
       {

@@ -47,6 +47,8 @@ export class Arrival {
   /** Before a login: another MAC address is another router, which has seen none of the failed logins. */
   readonly meet = async (signal: AbortSignal): Promise<void> => {
     const seen = await neighbourMac(this.#deps.ctx.process, this.address, signal)
+    // A neighbour sees the station's own address; what is reached through another router may see that of a NAT.
+    this.#deps.guard.hasOwnAddress = seen !== ''
     if (seen === '' || seen === this.#mac) return
     if (this.#mac !== '') await this.#changed(seen)
     await this.#keep(seen)
@@ -60,6 +62,7 @@ export class Arrival {
       if (board.macaddr !== '') await this.#keep(board.macaddr)
       this.#deps.facts.set('board', board)
     }
+    await this.#countModems(performer, signal)
     await this.#tried('setIpBlock', () => this.#setIpBlocking(performer, signal))
     await this.#tried('setPingReboot', () => this.reconcilePing(performer, signal))
   }
@@ -73,6 +76,16 @@ export class Arrival {
     if (now.enabled === wanted.enabled && (!wanted.enabled || now.host === wanted.host)) return
     await performer.perform('setPingReboot', { ...now, ...wanted }, signal)
     facts.set('pingReboot', await performer.perform('pingReboot', undefined, signal))
+  }
+
+  /** A router may have a second modem: a person has to know which one this is about. */
+  async #countModems(performer: Performer, signal: AbortSignal): Promise<void> {
+    const { ctx, facts } = this.#deps
+    // Not every router can say it.
+    const modems = await performer.perform('modems', undefined, signal).catch(() => undefined)
+    if (!modems) return
+    facts.set('modems', modems)
+    if (modems.count > 1) ctx.log.info(modems, `the router has ${modems.count} modems: ${modems.used} is used`)
   }
 
   /** At the first login at a router only: a person may have reasons to change it afterwards. */

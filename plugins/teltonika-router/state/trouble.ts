@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { RouterLink } from '../link/index.js'
-import type { CertificatePin, Pin } from '../transport/index.js'
+import { type CertificatePin, confirmationOf, type Pin } from '../transport/index.js'
 
 const look_ms = 10_000
 /** A router restarts in two minutes: silence means something after this. */
@@ -30,7 +30,7 @@ export class RouterTrouble {
 
   look(): void {
     const { errors, clock } = this.#ctx
-    const { state, error } = this.#link
+    const { state, error, answersGarbage } = this.#link
     const now_ms = clock.monotonic()
     const isLocked = state === 'locked'
     if (state === 'online' || isLocked !== this.#wasLocked) this.#since_ms = now_ms
@@ -38,17 +38,20 @@ export class RouterTrouble {
     const lasted_ms = now_ms - this.#since_ms
     if (state === 'certificate') {
       const { pinned, waiting } = this.#pin
-      const text = `the router ${seen(waiting)} instead of the certificate ${pinned?.fingerprint}; if it was replaced or reset, confirm it: router-certificate=accept`
+      const how = waiting
+        ? `confirm it: ${confirmationOf(waiting)}`
+        : 'router-certificate shows it, router-certificate=accept FINGERPRINT confirms it'
+      const text = `the router ${seen(waiting)} instead of the certificate ${pinned?.fingerprint}; if it was replaced or reset, ${how}`
       errors.raise('router-certificate', text)
     } else errors.clear('router-certificate')
     if (isLocked && lasted_ms >= locked_ms) errors.raise('router-login', withoutCountdown(error))
     else if (!isLocked) errors.clear('router-login')
     const isSilent = ['searching', 'offline', 'restarting'].includes(state)
     if (isSilent && lasted_ms >= offline_ms) {
-      errors.raise(
-        'router-offline',
-        `the router does not answer (${error}): check its cable and power; it is tried again by itself`,
-      )
+      const text = answersGarbage
+        ? `what answers at the address of the router cannot be read (${error}): check that it is the router, and restart it`
+        : `the router does not answer (${error}): check its cable and power`
+      errors.raise('router-offline', `${text}; it is tried again by itself`)
     } else if (!isSilent) errors.clear('router-offline')
   }
 }

@@ -36,6 +36,9 @@ export function nameOf(call: Call): string {
 /** Time limits of calls (spec.md, Router RPC: scans and modem info use a longer one). */
 export const limits_ms = { usual: 15_000, info: 30_000, scan: 210_000 } as const
 
+/** Calls that take minutes have long answers too. */
+export const isLong = (limit_ms: number | undefined) => limit_ms === limits_ms.scan
+
 /**
  * Why a call failed.
  * - `absent`: this router has no such object, method, section or path

@@ -87,10 +87,27 @@ export class CertificatePin {
     this.#waiting = undefined
   }
 
-  /** A person confirms what was seen last. @returns it; undefined when nothing waits */
-  async accept(): Promise<Pin | undefined> {
+  /** A person confirms what waits. @param seen what the person saw: the fingerprint or its begin, or `http`. @returns false for another one */
+  async accept(seen: string): Promise<boolean> {
     const pin = this.#waiting
-    if (pin) await this.pin(pin)
-    return pin
+    if (!pin || !isSame(pin, seen)) return false
+    await this.pin(pin)
+    return true
   }
 }
+
+/** So many digits of a fingerprint are not found again by trying. */
+const shownDigits = 16
+const leastDigits = 8
+/** What stands for plain HTTP, which has no fingerprint. */
+const plain = 'http'
+
+function isSame({ fingerprint }: Pin, seen: string): boolean {
+  const digits = seen.replaceAll(':', '').toLowerCase()
+  if (fingerprint === '') return digits === plain
+  return digits.length >= leastDigits && fingerprint.startsWith(digits)
+}
+
+/** The command with which a person confirms it. */
+export const confirmationOf = ({ fingerprint }: Pin) =>
+  `router-certificate=accept ${fingerprint.slice(0, shownDigits) || plain}`

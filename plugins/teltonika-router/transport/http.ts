@@ -13,6 +13,8 @@ export interface HttpRequest {
   readonly body?: string | Blob
   /** For the whole exchange, the body of the answer included. */
   readonly limit_ms: number
+  /** The largest answer; that of an ordinary call when left out. */
+  readonly mostBytes?: number
   readonly signal: AbortSignal
 }
 
@@ -25,7 +27,8 @@ export interface HttpAnswer {
 
 export type HttpEdges = Pick<PluginContext, 'fetch' | 'timers'>
 
-const mostBytes = 1_048_576
+/** The largest answers: those of ordinary calls have a few KiB. */
+export const mostBytes = { usual: 131_072, large: 1_048_576 } as const
 
 /** One server: its origin, and the certificate that it must have. */
 export class RouterHttp {
@@ -41,7 +44,7 @@ export class RouterHttp {
   }
 
   /** @throws RTK_ERR_ROUTER_OFFLINE, _TIMEOUT, _ANSWER, _CERTIFICATE, RTK_ERR_ABORTED */
-  async exchange(path: string, { limit_ms, signal, ...init }: HttpRequest): Promise<HttpAnswer> {
+  async exchange(path: string, { limit_ms, signal, mostBytes: most, ...init }: HttpRequest): Promise<HttpAnswer> {
     const { fetch, timers } = this.#edges
     const over = new AbortController()
     const cancel = timers.after(limit_ms, () => over.abort(tooSlow(this.origin, limit_ms)))
@@ -49,7 +52,7 @@ export class RouterHttp {
       const response = await fetch(`${this.origin}${path}`, {
         ...init,
         timeout_ms: limit_ms,
-        maxBytes: mostBytes,
+        maxBytes: most ?? mostBytes.usual,
         signal: AbortSignal.any([signal, over.signal]),
         ...(this.#pin !== undefined && { fingerprint256: this.#pin }),
       })
@@ -86,14 +89,5 @@ function routerFailure(error: unknown, place: string): unknown {
       return error
     default:
       return new RtkError('RTK_ERR_ROUTER_ANSWER', message, { cause: error })
-  }
-}
-
-/** Undefined when it is not JSON. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

@@ -11,9 +11,10 @@ export {
   type TransportKind,
   type UbusCall,
 } from './call.js'
-export { CertificatePin, type Pin } from './certificate.js'
+export { CertificatePin, confirmationOf, type Pin } from './certificate.js'
 export { findTransport } from './find.js'
 export { BrokenOff } from './http.js'
+export { parsedJson } from './json.js'
 export { RouterQueue, type TurnOptions } from './queue.js'
 export { RestTransport } from './rest.js'
 export { UbusTransport } from './ubus.js'

@@ -13,6 +13,8 @@ export interface TurnOptions {
   signal?: AbortSignal
   /** How long to wait for the turn; for ever when left out. */
   patience_ms?: number
+  /** Before everybody who waits, also where no more may wait. */
+  first?: boolean
 }
 
 /** One call at a time: a router's web server has few workers, and its modem one port. */
@@ -39,13 +41,13 @@ export class RouterQueue {
    * Runs `work` when it is its turn.
    * @throws RTK_ERR_ABORTED, RTK_ERR_UNAVAILABLE when too many wait, RTK_ERR_ROUTER_TIMEOUT when the patience is over; what `work` throws
    */
-  async enter<T>(label: string, work: () => Promise<T>, { signal, patience_ms }: TurnOptions = {}): Promise<T> {
-    if (signal?.aborted) throw aborted(label)
-    if (this.#waiting.length >= mostWaiting) {
+  async enter<T>(label: string, work: () => Promise<T>, options: TurnOptions = {}): Promise<T> {
+    if (options.signal?.aborted) throw aborted(label)
+    if (this.#waiting.length >= mostWaiting && !options.first) {
       const text = `${label}: ${mostWaiting} calls wait for the router already (${this.#current} is running): try again later`
       throw new RtkError('RTK_ERR_UNAVAILABLE', text)
     }
-    if (this.#current !== '') await this.#turn(label, signal, patience_ms)
+    if (this.#current !== '') await this.#turn(label, options)
     this.#current = label
     try {
       return await work()
@@ -55,7 +57,7 @@ export class RouterQueue {
     }
   }
 
-  #turn(label: string, signal: AbortSignal | undefined, patience_ms: number | undefined): Promise<void> {
+  #turn(label: string, { signal, patience_ms, first }: TurnOptions): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       let cancel: () => unknown = () => {}
       const giveUp = (error: RtkError) => {
@@ -86,7 +88,8 @@ export class RouterQueue {
           giveUp(new RtkError('RTK_ERR_ROUTER_TIMEOUT', text))
         })
       }
-      this.#waiting.push(turn)
+      if (first) this.#waiting.unshift(turn)
+      else this.#waiting.push(turn)
     })
   }
 

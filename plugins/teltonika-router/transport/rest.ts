@@ -3,6 +3,7 @@ import { fieldOf, isObject, numberOf, textOf } from '../operations/parse.js'
 import {
   type Call,
   type Credentials,
+  isLong,
   isUbus,
   limits_ms,
   nameOf,
@@ -10,7 +11,9 @@ import {
   type RestCall,
   type Transport,
 } from './call.js'
-import { parsedJson, type RouterHttp } from './http.js'
+import { mostBytes, type RouterHttp } from './http.js'
+import { parsedJson } from './json.js'
+import { Secrets } from './secrets.js'
 
 /** `errors[].code` of the REST interface. */
 const code = {
@@ -27,6 +30,7 @@ export class RestTransport implements Transport {
   readonly kind = 'rest'
   readonly origin: string
   readonly #http: RouterHttp
+  readonly #secrets = new Secrets()
   #token = ''
 
   constructor(http: RouterHttp) {
@@ -36,6 +40,7 @@ export class RestTransport implements Transport {
 
   async login({ user, pswd }: Credentials, signal: AbortSignal): Promise<boolean> {
     this.#token = ''
+    this.#secrets.add(pswd)
     const { status, text } = await this.#http.exchange('/api/login', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -47,6 +52,7 @@ export class RestTransport implements Transport {
     const token = fieldOf(answer, 'data', 'token')
     if (fieldOf(answer, 'success') === true && typeof token === 'string' && token !== '') {
       this.#token = token
+      this.#secrets.add(token)
       return true
     }
     const codes = codesOf(answer)
@@ -85,6 +91,7 @@ export class RestTransport implements Transport {
   }
 
   #one(call: RestCall, signal: AbortSignal): Promise<Outcome> {
+    this.#secrets.addFrom(call.data)
     const body = call.data === undefined ? undefined : JSON.stringify({ data: call.data })
     return this.#send(call, body, body === undefined ? {} : { 'content-type': 'application/json' }, signal)
   }
@@ -100,9 +107,10 @@ export class RestTransport implements Transport {
       headers: { ...type, ...(this.#token !== '' && { authorization: `Bearer ${this.#token}` }) },
       ...(body !== undefined && { body }),
       limit_ms: call.limit_ms ?? limits_ms.usual,
+      ...(isLong(call.limit_ms) && { mostBytes: mostBytes.large }),
       signal,
     })
-    return outcomeOf(status, parsedJson(text), call)
+    return outcomeOf(status, parsedJson(text), call, this.#secrets)
   }
 }
 
@@ -113,10 +121,12 @@ function errorsOf(answer: unknown): Record<string, unknown>[] {
 
 const codesOf = (answer: unknown) => errorsOf(answer).map((one) => numberOf(one.code) ?? 0)
 
-function outcomeOf(status: number, answer: unknown, call: RestCall): Outcome {
+function outcomeOf(status: number, answer: unknown, call: RestCall, secrets: Secrets): Outcome {
   if (status < 300 && fieldOf(answer, 'success') === true) return { ok: true, value: fieldOf(answer, 'data') ?? {} }
   const codes = codesOf(answer)
-  const texts = errorsOf(answer).map((one) => `${textOf(one.error).slice(0, 100)} (${numberOf(one.code) ?? 'no code'})`)
+  const texts = errorsOf(answer).map(
+    (one) => `${textOf(secrets.hide(one.error)).slice(0, 100)} (${numberOf(one.code) ?? 'no code'})`,
+  )
   const failed = (kind: Exclude<Outcome, { ok: true }>['kind']): Outcome => ({
     ok: false,
     kind,

@@ -3,6 +3,7 @@ import { fieldOf, isObject, numberOf, textOf } from '../operations/parse.js'
 import {
   type Call,
   type Credentials,
+  isLong,
   isUbus,
   limits_ms,
   nameOf,
@@ -10,7 +11,9 @@ import {
   type Transport,
   type UbusCall,
 } from './call.js'
-import { parsedJson, type RouterHttp } from './http.js'
+import { mostBytes as answerBytes, type RouterHttp } from './http.js'
+import { parsedJson } from './json.js'
+import { Secrets } from './secrets.js'
 
 /** May call `session.login` and `session.access` only. */
 export const nullSession = '0'.repeat(32)
@@ -56,6 +59,7 @@ export class UbusTransport implements Transport {
   readonly kind = 'ubus'
   readonly origin: string
   readonly #http: RouterHttp
+  readonly #secrets = new Secrets()
   #session = nullSession
   #id = 0
   /** False once a router answered a batch with something else than a list. */
@@ -68,20 +72,26 @@ export class UbusTransport implements Transport {
 
   async login({ user, pswd }: Credentials, signal: AbortSignal): Promise<boolean> {
     this.#session = nullSession
+    this.#secrets.add(pswd)
     const call = { object: 'session', method: 'login', args: { username: user, password: pswd } }
     const answer = await this.#post(envelope(nullSession, call, ++this.#id), limits_ms.usual, signal)
     const session = fieldOf(answer, 'result', 1, 'ubus_rpc_session')
     if (typeof session === 'string' && /^[0-9a-f]{32}$/.test(session)) {
       this.#session = session
+      this.#secrets.add(session)
       return true
     }
     const status = fieldOf(answer, 'result', 0)
     if (status === permissionDenied || fieldOf(answer, 'error', 'code') === rpcCode.accessDenied) return false
-    throw new RtkError('RTK_ERR_ROUTER_ANSWER', `${this.origin}: session.login was answered ${shown(answer)}`)
+    throw new RtkError(
+      'RTK_ERR_ROUTER_ANSWER',
+      `${this.origin}: session.login was answered ${shown(answer, this.#secrets)}`,
+    )
   }
 
   async call(calls: readonly Call[], together: boolean, signal: AbortSignal): Promise<Outcome[]> {
     const wanted = calls.filter(isUbus)
+    for (const { args } of wanted) this.#secrets.addFrom(args)
     if (together && wanted.length > 1 && this.#batches) {
       const outcomes = await this.#batch(wanted, signal)
       if (outcomes) return outcomes
@@ -90,7 +100,8 @@ export class UbusTransport implements Transport {
     const outcomes: Outcome[] = []
     for (const call of wanted) {
       const request = envelope(this.#session, call, ++this.#id)
-      const outcome = outcomeOf(await this.#post(request, call.limit_ms ?? limits_ms.usual, signal), call)
+      const answer = await this.#post(request, call.limit_ms ?? limits_ms.usual, signal)
+      const outcome = outcomeOf(answer, call, this.#secrets)
       outcomes.push(outcome)
       if (!outcome.ok && !call.optional) break
     }
@@ -98,7 +109,7 @@ export class UbusTransport implements Transport {
   }
 
   async forward(request: unknown, limit_ms: number, signal: AbortSignal): Promise<string> {
-    const { text } = await this.#send(withSession(request, this.#session), limit_ms, signal)
+    const { text } = await this.#send(withSession(request, this.#session), limit_ms, signal, answerBytes.large)
     if (parsedJson(text) === undefined) throw notJson(this.origin, text)
     return text
   }
@@ -111,24 +122,32 @@ export class UbusTransport implements Transport {
     if (!Array.isArray(answers)) return undefined
     return calls.map((call, index) => {
       const answer = answers.find((one) => fieldOf(one, 'id') === requests[index]?.id)
-      return outcomeOf(answer, call)
+      return outcomeOf(answer, call, this.#secrets)
     })
   }
 
   async #post(request: unknown, limit_ms: number, signal: AbortSignal): Promise<unknown> {
-    const { text } = await this.#send(request, limit_ms, signal)
+    const most = isLong(limit_ms) ? answerBytes.large : answerBytes.usual
+    const { text } = await this.#send(request, limit_ms, signal, most)
     const answer = parsedJson(text)
     if (answer === undefined) throw notJson(this.origin, text)
     return answer
   }
 
-  async #send(request: unknown, limit_ms: number, signal: AbortSignal) {
+  async #send(request: unknown, limit_ms: number, signal: AbortSignal, most: number) {
     const body = JSON.stringify(request)
     if (Buffer.byteLength(body) > mostBytes) {
       throw new RtkError('RTK_ERR_BODY_TOO_LARGE', `the router takes requests of at most ${mostBytes} bytes`)
     }
     const headers = { 'content-type': 'application/json' }
-    const answer = await this.#http.exchange('/ubus', { method: 'POST', headers, body, limit_ms, signal })
+    const answer = await this.#http.exchange('/ubus', {
+      method: 'POST',
+      headers,
+      body,
+      limit_ms,
+      mostBytes: most,
+      signal,
+    })
     if (answer.status !== 200) {
       throw new RtkError('RTK_ERR_ROUTER_ANSWER', `${this.origin}/ubus: answered with HTTP status ${answer.status}`)
     }
@@ -137,19 +156,19 @@ export class UbusTransport implements Transport {
 }
 
 const notJson = (place: string, text: string) =>
-  new RtkError('RTK_ERR_ROUTER_ANSWER', `${place}: the answer is not JSON (${text.length} characters)`)
+  new RtkError('RTK_ERR_ROUTER_ANSWER', `${place}: the answer cannot be read as JSON (${text.length} characters)`)
 
 /** The shape of an answer without its values: they may be secrets. */
-function shown(answer: unknown): string {
+function shown(answer: unknown, secrets: Secrets): string {
   if (!isObject(answer)) return `with ${Array.isArray(answer) ? 'a list' : typeof answer}`
   const code = fieldOf(answer, 'error', 'code') ?? fieldOf(answer, 'result', 0)
   return typeof code === 'number'
     ? `with code ${code}`
-    : `with an object of ${textOf(Object.keys(answer).slice(0, 5).join(', '))}`
+    : `with an object of ${textOf(secrets.hide(Object.keys(answer).slice(0, 5).join(', ')))}`
 }
 
 /** What one answer says of its call. */
-function outcomeOf(answer: unknown, call: UbusCall): Outcome {
+function outcomeOf(answer: unknown, call: UbusCall, secrets: Secrets): Outcome {
   const failed = (kind: Exclude<Outcome, { ok: true }>['kind'], text: string): Outcome => ({
     ok: false,
     kind,
@@ -158,14 +177,15 @@ function outcomeOf(answer: unknown, call: UbusCall): Outcome {
   const error = fieldOf(answer, 'error')
   if (isObject(error)) {
     const code = numberOf(error.code)
-    const text = `${textOf(error.message, 'error').slice(0, 100)} (${code ?? 'no code'})`
+    const text = `${textOf(secrets.hide(error.message), 'error').slice(0, 100)} (${code ?? 'no code'})`
     if (code === rpcCode.objectNotFound || code === rpcCode.methodNotFound) return failed('absent', text)
     if (code === rpcCode.accessDenied) return failed('expired', text)
     if (code === rpcCode.timeout) return failed('timeout', text)
     return failed(code === rpcCode.parse ? 'answer' : 'refused', text)
   }
   const result = fieldOf(answer, 'result')
-  if (!Array.isArray(result) || typeof result[0] !== 'number') return failed('answer', `answered ${shown(answer)}`)
+  if (!Array.isArray(result) || typeof result[0] !== 'number')
+    return failed('answer', `answered ${shown(answer, secrets)}`)
   const [status, value = {}] = result as [number, unknown]
   if (status !== 0) {
     const text = `${statusTexts[status] ?? 'failed'} (status ${status})`
@@ -175,10 +195,10 @@ function outcomeOf(answer: unknown, call: UbusCall): Outcome {
   // The modem's objects report failures inside a call that succeeded.
   const errno = numberOf(fieldOf(value, 'errno') ?? 0) ?? -1
   if (call.object.startsWith('gsm.') && errno !== 0) {
-    return failed('refused', `${textOf(fieldOf(value, 'error'), 'error').slice(0, 100)} (errno ${errno})`)
+    return failed('refused', `${textOf(secrets.hide(fieldOf(value, 'error')), 'error').slice(0, 100)} (errno ${errno})`)
   }
   if (call.accepts?.(value) === false) {
-    const said = textOf(fieldOf(value, 'stderr'), fieldOf(value, 'stdout'))
+    const said = textOf(secrets.hide(fieldOf(value, 'stderr')), secrets.hide(fieldOf(value, 'stdout')))
     return failed('refused', said === '' ? 'it ended with an error' : said)
   }
   return { ok: true, value }

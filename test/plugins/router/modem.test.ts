@@ -578,6 +578,20 @@ t.test('the APN', async (t) => {
     t.equal(fake.written.length, length)
   })
 
+  t.test('the SIM of the other slot has settings of its own', async (t) => {
+    const { fake, pass } = await modemStation(t)
+    await pass(120)
+    t.same(fake.written, [], 'the first slot has the right ones')
+    fake.card = { state: 'ready', imsi: '246030000000002', iccid: '8937003000000000025' }
+    fake.settings = { apn: '', user: '', pswd: '', auth: 'none' }
+    await pass(80)
+    t.equal(
+      fake.written.at(-1)?.apn,
+      'internet.tele2.lt',
+      'what was read of the first slot is not taken for those of the second',
+    )
+  })
+
   t.test('another SIM, an unknown one, none', async (t) => {
     const { station, fake, pass, errors } = await modemStation(t, { before: fresh })
     await pass(20)
@@ -659,6 +673,30 @@ t.test('the table', async (t) => {
     t.same(apnsOf({ imsi: '__proto__', iccid: 'constructor' }), [])
   })
 
+  t.test('has the main operator of a network before those that use it', (t) => {
+    const main = {
+      '20801': 'Orange',
+      '20810': 'SFR',
+      '21405': 'Movistar (Telefónica)',
+      '21406': 'Vodafone',
+      '22210': 'Vodafone',
+      '22801': 'Swisscom',
+      '23201': 'A1/Telekom Austria',
+      '23410': 'O2',
+      '23415': 'Vodafone',
+      '24001': 'Telia',
+      '24202': 'Netcom',
+      '26201': 'T-Mobile(Telekom)',
+      '26202': 'Vodafone',
+      '26207': 'O2',
+      '310260': 'T-Mobile',
+      '50502': 'Optus',
+    }
+    for (const [plmn, carrier] of Object.entries(main))
+      t.equal(apnsOf({ imsi: `${plmn}000000000`, iccid: '' })[0]?.carrier, carrier, plmn)
+    t.end()
+  })
+
   t.test('is made from serviceproviders.xml', async (t) => {
     const { generate } = (await import(`${process.cwd()}/plugins/modem/apn/generate.mjs`)) as {
       generate(xml: string, source: string): string
@@ -677,6 +715,10 @@ t.test('the table', async (t) => {
   </gsm></provider>
   <provider primary="true"><name>Main</name><gsm><network-id mcc="299" mnc="01"/>
     <apn value="main"><usage type="internet"/></apn><apn value="PREPAID"><usage type="internet"/><username>u</username><password>A&lt;</password></apn></gsm></provider>
+  <provider><name>Cheap</name><gsm><network-id mcc="299" mnc="04"/><apn value="cheap"><usage type="internet"/></apn></gsm></provider>
+  <provider><name>Cheaper</name><gsm><network-id mcc="299" mnc="04"/><apn value="net.large.example"><usage type="internet"/></apn></gsm></provider>
+  <provider><name>Wide</name><gsm><network-id mcc="299" mnc="04"/><network-id mcc="299" mnc="05"/><apn value="wide"><usage type="internet"/></apn></gsm></provider>
+  <provider><name>Large</name><gsm><network-id mcc="299" mnc="04"/><apn value="large"><usage type="internet"/></apn></gsm></provider>
   <provider><name>No data</name><gsm><network-id mcc="299" mnc="03"/><apn value="m"><usage type="mms"/></apn></gsm></provider>
 </country></serviceproviders>`
     const { source, settings, networks } = JSON.parse(generate(xml, 'a test')) as {
@@ -688,7 +730,12 @@ t.test('the table', async (t) => {
     const of = (plmn: string) => networks[plmn]?.map((index) => settings[index]?.[0])
     t.same(of('29901'), ['main', 'PREPAID', 'postpaid', 'untyped'])
     t.same(of('299002'), ['postpaid', 'prepaid', 'untyped'])
-    t.equal(Object.keys(networks).length, 3, 'without those that have no APN for data')
+    t.same(
+      of('29904'),
+      ['large', 'wide', 'cheap', 'net.large.example'],
+      'named by another one, then the one with more networks',
+    )
+    t.equal(Object.keys(networks).length, 5, 'without those that have no APN for data')
     t.same(
       settings.find(([apn]) => apn === 'postpaid'),
       ['postpaid', 'A & B', 'v', '', 'chap'],

@@ -19,6 +19,7 @@ const facts = {
   modemId: 'MODEM',
   simId: 'SIM',
   mobileDevice: 'DEVICE',
+  simSlot: '1',
   pingSection: 'SECTION',
   ipBlockSection: 'SECTION',
 }

@@ -25,6 +25,8 @@ export interface Rig {
   reach(link: string, most_ms?: number): Promise<void>
   link(): string
   command(text: string): Promise<{ status: number; text: string }>
+  /** Confirms the certificate that the router shows now, as the station says. */
+  confirm(): Promise<{ status: number; text: string }>
   errors(): string[]
   metric(name: string): Promise<number>
 }
@@ -36,12 +38,15 @@ export interface RigOptions {
   clock?: ManualClock
   plugins?: TestStationOptions['plugins']
   changes?: Record<string, unknown>
+  http?: Record<string, unknown>
+  /** The data folder of an earlier station. */
+  data?: string
   /** MAC address by IP address, as the kernel knows its neighbours. */
   neighbours?: Record<string, string>
 }
 
 export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
-  const { url, options, store, clock: givenClock, plugins, changes, neighbours = {} } = given
+  const { url, options, store, clock: givenClock, plugins, changes, http, data, neighbours = {} } = given
   let ctx: PluginContext | undefined
   const look = probe([metrics], (found) => {
     ctx = found
@@ -49,7 +54,8 @@ export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
   const station = await createTestStation({
     ...(store && { store }),
     ...(givenClock && { clock: givenClock }),
-    ...(changes && { variant: { changes } }),
+    ...(data !== undefined && { data }),
+    variant: { ...(changes && { changes }), ...(http && { http: { host: '127.0.0.1', port: 0, ...http } }) },
     processes: fakeProcesses({
       ip: (args) => {
         const mac = neighbours[args.at(-1) ?? '']
@@ -79,7 +85,7 @@ export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
     }
     await until(isIdle, 'the router is idle')
   }
-  return {
+  const rig: Rig = {
     station,
     clock,
     ctx: ctx as unknown as PluginContext,
@@ -95,7 +101,12 @@ export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
         await clock.advance(1_000)
       }
     },
+    async confirm() {
+      const { text: shown } = await rig.command('router-certificate')
+      return rig.command(/router-certificate=accept \S+/.exec(shown)?.[0] ?? 'router-certificate=accept')
+    },
     command: (line) => station.station.command(line, { source: 'console' }),
     errors: () => ((station.field('base.state.errors') ?? []) as { code: string }[]).map(({ code }) => code),
   }
+  return rig
 }

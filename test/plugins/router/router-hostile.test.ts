@@ -1,7 +1,9 @@
 /** Routers, and others in the network, that mean harm. */
 import t from 'tap'
 import { guardLimits } from '../../../plugins/teltonika-router/credentials/index.js'
+import { parsedJson } from '../../../plugins/teltonika-router/transport/index.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { cellularModem } from '../../../schemas/services.js'
 import { FakeRouter } from './fake-router.js'
 import { startRig } from './rig.js'
 import { current, rest } from './shapes.js'
@@ -129,6 +131,85 @@ t.test('the right password works on a disk that takes no writes', async (t) => {
   await rig.pass(minute_ms)
   await router.listen(t, router.port)
   await rig.reach('online', 3 * minute_ms)
+})
+
+t.test('JSON that is deep, broad or long is no answer, and does not hold the station up', async (t) => {
+  const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+  const rig = await startRig(t, { url: router.url, changes: { 'rtr-pswd': 'right' } })
+  await rig.reach('online')
+  await rig.pass(minute_ms, 5_000)
+  const head = '{"jsonrpc":"2.0","id":1,"result":[0,'
+  const mib = 1_000_000
+  const answers = {
+    deep: `${head}${'['.repeat(mib / 2)}${']'.repeat(mib / 2)}]}`,
+    broad: `${head}[${'{},'.repeat(mib / 3 - 100)}{}]]}`,
+    'deep objects': `${head}${'{"a":'.repeat(mib / 6)}1${'}'.repeat(mib / 6)}]}`,
+    'long text': `${head}{"data":"${'[{,'.repeat(mib / 3 - 100)}"}]}`,
+  }
+  const rut = () => rig.station.request('/rut', { method: 'POST', body: '{"object":"system","method":"info"}' })
+  for (const [name, text] of Object.entries(answers)) {
+    router.fault = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+      return true
+    }
+    const { status } = await rut()
+    t.equal(status, name === 'long text' ? 200 : 502, `${name} to /rut`)
+    const modem = rig.ctx.services.find(cellularModem)
+    await t.rejects(modem?.signal() as Promise<unknown>, { code: /^RTK_ERR_ROUTER_/ }, name)
+    router.fault = undefined
+    await rig.reach('online', 5 * minute_ms)
+  }
+  for (const text of Object.values(answers)) {
+    const began_ms = performance.now()
+    parsedJson(text)
+    const took_ms = performance.now() - began_ms
+    t.ok(took_ms < 250, `${Math.round(took_ms)} ms`)
+  }
+  t.strictSame(parsedJson('{"a":"\\\\","b":["\\"[",{"c":1}]}'), { a: '\\', b: ['"[', { c: 1 }] }, 'escapes')
+  for (const bad of ['{"a', '"', '', '{"a":"\\"}']) t.equal(parsedJson(bad), undefined, bad)
+})
+
+t.test('a password or session that a router writes into its errors goes nowhere', async (t) => {
+  const [pswd, apnPswd] = ['s3cret-of-admin', 's3cret-of-apn']
+  const ubus = current()
+  const restful = rest()
+  for (const router of [new FakeRouter({ ubus: ubus.ubus }), new FakeRouter({ rest: restful.rest })]) {
+    router.users = { admin: pswd }
+    await router.listen(t)
+    let session = ''
+    const secrets = () => `${'x'.repeat(80)}${pswd} ${session} ${apnPswd}`
+    const rig = await startRig(t, { url: router.url, changes: { 'rtr-pswd': pswd } })
+    await rig.reach('online')
+    await rig.pass(minute_ms, 5_000)
+    router.fault = (request, response, body) => {
+      session = /"params":\["([0-9a-f]{32})/.exec(body)?.[1] ?? String(request.headers.authorization).slice(7)
+      if (body.includes('"uci","set"') || request.method === 'PUT') {
+        const errors = [{ code: 103, error: `bad value ${secrets()}`, source: 'x' }]
+        const error = { code: -32_600, message: `bad value ${secrets()}` }
+        const answer = request.url === '/ubus' ? { jsonrpc: '2.0', id: 1, error } : { success: false, errors }
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+        return true
+      }
+      if (!body.includes('get_signal')) return false
+      const result = [0, { errno: 5, error: secrets() }]
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body).id, result }))
+      return true
+    }
+    const modem = rig.ctx.services.find(cellularModem)
+    const said: string[] = []
+    const failed = (work?: Promise<unknown>) => work?.catch((error: Error) => said.push(error.message))
+    await failed(modem?.signal())
+    await failed(modem?.setApn({ apn: 'a', user: 'u', pswd: apnPswd, auth: 'pap' }))
+    t.ok(said.length > 0 && session.length > 20)
+    said.push((await rig.command('pull-vendor-data')).text)
+    await rig.station.station.change({ 'mob-ping-host': '9.9.9.9' }, { source: 'http' })
+    await rig.pass(3 * minute_ms, 5_000)
+    said.push(JSON.stringify(rig.station.lines), String(rig.station.field('router.state.error')))
+    said.push(JSON.stringify(rig.station.field('base.state.errors')))
+    for (const text of said) for (const secret of [pswd, apnPswd, session]) t.notMatch(text, secret)
+    // What is cut off may end within a secret.
+    for (const text of said) t.notMatch(text, pswd.slice(0, 10))
+  }
 })
 
 t.test('long names and control characters of a router do not reach log and console', async (t) => {

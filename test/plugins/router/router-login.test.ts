@@ -45,21 +45,33 @@ t.test('the ladder', async (t) => {
     t.strictSame(tried(router), ['admin:default-3'], 'what failed is remembered too')
   })
 
-  t.test('the fixed table of five', async (t) => {
+  t.test('a whole one with the right password last takes less than two days', async (t) => {
     const router = await new FakeRouter({ rest: rest().rest, users: { root: 'default-5' } }).listen(t)
     const clock = new ManualClock()
-    const given = { url: router.url, options: { defaults: five }, store: new MemoryStore(), clock }
-    const rig = await startRig(t, given)
-    await rig.pass(40 * minute_ms, 30_000)
-    t.equal(failures(router), 4)
+    const store = new MemoryStore()
+    const vault = { user: 'admin', pswd: 'protected', worked: false }
+    await store.batch([{ namespace: 'protected.teltonika-router', key: 'default', value: vault }])
+    const rig = await startRig(t, {
+      url: router.url,
+      options: { defaults: five },
+      neighbours: { '127.0.0.1': '00:1e:42:aa:bb:cc' },
+      changes: { 'rtr-pswd': 'mine' },
+      store,
+      clock,
+    })
+    const hour_ms = 60 * minute_ms
+    for (let hours = 0; hours < 48 && rig.link() !== 'online'; hours++) await rig.pass(hour_ms, 60_000)
+    t.equal(rig.link(), 'online')
+    t.ok(clock.monotonic() < 26 * hour_ms, `after ${clock.monotonic() / hour_ms} h`)
+    t.strictSame(tried(router), ['admin:mine', 'admin:protected', ...five.map(({ user, pswd }) => `${user}:${pswd}`)])
+  })
+
+  t.test('is left after four where another station may have the same address', async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+    const rig = await startRig(t, { url: router.url, options: { defaults: five } })
+    for (let days = 0; days < 4; days++) await rig.pass(24 * 60 * minute_ms, 10 * 60_000)
+    t.equal(failures(router), guardLimits.totalShared)
     t.equal(rig.link(), 'locked')
-    await rig.station.stop()
-    await clock.advance(guardLimits.total_ms)
-    await (await startRig(t, given)).reach('online')
-    t.strictSame(
-      tried(router),
-      five.map(({ user, pswd }) => `${user}:${pswd}`),
-    )
   })
 
   t.test('never comes near the block: two stations, restarts in between, no entry right', async (t) => {
@@ -226,18 +238,38 @@ t.test('the guard', async (t) => {
     t.equal(guard.wait_ms(true), 0)
   })
 
-  t.test('four failures in a week are the end, but for a person', async (t) => {
+  t.test('four failures in a day and eight in a year are the end, but for a person', async (t) => {
     const clock = new ManualClock()
     const guard = await make(clock)
+    guard.hasOwnAddress = true
+    t.ok(guardLimits.total < 10, 'the tenth one blocks')
+    t.ok(2 * guardLimits.totalShared < 10, 'of two stations behind one address as well')
     for (let n = 0; n < guardLimits.total; n++) {
       t.equal(guard.wait_ms(false), 0, `attempt ${n}`)
       await guard.begin()
       await clock.advance(guardLimits.window_ms)
+      if (n % guardLimits.daily < guardLimits.daily - 1) continue
+      t.ok(guard.wait_ms(false) > guardLimits.day_ms / 2)
+      await clock.advance(guardLimits.day_ms)
     }
     t.ok(guard.wait_ms(false) > guardLimits.total_ms / 2)
     t.equal(guard.wait_ms(true), 0)
     await guard.succeeded({ user: 'admin', pswd: 'right' })
     t.equal(guard.wait_ms(false), 0)
+  })
+
+  t.test('a password that once worked is tried again after 6 h, then less and less often', async (t) => {
+    const clock = new ManualClock()
+    const guard = await make(clock)
+    const right = { user: 'admin', pswd: 'right' }
+    for (const hours of [6, 12, 18]) {
+      await guard.begin()
+      await guard.failed(right)
+      t.equal(guard.pairWait_ms(right, true), hours * 60 * minute_ms)
+      await clock.advance(hours * 60 * minute_ms)
+      t.equal(guard.pairWait_ms(right, true), 0)
+    }
+    t.ok(guard.pairWait_ms(right, false) > guardLimits.total_ms, 'one that never did waits for the others')
   })
 
   t.test('what cannot be counted durably is not tried twice', async (t) => {

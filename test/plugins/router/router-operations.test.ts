@@ -137,6 +137,7 @@ const cases: { name: OperationName; input?: unknown; says: Record<ColumnName, un
     },
   },
   { name: 'setIpBlock', input: { attempts: 20 }, says: all(true) },
+  { name: 'modems', says: { ...all({ count: 1, used: 'Internal modem' }), 'legacy/ubus': unsupported } },
   { name: 'installFirmware', input: { url: 'http://h/fw.bin?a=%2F+b' }, says: { ...all(true), '7/rest': unsupported } },
 ]
 function all<T>(value: T): Record<ColumnName, T> {
@@ -174,7 +175,7 @@ t.test('router operations', async (t) => {
   })
 
   t.test('every operation has a case', (t) => {
-    const facts = ['modemId', 'simId', 'mobileDevice', 'pingSection', 'ipBlockSection']
+    const facts = ['modemId', 'simId', 'simSlot', 'mobileDevice', 'pingSection', 'ipBlockSection']
     const tested = new Set<string>([...cases.map(({ name }) => name), ...facts])
     t.strictSame(
       Object.keys(columns['7/ubus']).filter((name) => !tested.has(name)),
@@ -303,9 +304,15 @@ t.test('router operations', async (t) => {
     ]) {
       const { ubus } = current()
       ubus['gsm.modem0.get_temperature'] = { temperature_value: value }
-      const router = await new FakeRouter({ ubus }).listen(t)
-      const performer = new Performer(await connect(router), '7/ubus', async () => {}, noPause)
-      t.strictSame(await performer.perform('temperature', undefined, signalOff), { celsius })
+      const answers = rest().rest
+      answers['GET /api/modems/status'] = [{ id: '3-1', temperature: String(value) }]
+      for (const [column, router] of [
+        ['7/ubus', new FakeRouter({ ubus })],
+        ['7/rest', new FakeRouter({ rest: answers })],
+      ] as const) {
+        const performer = new Performer(await connect(await router.listen(t)), column, async () => {}, noPause)
+        t.strictSame(await performer.perform('temperature', undefined, signalOff), { celsius }, column)
+      }
     }
   })
 
@@ -368,6 +375,97 @@ t.test('router operations', async (t) => {
     t.match(await ask('registration'), { network: 'roaming', operator: '', plmn: 24602 })
     t.strictSame(await ask('sim'), { state: 'absent', imsi: '', iccid: '' })
     t.strictSame(await ask('temperature'), { celsius: undefined })
+  })
+
+  t.test('the second SIM, while it is the one in use', async (t) => {
+    const on7 = current()
+    const [second, rest7, onLegacy] = [{ index: 1 }, rest(), legacy()]
+    on7.ubus['gsm.modem0.get_sim_slot'] = () => second
+    on7.ubus['network.interface.mob1s1a1.status'] = { up: false }
+    on7.ubus['network.interface.mob1s2a1.status'] = { up: true, l3_device: 'wwan0' }
+    const { network, simcard } = on7.memory.files
+    if (network?.mob1s1a1) network.mob1s2a1 = { ...network.mob1s1a1, '.name': 'mob1s2a1', apn: 'second' }
+    if (simcard) simcard.cfg09 = { '.type': 'sim', '.name': 'cfg09', '.index': 2, operator: 'auto' }
+    if (onLegacy.memory.files.simcard) {
+      onLegacy.memory.files.simcard.sim2 = { '.type': 'sim2', '.name': 'sim2', '.index': 3, apn: 'second' }
+    }
+    const { ubus } = onLegacy
+    const exec = ubus['file.exec']
+    ubus['file.exec'] = (args: Record<string, unknown>) =>
+      String(args.params) === '-T' ? { code: 0, stdout: `${second.index}\n` } : exec(args)
+    const modems = rest7.rest['GET /api/modems/status'] as Record<string, unknown>[]
+    const status = modems[0] as Record<string, unknown>
+    // The one that mob1… belongs to need not be the first.
+    const other = { id: '1-1', name: 'External', imei: '1', active_sim: 1, primary: false }
+    rest7.rest['GET /api/modems/status'] = () => [other, { ...status, primary: true, active_sim: second.index }]
+    const apn2 = { id: 'mob1s2a1', apn: 'second', auth: 'none', username: '', password: '', auto_apn: '0' }
+    const sim2 = { id: 'cfg09', modem: '3-1', position: '2', operator: 'auto', opernum: '' }
+    rest7.rest['GET /api/interfaces/config/mob1s2a1'] = () => apn2
+    rest7.rest['PUT /api/interfaces/config/mob1s2a1'] = (args: object) => Object.assign(apn2, args)
+    const sims = [{ id: 'cfg05', modem: '1-1', position: '1' }, { ...rest7.sim, modem: '3-1', position: '1' }, sim2]
+    rest7.rest['GET /api/sim_cards/config'] = () => sims
+    rest7.rest['PUT /api/sim_cards/config/cfg09'] = (args: object) => Object.assign(sim2, args)
+    for (const [column, router] of [
+      ['legacy/ubus', new FakeRouter({ ubus })],
+      ['7/ubus', new FakeRouter({ ubus: on7.ubus })],
+      ['7/rest', new FakeRouter({ rest: rest7.rest })],
+    ] as const) {
+      await router.listen(t)
+      const performer = new Performer(await connect(router), column, async () => {}, noPause)
+      const ask = (name: OperationName) => performer.perform(name, undefined as never, signalOff)
+      second.index = 1
+      t.match(await ask('apn'), { apn: 'internet' }, `${column}: the first one`)
+      if (column === '7/ubus') t.match(await ask('registration'), { connected: false })
+      second.index = 2
+      t.match(await ask('apn'), { apn: 'second' }, `${column}: the second one, after a change`)
+      if (column === '7/ubus') t.match(await ask('registration'), { connected: true })
+      await performer.perform('setApn', apnWanted, signalOff)
+      t.strictSame(await ask('apn'), apnWanted, column)
+      await performer.perform('selectOperator', { plmn: '24601' }, signalOff)
+      if (column === '7/rest') {
+        t.strictSame(await ask('modems'), { count: 2, used: 'Internal modem' })
+        t.match(await ask('modemIdentity'), { imei: '860000000000009' })
+        t.strictSame(await ask('operatorSelection'), { plmn: '24601' })
+      }
+      second.index = 1
+      t.match(await ask('apn'), { apn: 'internet' }, `${column}: what is the first one's stays`)
+    }
+    t.match(sim2, { operator: 'manual', opernum: '24601' })
+    t.match(simcard?.cfg01, { opernum: '24603' })
+    t.match(
+      on7.memory.committed.filter(({ config }) => config === 'simcard'),
+      [{ section: '@sim[1]', values: { opernum: '24601' } }],
+    )
+    t.match(onLegacy.memory.files.simcard?.sim2, { apn: 'fast', numeric: '24601' })
+  })
+
+  t.test('gsmctl is run once for several values where it takes that', async (t) => {
+    const router = await new FakeRouter({ ubus: legacy().ubus }).listen(t)
+    const performer = new Performer(await connect(router), 'legacy/ubus', async () => {}, noPause)
+    const runs = () => router.argsOf('file.exec').map(({ params }) => String(params))
+    for (const name of ['signal', 'registration', 'sim', 'modemIdentity'] as const)
+      await performer.perform(name, undefined, signalOff)
+    t.strictSame(runs(), ['-qWMZ', '-goftCjP', '-zxJu', '-imwy'])
+
+    const old = legacy()
+    const exec = old.ubus['file.exec']
+    old.ubus['file.exec'] = (args: Record<string, unknown>) =>
+      String(args.params).length > 2 ? { code: 1, stdout: 'Usage: gsmctl\n' } : exec(args)
+    const other = await new FakeRouter({ ubus: old.ubus }).listen(t)
+    const second = new Performer(await connect(other), 'legacy/ubus', async () => {}, noPause)
+    for (let n = 0; n < 3; n++) t.match(await second.perform('signal', undefined, signalOff), { rssi_dbm: -57 })
+    const asked = other.argsOf('file.exec').map(({ params }) => String(params))
+    t.equal(asked.filter((flags) => flags === '-qWMZ').length, 1, 'and is not asked to again where it does not')
+  })
+
+  t.test('empty lines keep their places among joined values', async (t) => {
+    const { ubus } = legacy()
+    ubus['file.exec'] = ({ params }: Record<string, unknown>) =>
+      String(params) === '-qWMZ' ? { code: 0, stdout: '\nN/A\n-9\n12.5\n' } : { code: 1 }
+    const router = await new FakeRouter({ ubus }).listen(t)
+    const performer = new Performer(await connect(router), 'legacy/ubus', async () => {}, noPause)
+    const expected = { rssi_dbm: undefined, rsrp_dbm: undefined, rsrq_db: -9, sinr_db: 12.5 }
+    t.strictSame(await performer.perform('signal', undefined, signalOff), expected)
   })
 
   t.test('a session that expired is renewed, and everything is sent again once', async (t) => {

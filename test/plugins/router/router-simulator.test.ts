@@ -1,8 +1,8 @@
 /** The plugin against the simulated router, which shares no code with it: each generation and transport, and what happens to a router. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import { type AddressInfo, connect, createServer as createTcp } from 'node:net'
+import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import { firmwareImage, startSimulatedRouter } from '../../../plugins/teltonika-router/simulator/index.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
@@ -173,7 +173,7 @@ for (const [kind, simulator] of Object.entries(kinds)) {
       const before = String(rig.station.field('router.serial'))
       sim.command('replace new-one')
       await rig.pass(3 * minute_ms)
-      if (rig.link() === 'certificate') t.equal((await rig.command('router-certificate=accept')).status, 200)
+      if (rig.link() === 'certificate') t.equal((await rig.confirm()).status, 200)
       await rig.reach('online', 40 * minute_ms)
       await rig.pass(minute_ms)
       t.not(rig.station.field('router.serial'), before)
@@ -220,36 +220,63 @@ for (const [kind, simulator] of Object.entries(kinds)) {
   })
 }
 
-t.test(
-  'two stations without the right password behind one address do not make a router block that never forgets',
-  async (t) => {
-    const clock = new ManualClock()
-    const router = await startSimulatedRouter({
-      generation: '7',
-      firmware: 'RUTX_R_00.07.04',
-      credentials: { pswd: 'not known' },
-      clock: { now: () => clock.now(), monotonic: () => clock.monotonic(), after: (ms, fn) => clock.timer(ms, fn) },
-    })
-    t.teardown(() => router.close())
-    const defaults = ['a', 'b', 'c', 'd', 'e'].map((pswd) => ({ user: 'admin', pswd }))
-    const stores = [new MemoryStore(), new MemoryStore()]
-    for (let day = 0; day < 6; day++) {
-      for (const store of stores) {
-        const rig = await startRig(t, {
-          url: router.url,
-          clock,
-          store,
-          options: { defaults },
-          changes: { 'rtr-pswd': 'f' },
-        })
-        await rig.pass(3 * minute_ms, 5_000)
-        t.notOk(router.blocked, `not blocked on day ${day}`)
-        await rig.station.stop()
+/** Where a router answers for a station with another address than 127.0.0.1. */
+async function seenFrom(t: Test, address: string, url: string): Promise<string> {
+  const { port } = new URL(url)
+  const server = createTcp((socket) => {
+    const router = connect({ host: '127.0.0.1', port: Number(port), localAddress: address })
+    for (const [from, to] of [
+      [socket, router],
+      [router, socket],
+    ] as const)
+      from.pipe(to).on('error', () => from.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+for (const shared of [true, false]) {
+  t.test(
+    `two stations without the right password ${shared ? 'behind one address' : 'on one router'} never make it block`,
+    async (t) => {
+      const clock = new ManualClock()
+      const router = await startSimulatedRouter({
+        generation: '7',
+        firmware: 'RUTX_R_00.07.04',
+        credentials: { pswd: 'not known' },
+        clock: { now: () => clock.now(), monotonic: () => clock.monotonic(), after: (ms, fn) => clock.timer(ms, fn) },
+      })
+      t.teardown(() => router.close())
+      const defaults = ['a', 'b', 'c', 'd', 'e'].map((pswd) => ({ user: 'admin', pswd }))
+      const stations = await Promise.all(
+        ['127.0.0.1', '127.0.0.2'].map(async (address) => ({
+          url: shared ? router.url : await seenFrom(t, address, router.url),
+          store: new MemoryStore(),
+        })),
+      )
+      const neighbours: Record<string, string> = shared ? {} : { '127.0.0.1': '00:1e:42:00:00:01' }
+      for (let day = 0; day < 12; day++) {
+        for (const { url, store } of stations) {
+          const rig = await startRig(t, {
+            url,
+            clock,
+            store,
+            neighbours,
+            options: { defaults },
+            changes: { 'rtr-pswd': 'f' },
+          })
+          await rig.pass(3 * minute_ms, 5_000)
+          t.notOk(router.blocked, `not blocked on day ${day}`)
+          await rig.station.stop()
+        }
+        await clock.advance((day < 6 ? 1 : 10) * 24 * 60 * minute_ms)
       }
-      await clock.advance(24 * 60 * minute_ms)
-    }
-  },
-)
+      t.equal(router.logins.failed, shared ? 8 : 12, 'all were tried, as far as they may be')
+    },
+  )
+}
 
 t.test('two stations with wrong credentials and restarts do not make one router block', async (t) => {
   for (const firmware of ['RUTX_R_00.07.06', 'RUTX_R_00.07.20']) {

@@ -74,7 +74,9 @@ export function fakeUci() {
   const committed: { config: string; section: string; values: Args }[] = []
   const sectionOf = (config: string, section: string) =>
     section.startsWith('@')
-      ? Object.values(files[config] ?? {}).find((one) => section.startsWith(`@${one['.type']}[`))
+      ? Object.values(files[config] ?? {}).filter((one) => section.startsWith(`@${one['.type']}[`))[
+          Number(/\d+/.exec(section)?.[0])
+        ]
       : files[config]?.[section]
   const read = ({ config, section, option, type }: Args) => {
     const file = files[String(config)]
@@ -146,6 +148,13 @@ const common = {
 
 const outputs = (table: Record<string, string>) => (args: Args) => {
   const line = [args.command, ...((args.params as string[]) ?? [])].join(' ')
+  const joined = /^gsmctl -([a-zA-Z]{2,})$/.exec(line)?.[1]
+  if (joined !== undefined && !(line in table)) {
+    const lines = [...joined].map((letter) => table[`gsmctl -${letter}`])
+    return lines.some((one) => one === undefined)
+      ? { code: 1, stderr: 'usage\n' }
+      : { code: 0, stdout: `${lines.join('\n')}\n` }
+  }
   const found = Object.entries(table).find(
     ([begin]) => line === begin || (begin.endsWith('*') && line.startsWith(begin.slice(0, -1))),
   )
@@ -219,6 +228,7 @@ export function current() {
         blver: '3.0',
       },
     },
+    'gsm.info': { mdm_stats: { num_modems: 1 } },
     'gsm.modem0.info': {
       name: 'Internal modem',
       model: 'EG06',

@@ -1,0 +1,77 @@
+import { createSocket, type RemoteInfo } from 'node:dgram'
+import { BlockList } from 'node:net'
+
+/** One interface on which is announced. */
+export interface LinkAddress {
+  readonly name: string
+  /** IPv4 of the station there. */
+  readonly address: string
+  readonly prefix: number
+  readonly ip6: readonly string[]
+}
+
+export interface LinkHandlers {
+  received(bytes: Buffer, from: RemoteInfo): void
+  failed(error: Error): void
+}
+
+/** Multicast on one interface. */
+export interface Link {
+  /** @param to the asker alone; left out: everybody */
+  send(bytes: Uint8Array, to?: { address: string; port: number }): void
+  /** Resolves when what was sent is on its way and the socket is closed. */
+  close(): Promise<void>
+}
+
+export type OpenLink = (on: LinkAddress, handlers: LinkHandlers) => Promise<Link>
+
+const group = '224.0.0.251'
+
+/** @param port 5353 but in a test */
+export const udpLinks =
+  (port: number): OpenLink =>
+  async ({ address, prefix }, { received, failed }) => {
+    const socket = createSocket({ type: 'udp4', reuseAddr: true })
+    const local = new BlockList()
+    local.addSubnet(address, prefix)
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', (error) => {
+        socket.close()
+        reject(error)
+      })
+      socket.bind(port, '0.0.0.0', () => {
+        try {
+          socket.addMembership(group, address)
+          socket.setMulticastInterface(address)
+          socket.setMulticastTTL(255)
+          socket.setMulticastLoopback(true)
+        } catch (error) {
+          socket.close()
+          reject(error)
+          return
+        }
+        socket.removeAllListeners('error')
+        resolve()
+      })
+    })
+    socket.on('error', failed)
+    // The system hands over what came in on other interfaces as well, and what no one on this link sent (RFC 6762, section 11).
+    socket.on('message', (bytes, from) => local.check(from.address) && received(bytes, from))
+    const pending = new Set<Promise<void>>()
+    return {
+      send(bytes, to = { address: group, port }) {
+        const sent = new Promise<void>((resolve) => {
+          socket.send(bytes, to.port, to.address, (error) => {
+            if (error) failed(error)
+            resolve()
+          })
+        })
+        pending.add(sent)
+        void sent.finally(() => pending.delete(sent))
+      },
+      async close() {
+        await Promise.all(pending)
+        await new Promise<void>((resolve) => socket.close(() => resolve()))
+      },
+    }
+  }

@@ -1,0 +1,88 @@
+import { pause } from 'rtk-base/link'
+import { definePlugin, handedOver, unavailable } from 'rtk-base/plugin'
+import { network, radio, simulatedRadio } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { Memory } from './arbitration/memory.js'
+import { Keeper, type Wishes } from './keeper.js'
+import { realMachine } from './machine.js'
+import { limitsOf, RadioOptions } from './options.js'
+import { SimulatedRadioMachine } from './simulator/index.js'
+import { Tools } from './tools/tools.js'
+
+/** The WiFi radio: who has it, access point or uplink, and the tools that read and set what the network daemon does not. */
+export default definePlugin({
+  name: 'radio',
+  version: '1.0.0',
+  api: '^1.1.0',
+  options: RadioOptions,
+  needs: [network],
+  provides: [radio, simulatedRadio],
+
+  setup(ctx, options) {
+    const simulation = options.backend === 'simulator' ? new SimulatedRadioMachine(ctx) : undefined
+    const machine = simulation ?? realMachine(ctx)
+    const tools = new Tools(machine, (ms) => pause(ctx.timers, ms))
+    const keeper = new Keeper(ctx, tools, {
+      only: options.interface,
+      both: options.both === 'auto',
+      limits: limitsOf(options),
+    })
+    ctx.services.provide(radio, {
+      get accessPoint() {
+        return keeper.accessPoint
+      },
+      get station() {
+        return keeper.station
+      },
+      onChange: keeper.onChange.on,
+      setAccessPoint: (profile) => keeper.setAccessPoint(profile),
+      setStation: (profile) => keeper.setStation(profile),
+      restartAccessPoint: () => keeper.restartAccessPoint(),
+      scan: (signal) => keeper.scan(signal),
+      reportClients: (count) => keeper.setClients(count),
+      tools,
+      machine,
+    })
+    ctx.services.provide(simulatedRadio, {
+      command(line) {
+        if (simulation) return simulation.command(line)
+        throw unavailable('the radio is not simulated: the option backend of the plugin radio is machine')
+      },
+    })
+    if (simulation) {
+      ctx.commands.add('sim-radio', 'sim-radio=help lists what can happen to the simulated radio', ({ arg = '' }) =>
+        simulation.command(arg),
+      )
+    }
+    return { keeper, simulation }
+  },
+
+  async start(ctx, handoff, { keeper, simulation }) {
+    const service = ctx.services.use(network)
+    simulation?.start(service)
+    keeper.restore(handedOver(handoff, 'memory', Memory), handedOver(handoff, 'wishes', WishesSchema) as Wishes)
+    ctx.on(keeper.onChange.on, () => {
+      const { accessPoint, station } = keeper
+      ctx.status(`access point ${accessPoint.state}, uplink ${station.state}`)
+    })
+    keeper.start(service)
+  },
+
+  async stop(reason, { keeper }) {
+    if (reason === 'remove') await keeper.end()
+    return [
+      ['memory', keeper.memory],
+      ['wishes', keeper.wishes],
+    ]
+  },
+})
+
+const ProfileSchema = Type.Object({ ssid: Type.String(), password: Type.String() })
+const WishesSchema = Type.Object({
+  accessPoint: Type.Optional(
+    Type.Object({ ssid: Type.String(), password: Type.String(), channel: Type.Integer(), address: Type.String() }),
+  ),
+  station: Type.Optional(ProfileSchema),
+  applied: Type.String(),
+  starts: Type.Integer(),
+})

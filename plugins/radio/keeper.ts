@@ -1,0 +1,484 @@
+import { Backoff } from 'rtk-base/link'
+import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
+import {
+  type AccessPointProfile,
+  type Network,
+  type NetworkInterface,
+  networkFailureOf,
+  type RadioSide,
+  type ScannedNetwork,
+  type StationProfile,
+} from 'rtk-base/services'
+import { type Decision, decide } from './arbitration/decide.js'
+import { emptyMemory, type Happening, type Limits, type Memory, type Mode, note } from './arbitration/memory.js'
+import { leaving } from './leaving.js'
+import { addedInterface, isAccessPoint, isJoined, type Roles, rolesOf, takesTurns } from './roles.js'
+import { Second } from './second.js'
+import type { Tools } from './tools/tools.js'
+
+const look_ms = 5_000
+/** Without a wish of `wap` or `sta` nothing is touched for so long after the start: they come after this plugin. */
+const wishes_ms = 10_000
+const joinLimit_ms = 50_000
+const startLimit_ms = 20_000
+/** A change waits for the access point so long; what takes longer goes on by itself. */
+const answer_ms = 8_000
+const scanLimit_ms = 15_000
+const apWaits = { first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] } as const
+
+const absent: RadioSide = { name: '', state: 'absent', text: '', starts: 0 }
+
+export interface KeeperSettings {
+  readonly only: string
+  readonly both: boolean
+  readonly limits: Limits
+}
+
+/** What the next instance goes on with. */
+export interface Wishes {
+  accessPoint: AccessPointProfile | undefined
+  station: StationProfile | undefined
+  /** The profile in force, see `#key`. */
+  applied: string
+  starts: number
+}
+
+/** Does what `decide` decides: one thing at a time, through the network daemon. */
+export class Keeper {
+  readonly onChange
+  readonly #ctx: PluginContext
+  readonly #settings: KeeperSettings
+  readonly #second: Second
+  readonly #apWait = new Backoff(apWaits)
+  #network: Network | undefined
+  #wishes: Wishes = { accessPoint: undefined, station: undefined, applied: '', starts: 0 }
+  #isWished = false
+  #memory: Memory
+  #apRetryAt_ms = 0
+  #apError: unknown
+  #clients = 0
+  #wasJoined = false
+  #wasPresent = false
+  #joinText = ''
+  #joins = 0
+  /** Ends a join that is under way. */
+  #cutJoin: ((reason: RtkError) => void) | undefined
+  #isSearching = false
+  #running: Promise<void> | undefined
+  #again = false
+  #sides = { accessPoint: absent, station: absent }
+
+  constructor(ctx: PluginContext, tools: Tools, settings: KeeperSettings) {
+    this.#ctx = ctx
+    this.#settings = settings
+    this.#second = new Second(ctx, tools)
+    this.#memory = emptyMemory(ctx.clock.monotonic())
+    this.onChange = ctx.event<void>()
+  }
+
+  get accessPoint(): RadioSide {
+    return this.#sides.accessPoint
+  }
+  get station(): RadioSide {
+    return this.#sides.station
+  }
+  get memory(): Memory {
+    return this.#memory
+  }
+  get wishes(): Wishes {
+    return this.#wishes
+  }
+
+  restore(memory: Memory | undefined, wishes: Wishes | undefined): void {
+    if (memory) this.#memory = memory
+    if (!wishes) return
+    this.#wishes = wishes
+    this.#isWished = true
+  }
+
+  start(network: Network): void {
+    this.#network = network
+    if (!this.#isWished) this.#memory = emptyMemory(this.#ctx.clock.monotonic())
+    this.#ctx.on(network.onChange, () => void this.reconcile())
+    this.#ctx.timers.every(look_ms, () => void this.reconcile())
+    this.#ctx.signal.addEventListener('abort', () => this.#cutJoin?.(aborted()), { once: true })
+    void this.reconcile()
+  }
+
+  async setAccessPoint(profile: AccessPointProfile | undefined): Promise<void> {
+    this.#wishes = { ...this.#wishes, accessPoint: profile }
+    this.#isWished = true
+    this.#apWait.reset()
+    this.#apRetryAt_ms = 0
+    this.#apError = undefined
+    if (!this.#network) return
+    const done = this.reconcile()
+    // While a join is under way the access point waits for its turn.
+    if (this.#cutJoin) return
+    let cancel: () => unknown = () => {}
+    const enough = new Promise<void>((resolve) => {
+      cancel = this.#ctx.timers.after(answer_ms, resolve)
+    })
+    await Promise.race([done, enough])
+    void cancel()
+    if (this.#apError !== undefined) throw this.#apError
+  }
+
+  setStation(profile: StationProfile | undefined): void {
+    const before = this.#wishes.station
+    const isSame = before?.ssid === profile?.ssid && before?.password === profile?.password
+    const isFirst = !this.#isWished
+    this.#wishes = { ...this.#wishes, station: profile }
+    this.#isWished = true
+    if (isSame) return
+    if (!isFirst || profile) this.#note({ kind: 'settings' })
+    this.#joinText = ''
+    this.#ctx.errors.clear('radio-join')
+    this.#cutJoin?.(new RtkError('RTK_ERR_ABORTED', 'the settings of the uplink were changed'))
+    void this.reconcile()
+  }
+
+  setClients(count: number): void {
+    this.#clients = count
+  }
+
+  async restartAccessPoint(): Promise<void> {
+    const { accessPoint } = this.#sides
+    if (accessPoint.state !== 'up') throw unavailable(`the access point is not up: ${accessPoint.text}`)
+    this.#wishes = { ...this.#wishes, applied: '' }
+    this.#apError = undefined
+    await this.reconcile()
+    if (this.#apError !== undefined) throw this.#apError
+  }
+
+  async scan(signal?: AbortSignal): Promise<ScannedNetwork[]> {
+    const { station } = this.#roles()
+    if (!this.#network || !station) throw unavailable(`no scan: ${this.#absence()}`)
+    const isAp = station.wifi?.mode === 'ap'
+    const advice = `${station.name} (driver ${station.driver}) is the access point at present and does not scan meanwhile: switch the access point off with wap-en=0 for the scan`
+    try {
+      const found = await this.#limited(this.#network.scan(station.name, signal), scanLimit_ms, 'the scan')
+      if (found.length > 0 || !isAp) return found
+    } catch (error) {
+      if (!isAp || (error as { code?: unknown }).code !== 'RTK_ERR_NETWORK') throw error
+      throw unavailable(`no scan: ${advice} (${messageOf(error)})`)
+    }
+    throw unavailable(`the scan found nothing: ${advice}`)
+  }
+
+  /** Takes back what only makes sense while the plugin runs. */
+  async end(): Promise<void> {
+    if (this.#roles().accessPoint?.name === addedInterface) await this.#second.remove()
+  }
+
+  /** Looks and acts; calls while it runs are one further run. */
+  reconcile(): Promise<void> {
+    if (this.#running) {
+      this.#again = true
+      return this.#running
+    }
+    const run = async () => {
+      do {
+        this.#again = false
+        await this.#look().catch((error: unknown) => {
+          this.#ctx.log.error({ err: error }, 'the radio could not be looked at, it is tried again in 5 s')
+        })
+      } while (this.#again && !this.#ctx.signal.aborted)
+    }
+    this.#running = run().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async #look(): Promise<void> {
+    const network = this.#network
+    if (!network || this.#ctx.signal.aborted) return
+    const now_ms = this.#ctx.clock.monotonic()
+    const roles = this.#roles()
+    if (!this.#isWished && now_ms - this.#memory.startedAt_ms < wishes_ms) {
+      this.#setSide('accessPoint', { ...this.#sides.accessPoint, name: roles.accessPoint?.name ?? '' })
+      this.#setSide('station', { ...this.#sides.station, name: roles.station?.name ?? '' })
+      return
+    }
+    if (roles.accessPoint?.name === addedInterface) this.#second.appeared()
+    this.#observe(roles)
+    const { accessPoint, station } = this.#wishes
+    const canBoth = await this.#canBoth(roles)
+    const decision = decide(
+      {
+        present: network.ready && (roles.station !== undefined || roles.accessPoint !== undefined),
+        wantsAp: accessPoint !== undefined,
+        wantsStation: station !== undefined,
+        canBoth,
+        joined: isJoined(roles.station, station?.ssid ?? ''),
+        clients: this.#clients,
+        memory: this.#memory,
+      },
+      this.#settings.limits,
+      now_ms,
+    )
+    this.#show(roles, decision)
+    if (!this.#wasPresent || decision.wait) return
+    await this.#act(network, roles, decision)
+    this.#show(this.#roles(), decision)
+  }
+
+  #observe(roles: Roles): void {
+    const present = (this.#network?.ready ?? false) && (roles.station ?? roles.accessPoint) !== undefined
+    if (present !== this.#wasPresent) {
+      this.#note({ kind: 'radio' })
+      // Whatever comes back was not told anything.
+      if (!present) this.#wishes = { ...this.#wishes, applied: '' }
+    }
+    this.#wasPresent = present
+    const joined = isJoined(roles.station, this.#wishes.station?.ssid ?? '')
+    if (joined && !this.#wasJoined) {
+      this.#note({ kind: 'joined' })
+      this.#joins += 1
+      this.#joinText = ''
+      this.#ctx.errors.clear('radio-join')
+    }
+    if (!joined && this.#wasJoined) {
+      this.#note({ kind: 'lost' })
+      this.#ctx.log.warn(
+        `the uplink ${this.#wishes.station?.ssid ?? ''} is lost: ${roles.station?.reason || 'no reason given'}`,
+      )
+    }
+    this.#wasJoined = joined
+  }
+
+  async #act(network: Network, roles: Roles, decision: Decision): Promise<void> {
+    const { mode } = decision
+    const before = this.#memory.mode
+    if (mode !== before) {
+      this.#ctx.log.info({ mode, before }, `the radio changes: ${decision.why}`)
+      this.#note({ kind: 'mode', mode })
+    }
+    const wantsAp = mode === 'ap' || mode === 'both'
+    const wantsStation = mode === 'station' || mode === 'both'
+    if (mode === 'both' && takesTurns(roles) && roles.station) {
+      await this.#second.add(roles.station.name)
+      // The daemon shows it a moment later; that is a change, and the next look.
+      if (!this.#roles().accessPoint || takesTurns(this.#roles())) return
+    }
+    if (!wantsAp) await this.#end(network, roles.accessPoint, 'ap')
+    if (!wantsStation && (!wantsAp || !takesTurns(roles))) await this.#end(network, roles.station, 'station')
+    if (wantsAp && roles.accessPoint) await this.#openAccessPoint(network, roles, mode)
+    if (wantsStation && roles.station && (decision.join || mode !== before)) await this.#join(network, roles.station)
+    if (decision.scan && roles.station && !this.#isSearching) void this.#search(network, roles.station)
+  }
+
+  /** Ends a profile of ours in that mode; those of others are left alone. */
+  async #end(network: Network, one: NetworkInterface | undefined, mode: 'ap' | 'station'): Promise<void> {
+    if (!one?.profile.startsWith('rtk-base') || one.wifi?.mode !== mode) return
+    // The next profile replaces it on the same interface.
+    if (mode === 'ap' && this.#memory.mode === 'station' && one.name === this.#roles().station?.name) return
+    try {
+      await leaving(this.#ctx, one, 'the WiFi uplink is switched off', () => network.disconnect(one.name))
+      if (mode === 'ap') this.#apError = undefined
+    } catch (error) {
+      if (mode === 'ap') this.#apError = error
+      this.#ctx.log.warn({ err: error }, `${one.name} could not be disconnected, it is tried again`)
+    }
+    if (mode === 'ap') this.#wishes = { ...this.#wishes, applied: '' }
+  }
+
+  async #openAccessPoint(network: Network, roles: Roles, mode: Mode): Promise<void> {
+    const wanted = this.#wishes.accessPoint
+    const one = roles.accessPoint
+    if (!wanted || !one) return
+    const profile = this.#second.isAdded(one.name) ? { ...wanted, channel: this.#sharedChannel(roles, wanted) } : wanted
+    const key = keyOf(one, profile)
+    if (isAccessPoint(one, profile.ssid) && this.#wishes.applied === key) return
+    if (this.#ctx.clock.monotonic() < this.#apRetryAt_ms) return
+    this.#setSide('accessPoint', { ...this.#sides.accessPoint, name: one.name, state: 'starting', text: 'it starts' })
+    try {
+      const start = () =>
+        this.#limited(network.startAccessPoint(one.name, profile), startLimit_ms, 'the start of the access point')
+      await leaving(this.#ctx, one, 'the WiFi uplink is left for the access point', start)
+      this.#wishes = { ...this.#wishes, applied: key, starts: this.#wishes.starts + 1 }
+      this.#apError = undefined
+      this.#apWait.reset()
+      this.#apRetryAt_ms = 0
+      this.#ctx.errors.clear('radio-ap')
+      this.#ctx.log.info({ mode, ssid: profile.ssid, channel: profile.channel }, 'the access point is up')
+    } catch (error) {
+      if (this.#ctx.signal.aborted) return
+      const delay_ms = this.#apWait.next()
+      this.#apRetryAt_ms = this.#ctx.clock.monotonic() + delay_ms
+      this.#apError = error
+      this.#wishes = { ...this.#wishes, applied: '' }
+      const text = `the access point could not be started on ${one.name}: ${messageOf(error)}`
+      this.#ctx.errors.raise('radio-ap', `${text}; it is tried again in ${Math.round(delay_ms / 1000)} s`)
+    }
+  }
+
+  async #join(network: Network, one: NetworkInterface): Promise<void> {
+    const profile = this.#wishes.station
+    if (!profile || isJoined(one, profile.ssid)) return
+    this.#setSide('station', {
+      ...this.#sides.station,
+      name: one.name,
+      state: 'starting',
+      text: `joins ${profile.ssid}`,
+    })
+    if (one.wifi?.mode === 'ap') this.#wishes = { ...this.#wishes, applied: '' }
+    this.#note({ kind: 'trying' })
+    const cut = new Promise<never>((_resolve, reject) => {
+      this.#cutJoin = reject
+    })
+    cut.catch(() => {})
+    const join = async () => {
+      try {
+        await Promise.race([
+          this.#limited(network.join(one.name, profile), joinLimit_ms, `the join of ${profile.ssid}`),
+          cut,
+        ])
+      } finally {
+        this.#cutJoin = undefined
+      }
+    }
+    try {
+      await leaving(this.#ctx, one, 'another WiFi network is joined', join)
+    } catch (error) {
+      await this.#joinFailed(network, one, profile, error)
+    }
+  }
+
+  async #joinFailed(network: Network, one: NetworkInterface, { ssid }: StationProfile, error: unknown): Promise<void> {
+    const { code } = error as { code?: unknown }
+    if (code === 'RTK_ERR_ABORTED' || this.#ctx.signal.aborted) return
+    // The daemon went away: that says nothing of the network.
+    if (code === 'RTK_ERR_UNAVAILABLE' && !this.#network?.ready) return
+    const message = messageOf(error)
+    const failure = networkFailureOf(error)
+    const cause = failure === 'wrong password' ? 'password' : failure === 'not found' ? 'away' : 'other'
+    this.#note({ kind: 'failed', cause, random: Math.random() })
+    const advice = cause === 'password' ? 'check sta-pswd' : 'check sta-ssid and whether the network is in reach'
+    const wait_s = Math.max(0, Math.round((this.#memory.retryAt_ms - this.#ctx.clock.monotonic()) / 1000))
+    this.#joinText = message
+    this.#ctx.errors.raise(
+      'radio-join',
+      `the WiFi network ${ssid} is not joined: ${message}; ${advice}; it is tried again`,
+    )
+    this.#ctx.log.warn({ wait_s, tries: this.#memory.tries }, `the WiFi network ${ssid} is not joined: ${message}`)
+    if (code === 'RTK_ERR_UNAVAILABLE') await network.disconnect(one.name).catch(() => {})
+  }
+
+  async #search(network: Network, one: NetworkInterface): Promise<void> {
+    this.#isSearching = true
+    try {
+      const found = await this.#limited(network.scan(one.name), scanLimit_ms, 'the scan')
+      const seen = found.some(({ ssid }) => ssid === this.#wishes.station?.ssid)
+      // A radio that hears nobody at all is one that does not listen.
+      this.#note(found.length === 0 ? { kind: 'scanRefused' } : { kind: 'scanned', seen })
+    } catch (error) {
+      if (this.#ctx.signal.aborted) return
+      const { code } = error as { code?: unknown }
+      this.#note(code === 'RTK_ERR_NETWORK' ? { kind: 'scanRefused' } : { kind: 'scanned', seen: false })
+      this.#ctx.log.debug(`no scan while ${one.name} is the access point: ${messageOf(error)}`)
+    } finally {
+      this.#isSearching = false
+    }
+    void this.reconcile()
+  }
+
+  async #canBoth(roles: Roles): Promise<boolean> {
+    const { accessPoint, station } = this.#wishes
+    if (!accessPoint || !station || !roles.station) return false
+    if (!takesTurns(roles) && roles.accessPoint?.name !== addedInterface) return true
+    if (!this.#settings.both) return false
+    // One channel for both, and the access point has channels of 2.4 GHz only.
+    const channel = roles.station.wifi?.mode === 'station' ? roles.station.wifi.channel : 0
+    return (await this.#second.isPossible(roles.station.name)) && (channel <= 14 || this.#second.channels > 1)
+  }
+
+  #sharedChannel({ station }: Roles, { channel }: AccessPointProfile): number {
+    const shared = station?.wifi?.mode === 'station' ? station.wifi.channel : 0
+    return this.#second.channels === 1 && shared >= 1 && shared <= 13 ? shared : channel
+  }
+
+  #roles(): Roles {
+    return rolesOf(this.#network?.ready ? this.#network.interfaces : [], this.#settings.only)
+  }
+
+  #absence(): string {
+    if (!this.#network?.ready) return this.#network?.failure || 'the network service is not ready'
+    return 'this machine has no WiFi radio that the network daemon manages'
+  }
+
+  #show(roles: Roles, { mode, why }: Decision): void {
+    const { accessPoint, station, starts } = this.#wishes
+    const ap = roles.accessPoint
+    const isUp = ap !== undefined && accessPoint !== undefined && isAccessPoint(ap, accessPoint.ssid)
+    const hasTurn = mode === 'ap' || mode === 'both'
+    this.#setSide('accessPoint', {
+      name: ap?.name ?? '',
+      starts,
+      ...stateOf(!ap ? this.#noAp(roles) : !accessPoint ? ['off', 'switched off'] : undefined, [
+        [isUp && hasTurn, 'up', ''],
+        [!hasTurn, 'waiting', `the uplink uses the radio: ${why}`],
+        [this.#apError !== undefined, 'failed', messageOf(this.#apError)],
+        [true, 'starting', 'it starts'],
+      ]),
+    })
+    this.#setSide('station', {
+      name: roles.station?.name ?? '',
+      starts: this.#joins,
+      ...stateOf(!roles.station ? ['absent', this.#absence()] : !station ? ['off', 'sta-ssid is empty'] : undefined, [
+        [this.#wasJoined, 'up', ''],
+        [mode === 'ap', 'waiting', why],
+        [this.#joinText !== '', 'failed', this.#joinText],
+        [true, 'starting', why],
+      ]),
+    })
+  }
+
+  #noAp({ station }: Roles): [RadioSide['state'], string] {
+    return ['absent', station ? `the driver of ${station.name} has no access point mode` : this.#absence()]
+  }
+
+  #setSide(which: 'accessPoint' | 'station', side: RadioSide): void {
+    const before = this.#sides[which]
+    if (JSON.stringify(before) === JSON.stringify(side)) return
+    this.#sides = { ...this.#sides, [which]: side }
+    this.onChange.emit()
+  }
+
+  #note(happening: Happening): void {
+    this.#memory = note(this.#memory, happening, this.#settings.limits, this.#ctx.clock.monotonic())
+  }
+
+  /** @throws RTK_ERR_UNAVAILABLE after `limit_ms` */
+  async #limited<T>(work: Promise<T>, limit_ms: number, what: string): Promise<T> {
+    let cancel: () => unknown = () => {}
+    const late = new Promise<never>((_resolve, reject) => {
+      cancel = this.#ctx.timers.after(limit_ms, () =>
+        reject(new RtkError('RTK_ERR_UNAVAILABLE', `${what} did not end within ${limit_ms / 1000} s`)),
+      )
+    })
+    try {
+      return await Promise.race([work, late])
+    } finally {
+      void cancel()
+    }
+  }
+}
+
+type Shown = Pick<RadioSide, 'state' | 'text'>
+
+function stateOf(
+  fixed: [RadioSide['state'], string] | undefined,
+  rest: readonly [holds: boolean, state: RadioSide['state'], text: string][],
+): Shown {
+  const [, state, text] = fixed ? [true, ...fixed] : (rest.find(([holds]) => holds) ?? [true, 'off' as const, ''])
+  return { state, text } as Shown
+}
+
+/** Names the profile in force, for comparison. */
+const keyOf = ({ name, mac }: NetworkInterface, profile: AccessPointProfile) =>
+  JSON.stringify([name, mac, profile.ssid, profile.password, profile.channel, profile.address])
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+const aborted = () => new RtkError('RTK_ERR_ABORTED', 'the plugin radio was stopped or reloaded')

@@ -1,0 +1,1 @@
+export { SimulatedRadioMachine } from './machine.js'

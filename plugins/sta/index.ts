@@ -1,0 +1,35 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { network, radio } from 'rtk-base/services'
+import { defineParameters } from './parameters.js'
+import { scanText } from './scan.js'
+import { Uplink } from './uplink.js'
+
+/** The WiFi uplink: which network is joined, and what is in reach. */
+export default definePlugin({
+  name: 'sta',
+  version: '1.0.0',
+  api: '^1.1.0',
+  needs: [network, radio],
+
+  setup(ctx) {
+    const parameters = defineParameters(ctx, (caller) => uplink.reaches(caller))
+    const uplink: Uplink = new Uplink(ctx, parameters, () => block.changed())
+    const block = ctx.info.block('sta', { runtime: () => uplink.block() })
+    ctx.config.onChange([parameters.ssid.name, parameters.password.name], () => uplink.apply())
+    ctx.commands.add(
+      'wifi-sta-scan',
+      'lists the WiFi networks in reach, strongest first; takes up to 15 s',
+      async ({ signal }) => scanText(await ctx.services.use(radio).scan(signal)),
+      { value: false },
+    )
+    return uplink
+  },
+
+  start(ctx, _handoff, uplink) {
+    uplink.start(ctx.services.use(radio), ctx.services.use(network))
+  },
+
+  stop(reason, uplink) {
+    if (reason === 'remove') uplink.end()
+  },
+})

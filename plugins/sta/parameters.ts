@@ -1,0 +1,37 @@
+import type { Caller, ConfigKey, PluginContext } from 'rtk-base/plugin'
+import type { StationProfile } from 'rtk-base/services'
+import { Type } from 'typebox'
+
+export interface Parameters {
+  readonly ssid: ConfigKey<string>
+  readonly password: ConfigKey<string>
+  /** Undefined without station mode. */
+  profile(): StationProfile | undefined
+}
+
+const mostSsid_bytes = 32
+
+export function defineParameters({ config }: PluginContext, reaches: (caller: Caller) => boolean): Parameters {
+  const trial = { reaches }
+  const ssid = config.define('sta-ssid', SsidSchema, { default: '', trial })
+  const password = config.define('sta-pswd', PasswordSchema, { default: '', secret: true, trial })
+  config.rule([ssid.name], (get) => {
+    const bytes = Buffer.byteLength(String(get(ssid.name)))
+    return bytes <= mostSsid_bytes ? undefined : `an SSID has at most ${mostSsid_bytes} bytes, not ${bytes}`
+  })
+  return {
+    ssid,
+    password,
+    profile: () => (ssid.get() === '' ? undefined : { ssid: ssid.get(), password: password.get() }),
+  }
+}
+
+const SsidSchema = Type.String({
+  maxLength: mostSsid_bytes,
+  pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+  description: 'network of the uplink; empty: no station mode',
+})
+const PasswordSchema = Type.String({
+  pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',
+  description: '8 to 63 printable characters, or 64 hexadecimal digits; empty: an open network',
+})

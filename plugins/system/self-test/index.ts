@@ -1,0 +1,128 @@
+import { lookup } from 'node:dns/promises'
+import { readdir, readFile, statfs } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import { pause } from 'rtk-base/link'
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { device, station } from 'rtk-base/services'
+import { type Evidence, report, runChecks } from './checks.js'
+
+const between_ms = 3_000
+const dnsLimit_ms = 5_000
+
+/** Where the machine reports of itself; another root in tests. */
+export interface MachineFiles {
+  root: string
+}
+
+/**
+ * `start-hardware-test`, `start-production-test`: looks at everything that the device has, and keeps the report in the store
+ * (`GET /nvs?namespace=system`, `hardwareTest`, `productionTest`). At the end of a production line nothing may be missing that the
+ * variant has plugins for, so there a skipped check of the receiver, the reference, the clock or the broker fails.
+ */
+export class SelfTest {
+  readonly #ctx: PluginContext
+  readonly #files: MachineFiles
+  #running = false
+
+  constructor(ctx: PluginContext, files: MachineFiles = { root: '/' }) {
+    this.#ctx = ctx
+    this.#files = files
+  }
+
+  async run(kind: 'hardware' | 'production'): Promise<string> {
+    if (this.#running) throw unavailable('a test runs already')
+    this.#running = true
+    try {
+      const lines = runChecks(await this.#evidence())
+      const mustBe = new Set(['receiver', 'receiver-data', 'reference', 'clock', 'broker'])
+      if (kind === 'production')
+        for (const line of lines) if (line.verdict === 'SKIP' && mustBe.has(line.name)) line.verdict = 'FAIL'
+      const utc_ms = this.#ctx.services.use(device).utc_ms()
+      const text = report(kind, lines, utc_ms ? new Date(utc_ms).toISOString() : '')
+      // The store may be what is broken: the report is given all the same.
+      await this.#ctx.store.batch({ [`${kind}Test`]: text }).catch(() => {})
+      this.#ctx.log.info({ test: kind }, text.slice(text.lastIndexOf('\n') + 1))
+      return text
+    } finally {
+      this.#running = false
+    }
+  }
+
+  async #evidence(): Promise<Evidence> {
+    const { services, clock } = this.#ctx
+    const { document } = services.use(station)
+    const facts = services.use(device)
+    const before = document()
+    const [store, free_bytes, temperature_celsius, throttled, dns] = await Promise.all([
+      this.#storeFault(),
+      this.#freeBytes(),
+      this.#temperature(),
+      this.#throttled(),
+      this.#dns(before),
+      pause(this.#ctx.timers, between_ms),
+    ])
+    const utc_ms = facts.utc_ms()
+    return {
+      before,
+      now: document(),
+      seconds: between_ms / 1000,
+      store,
+      free_bytes,
+      temperature_celsius,
+      throttled,
+      clockOff_s: facts.knowsUtc ? (clock.now() - utc_ms) / 1000 : undefined,
+      dns,
+      now_s: (utc_ms || clock.now()) / 1000,
+    }
+  }
+
+  async #storeFault(): Promise<string> {
+    const { store, clock } = this.#ctx
+    const value = clock.monotonic()
+    try {
+      await store.batch({ testValue: value })
+      const back = await store.get('testValue')
+      await store.batch({ testValue: undefined })
+      return back === value ? '' : 'it gave another value back'
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+
+  async #freeBytes(): Promise<number | undefined> {
+    try {
+      const { bavail, bsize } = await statfs(this.#ctx.dataDir('test').path)
+      return bavail * bsize
+    } catch {
+      return undefined
+    }
+  }
+
+  async #temperature(): Promise<number | undefined> {
+    const folder = join(this.#files.root, 'sys', 'class', 'thermal')
+    const zones = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('thermal_zone'))
+    const texts = await Promise.all(zones.map((zone) => readFile(join(folder, zone, 'temp'), 'utf8').catch(() => '')))
+    const values = texts.filter((text) => /^-?\d+\s*$/.test(text)).map((text) => Number(text) / 1000)
+    return values.length > 0 ? Math.max(...values) : undefined
+  }
+
+  async #throttled(): Promise<number | undefined> {
+    const file = join(this.#files.root, 'sys', 'devices', 'platform', 'soc', 'soc:firmware', 'get_throttled')
+    const text = await readFile(file, 'utf8').catch(() => '')
+    return /^[0-9a-f]{1,8}\s*$/i.test(text) ? Number.parseInt(text, 16) : undefined
+  }
+
+  async #dns(document: Record<string, unknown>): Promise<string | undefined> {
+    const { host = '' } = (document.mqtt ?? {}) as { host?: string }
+    if (host === '' || isIP(host) !== 0) return undefined
+    const late = new Promise<string>(
+      (resolve) => void this.#ctx.timers.after(dnsLimit_ms, () => resolve(`${host}: no answer in 5 s`)),
+    )
+    const found = lookup(host).then(
+      () => '',
+      (error: Error) => error.message,
+    )
+    return Promise.race([found, late])
+  }
+}

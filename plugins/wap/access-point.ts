@@ -1,0 +1,307 @@
+import { Mutex } from 'async-mutex'
+import type { Caller, PluginContext } from 'rtk-base/plugin'
+import type { AccessPointProfile, Network, Radio, RadioInterface } from 'rtk-base/services'
+import { type DhcpFolders, DhcpServer } from './dhcp.js'
+import type { Parameters } from './parameters.js'
+import { RegulatoryDomain } from './regulatory.js'
+import { ReverseGateway } from './reverse-gateway.js'
+import { Stations } from './stations.js'
+import { Trouble } from './trouble.js'
+
+const look_ms = 10_000
+
+export interface AccessPointOptions extends DhcpFolders {
+  /** IPv4 with prefix of the station on its own network. */
+  readonly address: string
+  /** Folder of the lease files. */
+  readonly leases: string
+}
+
+/** What the driver and wpa_supplicant say of the access point that is up. */
+export interface Facts {
+  readonly radio: RadioInterface | undefined
+  /** 0: unknown, or not limited. */
+  readonly maxStations: number
+  readonly beacon_tu: number
+}
+
+/** Errors that mean nothing while the access point is not up. */
+const whileUp = ['wap-stations', 'wap-inactive', 'wap-facts', 'wap-revgw', 'wap-txpwr']
+
+const unknown: Facts = { radio: undefined, maxStations: 0, beacon_tu: 0 }
+
+/** The access point as it is wanted, what is true of it, and what follows it: clients, DHCP, the reverse gateway. */
+export class AccessPoint {
+  readonly regulatory: RegulatoryDomain
+  readonly stations: Stations
+  readonly gateway: ReverseGateway
+  readonly #ctx: PluginContext
+  readonly #parameters: Parameters
+  readonly #options: AccessPointOptions
+  readonly #trouble: Trouble
+  readonly #dhcp: DhcpServer
+  readonly #changed: () => void
+  readonly #turns = new Mutex()
+  #radio: Radio | undefined
+  #network: Network | undefined
+  #devicePassword = ''
+  #facts: Facts = unknown
+  #starts = 0
+  /** Interface that was seen last. */
+  #name = ''
+
+  constructor(ctx: PluginContext, parameters: Parameters, options: AccessPointOptions, changed: () => void) {
+    this.#ctx = ctx
+    this.#parameters = parameters
+    this.#options = options
+    this.#changed = changed
+    this.#trouble = new Trouble(ctx)
+    this.#dhcp = new DhcpServer(options)
+    this.regulatory = new RegulatoryDomain(ctx, parameters, this.#trouble)
+    this.stations = new Stations(ctx, this.#trouble, options.leases)
+    this.gateway = new ReverseGateway(ctx, this.#trouble)
+  }
+
+  get facts(): Facts {
+    return this.#facts
+  }
+  get radio(): Radio | undefined {
+    return this.#radio
+  }
+  /** It is up, with these settings. */
+  get isUp(): boolean {
+    return this.#radio?.accessPoint.state === 'up' && this.#parameters.enabled.get() === 1
+  }
+  get password(): string {
+    return this.#parameters.password.get() || this.#devicePassword
+  }
+  /** The password is the one that was made for this device. */
+  get hasDevicePassword(): boolean {
+    return this.#parameters.password.get() === ''
+  }
+  get interfaceName(): string {
+    return this.#radio?.accessPoint.name ?? ''
+  }
+
+  async start(radio: Radio, network: Network, devicePassword: string): Promise<void> {
+    this.#devicePassword = devicePassword
+    this.#radio = radio
+    this.#network = network
+    this.#ctx.on(radio.onChange, () => this.#follow())
+    this.#ctx.timers.every(look_ms, () => this.#look())
+    // Nothing of it is waited for: a radio that is missing or a daemon that is away must not keep the plugin from starting.
+    void this.apply(new Set()).catch((error: Error) =>
+      this.#ctx.log.warn({ err: error }, 'the access point is not up yet'),
+    )
+    this.#show()
+  }
+
+  /**
+   * Brings the parameters into force. @param changed those of a change; none: at the start
+   * @throws RTK_ERR_NETWORK what the machine or the daemon refuses
+   */
+  apply(changed: ReadonlySet<string>): Promise<void> {
+    return this.#turns
+      .runExclusive(async () => {
+        const radio = this.#radio
+        if (!radio) return
+        const { country, channel, enabled, maxStations, txPower } = this.#parameters
+        // A change has 10 s: only what it touches is done.
+        const touches = ({ name }: { name: string }) => changed.size === 0 || changed.has(name)
+        if (touches(country) || touches(channel)) await this.#applyCountry(radio, changed.size > 0)
+        if (enabled.get() === 0) {
+          await radio.setAccessPoint(undefined)
+          return
+        }
+        const isLimited = touches(maxStations) && (await this.#limitStations(radio))
+        const { starts } = radio.accessPoint
+        await radio.setAccessPoint(this.#profile())
+        const isRestarted = radio.accessPoint.starts !== starts
+        if (isLimited && !isRestarted && this.isUp) await radio.restartAccessPoint()
+        if (this.isUp && changed.has(txPower.name)) await this.#setTxPower(radio)
+      })
+      .finally(() => {
+        this.#changed()
+        void this.#look()
+      })
+  }
+
+  /** Activates the profile again: clients are dropped for some seconds. */
+  restart(): Promise<void> {
+    return this.#turns.runExclusive(async () => {
+      const radio = this.#radio as Radio
+      await radio.restartAccessPoint()
+      await this.#afterStart(radio)
+    })
+  }
+
+  /** @returns what was done */
+  restartFast(): Promise<string> {
+    return this.#turns.runExclusive(async () => {
+      const radio = this.#radio as Radio
+      const channel = this.regulatory.channel()
+      try {
+        const who = await radio.tools.announceChannel(this.interfaceName, channel)
+        await this.#setTxPower(radio)
+        await this.#readAll(radio)
+        return `${who} announced channel ${channel} to the clients of the access point: they stay`
+      } catch (error) {
+        await radio.restartAccessPoint()
+        await this.#afterStart(radio)
+        return `the access point was started again and its clients were dropped for some seconds, as ${(error as Error).message}`
+      }
+    })
+  }
+
+  reloadDhcp(): Promise<void> {
+    return this.#turns.runExclusive(() => this.#dhcp.reload(this.#radio as Radio, this.interfaceName))
+  }
+
+  /** The caller comes through this access point, and it runs as it is set now. */
+  reaches({ source, address }: Caller): boolean {
+    if (source !== 'http' || address === undefined || !this.isUp) return false
+    const one = this.#network?.interfaces.find(({ name }) => name === this.interfaceName)
+    return one?.wifi?.mode === 'ap' && one.ip4.some((own) => own.address === address)
+  }
+
+  /** The plugin goes for good. */
+  async end(): Promise<void> {
+    const radio = this.#radio
+    if (!radio) return
+    await this.gateway.remove(radio)
+    await this.#dhcp.removeConfiguration(radio).catch(() => {})
+    await radio.setAccessPoint(undefined).catch(() => {})
+  }
+
+  /** The station leaves the network as it is, but for the route through a client that nobody watches from now on. */
+  async pause(): Promise<void> {
+    if (this.#radio) await this.gateway.remove(this.#radio)
+  }
+
+  /** What is refused is shown by whoever refuses it, and tried again. */
+  #applyAll(): void {
+    this.apply(new Set()).catch((error: unknown) => {
+      if (!this.#ctx.signal.aborted) this.#ctx.log.warn({ err: error }, 'the access point is not up yet')
+    })
+  }
+
+  #profile(): AccessPointProfile {
+    const { ssid } = this.#parameters
+    return {
+      ssid: ssid.get(),
+      password: this.password,
+      channel: this.regulatory.channel(),
+      address: this.#options.address,
+    }
+  }
+
+  async #applyCountry(radio: Radio, isAsked: boolean): Promise<void> {
+    const wanted = this.#parameters.country.get()
+    try {
+      await this.regulatory.apply(radio)
+      this.#trouble.clear('wap-country')
+    } catch (error) {
+      if (isAsked && wanted !== '' && radio.accessPoint.state !== 'absent') throw error
+      if (wanted !== '')
+        this.#trouble.raise('wap-country', `the country ${wanted} is not in force: ${(error as Error).message}`)
+    }
+    const refusal = isAsked ? this.regulatory.refusal(this.#parameters.channel.get()) : undefined
+    if (refusal !== undefined) throw new Error(refusal)
+  }
+
+  /** wpa_supplicant reads the limit when the access point starts. @returns whether it took another one than it had */
+  async #limitStations(radio: Radio): Promise<boolean> {
+    const most = this.#parameters.maxStations.get()
+    await this.#trouble.during('wap-dhcp', 'the settings of the DHCP server could not be written', () =>
+      this.#dhcp.configure(radio, most),
+    )
+    if (this.interfaceName === '') return false
+    let isOther = false
+    await this.#trouble.during('wap-max-sta', `at most ${most} clients are not enforced`, async () => {
+      if ((await radio.tools.limits(this.interfaceName)).maxStations === most) return
+      await radio.tools.setMaxStations(this.interfaceName, most)
+      isOther = true
+    })
+    return isOther
+  }
+
+  async #setTxPower(radio: Radio): Promise<void> {
+    const wanted_dbm = this.#parameters.txPower.get()
+    await this.#trouble.during('wap-txpwr', `${wanted_dbm} dBm are not in force`, async () => {
+      await radio.tools.setTxPower(this.interfaceName, wanted_dbm)
+      const { txPower_dbm } = await radio.tools.interface(this.interfaceName)
+      if (txPower_dbm > 0 && Math.abs(txPower_dbm - wanted_dbm) >= 1)
+        throw new Error(
+          `the driver sends with ${txPower_dbm} dBm, as its own limits or those of the country say: set wap-txpwr to that, or look at wifi-reg-cc`,
+        )
+    })
+  }
+
+  async #afterStart(radio: Radio): Promise<void> {
+    this.#starts = radio.accessPoint.starts
+    // wpa_supplicant was restarted and has forgotten the limit: nobody is on the air yet.
+    if (await this.#limitStations(radio)) {
+      await radio.restartAccessPoint()
+      this.#starts = radio.accessPoint.starts
+    }
+    await this.#setTxPower(radio)
+    await this.#readAll(radio)
+    this.#changed()
+  }
+
+  /** The radio changed: another access point is up, or none. */
+  async #follow(): Promise<void> {
+    this.#show()
+    this.#changed()
+    const radio = this.#radio
+    if (!radio) return
+    const { name } = radio.accessPoint
+    const isOther = name !== this.#name
+    this.#name = name
+    if (isOther && name !== '') this.#applyAll()
+    await this.#turns.runExclusive(async () => {
+      if (!this.isUp) {
+        this.#facts = unknown
+        this.stations.clear(radio)
+        for (const code of whileUp) this.#trouble.clear(code)
+        await this.gateway.remove(radio)
+      } else if (radio.accessPoint.starts !== this.#starts) await this.#afterStart(radio)
+    })
+    this.#changed()
+  }
+
+  /** What was refused is tried again, and what may have changed is read. */
+  async #look(): Promise<void> {
+    const radio = this.#radio
+    if (!radio || !this.isUp) return
+    await this.#turns.runExclusive(async () => {
+      if (this.#trouble.has('wap-txpwr')) await this.#setTxPower(radio)
+      await this.#readAll(radio)
+    })
+  }
+
+  async #readAll(radio: Radio): Promise<void> {
+    if (!this.isUp) return
+    const before = JSON.stringify(this.#facts)
+    const { inactiveTime, gatewayMac, gatewayDns } = this.#parameters
+    const mac = gatewayMac.get().toLowerCase()
+    const changed = await this.stations.read(radio, inactiveTime.get())
+    await this.gateway.follow(radio, { mac, dns: gatewayDns.get() }, this.stations.address(mac))
+    await this.#trouble.during('wap-facts', 'power, channel and width of the access point are not known', async () => {
+      this.#facts = { ...this.#facts, radio: await radio.tools.interface(this.interfaceName) }
+      await this.regulatory.read(radio)
+    })
+    const { maxStations, beacon_tu } = await radio.tools
+      .limits(this.interfaceName)
+      .catch(() => ({ maxStations: 0, beacon_tu: 0 }))
+    this.#facts = { ...this.#facts, maxStations, beacon_tu }
+    if (changed || JSON.stringify(this.#facts) !== before) this.#changed()
+  }
+
+  #show(): void {
+    const { state = 'absent', text = '', name = '' } = this.#radio?.accessPoint ?? {}
+    this.#ctx.status(
+      state === 'up' ? `${this.#parameters.ssid.get()} on ${name}` : text === '' ? state : `${state}: ${text}`,
+    )
+  }
+}

@@ -1,0 +1,49 @@
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import type { AccessPoint } from './access-point.js'
+
+/** The answer to whoever asked may go over the access point itself. */
+const answer_ms = 200
+
+export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void {
+  const mustBeUp = (what: string) => {
+    if (accessPoint.isUp) return
+    const { text = 'the radio is not known yet', state } = accessPoint.radio?.accessPoint ?? {}
+    throw unavailable(`${what}: the access point is ${state ?? 'not up'}${text === '' ? '' : ` (${text})`}`)
+  }
+  ctx.commands.add(
+    'restart-wap',
+    'starts the access point again with its settings: clients are dropped for some seconds',
+    () => {
+      mustBeUp('it is not started again')
+      ctx.errors.clear('wap-restart')
+      ctx.timers.after(answer_ms, async () => {
+        try {
+          await accessPoint.restart()
+        } catch (error) {
+          ctx.errors.raise('wap-restart', `the access point was not started again: ${(error as Error).message}`)
+        }
+      })
+      return 'the access point starts again: its clients are dropped for some seconds'
+    },
+    { value: false },
+  )
+  ctx.commands.add(
+    'restart-wap-fast',
+    'announces the channel again, so that clients stay; where the driver refuses that the access point is started again',
+    () => {
+      mustBeUp('it is not announced again')
+      return accessPoint.restartFast()
+    },
+    { value: false },
+  )
+  ctx.commands.add(
+    'restart-wap-dhcps',
+    'makes the DHCP and DNS server of the access point read its files again; clients stay',
+    async () => {
+      mustBeUp('its DHCP server does not run')
+      await accessPoint.reloadDhcp()
+      return 'the DHCP and DNS server reads its files again and has forgotten its cache; clients and their addresses stay'
+    },
+    { value: false },
+  )
+}

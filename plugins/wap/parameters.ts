@@ -1,0 +1,62 @@
+import type { Caller, ConfigKey, PluginContext } from 'rtk-base/plugin'
+import { Type } from 'typebox'
+
+export interface Parameters {
+  readonly enabled: ConfigKey<number>
+  readonly ssid: ConfigKey<string>
+  readonly password: ConfigKey<string>
+  readonly channel: ConfigKey<number>
+  readonly txPower: ConfigKey<number>
+  readonly inactiveTime: ConfigKey<number>
+  readonly maxStations: ConfigKey<number>
+  readonly gatewayMac: ConfigKey<string>
+  readonly gatewayDns: ConfigKey<string>
+  readonly country: ConfigKey<string>
+}
+
+/** @param reaches see `ConfigOptions.trial`: a caller that comes through the access point as it is set now */
+export function defineParameters(ctx: PluginContext, reaches: (caller: Caller) => boolean): Parameters {
+  const { config, serial } = ctx
+  const trial = { reaches }
+  const parameters: Parameters = {
+    enabled: config.define('wap-en', Type.Integer({ minimum: 0, maximum: 1 }), { default: 1, trial }),
+    ssid: config.define('wap-ssid', SsidSchema, { default: `rtk-base-${serial}`.slice(0, mostSsid_bytes), trial }),
+    password: config.define('wap-pswd', PasswordSchema, { default: '', secret: true, trial }),
+    channel: config.define('wap-chan', Type.Integer({ minimum: 1, maximum: 13 }), { default: 6, trial }),
+    txPower: config.define('wap-txpwr', Type.Integer({ minimum: 2, maximum: 20, description: 'dBm' }), {
+      default: 20,
+      trial,
+    }),
+    inactiveTime: config.define('wap-inactive-time', InactiveSchema, { default: 300, trial }),
+    maxStations: config.define('wap-max-sta', Type.Integer({ minimum: 1, maximum: 64 }), { default: 8, trial }),
+    gatewayMac: config.define('wap-revgw-mac', MacSchema, { default: '', trial }),
+    gatewayDns: config.define('wap-revgw-dns', Ip4Schema, { default: '', trial }),
+    country: config.define('wifi-reg-cc', CountrySchema, { default: '', trial }),
+  }
+  config.rule([parameters.ssid.name], (get) => {
+    const bytes = Buffer.byteLength(String(get(parameters.ssid.name)))
+    return bytes <= mostSsid_bytes ? undefined : `an SSID has at most ${mostSsid_bytes} bytes, not ${bytes}`
+  })
+  return parameters
+}
+
+const mostSsid_bytes = 32
+
+const SsidSchema = Type.String({ minLength: 1, maxLength: mostSsid_bytes, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
+const PasswordSchema = Type.String({
+  pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',
+  description: 'WPA2: 8 to 63 printable characters, or 64 hexadecimal digits; empty: the one of this device',
+})
+const InactiveSchema = Type.Integer({ minimum: 0, maximum: 86_400, description: 's; 0: clients are never removed' })
+const MacSchema = Type.String({
+  pattern: '^(|[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5})$',
+  description: 'MAC of the access point client that gives the internet; empty: none',
+})
+const Ip4Schema = Type.String({
+  pattern: '^(|(25[0-5]|2[0-4]\\d|1?\\d?\\d)(\\.(25[0-5]|2[0-4]\\d|1?\\d?\\d)){3})$',
+  description: 'DNS server while the reverse gateway is used; empty: the gateway itself',
+})
+const CountrySchema = Type.String({
+  pattern: '^(|[A-Z]{2})$',
+  description: 'ISO 3166, e.g. NL; empty: as the machine has it',
+})

@@ -1,0 +1,69 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import type { Radio, Regulatory } from 'rtk-base/services'
+import type { Parameters } from './parameters.js'
+import type { Trouble } from './trouble.js'
+
+/** `wifi-reg-cc`, and what its rules allow. */
+export class RegulatoryDomain {
+  readonly #ctx: PluginContext
+  readonly #parameters: Parameters
+  readonly #trouble: Trouble
+  #rules: Regulatory | undefined
+  /** In force before a country was set. */
+  #original: string | undefined
+
+  constructor(ctx: PluginContext, parameters: Parameters, trouble: Trouble) {
+    this.#ctx = ctx
+    this.#parameters = parameters
+    this.#trouble = trouble
+    const { channel, country } = parameters
+    ctx.config.rule([channel.name], (get) => {
+      // Another country in the same change has other rules: it is judged when they are in force.
+      if (this.#rules === undefined || get(country.name) !== country.get()) return undefined
+      return this.refusal(get(channel.name) as number)
+    })
+  }
+
+  /** Undefined while it could not be read. */
+  get rules(): Regulatory | undefined {
+    return this.#rules
+  }
+
+  /** Why a channel cannot be used; undefined when it can, or when that is not known. */
+  refusal(channel: number): string | undefined {
+    const { country, maxChannel } = this.#rules ?? {}
+    if (maxChannel === undefined || maxChannel === 0 || channel <= maxChannel) return undefined
+    return `channel ${channel} is not allowed for an access point in country ${country}: the highest one is ${maxChannel} (wifi-reg-cc sets the country)`
+  }
+
+  /** The channel that is used: the wanted one, or the highest that is allowed. */
+  channel(): number {
+    const wanted = this.#parameters.channel.get()
+    const refusal = this.refusal(wanted)
+    if (refusal === undefined) {
+      this.#trouble.clear('wap-channel')
+      return wanted
+    }
+    const { maxChannel = wanted } = this.#rules ?? {}
+    this.#trouble.raise('wap-channel', `${refusal}; channel ${maxChannel} is used: set wap-chan`)
+    return maxChannel
+  }
+
+  /** Brings the country into force. @throws RTK_ERR_NETWORK when the machine refuses it */
+  async apply(radio: Radio): Promise<void> {
+    await this.read(radio)
+    const wanted = this.#parameters.country.get() || this.#original
+    if (wanted === undefined || this.#rules?.country === wanted) return
+    this.#original ??= this.#rules?.country
+    await radio.tools.setCountry(wanted)
+    await this.read(radio)
+    this.#ctx.log.info({ country: wanted }, 'the rules of the country are in force')
+  }
+
+  /** @throws RTK_ERR_NETWORK */
+  async read(radio: Radio): Promise<void> {
+    const { name } = radio.accessPoint
+    const phy = name === '' ? undefined : (await radio.tools.interface(name)).phy
+    this.#rules = await radio.tools.regulatory(phy)
+  }
+}

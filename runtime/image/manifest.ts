@@ -1,0 +1,103 @@
+/**
+ * The head of an image. Line 1: the manifest, JSON; line 2: the Ed25519 signature of line 1's bytes, base64; then the payload, a gzip
+ * tar. Everything that is decided (hardware, version, paths) is decided by what was signed, before the payload is read.
+ */
+import { type KeyObject, sign, verify } from 'node:crypto'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { RtkError } from '../errors.js'
+import { keyId } from './keys.js'
+
+export const imageFormat = 1
+/** Of line 1. */
+export const largestManifest = 1_048_576
+/** Base64 of 64 bytes. */
+const signaturePattern = /^[A-Za-z0-9+/]{86}==$/
+export const signatureLength = 88
+
+const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const Version = Type.String({ pattern: '^\\d+\\.\\d+\\.\\d+(-[0-9A-Za-z.-]+)?$', maxLength: 64 })
+
+export const ImageManifest = Type.Object(
+  {
+    format: Type.Literal(imageFormat),
+    type: Type.Union([Type.Literal('bundle'), Type.Literal('plugin')]),
+    /** Of a plugin: its name; of a bundle: the variant's. */
+    name: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }),
+    version: Version,
+    /** The variants' `hardware` that it is for. */
+    hardware: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 32 }),
+    /** `linux-arm64`, `linux-x64`, `linux-arm`; `any` where nothing in it is native. */
+    arch: Type.String({ pattern: '^(any|linux-(x64|arm64|arm))$' }),
+    /** Who signed it: see `keyId`. */
+    key: Type.String({ pattern: '^[0-9a-f]{16}$' }),
+    /** Once this bundle is confirmed, no older one is taken. */
+    minVersion: Type.Optional(Version),
+    /** Public keys, SPKI PEM, that are trusted besides once this bundle is confirmed. */
+    newKeys: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 4 })),
+    /** Of a plugin: digest of the bundle that it was made for; another bundle drops it. */
+    bundle: Type.Optional(Digest),
+    payload: Type.Object({ size: Type.Integer({ minimum: 1 }), sha256: Digest }, { additionalProperties: false }),
+    files: Type.Array(
+      Type.Object(
+        { path: Type.String({ minLength: 1, maxLength: 255 }), size: Type.Integer({ minimum: 0 }), sha256: Digest },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: 8_192 },
+    ),
+  },
+  { additionalProperties: false },
+)
+export type ImageManifest = Static<typeof ImageManifest>
+
+const wrong = (text: string) => new RtkError('RTK_ERR_IMAGE', `the image is not valid: ${text}`)
+
+/** Printable ASCII, relative, without `.` and `..`: what is safe on every file system and in every message. */
+export function isSafePath(path: string): boolean {
+  if (!/^[!-~]+$/.test(path) || path.includes('\\')) return false
+  return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
+}
+
+/** Lines 1 and 2, with their line ends. */
+export function signedHead(manifest: Omit<ImageManifest, 'key'>, privateKey: KeyObject): Buffer {
+  const whole = { ...manifest, key: keyId(privateKey) }
+  if (!Value.Check(ImageManifest, whole)) {
+    const [first] = Value.Errors(ImageManifest, whole)
+    throw wrong(`${first?.instancePath} ${first?.message}`)
+  }
+  const line = Buffer.from(JSON.stringify(whole))
+  return Buffer.concat([line, Buffer.from(`\n${sign(null, line, privateKey).toString('base64')}\n`)])
+}
+
+/**
+ * Signature first, then the content: what nobody vouches for is not even parsed.
+ * @param keys public keys by id
+ * @throws RTK_ERR_IMAGE
+ */
+export function readHead(line: Buffer, signature: string, keys: ReadonlyMap<string, KeyObject>): ImageManifest {
+  if (!signaturePattern.test(signature)) throw wrong('its second line is no signature')
+  const bytes = Buffer.from(signature, 'base64')
+  // The last digit has bits that mean nothing.
+  if (bytes.toString('base64') !== signature) throw wrong('its second line is no signature')
+  if (keys.size === 0) throw new RtkError('RTK_ERR_IMAGE', 'this device trusts no key: set ota.keys in its variant')
+  if (![...keys.values()].some((key) => verify(null, line, key, bytes))) {
+    throw new RtkError('RTK_ERR_IMAGE', 'the image is signed by nobody whom this device trusts, or was changed')
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(line.toString('utf8'))
+  } catch {
+    throw wrong('its manifest is no JSON')
+  }
+  if (!Value.Check(ImageManifest, value)) {
+    const [first] = Value.Errors(ImageManifest, value)
+    throw wrong(`manifest ${first?.instancePath ?? ''} ${first?.message ?? ''}`)
+  }
+  const seen = new Set<string>()
+  for (const { path } of value.files) {
+    if (!isSafePath(path)) throw wrong(`the path ${JSON.stringify(path)} is not allowed`)
+    if (seen.has(path)) throw wrong(`${path} stands in it twice`)
+    seen.add(path)
+  }
+  return value
+}
