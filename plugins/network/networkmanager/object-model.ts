@@ -6,10 +6,13 @@ type Managed = Readonly<Record<string, Readonly<Record<string, Properties>>>>
 
 const kept: ReadonlySet<string> = new Set(Object.values(interfaces))
 const none: Properties = {}
+const mostRemoved = 100
 
 /** The daemon's objects and their properties, as far as they matter here. Kept true by signals. */
 export class ObjectModel {
   readonly #objects = new Map<string, Map<string, Properties>>()
+  /** Paths that are gone, the newest last. The daemon uses no path again. */
+  readonly #removed = new Set<string>()
 
   /** The answer of GetManagedObjects. */
   load(managed: unknown): void {
@@ -41,6 +44,11 @@ export class ObjectModel {
     return this.#objects.has(path)
   }
 
+  /** It was there not long ago. */
+  wasRemoved(path: string): boolean {
+    return this.#removed.has(path)
+  }
+
   /** Without such an object or interface there are no properties. */
   of(path: string, name: string): Properties {
     return this.#objects.get(path)?.get(name) ?? none
@@ -68,7 +76,13 @@ export class ObjectModel {
     const object = this.#objects.get(path)
     if (!object) return false
     for (const name of names) object.delete(name)
-    if (object.size === 0) this.#objects.delete(path)
+    if (object.size > 0) return true
+    this.#objects.delete(path)
+    this.#removed.add(path)
+    for (const oldest of this.#removed) {
+      if (this.#removed.size <= mostRemoved) break
+      this.#removed.delete(oldest)
+    }
     return true
   }
 }

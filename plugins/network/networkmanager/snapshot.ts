@@ -40,8 +40,11 @@ function interfaceOf(model: ObjectModel, path: string, lastReason: number): Netw
   const state = deviceStates[numberOf(device.State)] ?? 'unavailable'
   const isUp = state === 'connected'
   const [, now = 0] = listOf(device.StateReason).map(numberOf)
-  const ip4 = isUp ? model.of(textOf(device.Ip4Config), names.ip4) : {}
-  const ip6 = isUp ? model.of(textOf(device.Ip6Config), names.ip6) : {}
+  // What the kernel has: while a device is being disconnected its addresses and routes are still in use.
+  const isActive = isUp || state === 'connecting' || state === 'disconnecting'
+  const hasAddress = isUp || state === 'disconnecting'
+  const ip4 = hasAddress ? model.of(textOf(device.Ip4Config), names.ip4) : {}
+  const ip6 = hasAddress ? model.of(textOf(device.Ip6Config), names.ip6) : {}
   const wifi = isWifi ? wifiOf(model, link, isUp || state === 'connecting') : undefined
   return {
     name: textOf(device.Interface),
@@ -57,7 +60,7 @@ function interfaceOf(model: ObjectModel, path: string, lastReason: number): Netw
     dns: listOf(ip4.NameserverData).map((one) => textOf(entryOf(one).address)),
     metric: metricOf(ip4),
     reach: reachOf(model, device, isUp),
-    profile: textOf(model.of(textOf(device.ActiveConnection), names.active).Id),
+    profile: isActive ? textOf(model.of(textOf(device.ActiveConnection), names.active).Id) : '',
     ...(wifi ? { wifi } : {}),
   }
 }

@@ -42,8 +42,9 @@ export function uplinksOf({ interfaces, router, findings }: Known): Uplink[] {
     .sort((a, b) => Number(b.default) - Number(a.default))
 }
 
+/** One that is being disconnected has its route until the end: who connected again now would still go through it. */
 const hasRoute = ({ state, gateway, ip4, metric }: NetworkInterface) =>
-  state === 'connected' && gateway !== '' && ip4.length > 0 && metric !== undefined
+  (state === 'connected' || state === 'disconnecting') && gateway !== '' && ip4.length > 0 && metric !== undefined
 
 const byMetric = (a: NetworkInterface, b: NetworkInterface) => (a.metric ?? 0) - (b.metric ?? 0)
 
