@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
-import { station as stationToken } from 'rtk-base/services'
+import { metrics as metricsToken, station as stationToken } from 'rtk-base/services'
 import { addFirmwareRoutes } from './firmware.js'
 import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
 import { withoutPasswords } from './viewer.js'
@@ -13,7 +13,7 @@ export default definePlugin({
   name: 'http-api',
   version: '1.0.0',
   api: '^1.1.0',
-  needs: [stationToken],
+  needs: [stationToken, metricsToken],
 
   setup(ctx) {
     const station = () => ctx.services.use(stationToken)
@@ -31,6 +31,15 @@ export default definePlugin({
         },
       })
     }
+
+    ctx.http.route({
+      method: 'GET',
+      url: '/metrics',
+      handler: async (_request, reply) => {
+        const metrics = ctx.services.use(metricsToken)
+        return reply.type(metrics.contentType).send(await metrics.text())
+      },
+    })
 
     ctx.http.route({
       method: 'POST',

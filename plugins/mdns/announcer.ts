@@ -123,6 +123,7 @@ export class Announcer {
     responder = new Responder(link, this.#announcement(on), {
       port: this.#options.port,
       monotonic: () => this.#ctx.clock.monotonic(),
+      spent: () => performance.now(),
       after: (ms, fn) => this.#ctx.timers.after(ms, fn),
       random: Math.random,
       conflict: () => this.#rename(),

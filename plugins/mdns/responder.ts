@@ -32,12 +32,18 @@ const plainTtl_s = 10
 const most_bytes = 9_000
 /** In a second; what is beyond is a flood, and is left unread. */
 const mostPackets = 200
+/** The same for the time that packets take: names that point to names that point to names are dear to read. */
+const mostWork_ms = 50
+/** Of all kinds in a packet; a name of a few bytes may stand for a long one each time. */
+const mostRecords = 256
 const mostQuestions = 64
 
 export interface ResponderEdges {
   /** Of the group; who asks from another port is a plain DNS client. */
   readonly port: number
   monotonic(): number
+  /** Time that goes on while code runs: what a packet costs. */
+  spent(): number
   after(ms: number, fn: () => void): Dispose
   random(): number
   /** A name belongs to somebody else. */
@@ -54,7 +60,7 @@ export class Responder {
   #timer: Dispose = () => {}
   readonly #delayed = new Set<Dispose>()
   readonly #sentAt_ms = new Map<string, number>()
-  #second = { from_ms: 0, packets: 0 }
+  #second = { from_ms: 0, packets: 0, work_ms: 0 }
   #malformed = 0
 
   constructor(link: Link, announcement: Announcement, edges: ResponderEdges) {
@@ -98,6 +104,19 @@ export class Responder {
 
   received(bytes: Buffer, from: Pick<RemoteInfo, 'address' | 'port'>): void {
     if (this.#state === 'closed' || bytes.length > most_bytes || this.#isFlood()) return
+    const began_ms = this.#edges.spent()
+    try {
+      this.#read(bytes, from)
+    } finally {
+      this.#second.work_ms += this.#edges.spent() - began_ms
+    }
+  }
+
+  #read(bytes: Buffer, from: Pick<RemoteInfo, 'address' | 'port'>): void {
+    if (recordsIn(bytes) > mostRecords) {
+      this.#malformed += 1
+      return
+    }
     let packet: DecodedPacket
     try {
       packet = decode(bytes)
@@ -180,7 +199,7 @@ export class Responder {
     if (plain) {
       const short = (record: OwnRecord) => ({ ...record, ttl: plainTtl_s, flush: false })
       const packet = { answers: wanted.map(short), additionals: additionals.map(short) }
-      this.#send({ type: 'response', id, questions, ...packet }, plain)
+      this.#send({ type: 'response', id, questions: questions.slice(0, mostQuestions), ...packet }, plain)
       return
     }
     const isProbe = authorities.length > 0
@@ -216,11 +235,17 @@ export class Responder {
 
   #isFlood(): boolean {
     const now_ms = this.#edges.monotonic()
-    if (now_ms - this.#second.from_ms >= 1_000) this.#second = { from_ms: now_ms, packets: 0 }
+    if (now_ms - this.#second.from_ms >= 1_000) this.#second = { from_ms: now_ms, packets: 0, work_ms: 0 }
     this.#second.packets += 1
-    return this.#second.packets > mostPackets
+    return this.#second.packets > mostPackets || this.#second.work_ms > mostWork_ms
   }
 }
+
+const header_bytes = 12
+
+/** What the header announces: questions, answers, authorities, additionals. */
+const recordsIn = (bytes: Buffer) =>
+  bytes.length < header_bytes ? 0 : [4, 6, 8, 10].reduce((sum, at) => sum + bytes.readUInt16BE(at), 0)
 
 const isRival = (a: Answer, b: Answer) => a.type === b.type && a.name.toLowerCase() === b.name.toLowerCase()
 

@@ -1,5 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { mqttLink, type NetworkInterface } from 'rtk-base/services'
+import { hasAddress } from './roles.js'
 
 /**
  * Does what takes an interface away from the uplink. Where the broker is reached through it, the link to the broker ends with `q`
@@ -7,12 +8,12 @@ import { mqttLink, type NetworkInterface } from 'rtk-base/services'
  */
 export async function leaving(
   ctx: Pick<PluginContext, 'services' | 'log'>,
-  { wifi, ip4 }: NetworkInterface,
+  one: NetworkInterface,
   reason: string,
   work: () => Promise<void>,
 ): Promise<void> {
   const link = ctx.services.find(mqttLink)
-  const isUplink = wifi?.mode === 'station' && ip4.length > 0
+  const isUplink = one.wifi?.mode === 'station' && hasAddress(one)
   let release = () => {}
   if (isUplink && link?.via === 'sta') {
     release = await link.hold(reason).catch((error: unknown) => {

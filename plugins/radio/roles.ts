@@ -27,13 +27,17 @@ export function rolesOf(interfaces: readonly NetworkInterface[], only: string): 
 
 export const takesTurns = ({ accessPoint, station }: Roles) => accessPoint?.name === station?.name
 
+/** It has an address that others than its neighbours know: IPv4, or IPv6 beyond the link. DHCP may still be slow then. */
+export const hasAddress = ({ ip4, ip6 }: Pick<NetworkInterface, 'ip4' | 'ip6'>) =>
+  ip4.length > 0 || ip6.some(({ address }) => !/^fe[89ab]/i.test(address))
+
 /** An uplink is a radio in station mode with an address and with the wanted network: the own access point never is one. */
 export function isJoined(station: NetworkInterface | undefined, ssid: string): boolean {
   return (
     station?.state === 'connected' &&
     station.wifi?.mode === 'station' &&
     station.wifi.ssid === ssid &&
-    station.ip4.length > 0
+    hasAddress(station)
   )
 }
 

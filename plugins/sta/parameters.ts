@@ -28,7 +28,7 @@ export function defineParameters({ config }: PluginContext, reaches: (caller: Ca
 
 const SsidSchema = Type.String({
   maxLength: mostSsid_bytes,
-  pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
   description: 'network of the uplink; empty: no station mode',
 })
 const PasswordSchema = Type.String({

@@ -19,5 +19,5 @@ export function scanText(found: readonly ScannedNetwork[]): string {
     .join('\n')
 }
 
-/** Names come from strangers: what would move a terminal's cursor is shown as a dot. */
-const printable = (ssid: string) => ssid.replaceAll(/\p{C}/gu, '·').slice(0, 32)
+/** Names come from strangers: what would move a terminal's cursor or begin another line is shown as a dot. */
+const printable = (ssid: string) => ssid.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '·').slice(0, 32)

@@ -63,7 +63,8 @@ export class Uplink {
   reaches({ source, address }: Caller): boolean {
     if (!this.isUp) return false
     if (source === 'mqtt') return this.#ctx.services.find(mqttLink)?.via === 'sta'
-    return source === 'http' && (this.#interface?.ip4.some((own) => own.address === address) ?? false)
+    const { ip4 = [], ip6 = [] } = this.#interface ?? {}
+    return source === 'http' && [...ip4, ...ip6].some((own) => own.address === address)
   }
 
   /** Undefined without station mode: the block is left out then. */

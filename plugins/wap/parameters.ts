@@ -42,7 +42,11 @@ export function defineParameters(ctx: PluginContext, reaches: (caller: Caller) =
 
 const mostSsid_bytes = 32
 
-const SsidSchema = Type.String({ minLength: 1, maxLength: mostSsid_bytes, pattern: '^[^\\u0000-\\u001f\\u007f]*$' })
+const SsidSchema = Type.String({
+  minLength: 1,
+  maxLength: mostSsid_bytes,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
+})
 const PasswordSchema = Type.String({
   pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',
   description: 'WPA2: 8 to 63 printable characters, or 64 hexadecimal digits; empty: the one of this device',

@@ -1,4 +1,4 @@
-import type { PluginContext } from 'rtk-base/plugin'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { Radio, Regulatory } from 'rtk-base/services'
 import type { Parameters } from './parameters.js'
 import type { Trouble } from './trouble.js'
@@ -57,6 +57,13 @@ export class RegulatoryDomain {
     this.#original ??= this.#rules?.country
     await radio.tools.setCountry(wanted)
     await this.read(radio)
+    const { country } = this.#rules ?? {}
+    // Digits stand for the world or for several countries at once, as some drivers have them; letters for rules of its own.
+    if (country !== undefined && /^[A-Z]{2}$/.test(country) && country !== wanted)
+      throw new RtkError(
+        'RTK_ERR_NETWORK',
+        `the radio keeps the rules of country ${country}: its driver has rules of its own, and wifi-reg-cc does not change them`,
+      )
     this.#ctx.log.info({ country: wanted }, 'the rules of the country are in force')
   }
 

@@ -38,6 +38,7 @@ export class ChangeTrial {
   /** Monotonic time from which on a caller counts, and at which the trial ends; undefined until the change is applied. */
   #from_ms: number | undefined
   #until_ms: number | undefined
+  #isOver = false
   #cancel: Dispose = () => {}
 
   constructor(deps: ChangeTrialDeps) {
@@ -57,6 +58,11 @@ export class ChangeTrial {
   /** The values that return; undefined while nothing is on trial. */
   get before(): ValuesBefore | undefined {
     return this.#before
+  }
+
+  /** The window has passed and nobody was seen. A timer and the clock do not agree to the millisecond: the timer decides. */
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   /** The parameters on trial and the seconds left; undefined while there is none. */
@@ -92,6 +98,7 @@ export class ChangeTrial {
   begin(before: ValuesBefore): void {
     void this.#cancel()
     this.#before = before
+    this.#isOver = false
     this.#from_ms = undefined
     this.#until_ms = undefined
     this.#deps.changed()
@@ -102,8 +109,12 @@ export class ChangeTrial {
     if (this.#before === undefined) return
     this.#from_ms = clock.monotonic() + settle_ms
     this.#until_ms = clock.monotonic() + window_s * 1000
+    this.#isOver = false
     void this.#cancel()
-    this.#cancel = clock.timer(window_s * 1000, () => this.#deps.over())
+    this.#cancel = clock.timer(window_s * 1000, () => {
+      this.#isOver = true
+      this.#deps.over()
+    })
     this.#deps.changed()
   }
 
@@ -128,6 +139,7 @@ export class ChangeTrial {
   /** @param earlier what was on trial before the change that was taken back */
   end(earlier?: ValuesBefore): void {
     void this.#cancel()
+    this.#isOver = false
     this.#before = earlier
     if (earlier) this.applied()
     else this.#deps.changed()
@@ -146,9 +158,9 @@ export class ChangeTrial {
   }
 }
 
-/** IPv4 addresses without the form that they have on a socket of IPv6. */
+/** As interfaces have it: without the form of IPv4 on a socket of IPv6, and without the interface behind a link-local address. */
 const plain = ({ source, address }: Caller): Caller =>
-  address === undefined ? { source } : { source, address: address.replace(/^::ffff:/, '') }
+  address === undefined ? { source } : { source, address: address.replace(/^::ffff:/, '').replace(/%.*$/, '') }
 
 const isKept = (value: unknown): value is { name: string; value?: unknown }[] =>
   Array.isArray(value) && value.every((entry) => typeof entry?.name === 'string')

@@ -210,7 +210,8 @@ export class ConfigRegistry {
       await this.#rollBack(before, now, effective, source, problems, tried && { earlier })
       return refused(problems)
     }
-    if (later.size === 0) this.trial.applied()
+    // A change that concerns nothing on trial does not give the trial more time.
+    if (tried && later.size === 0) this.trial.applied()
     if (later.size > 0 && answered) {
       void answered
         .catch(() => {})
@@ -239,7 +240,7 @@ export class ConfigRegistry {
   ): Promise<void> {
     const problems = await this.#apply(values, new Map(), source, effective)
     if (problems.length === 0) {
-      this.trial.applied()
+      if (trial) this.trial.applied()
       return this.#settled()
     }
     const mine = new Map([...before].filter(([name]) => values.has(name)))
@@ -256,9 +257,9 @@ export class ConfigRegistry {
   /** Nobody was seen since the change: the values before it return. */
   async #trialOver(): Promise<void> {
     await this.#transactions.runExclusive(async () => {
-      const { before, pending } = this.trial
+      const { before, isOver } = this.trial
       // Confirmed, or joined by another change, a moment ago.
-      if (before === undefined || pending?.left_s !== 0) return
+      if (before === undefined || !isOver) return
       const why = `nobody reached the station through what the change of ${[...before.keys()].join(', ')} governs`
       if (!(await this.#setBack(before))) return
       const advice = 'check the values and set them again; the command confirm-change keeps such a change'

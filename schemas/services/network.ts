@@ -40,6 +40,8 @@ export interface NetworkInterface {
   readonly dns: readonly string[]
   /** Metric of its default route, the lowest is used; undefined without such a route. */
   readonly metric: number | undefined
+  /** Its IPv6 default route; undefined without one. */
+  readonly route6?: { readonly gateway: string; readonly metric: number }
   /** What the daemon's own connectivity check says about its way out; `unknown` where it makes none. */
   readonly reach: Reach
   /** The profile in force, `''` without one: `id` is NetworkManager's name of it. */

@@ -109,7 +109,12 @@ t.test('an uncaught error that no plugin owns ends the process with 1 and a clea
   await until(() => running.child.exitCode !== null, 'the end of the process')
   const { code, stdout } = await running.end()
   t.equal(code, 1)
-  t.match(stdout.trim().split('\n').at(-1), /uncaught error that no plugin owns: nobody knows why/)
+  // Under load the end of the process itself, with the hooks of the test runner, is a block of the event loop.
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .filter((line) => !line.includes('blocks the event loop'))
+  t.match(lines.at(-1), /uncaught error that no plugin owns: nobody knows why/)
 })
 
 /** A variant file with plugins given as the code of their definition's parts. */

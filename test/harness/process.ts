@@ -162,7 +162,7 @@ export const readyBase = ['--set', 'gnss-zed.configure=false', '--set', 'gnss-ze
 /** Options that give a simulator station ports of its own, so that tests can run beside each other. */
 export async function ownPorts(): Promise<{ args: string[]; udp: number; mqtt: number }> {
   const [udp, mqtt] = [await freeUdpPort(), await freeTcpPort()]
-  const args = ['--change', `udp-port=${udp}`, '--set', `mqtt-broker.port=${mqtt}`]
+  const args = ['--change', `udp-port=${udp}`, '--set', `mqtt-broker.port=${mqtt}`, '--change', 'ntrip-caster-port=0']
   return { args, udp, mqtt }
 }
 

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { Type } from 'typebox'
+import { Agent, request } from 'undici'
 import { type AnyPlugin, definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
 import { conformance, createTestStation, ManualClock } from '../harness/index.js'
 
@@ -126,9 +127,15 @@ t.test('what a connection pool keeps, and timers of ctx, are not left open', asy
     server.closeAllConnections()
     server.close()
   })
+  // It announces how long it keeps a connection, and the client sets a timer for that.
+  server.keepAliveTimeout = 20_000
   const { port } = server.address() as { port: number }
+  const shared = new Agent()
+  t.teardown(() => shared.destroy())
   const good = plugin({
     async start(ctx) {
+      // The pool of somebody else, as that of the service of another plugin.
+      await (await request(`http://127.0.0.1:${port}`, { dispatcher: shared })).body.text()
       ctx.timers.every(1_000, () => {})
       ctx.timers.after(1_000, () => {})
       await (await fetch(`http://127.0.0.1:${port}`)).text()

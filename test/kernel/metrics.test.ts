@@ -1,5 +1,6 @@
 import { createTestStation } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import httpApi from '../../plugins/http-api/index.js'
 import {
   type AnyPlugin,
   definePlugin,
@@ -243,4 +244,15 @@ t.test('names are held to the rules of promtool', async (t) => {
     { code: 'RTK_ERR_METRIC_TAKEN', message: /by plugin rules/ },
   ])
   t.match(station.station.plugins()[1], { name: 'other', state: 'failed', reason: /taken by plugin rules/ })
+})
+
+t.test('GET /metrics serves them, to a viewer as well', async (t) => {
+  const station = await createTestStation({ plugins: { 'http-api': httpApi as AnyPlugin } })
+  t.teardown(() => station.stop())
+  const { status, text, headers } = await station.request('/metrics')
+  t.equal(status, 200)
+  t.match(headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
+  t.match(text, /^# HELP rtk_base_\w+ .*\n# TYPE rtk_base_/)
+  for (const line of text.split('\n'))
+    t.match(line, /^(# (HELP|TYPE) \w+ .+|[a-z_]\w*(\{.*\})? [-+0-9.eInfNa]+|)$/, line)
 })

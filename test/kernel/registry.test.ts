@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import pino from 'pino'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import httpApi from '../../plugins/http-api/index.js'
@@ -11,9 +12,11 @@ import {
   type PluginContext,
   unavailable,
 } from '../../runtime/plugin.js'
+import type { Clock } from '../../runtime/ports/clock.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { parseMask, selectionOf } from '../../schemas/mask.js'
-import { createTestStation, type TestStationOptions, until } from '../harness/index.js'
+import { createTestStation, ManualClock, type TestStationOptions, until } from '../harness/index.js'
 
 type Definition = AnyPlugin
 
@@ -327,6 +330,7 @@ t.test('a change', async (t) => {
           applied.push(now)
         })
         define('power')
+        ctx.config.define('mast', Type.Integer(), { default: 0 })
       })
     const start = async (t: Test, { address = '127.0.0.1', window_s = 90 } = {}) => {
       wanted.arrives = true
@@ -425,6 +429,50 @@ t.test('a change', async (t) => {
       await station.clock.advance(90_000)
       await until(() => trial() === undefined, 'it is over')
       t.equal(applied.at(-1), 1, 'the value before the first of them')
+    })
+
+    t.test('gets no more time by changes of something else', async (t) => {
+      await reset()
+      const { post, station } = await start(t)
+      await post({ chan: 11 })
+      await until(() => applied.length === 1, 'it is applied')
+      wanted.arrives = false
+      for (let i = 0; i < 3; i++) {
+        await station.clock.advance(30_000)
+        await post({ mast: i })
+      }
+      await until(() => applied.at(-1) === 1, 'it is set back')
+      t.strictSame(applied, [11, 1])
+    })
+
+    t.test('is set back where the timer is a moment early, as those of Node are', async (t) => {
+      await reset()
+      const clock = new ManualClock()
+      const early: Clock = {
+        now: () => clock.now(),
+        monotonic: () => clock.monotonic(),
+        timer: (delay_ms, fn) => clock.timer(Math.max(0, delay_ms - 2), fn),
+      }
+      let over = 0
+      const trial = new ChangeTrial({
+        store,
+        clock: early,
+        log: pino({ level: 'silent' }),
+        window_s: 90,
+        parameter: () => undefined,
+        over: () => {
+          over += 1
+        },
+        changed: () => {},
+      })
+      trial.begin(new Map([['chan', 1]]))
+      t.notOk(trial.isOver)
+      trial.applied()
+      await clock.advance(89_999)
+      t.equal(over, 1)
+      t.ok(trial.isOver, 'whatever the clock says')
+      trial.begin(new Map([['chan', 1]]))
+      t.notOk(trial.isOver, 'another change joined it')
     })
 
     t.test('survives a restart that nobody planned', async (t) => {

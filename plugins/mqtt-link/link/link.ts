@@ -117,6 +117,7 @@ export class Link {
     this.#ctx.timers.every(ping_ms, () => this.#ping())
     this.#ways.follow({
       up: () => this.networkUp(),
+      changed: () => this.#checkWay(),
       down: (addresses, text) => this.#networkDown(addresses, text),
     })
     this.apply()
@@ -142,6 +143,13 @@ export class Link {
     if (this.#holds.reason !== undefined) return
     if (this.#state === 'down') this.#dispatch('due')
     else if (this.#state === 'connecting' && this.#session?.unreached === true) this.#dispatch('reconnect')
+  }
+
+  /** An attempt may have taken a way a moment before that was gone. */
+  #checkWay(): void {
+    const { localAddress } = this.#session ?? {}
+    if (localAddress === undefined || !this.#ways.isStranded(localAddress)) return
+    this.#networkDown([plain(localAddress)], `the address ${plain(localAddress)} is gone`)
   }
 
   /** The socket of a session or an attempt has lost its way: it would wait for minutes. Another way may be there already. */

@@ -7,6 +7,8 @@ import { type Ends, isLocal, ownAddresses, plain } from '../session/index.js'
 export interface WayEvents {
   /** A way out appeared, or another one has the default route. */
   up(): void
+  /** Something changed. */
+  changed(): void
   /** A way out is gone: whose socket has one of these addresses waits for nothing. */
   down(addresses: readonly string[], text: string): void
 }
@@ -28,12 +30,18 @@ export class Ways {
       if (!ways) return undefined
       const ends = [
         this.#ctx.on(ways.onUp, () => events.up()),
+        this.#ctx.on(ways.onChange, () => events.changed()),
         this.#ctx.on(ways.onDown, ({ name, addresses }) => events.down(addresses, `the uplink ${name} went down`)),
       ]
       return () => {
         for (const end of ends) void end()
       }
     })
+  }
+
+  /** No interface has the address of the socket any more. */
+  isStranded(localAddress: string): boolean {
+    return ownAddresses(plain(localAddress)).length === 0
   }
 
   /** `mqtt.via` of a socket; undefined where no uplink has its address. A broker next door is not reached through the modem. */

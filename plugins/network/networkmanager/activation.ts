@@ -44,7 +44,8 @@ export class Activation {
   look(model: ObjectModel, reason: number): void {
     if (this.#active === undefined) return
     const isThere = model.has(this.#active)
-    this.#seen ||= isThere
+    // It may have come and gone before the answer of the call was looked at.
+    this.#seen ||= isThere || model.wasRemoved(this.#active)
     const { State } = model.of(this.#active, interfaces.active)
     if (State === activeStates.activated) this.#settle()
     else if (State === activeStates.deactivated || (this.#seen && !isThere)) {

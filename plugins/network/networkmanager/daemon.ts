@@ -2,11 +2,14 @@ import { Backoff } from 'rtk-base/link'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { callLimit_ms } from '../limits.js'
 import { Bus, type Call, type Signal } from './bus.js'
-import { deviceFailed, interfaces, managerPath, objectManagerInterface, service } from './names.js'
+import { deviceFailed, interfaces, managerPath, objectManagerInterface, rootPath, service } from './names.js'
 import { numberOf, ObjectModel } from './object-model.js'
 
 /** A fleet whose daemons start at the same moment, and a bus that does not come back. */
 const waits = { first_ms: 500, longest_ms: 30_000, spread: [0.5, 1] } as const
+
+/** A port without a DHCP server keeps it starting for much longer. */
+const startUp_ms = 5_000
 
 const noDaemon =
   'NetworkManager is not running: start it (systemctl start NetworkManager); it is used as soon as it answers'
@@ -33,7 +36,10 @@ export class Daemon {
   #retry: Dispose = () => {}
   /** Signals between the arrival of the state and its use, a moment later. */
   #kept: Signal[] | undefined
-  #ready = false
+  #loaded = false
+  /** Since its start it takes over, one by one, what the kernel has: until then a connection looks as if it were down. */
+  #starting = false
+  #started: Dispose = () => {}
   #failure = 'NetworkManager was not asked yet'
   #logged = ''
 
@@ -44,7 +50,7 @@ export class Daemon {
   }
 
   get ready(): boolean {
-    return this.#ready
+    return this.#loaded && !this.#starting
   }
 
   get failure(): string {
@@ -131,7 +137,7 @@ export class Daemon {
     this.#reading++
     void this.#retry()
     if (owner === '') return this.#away(noDaemon)
-    if (this.#ready) this.#away('NetworkManager was started again: its state is read')
+    if (this.#loaded) this.#away('NetworkManager was started again: its state is read')
     await this.#load()
   }
 
@@ -153,11 +159,11 @@ export class Daemon {
       this.model.load(managed)
       for (const signal of kept) this.model.apply(signal)
       this.#backoff.reset()
-      this.#ready = true
-      this.#failure = ''
-      if (this.#logged !== '') this.#ctx.log.info('NetworkManager answers')
-      this.#logged = ''
-      this.#events.changed()
+      this.#loaded = true
+      this.#starting = true
+      this.#failure = 'NetworkManager is starting'
+      this.#started = this.#ctx.timers.after(startUp_ms, () => this.#settle(true))
+      this.#settle()
     } catch (error) {
       if (reading !== this.#reading || this.#ctx.signal.aborted) return
       this.#kept = undefined
@@ -176,7 +182,20 @@ export class Daemon {
     if (signal.sender !== this.#owner || connection !== this.#connection) return
     if (signal.interface === interfaces.device && signal.member === 'StateChanged') this.#noteReason(signal)
     if (this.#kept) this.#kept.push(signal)
-    else if (this.#ready && this.model.apply(signal)) this.#events.changed()
+    else if (this.#loaded && this.model.apply(signal)) this.#settle()
+  }
+
+  /** Its objects changed. @param isOver its start has lasted long enough */
+  #settle(isOver = false): void {
+    const isStarting = this.model.of(rootPath, interfaces.root).Startup === true
+    if (this.#starting && (isOver || !isStarting)) {
+      void this.#started()
+      this.#starting = false
+      this.#failure = ''
+      if (this.#logged !== '') this.#ctx.log.info('NetworkManager answers')
+      this.#logged = ''
+    }
+    this.#events.changed()
   }
 
   /** A device that failed is ready again at once, and says nothing of the reason then. */
@@ -187,7 +206,8 @@ export class Daemon {
   }
 
   #away(failure: string): void {
-    this.#ready = false
+    this.#loaded = false
+    void this.#started()
     this.#kept = undefined
     this.#failure = failure
     this.model.clear()

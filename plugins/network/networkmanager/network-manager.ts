@@ -185,7 +185,8 @@ export class NetworkManager implements Backend {
       activation.failed(error as Error)
       // A newer call has written its own profile.
       if (before && this.#activations.get(name) === activation) await this.#restore(name, before)
-      throw error
+      // Taken out in the middle of it: what the daemon says to that is no help.
+      throw this.ready && devicePath(this.#daemon.model, name) === undefined ? noInterface(name, 'wifi') : error
     } finally {
       if (this.#activations.get(name) === activation) this.#activations.delete(name)
     }

@@ -2,19 +2,21 @@ import type { Signal } from './bus.js'
 import { interfaces, objectManagerInterface, propertiesInterface } from './names.js'
 
 export type Properties = Readonly<Record<string, unknown>>
-type Managed = Readonly<Record<string, Readonly<Record<string, Properties>>>>
 
 const kept: ReadonlySet<string> = new Set(Object.values(interfaces))
 const none: Properties = {}
+const mostRemoved = 100
 
 /** The daemon's objects and their properties, as far as they matter here. Kept true by signals. */
 export class ObjectModel {
   readonly #objects = new Map<string, Map<string, Properties>>()
+  /** Paths that are gone, the newest last. The daemon uses no path again. */
+  readonly #removed = new Set<string>()
 
   /** The answer of GetManagedObjects. */
   load(managed: unknown): void {
     this.#objects.clear()
-    for (const [path, all] of Object.entries((managed ?? {}) as Managed)) this.#add(path, all)
+    for (const [path, all] of Object.entries(entryOf(managed))) this.#add(path, all)
   }
 
   clear(): void {
@@ -24,21 +26,26 @@ export class ObjectModel {
   /** Whether the signal said anything. */
   apply({ path, interface: name, member, body }: Signal): boolean {
     if (name === propertiesInterface && member === 'PropertiesChanged') {
-      const [owner, changed] = body as [string, Properties]
+      const [owner, changed] = body
       const object = this.#objects.get(path)
-      if (!kept.has(owner) || !object) return false
-      object.set(owner, { ...object.get(owner), ...changed })
+      if (typeof owner !== 'string' || !kept.has(owner) || !object) return false
+      object.set(owner, { ...object.get(owner), ...entryOf(changed) })
       return true
     }
     if (name !== objectManagerInterface) return false
-    const [changed, what] = body as [string, Readonly<Record<string, Properties>> | readonly string[]]
-    if (member === 'InterfacesAdded') return this.#add(changed, what as Readonly<Record<string, Properties>>)
-    if (member === 'InterfacesRemoved') return this.#remove(changed, what as readonly string[])
+    const [changed, what] = body
+    if (member === 'InterfacesAdded') return this.#add(textOf(changed), what)
+    if (member === 'InterfacesRemoved') return this.#remove(textOf(changed), listOf(what))
     return false
   }
 
   has(path: string): boolean {
     return this.#objects.has(path)
+  }
+
+  /** It was there not long ago. */
+  wasRemoved(path: string): boolean {
+    return this.#removed.has(path)
   }
 
   /** Without such an object or interface there are no properties. */
@@ -55,20 +62,26 @@ export class ObjectModel {
     return [...this.#objects].filter(([, object]) => object.has(name)).map(([path]) => path)
   }
 
-  #add(path: string, all: Readonly<Record<string, Properties>>): boolean {
-    const wanted = Object.entries(all).filter(([name]) => kept.has(name))
+  #add(path: string, all: unknown): boolean {
+    const wanted = Object.entries(entryOf(all)).filter(([name]) => kept.has(name))
     if (wanted.length === 0) return false
     const object = this.#objects.get(path) ?? new Map<string, Properties>()
-    for (const [name, properties] of wanted) object.set(name, properties)
+    for (const [name, properties] of wanted) object.set(name, entryOf(properties))
     this.#objects.set(path, object)
     return true
   }
 
-  #remove(path: string, names: readonly string[]): boolean {
+  #remove(path: string, names: readonly unknown[]): boolean {
     const object = this.#objects.get(path)
     if (!object) return false
-    for (const name of names) object.delete(name)
-    if (object.size === 0) this.#objects.delete(path)
+    for (const name of names) object.delete(textOf(name))
+    if (object.size > 0) return true
+    this.#objects.delete(path)
+    this.#removed.add(path)
+    for (const oldest of this.#removed) {
+      if (this.#removed.size <= mostRemoved) break
+      this.#removed.delete(oldest)
+    }
     return true
   }
 }

@@ -56,7 +56,8 @@ export function accessPointSettings(name: string, { ssid, password, channel, add
           },
         }),
     ipv4: { method: variant('s', 'shared'), 'address-data': variant('aa{sv}', [own]) },
-    ipv6: { method: variant('s', 'ignore') },
+    // Nobody gives addresses there, and a caller over a link-local one would not be known as a client of the access point.
+    ipv6: { method: variant('s', 'disabled') },
   }
 }
 

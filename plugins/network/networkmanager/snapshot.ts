@@ -40,8 +40,12 @@ function interfaceOf(model: ObjectModel, path: string, lastReason: number): Netw
   const state = deviceStates[numberOf(device.State)] ?? 'unavailable'
   const isUp = state === 'connected'
   const [, now = 0] = listOf(device.StateReason).map(numberOf)
-  const ip4 = isUp ? model.of(textOf(device.Ip4Config), names.ip4) : {}
-  const ip6 = isUp ? model.of(textOf(device.Ip6Config), names.ip6) : {}
+  // What the kernel has: while a device is being disconnected its addresses and routes are still in use.
+  const isActive = isUp || state === 'connecting' || state === 'disconnecting'
+  const hasAddress = isUp || state === 'disconnecting'
+  const ip4 = hasAddress ? model.of(textOf(device.Ip4Config), names.ip4) : {}
+  const ip6 = hasAddress ? model.of(textOf(device.Ip6Config), names.ip6) : {}
+  const metric6 = metricOf(ip6, '::')
   const wifi = isWifi ? wifiOf(model, link, isUp || state === 'connecting') : undefined
   return {
     name: textOf(device.Interface),
@@ -55,9 +59,10 @@ function interfaceOf(model: ObjectModel, path: string, lastReason: number): Netw
     ip6: addressesOf(ip6),
     gateway: textOf(ip4.Gateway),
     dns: listOf(ip4.NameserverData).map((one) => textOf(entryOf(one).address)),
-    metric: metricOf(ip4),
-    reach: reachOf(model, device, isUp),
-    profile: textOf(model.of(textOf(device.ActiveConnection), names.active).Id),
+    metric: metricOf(ip4, '0.0.0.0'),
+    ...(metric6 === undefined ? {} : { route6: { gateway: textOf(ip6.Gateway), metric: metric6 } }),
+    reach: reachOf(model, device, isUp, metric6 === undefined || addressesOf(ip4).length > 0),
+    profile: isActive ? textOf(model.of(textOf(device.ActiveConnection), names.active).Id) : '',
     ...(wifi ? { wifi } : {}),
   }
 }
@@ -69,19 +74,21 @@ const addressesOf = ({ AddressData }: Properties) =>
   })
 
 /** Of the default route. */
-function metricOf({ RouteData }: Properties): number | undefined {
+function metricOf({ RouteData }: Properties, everywhere: string): number | undefined {
   const metrics = listOf(RouteData)
     .map(entryOf)
-    .filter(({ dest, prefix }) => dest === '0.0.0.0' && prefix === 0)
+    .filter(({ dest, prefix }) => dest === everywhere && prefix === 0)
     .map(({ metric }) => numberOf(metric))
   return metrics.length === 0 ? undefined : Math.min(...metrics)
 }
 
 /** With the check switched off the daemon says "full" without having looked. */
-function reachOf(model: ObjectModel, { Ip4Connectivity }: Properties, isUp: boolean): NetworkInterface['reach'] {
+function reachOf(model: ObjectModel, device: Properties, isUp: boolean, hasIp4: boolean): NetworkInterface['reach'] {
   if (!isUp) return 'none'
   const isChecked = model.of(rootPath, names.root).ConnectivityCheckEnabled === true
-  return isChecked ? (connectivities[numberOf(Ip4Connectivity)] ?? 'unknown') : 'unknown'
+  return isChecked
+    ? (connectivities[numberOf(hasIp4 ? device.Ip4Connectivity : device.Ip6Connectivity)] ?? 'unknown')
+    : 'unknown'
 }
 
 function wifiOf(model: ObjectModel, wireless: Properties, isActive: boolean): WifiState {

@@ -34,7 +34,7 @@ export function uplinksOf({ interfaces, router, findings }: Known): Uplink[] {
         addresses: [...one.ip4, ...one.ip6].map(({ address }) => address),
         up: isUp,
         default: one === first,
-        metric: one.metric,
+        metric: one.metric ?? one.route6?.metric,
         reach: isUp ? reachOf(one.reach, found) : 'none',
         text: isUp ? textOf(one.reach, found) : downText(one, leadsOut),
       }
@@ -42,10 +42,18 @@ export function uplinksOf({ interfaces, router, findings }: Known): Uplink[] {
     .sort((a, b) => Number(b.default) - Number(a.default))
 }
 
-const hasRoute = ({ state, gateway, ip4, metric }: NetworkInterface) =>
-  state === 'connected' && gateway !== '' && ip4.length > 0 && metric !== undefined
+/** One that is being disconnected has its route until the end: who connected again now would still go through it. */
+const hasRoute = (one: NetworkInterface) =>
+  (one.state === 'connected' || one.state === 'disconnecting') && (hasRoute4(one) || hasRoute6(one))
 
-const byMetric = (a: NetworkInterface, b: NetworkInterface) => (a.metric ?? 0) - (b.metric ?? 0)
+const hasRoute4 = ({ gateway, ip4, metric }: NetworkInterface) =>
+  gateway !== '' && ip4.length > 0 && metric !== undefined
+const hasRoute6 = ({ ip6, route6 }: NetworkInterface) => ip6.length > 0 && route6 !== undefined
+
+/** What has IPv6 alone comes after the others: few brokers are reached through it. */
+const byMetric = (a: NetworkInterface, b: NetworkInterface) =>
+  Number(hasRoute4(b)) - Number(hasRoute4(a)) || rankOf(a) - rankOf(b)
+const rankOf = (one: NetworkInterface) => (hasRoute4(one) ? one.metric : one.route6?.metric) ?? 0
 
 /**
  * Who reached something proves the way. Who did not proves nothing against a check of the daemon that found the internet: the
@@ -80,9 +88,11 @@ function downText({ name, state, reason, gateway }: NetworkInterface, leadsOut: 
 /** What became of the ways out between two looks: `down` has them as they were, `up` as they are. */
 export function changesOf(before: readonly Uplink[], now: readonly Uplink[]): { down: Uplink[]; up: Uplink[] } {
   const same = (one: Uplink, other: Uplink | undefined) => other?.up === true && ip4Of(one) === ip4Of(other)
+  // IPv4 that is added to IPv6 leaves what was there.
+  const isKept = (old: Uplink, one: Uplink | undefined) => same(old, one) || (one?.up === true && ip4Of(old) === '')
   const find = (list: readonly Uplink[], { name }: Uplink) => list.find((other) => other.name === name)
   return {
-    down: before.filter((old) => old.up && !same(old, find(now, old))),
+    down: before.filter((old) => old.up && !isKept(old, find(now, old))),
     up: now.filter((one) => {
       const old = find(before, one)
       return one.up && (!same(one, old) || (one.default && old?.default !== true))

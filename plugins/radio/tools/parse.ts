@@ -15,7 +15,7 @@ function number(text: string | undefined): number | undefined {
 
 /** `label value` or `label: value` in an indented line. */
 function field(text: string, label: string): string | undefined {
-  return new RegExp(`^\\s+${label}:?[ \\t]+(.*)$`, 'm').exec(text)?.[1]?.trim()
+  return new RegExp(`^[ \\t]+${label}:?[ \\t]+(.*)$`, 'm').exec(text)?.[1]?.trim()
 }
 
 /** `iw` writes bytes that cannot be printed as `\xNN`. */
@@ -130,7 +130,7 @@ export function combinationsOf(text: string): { canBoth: boolean; channels: numb
   const list = (end < 0 ? after : after.slice(0, end)).join(' ')
   let channels = 0
   for (const combination of list.split('*').slice(1)) {
-    const groups = [...combination.matchAll(/#\{([^}]*)\} <= (\d+)/g)].map(([, names = '', most]) => ({
+    const groups = [...combination.matchAll(/#\{([^}#]*)\} <= (\d+)/g)].map(([, names = '', most]) => ({
       names: names.split(',').map((name) => name.trim()),
       most: Number(most),
     }))

@@ -88,12 +88,12 @@ export function leftOpen(plugin: string, since_ms: number): OpenHandle[] {
   })
 }
 
-/** A timer that Node made for itself, e.g. for the connections of `fetch`. */
+/** A timer that Node or its HTTP client made for itself, e.g. for the connections of `fetch`: it belongs to the pool. */
 function isOfNode({ stack = '' }: Error): boolean {
   const [, ...frames] = stack.split('\n')
   const [here] = framesOfStack(new Error('here'))
   const caller = frames.find((frame) => !here || !frame.includes(here.file))
-  return /\b(setTimeout|setInterval)\b/.test(stack) && /[( ]node:/.test(caller ?? '')
+  return /\b(setTimeout|setInterval)\b/.test(stack) && /[( ]node:|[/\\]node_modules[/\\]undici[/\\]/.test(caller ?? '')
 }
 
 /** One line of text. */

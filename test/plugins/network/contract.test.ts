@@ -1,4 +1,5 @@
 /** What the service `network` promises: the simulated machine and the client of NetworkManager are held to the same. */
+import { sessionBus } from '@jellybrick/dbus-next'
 import type { NetworkInterface } from 'rtk-base/services'
 import { until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
@@ -7,6 +8,13 @@ import { mockedWorld, simulatedWorld, type World } from './worlds.js'
 
 const home = { ssid: 'workshop', password: 'correct-horse' }
 const point = { ssid: 'base', password: 'surveyor', channel: 6, address: '192.168.4.1/24' }
+
+/** A network whose DHCP server never answers: an attempt to join it lasts until something ends it. */
+const hall = { ssid: 'hall', password: '' }
+function openHall({ happens }: World): void {
+  happens('network hall open 1 -80')
+  happens('dhcp hall off')
+}
 
 const worlds: Record<string, { make(t: Test): Promise<World>; skip: string | false }> = {
   'the simulated machine': { make: simulatedWorld, skip: false },
@@ -150,7 +158,8 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
     })
 
     t.test('the newest call wins', async (t) => {
-      const first = network.join('wlan0', { ...home, password: 'battery-staple' })
+      openHall(world)
+      const first = network.join('wlan0', hall)
       first.catch(() => {})
       await is('wlan0', 'connecting')
       await world.during(network.startAccessPoint('wlan0', point))
@@ -194,7 +203,7 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
       world.happens('insert eth0')
       await is('eth0', 'connected')
       t.strictSame(happened(), ['eth0 up'])
-      const join = network.join('wlan0', { ssid: 'workshop', password: 'battery-staple' })
+      const join = network.join('wlan0', hall)
       join.catch(() => {})
       await is('wlan0', 'connecting')
       world.happens('remove wlan0')
@@ -240,7 +249,8 @@ t.test('the bus itself', { skip: noDbusMock() }, async (t) => {
   t.test(
     'dies and comes back: the state is built again, and calls in between say why they cannot be done',
     async (t) => {
-      const call = network.join('wlan0', { ...home, password: 'battery-staple' })
+      openHall(world)
+      const call = network.join('wlan0', hall)
       call.catch(() => {})
       await world.reach(() => network.interfaces.some(({ state }) => state === 'connecting'), 'it is under way')
       await bus.daemon.stop('SIGKILL')
@@ -256,6 +266,31 @@ t.test('the bus itself', { skip: noDbusMock() }, async (t) => {
       await world.daemon(true)
       await world.reach(isUp, 'its state is known again')
       t.equal(network.failure, '')
+    },
+  )
+
+  t.test(
+    'a daemon that only answers with errors: said so, asked again less and less often, used when it does',
+    async (t) => {
+      await world.daemon(false)
+      await world.reach(() => !network.ready, 'it is gone')
+      const impostor = sessionBus({ busAddress: bus.address })
+      let asked = 0
+      impostor.addMethodHandler(({ member }) => {
+        if (member === 'GetManagedObjects') asked++
+        return false
+      })
+      await impostor.requestName('org.freedesktop.NetworkManager', 0)
+      await world.reach(() => /does not say what there is/.test(network.failure), 'the failure is shown')
+      const begun_ms = world.clock.monotonic()
+      await world.reach(() => asked >= 4, 'it is asked again')
+      t.ok(world.clock.monotonic() - begun_ms > 1_500, 'not at once')
+      t.match(network, { ready: false, interfaces: [] })
+      await t.rejects(network.scan('wlan0'), { code: 'RTK_ERR_UNAVAILABLE', message: /does not say/ })
+      impostor.disconnect()
+      await world.reach(() => /not running/.test(network.failure), 'it is gone')
+      await world.daemon(true)
+      await world.reach(isUp, 'its state is known again')
     },
   )
 

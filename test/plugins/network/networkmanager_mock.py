@@ -104,6 +104,8 @@ class Device:
             state, reason = 30, 0
         elif self.state == 100 and state == 30:
             self.to(110, reason)
+        # The device first: what follows from its state is said after it.
+        self.to(state, reason)
         if active:
             change(objects[active], ACTIVE, {'State': dbus.UInt32(4)})
             objects[MAIN_OBJ].object_manager_emit_removed(active)
@@ -115,7 +117,6 @@ class Device:
             objects[NM].RemoveObject(config)
         if WIRELESS in self.obj.props:
             change(self.obj, WIRELESS, {'ActiveAccessPoint': dbus.ObjectPath('/'), 'Mode': dbus.UInt32(2)})
-        self.to(state, reason)
 
     def activate(self, connection):
         if self.active or self.state not in (30, 120):
@@ -168,7 +169,8 @@ class Device:
     def lease(self, network, metric):
         self.to(70)
         if not network.dhcp:
-            self.later(lambda: self.drop(17, 120), 10)
+            # The hall is for those who give up, or are interrupted.
+            self.later(lambda: self.drop(17, 120), 4000 if network.ssid == 'hall' else 10)
             return
         self.later(lambda: self.up(network, metric))
 

@@ -4,6 +4,10 @@ import { cellularRouter, cellularUplink, type Uplink } from 'rtk-base/services'
 import { until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import link from '../../../plugins/mqtt-link/index.js'
+import { interfaces as names } from '../../../plugins/network/networkmanager/names.js'
+import { ObjectModel } from '../../../plugins/network/networkmanager/object-model.js'
+import { interfacesOf } from '../../../plugins/network/networkmanager/snapshot.js'
+import { changesOf, uplinksOf } from '../../../plugins/network/uplinks/table.js'
 import type { AnyPlugin, EventSource } from '../../../runtime/plugin.js'
 import { startBroker } from '../../harness/peers/brokers.js'
 import { type Rig, startRig } from './rig.js'
@@ -146,6 +150,75 @@ t.test('through a cellular router', async (t) => {
   await rig.station.unload('router')
   await clock.advance(30_000)
   t.match(way(), { kind: 'eth', up: true })
+})
+
+const device = '/org/freedesktop/NetworkManager/Devices/1'
+const manager = 'org.freedesktop.DBus.ObjectManager'
+
+/** NetworkManager's objects of one Ethernet port. */
+function modelOf(ip4: object, ip6: object): ObjectModel {
+  const model = new ObjectModel()
+  model.load({
+    [device]: {
+      [names.device]: { Interface: 'eth0', DeviceType: 1, State: 100, Ip4Config: '/ip4', Ip6Config: '/ip6' },
+      [names.wired]: { Carrier: true },
+    },
+    '/ip4': { [names.ip4]: ip4 },
+    '/ip6': { [names.ip6]: ip6 },
+  })
+  return model
+}
+
+t.test('a network with IPv6 alone is a way out; IPv4 that comes later ends nothing', async (t) => {
+  const ways = (ip4: object) =>
+    uplinksOf({
+      interfaces: interfacesOf(
+        modelOf(ip4, {
+          AddressData: [{ address: '2001:db8::5', prefix: 64 }],
+          Gateway: 'fe80::1',
+          RouteData: [{ dest: '::', prefix: 0, metric: 100, 'next-hop': 'fe80::1' }],
+        }),
+        () => 0,
+      ),
+      router: undefined,
+      findings: () => undefined,
+    })
+  const alone = ways({})
+  t.match(alone, [{ name: 'eth0', up: true, default: true, metric: 100, addresses: ['2001:db8::5'] }])
+  const both = ways({
+    AddressData: [{ address: '192.168.1.50', prefix: 24 }],
+    Gateway: '192.168.1.1',
+    RouteData: [{ dest: '0.0.0.0', prefix: 0, metric: 100 }],
+  })
+  t.match(both, [{ up: true, addresses: ['192.168.1.50', '2001:db8::5'] }])
+  t.match(changesOf(alone, both), { down: [], up: [{ name: 'eth0' }] })
+  t.match(changesOf(both, alone), { down: [{ name: 'eth0' }], up: [{ name: 'eth0' }] })
+})
+
+t.test('a daemon that says what it should not: nothing of it is believed, and nothing fails', async (t) => {
+  const model = modelOf({}, {})
+  const before = JSON.stringify(interfacesOf(model, () => 0))
+  const wrong = [undefined, 5, 'x', [], [5], {}, { [names.device]: 5 }]
+  for (const first of [undefined, 5, device, names.device])
+    for (const second of wrong)
+      for (const member of ['InterfacesRemoved', 'InterfacesAdded'] as const) {
+        if (first === device && second !== undefined && typeof second === 'object' && !Array.isArray(second)) continue
+        model.apply({ sender: '', path: device, interface: manager, member, body: [first, second] })
+      }
+  for (const body of [[], [5], [names.device], [names.device, 5], [names.device, 'x']])
+    model.apply({
+      sender: '',
+      path: device,
+      interface: 'org.freedesktop.DBus.Properties',
+      member: 'PropertiesChanged',
+      body,
+    })
+  t.match(
+    interfacesOf(model, () => 0),
+    [{ name: 'eth0' }],
+  )
+  t.equal(JSON.parse(before)[0].name, 'eth0')
+  for (const managed of wrong) t.doesNotThrow(() => model.load(managed))
 })
 
 /** The socket of the session has the address of a port: on loopback both are this machine. */

@@ -17,6 +17,8 @@ class Segment {
   readonly packets: DecodedPacket[] = []
   /** Sent to one asker alone. */
   readonly direct: { packet: DecodedPacket; to: { address: string; port: number } }[] = []
+  /** What reading costs; a test may make it dear. */
+  spent = () => 0
   readonly #members = new Map<Responder, string>()
 
   station(serial: string, address: string, own: Partial<Announcement> = {}) {
@@ -40,6 +42,7 @@ class Segment {
       {
         port,
         monotonic: () => this.clock.monotonic(),
+        spent: () => this.spent(),
         after: (ms, fn) => this.clock.timer(ms, fn),
         random: () => 0.5,
         conflict: () => {
@@ -247,6 +250,25 @@ t.test('whatever comes in: it lives, and answers afterwards', async (t) => {
   segment.ask([ptr])
   await segment.during(0.5)
   t.equal(segment.packets.length - before, 5_001, 'a flood is not read')
+})
+
+t.test('packets that are dear to read: few of them in a second, and no long answer to a short question', async (t) => {
+  const segment = new Segment()
+  const { responder } = segment.station('SN1', '192.168.1.2')
+  await segment.during(5)
+  let work_ms = 0
+  segment.spent = () => (work_ms += 15)
+  const { malformed } = responder
+  // Cut off behind a pointer: it is counted when it was read.
+  for (let i = 0; i < 100; i++) segment.raw(Buffer.from([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0]))
+  t.equal(responder.malformed - malformed, 4, 'for 50 ms')
+  await segment.during(1)
+  segment.spent = () => 0
+  const many = Array.from({ length: 300 }, () => ptr)
+  segment.ask(many, {}, { ...asker, port: 40_000 })
+  t.equal(segment.direct.length, 0, 'more records than anybody has')
+  segment.ask(many.slice(0, 200), {}, { ...asker, port: 40_000 })
+  t.equal(segment.direct[0]?.packet.questions?.length, 64)
 })
 
 /** A station that announces on loopback alone. */

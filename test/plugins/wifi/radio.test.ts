@@ -164,6 +164,8 @@ t.test('what iw writes', async (t) => {
     },
   )
   t.equal(interfaceOf('garbage'), undefined)
+  t.equal(interfaceOf('\n'.repeat(500_000)), undefined, 'also where there is much of it')
+  t.match(combinationsOf(`valid interface combinations:\n\t\t * ${'#{'.repeat(250_000)}`), { canBoth: false })
   t.match(
     stationsOf(
       'Station 02:00:5e:00:10:01 (on wlan0)\n\tinactive time:\t40 ms\n\tsignal:  \t-55 [-58, -57] dBm\n\tauthorized:\tno\nStation nonsense\n\tsignal: x\nStation 02:00:5e:00:10:02 (on wlan0)\n\tsignal avg:\t-71 dBm\n',

@@ -2,8 +2,9 @@ import { StaInfo } from 'rtk-base/schemas'
 import type { ScannedNetwork } from 'rtk-base/services'
 import t from 'tap'
 import { Value } from 'typebox/value'
+import { isJoined } from '../../../plugins/radio/roles.js'
 import { scanText } from '../../../plugins/sta/scan.js'
-import { wifiStation } from './rig.js'
+import { settled, wifiStation } from './rig.js'
 
 const workshop = { 'sta-ssid': 'workshop', 'sta-pswd': 'correct horse' }
 /** Without blanks: the language of the simulator is made of words. */
@@ -166,12 +167,14 @@ t.test('the list of networks', async (t) => {
     one('', -70),
     one('', -71),
     one('x\u001b[2J', -90),
+    one('y\u2028-30 dBm\u2029\u0085\u202e', -95),
   ])
   t.strictSame(
     lines.split('\n').map((line) => line.slice(0, 4).trim()),
-    ['-40', '-60', '-70', '-71', '-90'],
+    ['-40', '-60', '-70', '-71', '-90', '-95'],
   )
   t.match(lines, 'x·[2J')
+  t.match(lines, 'y·-30 dBm···')
   t.equal(scanText(Array.from({ length: 500 }, (_, i) => one(`n${i}`, -i))).split('\n').length, 64)
 })
 
@@ -213,4 +216,28 @@ t.test('a plugin that is unloaded takes its side back', async (t) => {
   await station.unload('wap')
   await pass(10)
   t.match(sim.command(''), /wlan0 disconnected/)
+})
+
+t.test('a caller that comes over IPv6 is put on trial too', async (t) => {
+  const { pass, station, field } = await wifiStation(t, {
+    network: air,
+    changes: { ...workshop, 'sta-pswd': 'correct-horse' },
+  })
+  await pass(20)
+  const answered = Promise.resolve()
+  const values = { 'sta-pswd': 'another-horse' }
+  const done = station.station.change(values, { source: 'http', address: 'fe80::0301%wlan0', answered })
+  await pass(1)
+  await done
+  await settled(() => field('base.state.trial') !== undefined, 'it is on trial')
+  await pass(110)
+  t.match(field('sta'), { bssid, ip4: '192.168.8.50' }, 'and is set back')
+})
+
+t.test('a network with IPv6 alone is joined; a link-local address is not enough', async (t) => {
+  const one = (address: string) =>
+    ({ state: 'connected', ip4: [], ip6: [{ address, prefix: 64 }], wifi: { mode: 'station', ssid: 'x' } }) as never
+  t.ok(isJoined(one('2001:db8::5'), 'x'))
+  t.ok(isJoined(one('fd00::5'), 'x'))
+  t.notOk(isJoined(one('fe80::5'), 'x'))
 })

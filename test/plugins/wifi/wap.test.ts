@@ -3,6 +3,7 @@ import { conformance } from 'rtk-base/testing'
 import t from 'tap'
 import { Value } from 'typebox/value'
 import { leasesOf } from '../../../plugins/wap/leases.js'
+import { RegulatoryDomain } from '../../../plugins/wap/regulatory.js'
 import { wifiStation } from './rig.js'
 
 const phone = '02:00:5e:00:10:01'
@@ -335,4 +336,22 @@ t.test('the plugins stand what every plugin must stand', { skip: false }, async 
   await conformance(radio, { backend: 'simulator' }, { plugins: simulated })
   await conformance(wap, {}, { plugins: both })
   await conformance(sta, {}, { plugins: both })
+})
+
+t.test('a radio with rules of its own does not take those of another country: the change says so', async (t) => {
+  const rules = (country: string) => ({ country, maxChannel: 11, maxTxPower_dbm: 20 })
+  const apply = (own: string) => {
+    const key = (value: unknown) => ({ name: 'x', get: () => value })
+    const parameters = { country: key('NL'), channel: key(6) } as never
+    const ctx = { config: { rule: () => {} }, log: { info: () => {} } } as never
+    const tools = {
+      interface: async () => ({ phy: 'phy0' }),
+      setCountry: async () => {},
+      regulatory: async () => rules(own),
+    }
+    const radio = { accessPoint: { name: 'wlan0' }, tools } as never
+    return new RegulatoryDomain(ctx, parameters, {} as never).apply(radio)
+  }
+  await t.rejects(apply('US'), { message: /keeps the rules of country US/ })
+  await t.resolves(apply('99'), 'a driver that does not name its country')
 })

@@ -3,6 +3,10 @@ import mqtt from 'mqtt'
 import t from 'tap'
 import { commandHomes } from '../../schemas/commands.js'
 import { createTestStation, ownPorts, startStation, until } from '../harness/index.js'
+import { mosquittoFor } from '../harness/peers/mosquitto.js'
+import { noPeer } from '../harness/peers/peers.js'
+
+const unless = { skip: noPeer('mosquitto') }
 
 t.setTimeout(300_000)
 
@@ -33,15 +37,15 @@ const rows: readonly Row[] = [
   ['rtcm-mqtt-force', [200, 503], /./],
   ['start-survey-in', 200, /./],
   ['mqtt-renew', 503, /./],
-  ['get-router-qr', [200, 503], /WIFI:|router/],
+  ['get-router-qr', [200, 503], /WIFI:|router|over HTTP or on the console/],
   ['pull-vendor-data', [200, 503], /./],
   ['pair-vendor-repeater', [200, 503], /./],
   ['restart-wap', [200, 503], /./],
   ['restart-wap-fast', [200, 503], /./],
   ['restart-wap-dhcps', [200, 503], /./],
   ['wifi-sta-scan', [200, 503], /./],
-  ['firmware=http://127.0.0.1:1/none.img', [200, 400, 503], /./],
-  ['ota-upgrade=https://127.0.0.1:1/none.img', [200, 400, 503], /./],
+  ['firmware=http://127.0.0.1:1/none.img', [200, 400, 404, 503], /./],
+  ['ota-upgrade=https://127.0.0.1:1/none.img', [200, 400, 404, 503], /./],
   ['reboot-zed', [200, 503], /./],
   ['reset-zed', [200, 503], /./],
   ['mobile-scan', [200, 503], /scan|modem|router/],
@@ -66,9 +70,19 @@ t.test('on a station without plugins each names the plugin that it needs', async
   }
 })
 
-t.test('on the simulator', async (t) => {
-  const { args, mqtt: port } = await ownPorts()
-  const station = await startStation(args)
+t.test('on the simulator', unless, async (t) => {
+  const { port } = await mosquittoFor(t, ['allow_anonymous true'])
+  // A port that is still its own after the restarts.
+  const [{ args }, { mqtt: http }] = [await ownPorts(), await ownPorts()]
+  const station = await startStation([
+    ...args,
+    '--change',
+    'mqtt-host=127.0.0.1',
+    '--change',
+    `mqtt-port=${port}`,
+    '--set',
+    `http.port=${http}`,
+  ])
   t.teardown(() => station.end('SIGKILL'))
   const post = async (query: string) => {
     const response = await fetch(`${station.url}/system?${query}`, { method: 'POST' })
@@ -77,13 +91,14 @@ t.test('on the simulator', async (t) => {
   const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${port}`, { protocolVersion: 5, reconnectPeriod: 200 })
   t.teardown(() => client.endAsync(true))
   const answers: { id: string; status: string; text: string }[] = []
+  let sent = 0
   client.on('message', (_topic, payload, { properties }) => {
     const status = (properties?.userProperties as { status?: string } | undefined)?.status ?? ''
     answers.push({ id: String(properties?.correlationData), status, text: payload.toString() })
   })
   await client.subscribeAsync('base/SIM00001/resp/commands')
   const send = async (command: string) => {
-    const id = `${command} ${answers.length}`
+    const id = `${command} ${sent++}`
     await client.publishAsync('base/SIM00001/cmd', command, {
       properties: { responseTopic: 'base/SIM00001/resp/commands', correlationData: Buffer.from(id) },
     })
@@ -95,16 +110,17 @@ t.test('on the simulator', async (t) => {
 
   for (const [command, status, answer] of rows) {
     const allowed = typeof status === 'number' ? [status] : status
-    for (const query of [command, `cmd=${command}`]) {
-      const { status: got, type, text } = await post(query)
-      t.ok(allowed.includes(got), `${query}: ${got} ${text.slice(0, 120)}`)
-      t.equal(type, 'text/plain; charset=utf-8')
+    await until(up, 'the MQTT link', 60_000)
+    const all = await Promise.all([post(command), post(`cmd=${command}`), send(command)])
+    for (const [index, { status: got, text }] of all.entries()) {
+      const way = ['HTTP', 'HTTP cmd=', 'MQTT'][index]
+      t.ok(allowed.includes(Number(got)), `${way} ${command}: ${got} ${text.slice(0, 120)}`)
       t.match(text, answer)
     }
-    await until(up, 'the MQTT link', 60_000)
-    const over = await send(command)
-    t.ok(allowed.includes(Number(over.status)), `MQTT ${command}: ${over.status} ${over.text.slice(0, 120)}`)
-    t.match(over.text, answer)
+    t.same(
+      all.slice(0, 2).map((one) => (one as { type?: string }).type),
+      ['text/plain; charset=utf-8', 'text/plain; charset=utf-8'],
+    )
   }
 
   for (const command of ending) {

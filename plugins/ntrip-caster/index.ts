@@ -1,0 +1,76 @@
+import { badValue, definePlugin } from 'rtk-base/plugin'
+import { device, localNetwork, rtcmStream } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { Caster } from './caster.js'
+import { CasterOptions } from './options.js'
+import { Users } from './users.js'
+
+const flag = Type.Integer({ minimum: 0, maximum: 1 })
+
+/** An NTRIP caster in the station: rovers of the local network, or of the world, take the gated stream from it. */
+export default definePlugin({
+  name: 'ntrip-caster',
+  version: '1.0.0',
+  api: '^1.1.0',
+  needs: [rtcmStream, localNetwork, device],
+  options: CasterOptions,
+
+  setup(ctx, options) {
+    const enabled = ctx.config.define('ntrip-caster-en', flag, { default: 1 })
+    const port = ctx.config.define('ntrip-caster-port', Type.Integer({ minimum: 0, maximum: 65_535 }), {
+      default: 2101,
+    })
+    const anonymous = ctx.config.define('ntrip-caster-anonymous', flag, { default: 0 })
+    const caster = new Caster(ctx, options, new Users(ctx), () => anonymous.get() === 1)
+    ctx.config.onChange([enabled.name, port.name], async () => {
+      if (enabled.get() === 0) caster.close()
+      else await caster.move(port.get())
+    })
+    ctx.info.block('ntrip.caster', () => caster.block(enabled.get() === 1))
+    ctx.banner('NTRIP', () => {
+      const { address } = caster
+      return address
+        ? `port ${address.port}: ntrip://${address.host}:${address.port}/${options.mounts?.[0]?.name ?? ctx.serial}`
+        : ''
+    })
+
+    ctx.commands.add(
+      'ntrip-user',
+      'ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS] sets a rover’s login, ntrip-user=NAME deletes it',
+      async ({ arg }) => {
+        const [name = '', password, mounts = '', most = '4'] = (arg ?? '').split(':')
+        const isName = /^[A-Za-z0-9_.@-]{1,64}$/.test(name)
+        if (isName && password === undefined)
+          return (await caster.users.delete(name)) ? `user ${name} deleted` : `there is no user ${name}`
+        if (!isName || password === undefined || !/^[!-~]{4,64}$/.test(password) || !/^[1-9]\d{0,3}$/.test(most))
+          throw badValue(
+            'ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS], a password of 4 to 64 printable characters without a colon',
+          )
+        await caster.users.set(name, password, mounts.split(',').filter(Boolean), Number(most))
+        return `user ${name} set`
+      },
+    )
+    ctx.commands.add(
+      'ntrip-users',
+      'lists the rovers’ logins',
+      () => {
+        const lines = caster.users
+          .list()
+          .map(({ name, mounts, most }) => `${name}: ${mounts.join(', ') || 'every mount'}, ${most} connections`)
+        return lines.join('\n') || 'no users'
+      },
+      { value: false },
+    )
+    ctx.commands.add('ntrip-kick', 'ntrip-kick=ID ends the connection of a rover (ntrip.caster.rovers)', ({ arg }) => {
+      if (arg === undefined || !/^\d{1,12}$/.test(arg)) throw badValue('ntrip-kick=ID')
+      return caster.kick(Number(arg)) ? `rover ${arg} is disconnected` : `there is no rover ${arg}`
+    })
+    ctx.metrics.gauge({ name: 'ntrip_caster_rovers', help: 'Rovers connected.', collect: () => caster.connections })
+    return { caster, enabled, port }
+  },
+
+  async start(_ctx, _handoff, { caster, enabled, port }) {
+    await caster.users.load()
+    caster.start(port.get(), enabled.get() === 1)
+  },
+})

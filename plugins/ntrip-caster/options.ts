@@ -1,0 +1,59 @@
+import { Type } from 'typebox'
+
+const Mount = Type.Object(
+  {
+    name: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$', description: 'letters, digits, _ . -; rovers name it' }),
+    messages: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1, maximum: 4_095 }), {
+        maxItems: 64,
+        description: 'Message numbers that go out; left out: all',
+      }),
+    ),
+    interval_s: Type.Optional(
+      Type.Number({
+        minimum: 0.05,
+        maximum: 3_600,
+        description: 'Observations every so many seconds; left out: each epoch',
+      }),
+    ),
+    msm4: Type.Optional(Type.Boolean({ description: 'MSM5–7 are sent as MSM4, a third of the bytes' })),
+    plainV2: Type.Optional(
+      Type.Boolean({ description: 'NTRIP 2 without chunks, for clients that cannot take them away' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const CasterOptions = Type.Object(
+  {
+    host: Type.String({ default: '0.0.0.0', description: 'Address to listen on' }),
+    world: Type.Boolean({
+      default: false,
+      description: 'Rovers outside the local network may connect: with a user only',
+    }),
+    mounts: Type.Array(Mount, {
+      default: [],
+      maxItems: 16,
+      description: 'Mount points over the one stream; none: {SN}',
+    }),
+    tls: Type.Optional(
+      Type.Object(
+        {
+          port: Type.Integer({ default: 2102, minimum: 0, maximum: 65_535 }),
+          cert: Type.String({ description: 'PEM file: the certificate and its chain' }),
+          key: Type.String({ description: 'PEM file: its private key' }),
+        },
+        { additionalProperties: false, description: 'A second port with TLS' },
+      ),
+    ),
+    place: Type.String({ default: '', maxLength: 64, description: 'Town or name of the place, for the source table' }),
+    country: Type.String({
+      default: '',
+      pattern: '^([A-Z]{3})?$',
+      description: 'three letters of ISO 3166, for the source table',
+    }),
+    maxClients: Type.Integer({ default: 500, minimum: 1, maximum: 10_000 }),
+    maxPerAddress: Type.Integer({ default: 16, minimum: 1, maximum: 10_000 }),
+  },
+  { additionalProperties: false },
+)

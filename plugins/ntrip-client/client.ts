@@ -1,0 +1,228 @@
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { Framer } from 'rtk-base/gnss'
+import { Backoff } from 'rtk-base/link'
+import { ChunkReader, HeadReader, parseTable } from 'rtk-base/ntrip'
+import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
+import { ggaOf, nearestOf, readAnswer, requestOf, type Source } from './source.js'
+
+const look_ms = 1_000
+const answer_ms = 10_000
+/** An open stream without a good frame is one that has died. */
+const silent_ms = 30_000
+const gga_ms = 10_000
+/** A wrong password does not become right by asking often. */
+const final_ms = 600_000
+const mostTable_bytes = 4_194_304
+
+export type ClientState = 'off' | 'idle' | 'connecting' | 'streaming' | 'waiting'
+
+/** Takes corrections of a caster while the station wants some. */
+export class NtripClient {
+  readonly #ctx: PluginContext
+  readonly #backoff = new Backoff({ first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] })
+  #source: Source = { host: '' }
+  #socket: Socket | undefined
+  #state: ClientState = 'off'
+  #text = ''
+  #mount = ''
+  #notBefore_ms = 0
+  #late: Dispose = () => {}
+  #good_ms = 0
+  #gga_ms = Number.NEGATIVE_INFINITY
+  #wantsGga = false
+  frames = 0
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  start(source: Source): void {
+    this.apply(source)
+    this.#ctx.timers.every(look_ms, () => this.#look())
+  }
+
+  apply(source: Source): void {
+    this.#source = source
+    this.#drop()
+    this.#mount = source.mount ?? ''
+    this.#wantsGga = source.gga ?? false
+    this.#notBefore_ms = 0
+    this.#backoff.reset()
+    this.#become(source.host === '' ? 'off' : 'idle', '')
+  }
+
+  stop(): void {
+    this.#drop()
+  }
+
+  block() {
+    const { host, port = 2101 } = this.#source
+    const wait_ms = this.#notBefore_ms - this.#ctx.clock.monotonic()
+    const next = this.#state === 'waiting' ? Math.max(0, Math.ceil(wait_ms / 1000)) : 0
+    return { host, port, mount: this.#mount, state: this.#state, text: this.#text, next, frames: this.frames }
+  }
+
+  get #wanted(): boolean {
+    const { services } = this.#ctx
+    return services.find(correctionStatus)?.input === 'on' || services.find(procedureStatus)?.wantsCorrections === true
+  }
+
+  get #here(): Ecef | undefined {
+    const { services } = this.#ctx
+    const fix = services.find(receiver)?.fix
+    return fix?.ok ? fix.position : services.find(procedureStatus)?.reference
+  }
+
+  #become(state: ClientState, text: string): void {
+    this.#state = state
+    this.#text = text
+    this.#ctx.status(text || state)
+  }
+
+  #look(): void {
+    if (this.#source.host === '') return
+    const now_ms = this.#ctx.clock.monotonic()
+    if (!this.#wanted) {
+      if (this.#socket) this.#drop()
+      if (this.#state !== 'idle') this.#become('idle', '')
+      return
+    }
+    if (this.#socket === undefined) {
+      if (now_ms >= this.#notBefore_ms) this.#connect()
+    } else if (this.#state === 'streaming') {
+      if (now_ms - this.#good_ms > silent_ms) {
+        this.#over(false, 'no good message for 30 s')
+        return
+      }
+      const here = this.#here
+      if (this.#wantsGga && here && now_ms - this.#gga_ms >= gga_ms) {
+        this.#gga_ms = now_ms
+        this.#socket.write(ggaOf(here, this.#ctx.services.use(device).utc_ms()))
+      }
+    }
+  }
+
+  #connect(): void {
+    const { host, port = 2101, tls } = this.#source
+    const mount = this.#mount
+    if (mount === '' && this.#here === undefined) {
+      this.#become('waiting', 'the nearest mount point is not known before there is a position')
+      return
+    }
+    this.#become('connecting', '')
+    const options = { host, port, autoSelectFamilyAttemptTimeout: 2_000 }
+    const socket = tls ? connectTls({ ...options, servername: host, rejectUnauthorized: true }) : connectTcp(options)
+    this.#socket = socket
+    const over = (final: boolean, text: string) => {
+      if (this.#socket === socket) this.#over(final, text)
+    }
+    this.#late = this.#ctx.timers.after(answer_ms, () => over(false, 'the caster did not answer in 10 s'))
+    const head = new HeadReader()
+    let take: ((bytes: Buffer) => void) | undefined
+    socket.setNoDelay(true)
+    socket.once(tls ? 'secureConnect' : 'connect', () =>
+      socket.write(requestOf(this.#source, mount, this.#ctx.services.use(device).version)),
+    )
+    socket.on('data', (bytes) => {
+      if (this.#socket !== socket) return
+      try {
+        if (take) return take(bytes)
+        const found = headOf(head, bytes)
+        if (found === undefined) return
+        if (found === 'too-large') return over(false, 'what answers is no caster')
+        void this.#late()
+        const answer = readAnswer(found.lines)
+        if (answer.kind === 'refused') return over(answer.final, answer.text)
+        take =
+          answer.kind === 'table' ? this.#tableReader(socket, mount, found.lines) : this.#streamReader(answer.chunked)
+        take(found.rest)
+      } catch (error) {
+        over(false, (error as Error).message)
+      }
+    })
+    socket.on('error', (error) => over(false, `the connection failed: ${error.message}`))
+    socket.on('close', () => over(false, 'the caster closed the connection'))
+  }
+
+  /** A table in place of a stream: the mount point is wrong, or this address blocked; or it is what was asked for. */
+  #tableReader(socket: Socket, mount: string, lines: readonly string[]): (bytes: Buffer) => void {
+    const chunks = lines.some((line) => /^transfer-encoding: *chunked/i.test(line))
+      ? new ChunkReader(mostTable_bytes)
+      : undefined
+    let text = ''
+    const done = () => {
+      if (this.#socket !== socket) return
+      const there = parseTable(text).some((row) => row.mount === mount)
+      if (mount !== '')
+        return this.#over(
+          true,
+          there ? 'the caster gives no stream: this address may be blocked' : `the caster has no mount point ${mount}`,
+        )
+      const nearest = this.#here && nearestOf(text, this.#here)
+      if (!nearest) return this.#over(true, 'the source table has no stream of RTCM 3 with a position')
+      this.#mount = nearest.row.mount
+      this.#wantsGga = this.#source.gga ?? nearest.row.nmea === 1
+      this.#ctx.log.info(
+        { mount: this.#mount, distance_km: Math.round(nearest.distance_m / 100) / 10 },
+        'the nearest mount point',
+      )
+      this.#drop()
+      this.#connect()
+    }
+    socket.removeAllListeners('close').on('close', done)
+    return (bytes) => {
+      for (const part of chunks?.push(bytes) ?? [bytes]) text += part.toString('latin1')
+      if (text.length > mostTable_bytes) return this.#over(false, 'the source table is too large')
+      if (/^ENDSOURCETABLE/m.test(text)) done()
+    }
+  }
+
+  #streamReader(chunked: boolean): (bytes: Buffer) => void {
+    const { host, port = 2101 } = this.#source
+    const remote = `ntrip ${host}:${port}/${this.#mount}`
+    this.#good_ms = this.#ctx.clock.monotonic()
+    this.#gga_ms = Number.NEGATIVE_INFINITY
+    this.#become('streaming', '')
+    const chunks = chunked ? new ChunkReader() : undefined
+    const framer = new Framer({
+      onFrame: ({ kind, bytes }) => {
+        if (kind !== 'rtcm') return
+        this.#good_ms = this.#ctx.clock.monotonic()
+        this.frames += 1
+        this.#backoff.reset()
+        this.#ctx.services.find(correctionInput)?.take(bytes, remote, host)
+      },
+    })
+    return (bytes) => {
+      for (const part of chunks?.push(bytes) ?? [bytes]) framer.push(part, this.#ctx.clock.monotonic())
+      if (chunks?.over) this.#over(false, 'the caster ended the stream')
+    }
+  }
+
+  #over(final: boolean, text: string): void {
+    this.#drop()
+    const wait_ms = final ? final_ms : this.#backoff.next()
+    this.#notBefore_ms = this.#ctx.clock.monotonic() + wait_ms
+    this.#ctx.log.warn({ caster: this.#source.host, wait_s: Math.round(wait_ms / 1000) }, text)
+    this.#become('waiting', text)
+    // The nearest one may be another next time.
+    this.#mount = this.#source.mount ?? ''
+  }
+
+  #drop(): void {
+    void this.#late()
+    const socket = this.#socket
+    this.#socket = undefined
+    socket?.destroy()
+  }
+}
+
+/** A yes of NTRIP 1 is often one line without a blank one behind it: then the stream follows at once. */
+function headOf(reader: HeadReader, bytes: Buffer): ReturnType<HeadReader['push']> {
+  const yes = /^(ICY 200 OK)\r?\n(?!\r?\n)/.exec(bytes.toString('latin1', 0, 64))
+  if (yes && (bytes.length === yes[0].length || bytes[yes[0].length] === 0xd3))
+    return { lines: ['ICY 200 OK'], rest: bytes.subarray(yes[0].length) }
+  return reader.push(bytes)
+}

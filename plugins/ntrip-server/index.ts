@@ -1,0 +1,133 @@
+import { definePlugin, type PluginContext } from 'rtk-base/plugin'
+import { device, rtcmStream, uplinks } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { Push } from './push.js'
+import type { RetryState } from './retry.js'
+import { nameOf, Target } from './target.js'
+
+const Kept = Type.Object({
+  failures: Type.Integer(),
+  taken: Type.Integer(),
+  notBefore_ms: Type.Number(),
+  tried_ms: Type.Number(),
+  last: Type.String(),
+})
+
+/** Pushes the gated stream to casters, each with its own messages, queue, state and waits. */
+export default definePlugin({
+  name: 'ntrip-server',
+  version: '1.0.0',
+  api: '^1.1.0',
+  needs: [rtcmStream, device],
+
+  setup(ctx) {
+    const targets = ctx.config.define('ntrip-server', Type.Array(Target, { maxItems: 8 }), {
+      default: [],
+      secret: true,
+    })
+    ctx.config.rule([targets.name], (get) => {
+      const names = (get(targets.name) as Target[]).map(nameOf)
+      const twice = names.find((name, index) => names.indexOf(name) !== index)
+      return twice && `names ${twice} twice`
+    })
+    const pushes = new Pushes(ctx)
+    ctx.config.onChange([targets.name], () => pushes.apply(targets.get()))
+    ctx.info.block('ntrip.server', () => pushes.block())
+    ctx.metrics.gauge({
+      name: 'ntrip_server_acknowledged',
+      help: 'Casters that acknowledge the stream.',
+      collect: () => pushes.acknowledged,
+    })
+    return { pushes, targets }
+  },
+
+  async start(_ctx, _handoff, { pushes, targets }) {
+    await pushes.start(targets.get())
+  },
+
+  stop: (_reason, { pushes }) => {
+    pushes.stop()
+  },
+})
+
+class Pushes {
+  readonly #ctx: PluginContext
+  #all: Push[] = []
+  #kept: Record<string, RetryState> = {}
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  async start(targets: readonly Target[]): Promise<void> {
+    const { services, store } = this.#ctx
+    const kept = await store.get('retries')
+    for (const [name, state] of Object.entries((kept ?? {}) as Record<string, unknown>)) {
+      if (Value.Check(Kept, state)) this.#kept[name] = state as RetryState
+    }
+    const stream = services.use(rtcmStream)
+    stream.subscribe({
+      ...{ via: 'ntrip', name: 'ntrip-server', ip: '', connected: true },
+      take: (frame) => {
+        for (const push of this.#all) push.frame(frame)
+        return true
+      },
+    })
+    this.#ctx.on(stream.onEpoch, (epoch) => {
+      for (const push of this.#all) push.epoch(epoch)
+    })
+    this.#ctx.on(stream.onState, () => {
+      for (const push of this.#all) push.reset()
+    })
+    services.watch(uplinks, (found) => found && this.#ctx.on(found.onUp, () => this.#networkUp()))
+    this.apply(targets)
+  }
+
+  #networkUp(): void {
+    for (const push of this.#all) push.networkUp()
+  }
+
+  /** What is the same goes on; what was changed by a person is tried at once. */
+  apply(targets: readonly Target[]): void {
+    const same = (push: Push) => targets.some((target) => Value.Equal(target, push.target))
+    const old = this.#all
+    for (const push of old) if (!same(push)) push.stop()
+    const before = new Set(old.map(({ target }) => nameOf(target)))
+    this.#all = targets.map((target) => {
+      const there = old.find((push) => Value.Equal(target, push.target))
+      if (there) return there
+      const name = nameOf(target)
+      // Other settings for the same mount point may be the remedy: the wait ends, the least distance stays.
+      const state = before.has(name) ? undefined : this.#kept[name]
+      const push = new Push(this.#ctx, this.#ctx.services.use(rtcmStream), target, state, (now) =>
+        this.#keep(name, now),
+      )
+      push.start()
+      return push
+    })
+    this.#ctx.status(targets.length === 0 ? 'no caster is set' : `${targets.length} casters`)
+  }
+
+  stop(): void {
+    for (const push of this.#all) push.stop()
+  }
+
+  get acknowledged(): number {
+    return this.#all.filter((push) => push.block().state === 'acknowledged').length
+  }
+
+  block() {
+    return this.#all.map((push) => push.block())
+  }
+
+  #keep(name: string, state: RetryState): void {
+    const names = new Set(this.#all.map(({ target }) => nameOf(target)))
+    this.#kept = { ...Object.fromEntries(Object.entries(this.#kept).filter(([one]) => names.has(one))), [name]: state }
+    const retries = this.#kept
+    this.#writing = this.#writing
+      .then(() => this.#ctx.store.batch({ retries }))
+      .catch((error) => this.#ctx.log.debug({ err: error }, 'the waits of the casters could not be stored'))
+  }
+}

@@ -1,0 +1,43 @@
+/** What a caster answers to a push, and what that means. */
+import { parseHeaders } from 'rtk-base/ntrip'
+
+/** How long to stay away, see `retry.ts`. */
+export type RefusalKind = 'taken' | 'final' | 'portal' | 'other'
+export type Reply = { accepted: true } | { accepted: false; kind: RefusalKind; text: string }
+
+const refused = (kind: RefusalKind, text: string): Reply => ({ accepted: false, kind, text })
+const shown = (text: string) =>
+  text
+    .replace(/[^\x20-\x7e]/g, ' ')
+    .trim()
+    .slice(0, 120)
+
+/** Reads the head of an answer. Only what certainly is a yes is one: pages of a login portal contain "OK" too. */
+export function readReply(lines: readonly string[], version: 1 | 2): Reply {
+  const first = (lines[0] ?? '').trim()
+  const all = lines.join(' ')
+  if (/\bban(ned)?\b|blocked/i.test(all)) return refused('final', `the caster has banned this address: ${shown(first)}`)
+  if (version === 1 && (first === 'ICY 200 OK' || first === 'OK')) return { accepted: true }
+  const [, status] = /^HTTP\/1\.[01] (\d{3})/.exec(first) ?? []
+  if (status !== undefined) return readHttp(Number(status), first, lines, version)
+  if (/bad password|not authorized/i.test(first)) return refused('final', 'the caster does not accept the password')
+  if (/taken/i.test(first) && !/invalid/i.test(first)) return refused('taken', 'another base uses this mount point')
+  if (/mount ?point taken or invalid/i.test(first))
+    return refused('taken', 'the mount point is in use, or not known to the caster')
+  if (/mount ?point|missing/i.test(first))
+    return refused('final', `the caster does not know the mount point: ${shown(first)}`)
+  return refused('other', first === '' ? 'the caster answered nothing' : `the caster refused: ${shown(first)}`)
+}
+
+function readHttp(status: number, first: string, lines: readonly string[], version: 1 | 2): Reply {
+  const type = parseHeaders(lines.slice(1)).get('content-type') ?? ''
+  if (/text\/html/i.test(type) || (status >= 300 && status < 400)) {
+    return refused('portal', 'a network login page answers, not a caster: log in to that network')
+  }
+  if (version === 2 && status === 200) return { accepted: true }
+  if (status === 401) return refused('final', 'the caster does not accept user and password')
+  if (status === 403) return refused('final', 'the caster does not let this user push')
+  if (status === 404) return refused('final', 'the caster does not know the mount point')
+  if (status === 409) return refused('taken', 'another base uses this mount point')
+  return refused('other', `the caster refused: ${shown(first)}`)
+}

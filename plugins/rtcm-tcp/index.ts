@@ -1,0 +1,105 @@
+import { type Connection, definePlugin, type Listener, type PluginContext } from 'rtk-base/plugin'
+import { localNetwork, type RtcmStream, rtcmStream } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { Outputs, Target } from './outputs.js'
+
+/** Unsent bytes from which on the stream keeps what follows, epoch by epoch, and drops the oldest. */
+const backlog_bytes = 65_536
+
+/** The gated stream over plain TCP: to whoever connects, and to addresses that it connects to. */
+export default definePlugin({
+  name: 'rtcm-tcp',
+  version: '1.0.0',
+  api: '^1.1.0',
+  needs: [rtcmStream, localNetwork],
+  options: Type.Object(
+    {
+      host: Type.String({ default: '0.0.0.0', description: 'Address to listen on' }),
+      maxClients: Type.Integer({ default: 64, minimum: 1, maximum: 10_000 }),
+    },
+    { additionalProperties: false },
+  ),
+
+  setup(ctx, options) {
+    const port = ctx.config.define(
+      'rtcm-tcp-port',
+      Type.Integer({ minimum: 0, maximum: 65_535, description: '0: nobody can connect' }),
+      { default: 0 },
+    )
+    const targets = ctx.config.define('rtcm-tcp-push', Type.Array(Target, { maxItems: 8 }), { default: [] })
+    const clients = new Clients(ctx, options.host ?? '0.0.0.0', options.maxClients ?? 64)
+    const outputs = new Outputs(ctx)
+    ctx.config.onChange([port.name], () => clients.apply(port.get()))
+    ctx.config.onChange([targets.name], () => outputs.apply(targets.get()))
+    ctx.info.block('rtcm_tcp', () => ({ port: clients.port, connected: clients.connected, push: outputs.block() }))
+    ctx.banner('RTCM', () => (clients.port ? `TCP port ${clients.port}` : ''))
+    return { port, targets, clients, outputs }
+  },
+
+  async start(ctx, _handoff, { port, targets, clients, outputs }) {
+    outputs.start(ctx.services.use(rtcmStream), targets.get())
+    await clients.apply(port.get())
+  },
+
+  stop: (_reason, { outputs }) => {
+    outputs.stop()
+  },
+})
+
+/** Whoever connects gets the stream; what a client sends is read and dropped. */
+class Clients {
+  readonly #ctx: PluginContext
+  readonly #host: string
+  readonly #most: number
+  #listener: Listener | undefined
+
+  constructor(ctx: PluginContext, host: string, most: number) {
+    this.#ctx = ctx
+    this.#host = host
+    this.#most = most
+  }
+
+  get port(): number {
+    return this.#listener?.address?.port ?? 0
+  }
+
+  get connected(): number {
+    return this.#listener?.connections ?? 0
+  }
+
+  async apply(port: number): Promise<void> {
+    if (port === 0) {
+      this.#listener?.close()
+      this.#listener = undefined
+    } else if (this.#listener) await this.#listener.move({ port })
+    else {
+      const limits = { maxConnections: this.#most, handover: true }
+      this.#listener = this.#ctx.net.listen({ name: 'clients', host: this.#host, port, ...limits }, (client) =>
+        this.#serve(client),
+      )
+    }
+  }
+
+  #serve(client: Connection): void {
+    const { services } = this.#ctx
+    if (!services.use(localNetwork).isLocal(client.remoteAddress)) {
+      client.destroy()
+      return
+    }
+    send(services.use(rtcmStream), client, client.remoteAddress)
+    client.handOver(() => ({}))
+  }
+}
+
+function send(stream: RtcmStream, client: Connection, ip: string): void {
+  const subscription = stream.subscribe({
+    ...{ via: 'tcp', name: '', ip, connected: true },
+    take(frame) {
+      if (client.bufferedAmount > backlog_bytes) return false
+      client.write(frame.bytes)
+      return true
+    },
+  })
+  client.onDrain(() => subscription.resume())
+  client.onClose(() => subscription.close())
+}

@@ -1,0 +1,143 @@
+import { connect, type Socket } from 'node:net'
+import { Backoff } from 'rtk-base/link'
+import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+
+export const Target = Type.Object(
+  {
+    host: Type.String({
+      pattern: '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?$',
+      description: 'a host name or address, without http://',
+    }),
+    port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  },
+  { additionalProperties: false },
+)
+type Target = Static<typeof Target>
+
+const connect_ms = 10_000
+const backlog_bytes = 65_536
+/** So long a connection has to last before the next wait is a short one again. */
+const lasting_ms = 60_000
+
+/** The addresses that the station connects to. */
+export class Outputs {
+  readonly #ctx: PluginContext
+  #stream: RtcmStream | undefined
+  #all: Output[] = []
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  start(stream: RtcmStream, targets: readonly Target[]): void {
+    this.#stream = stream
+    this.apply(targets)
+  }
+
+  /** What is the same goes on. */
+  apply(targets: readonly Target[]): void {
+    const stream = this.#stream
+    if (!stream) return
+    const old = this.#all
+    this.#all = targets.map(
+      (target) => old.find((one) => Value.Equal(one.target, target)) ?? new Output(this.#ctx, stream, target),
+    )
+    for (const output of old) if (!this.#all.includes(output)) output.stop()
+    for (const output of this.#all) if (!old.includes(output)) output.connect()
+  }
+
+  stop(): void {
+    for (const output of this.#all) output.stop()
+  }
+
+  block() {
+    return this.#all.map((output) => output.block())
+  }
+}
+
+class Output {
+  readonly target: Target
+  readonly #ctx: PluginContext
+  readonly #stream: RtcmStream
+  readonly #backoff = new Backoff({ first_ms: 1_000, longest_ms: 60_000, spread: [0.8, 1.2] })
+  #socket: Socket | undefined
+  #subscription: RtcmSubscription | undefined
+  #state: 'connecting' | 'connected' | 'waiting' = 'waiting'
+  #text = ''
+  #retry: Dispose = () => {}
+  #since_ms = 0
+  #stopped = false
+
+  constructor(ctx: PluginContext, stream: RtcmStream, target: Target) {
+    this.#ctx = ctx
+    this.#stream = stream
+    this.target = target
+  }
+
+  block() {
+    return { ...this.target, state: this.#state, text: this.#text, dropped: this.#subscription?.dropped ?? 0 }
+  }
+
+  connect(): void {
+    const { clock, timers } = this.#ctx
+    const { host, port } = this.target
+    this.#state = 'connecting'
+    const socket = connect({ host, port, autoSelectFamilyAttemptTimeout: 2_000 })
+    this.#socket = socket
+    const over = (text: string) => {
+      if (this.#socket === socket) this.#over(text)
+    }
+    const late = timers.after(connect_ms, () => over('no connection in 10 s'))
+    socket.setNoDelay(true)
+    // What the other end says is of no interest, but has to be read.
+    socket.resume()
+    socket.once('connect', () => {
+      void late()
+      this.#state = 'connected'
+      this.#text = ''
+      this.#since_ms = clock.monotonic()
+      this.#subscription = this.#stream.subscribe({
+        ...{ via: 'tcp', name: `${host}:${port}`, ip: socket.remoteAddress ?? '', connected: true },
+        take(frame) {
+          if (socket.writableLength > backlog_bytes) return false
+          socket.write(frame.bytes)
+          return true
+        },
+      })
+    })
+    socket.on('drain', () => this.#subscription?.resume())
+    socket.on('error', (error) => over(error.message))
+    socket.on('close', () => {
+      void late()
+      over('the other end closed the connection')
+    })
+  }
+
+  stop(): void {
+    this.#stopped = true
+    void this.#retry()
+    this.#drop()
+  }
+
+  #over(text: string): void {
+    if (this.#state === 'connected' && this.#ctx.clock.monotonic() - this.#since_ms > lasting_ms) this.#backoff.reset()
+    this.#drop()
+    if (this.#stopped) return
+    this.#state = 'waiting'
+    this.#text = text
+    const wait_ms = this.#backoff.next()
+    this.#ctx.log.info({ ...this.target, wait_s: Math.round(wait_ms / 1000) }, `the connection ended: ${text}`)
+    this.#retry = this.#ctx.timers.after(wait_ms, () => this.connect())
+  }
+
+  #drop(): void {
+    this.#subscription?.close()
+    this.#subscription = undefined
+    const socket = this.#socket
+    this.#socket = undefined
+    socket?.destroy()
+  }
+}

@@ -1,0 +1,61 @@
+/** The chunked transfer coding of HTTP/1.1 (RFC 9112, section 7.1) around a stream of RTCM. */
+
+/** One chunk in one piece: casters exist that close a stream whose chunk head comes alone. */
+export function chunkOf(bytes: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
+}
+
+/** Takes the coding away again, however the bytes are split. */
+export class ChunkReader {
+  readonly #largest: number
+  #line = ''
+  /** Bytes left of the chunk; its line end counts. */
+  #left = 0
+  #state: 'size' | 'data' | 'end' | 'over' = 'size'
+
+  constructor(largest_bytes = 1_048_576) {
+    this.#largest = largest_bytes
+  }
+
+  /** The stream has ended with its last chunk. */
+  get over(): boolean {
+    return this.#state === 'over'
+  }
+
+  /** @returns the content in these bytes. @throws RangeError where it is not this coding, or a chunk is too large */
+  push(bytes: Buffer): Buffer[] {
+    const parts: Buffer[] = []
+    for (let at = 0; at < bytes.length && this.#state !== 'over'; ) {
+      if (this.#state === 'data') {
+        const part = bytes.subarray(at, at + this.#left)
+        parts.push(part)
+        this.#left -= part.length
+        at += part.length
+        if (this.#left === 0) this.#state = 'end'
+        continue
+      }
+      const byte = bytes[at++] as number
+      if (byte !== 10) {
+        this.#line += String.fromCharCode(byte)
+        if (this.#line.length > 64) throw new RangeError('a chunk begins with something else than its size')
+        continue
+      }
+      this.#endLine(this.#line.trim())
+      this.#line = ''
+    }
+    return parts
+  }
+
+  #endLine(line: string): void {
+    if (this.#state === 'end') {
+      if (line !== '') throw new RangeError('a chunk does not end where it should')
+      this.#state = 'size'
+      return
+    }
+    const [, digits] = /^([0-9a-fA-F]{1,8})(;.*)?$/.exec(line) ?? []
+    if (digits === undefined) throw new RangeError('a chunk begins with something else than its size')
+    this.#left = Number.parseInt(digits, 16)
+    if (this.#left > this.#largest) throw new RangeError(`a chunk of ${this.#left} bytes is too large`)
+    this.#state = this.#left === 0 ? 'over' : 'data'
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Heads of NTRIP requests and replies (RTCM 10410.0 and 10410.1). Node's HTTP parser takes neither `ICY 200 OK` nor `SOURCE password
+ * mount`, refuses HTTP/1.1 without Host, and ends clients that go on writing after their request.
+ */
+
+export type HeadHeaders = ReadonlyMap<string, string>
+
+/** Bytes up to the blank line that ends a head; bounded, whatever comes. */
+export class HeadReader {
+  readonly #limit: number
+  #held: Buffer = Buffer.alloc(0)
+
+  constructor(limit_bytes = 4_096) {
+    this.#limit = limit_bytes
+  }
+
+  /** @returns undefined while the head is not complete; `too-large` when it never will be */
+  push(bytes: Uint8Array): { lines: string[]; rest: Buffer } | 'too-large' | undefined {
+    this.#held = Buffer.concat([this.#held, bytes])
+    const end = endOfHead(this.#held)
+    if (end === undefined) return this.#held.length > this.#limit ? 'too-large' : undefined
+    if (end.text > this.#limit) return 'too-large'
+    const lines = this.#held.toString('latin1', 0, end.text).split(/\r?\n/)
+    return { lines, rest: this.#held.subarray(end.next) }
+  }
+}
+
+function endOfHead(bytes: Buffer): { text: number; next: number } | undefined {
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) {
+    if (bytes[at + 1] === 10) return { text: at, next: at + 2 }
+    if (bytes[at + 1] === 13 && bytes[at + 2] === 10) return { text: at, next: at + 3 }
+  }
+  return undefined
+}
+
+export interface NtripRequest {
+  /** `GET`, `POST`, `SOURCE`, or whatever was written. */
+  method: string
+  /** Without its leading slash and without the query; `''` asks for the source table. */
+  mount: string
+  /** Behind `?`, as written. */
+  query: string
+  /** By the header `Ntrip-Version` alone: clients that write HTTP/1.1 want `ICY` all the same. */
+  version: 1 | 2
+  /** Of SOURCE: it stands in the request line. */
+  password: string | undefined
+  headers: HeadHeaders
+}
+
+/** @returns undefined for what is no request */
+export function parseRequest(lines: readonly string[]): NtripRequest | undefined {
+  const [first = '', ...rest] = lines
+  const words = first.trim().split(/ +/)
+  const headers = parseHeaders(rest)
+  const version = /^ntrip\/2/i.test(headers.get('ntrip-version') ?? '') ? 2 : 1
+  if (words[0] === 'SOURCE') {
+    // `SOURCE password mount`, the mount with or without a slash; an empty password leaves two words.
+    const [, password = '', mount] = words.length > 2 ? words : [words[0], '', words[1]]
+    if (mount === undefined) return undefined
+    return { method: 'SOURCE', mount: mount.replace(/^\//, ''), query: '', version: 1, password, headers }
+  }
+  const [method = '', target = '', protocol = ''] = words
+  if (!/^[A-Z]{3,8}$/.test(method) || !target.startsWith('/') || !/^(HTTP\/1\.[01]|RTSP\/1\.0)?$/.test(protocol))
+    return undefined
+  const mark = target.indexOf('?')
+  const path = mark < 0 ? target : target.slice(0, mark)
+  return {
+    method,
+    mount: decoded(path.slice(1)),
+    query: mark < 0 ? '' : target.slice(mark + 1),
+    version,
+    password: undefined,
+    headers,
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Names in lower case; the first of two counts. */
+export function parseHeaders(lines: readonly string[]): HeadHeaders {
+  const headers = new Map<string, string>()
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    const name = line.slice(0, colon).trim().toLowerCase()
+    if (colon > 0 && !headers.has(name)) headers.set(name, line.slice(colon + 1).trim())
+  }
+  return headers
+}
+
+/** User and password of `Authorization: Basic`; undefined without one. */
+export function basicLogin(headers: HeadHeaders): { user: string; password: string } | undefined {
+  const [, base64] = /^basic +([A-Za-z0-9+/=]+)$/i.exec(headers.get('authorization') ?? '') ?? []
+  if (base64 === undefined) return undefined
+  const text = Buffer.from(base64, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  return colon < 0 ? { user: text, password: '' } : { user: text.slice(0, colon), password: text.slice(colon + 1) }
+}

@@ -1,0 +1,59 @@
+import { decodeMsm, encodeMsm, isMsm, lockTime, messageNumber } from '../gnss/index.js'
+
+/** What of the stream goes to a mount. */
+export interface Selection {
+  /** Message numbers; left out: all. */
+  messages?: readonly number[] | undefined
+  /** Observations every so many seconds; left out: each epoch. */
+  interval_s?: number | undefined
+  /** MSM5–7 become MSM4: a third of the bytes. */
+  msm4?: boolean | undefined
+}
+
+/** The extended lock time indicator of MSM6–7 (DF407) as that of MSM4 (DF402): both stand for the least time in lock. */
+function shortLock(extended: number): number {
+  const { from_ms } = lockTime(1077, extended)
+  return from_ms < 32 ? 0 : Math.min(15, Math.floor(Math.log2(from_ms)) - 4)
+}
+
+/** The same observations as MSM4 (RTCM 10403.3, table 3.5-78): no Doppler, phases to 0.5 mm; the frame itself where it is no MSM5–7. */
+export function asMsm4(frame: Uint8Array): Uint8Array {
+  const type = messageNumber(frame)
+  if (!isMsm(type) || type % 10 < 5) return frame
+  const msm = decodeMsm(frame)
+  if (!msm) return frame
+  const { info: _info, observations, ...head } = msm
+  const plain = observations.map(({ rate_mps: _rate, ...observation }) =>
+    type % 10 === 5 ? observation : { ...observation, lock: shortLock(observation.lock ?? 0) },
+  )
+  return encodeMsm({ ...head, type: type - (type % 10) + 4, observations: plain })
+}
+
+/** Chooses frames and epochs; thinned by epoch, so that a rover never gets half of one. */
+export class Selector {
+  readonly #wanted: Selection
+  readonly #numbers: ReadonlySet<number> | undefined
+  #sent_ms = Number.NEGATIVE_INFINITY
+
+  constructor(wanted: Selection) {
+    this.#wanted = wanted
+    this.#numbers = wanted.messages && new Set(wanted.messages)
+  }
+
+  /** A frame that belongs to no epoch. */
+  wantsFrame(type: number): boolean {
+    return this.#numbers === undefined || this.#numbers.has(type)
+  }
+
+  /** The frames of an epoch that go out; none: it is thinned out. @param now_ms monotonic */
+  epoch(frames: readonly { type: number; bytes: Uint8Array }[], now_ms: number): Uint8Array[] {
+    const { interval_s = 0, msm4 } = this.#wanted
+    // Epochs come with some jitter.
+    if (now_ms - this.#sent_ms < interval_s * 1000 - 300) return []
+    const chosen = frames.filter(
+      ({ type }) => this.wantsFrame(type) || (msm4 && this.wantsFrame(type - (type % 10) + 4)),
+    )
+    if (chosen.length > 0) this.#sent_ms = now_ms
+    return chosen.map(({ bytes }) => (msm4 ? asMsm4(bytes) : bytes))
+  }
+}

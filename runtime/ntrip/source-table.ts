@@ -1,0 +1,119 @@
+/** Source tables: what a caster offers (STR rows have 19 fields, RTCM 10410.0 appendix; software.rtcm-ntrip.org/wiki/STR). */
+
+export interface StreamRow {
+  mount: string
+  /** Town or name of the place. */
+  identifier: string
+  /** e.g. `RTCM 3.2`: clients exist that refuse another 3.x. */
+  format: string
+  /** e.g. `1005(1),1074(1)`: seconds in brackets. */
+  details: string
+  /** 0 no phases, 1 L1, 2 L1 and L2 or more. */
+  carrier: number
+  /** e.g. `GPS+GLO+GAL+BDS` */
+  systems: string
+  network: string
+  /** ISO 3166, three letters. */
+  country: string
+  lat: number
+  lon: number
+  /** 1: the client has to send its position. */
+  nmea: 0 | 1
+  /** 0 single base, 1 network. */
+  solution: 0 | 1
+  generator: string
+  /** `B` basic, `N` none. */
+  authentication: string
+  /** bit/s */
+  bitrate: number
+  misc: string
+}
+
+const clean = (text: string) => text.replace(/[;\r\n\t]/g, ' ').replace(/[^\x20-\x7e]/g, '?')
+
+export function streamLine(row: StreamRow): string {
+  const { mount, identifier, format, details, carrier, systems, network, country, lat, lon } = row
+  const { nmea, solution, generator, authentication, bitrate, misc } = row
+  return [
+    ...['STR', mount, identifier, format, details, carrier, systems, network, country, lat.toFixed(2), lon.toFixed(2)],
+    ...[nmea, solution, generator, 'none', authentication, 'N', Math.round(bitrate), misc],
+  ]
+    .map((field) => clean(String(field)))
+    .join(';')
+}
+
+/** With line ends, and the end that readers wait for. */
+export const tableText = (lines: readonly string[]): string => [...lines, 'ENDSOURCETABLE', ''].join('\r\n')
+
+/** Rows of a foreign table: too few fields are filled, junk is left out, `;` in the last field is kept. */
+export function parseTable(text: string): StreamRow[] {
+  return text.split(/\r?\n/).flatMap((line) => {
+    if (!line.startsWith('STR;')) return []
+    const fields = line.split(';')
+    const at = (index: number) => fields[index] ?? ''
+    const number = (index: number) => {
+      const value = Number.parseFloat(at(index))
+      return Number.isFinite(value) ? value : 0
+    }
+    if (at(1) === '') return []
+    return {
+      ...{ mount: at(1), identifier: at(2), format: at(3), details: at(4), carrier: number(5), systems: at(6) },
+      ...{ network: at(7), country: at(8), lat: number(9), lon: number(10), generator: at(13) },
+      nmea: at(11) === '1' ? 1 : 0,
+      solution: at(12) === '1' ? 1 : 0,
+      authentication: at(15),
+      bitrate: number(17),
+      misc: fields.slice(18).join(';'),
+    }
+  })
+}
+
+/**
+ * The rows that a filter wants (`GET /?STR;BASE*;…`): one value a field, `*` any text, `|` or, `!` not, `<`, `>`, `=` for numbers. What it
+ * does not understand lets a row through: sending more than was asked for is allowed.
+ */
+export function filterLines(lines: readonly string[], query: string): readonly string[] {
+  const wanted = query.split(';').map(decode)
+  if (!/^(STR|CAS|NET)$/.test(wanted[0] ?? '')) return lines
+  return lines.filter((line) => {
+    const fields = line.split(';')
+    return wanted.every((value, index) => value === '' || value.startsWith('~') || holds(value, fields[index] ?? ''))
+  })
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function holds(wanted: string, field: string): boolean {
+  if (wanted.length > 256) return true
+  return wanted.split('|').some((part) => {
+    if (part.startsWith('!')) return !holds(part.slice(1), field)
+    if (/^[<>=]/.test(part)) {
+      const [number, limit] = [Number(field), Number(part.replace(/^[<>]?=?/, ''))]
+      if (!Number.isFinite(limit) || field === '') return true
+      if (part.startsWith('<')) return part[1] === '=' ? number <= limit : number < limit
+      if (part.startsWith('>')) return part[1] === '=' ? number >= limit : number > limit
+      return number === limit
+    }
+    // By hand, as an expression of `*` alone can take for ever.
+    return matches(part.split('*'), field)
+  })
+}
+
+function matches([first = '', ...rest]: string[], field: string): boolean {
+  if (rest.length === 0) return field === first
+  if (!field.startsWith(first)) return false
+  let at = first.length
+  const last = rest.pop() ?? ''
+  for (const part of rest) {
+    const found = field.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return field.length - last.length >= at && field.endsWith(last)
+}

@@ -1,0 +1,401 @@
+import { connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import ntripCaster from '../../../plugins/ntrip-caster/index.js'
+import { Pacing } from '../../../plugins/ntrip-caster/users.js'
+import rtcm from '../../../plugins/rtcm/index.js'
+import { encodeNmea, encodeRtcm, Framer } from '../../../runtime/gnss/index.js'
+import { ChunkReader, chunkOf, parseTable } from '../../../runtime/ntrip/index.js'
+import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, until } from '../../harness/index.js'
+
+const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
+const there = { ...here, x: here.x + 40 }
+
+async function setUp(t: Test, options: Record<string, unknown> = {}) {
+  const clock = new ManualClock()
+  const receiver = fakeReceiver(() => clock.monotonic())
+  const station = await createTestStation({
+    clock,
+    plugins: {
+      'fake-receiver': receiver.definition,
+      rtcm: rtcm as AnyPlugin,
+      'ntrip-caster': [ntripCaster as AnyPlugin, { host: '127.0.0.1', ...options }] as never,
+    },
+    variant: { changes: { 'ntrip-caster-port': 0 } },
+  })
+  t.teardown(() => station.stop())
+  type Block = { port: number; connected: number; refused: number; rovers: Record<string, unknown>[]; users: number }
+  const caster = () => station.field('ntrip.caster') as Block
+  await until(() => caster().port > 0, 'it listens')
+  receiver.become({ mode: 'listening' })
+  const epoch = (time: number, ...types: number[]) => {
+    const all = types.length > 0 ? types : [1074, 1084, 1124]
+    for (const [index, type] of all.entries()) receiver.emit(msmFrame(type, time, index < all.length - 1))
+  }
+  const rover = async (head: string, mount = 'TEST0001') => {
+    const client = new Client(caster().port)
+    t.teardown(() => client.socket.destroy())
+    client.socket.write(head.replaceAll('MOUNT', mount))
+    return client
+  }
+  const command = (text: string) => station.station.command(text, { source: 'console' })
+  return { station, clock, receiver, caster, epoch, rover, command }
+}
+
+class Client {
+  readonly socket: Socket
+  bytes = Buffer.alloc(0)
+  closed = false
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1')
+    this.socket.on('data', (bytes) => {
+      this.bytes = Buffer.concat([this.bytes, bytes])
+    })
+    this.socket.on('error', () => {})
+    this.socket.on('close', () => {
+      this.closed = true
+    })
+  }
+
+  get text(): string {
+    return this.bytes.toString('latin1')
+  }
+
+  get head(): string {
+    return this.text.slice(0, this.text.indexOf('\r\n\r\n'))
+  }
+
+  /** Message numbers after the head; the coding is taken away where there is one. */
+  types(): number[] {
+    const end = this.bytes.indexOf('\r\n\r\n')
+    let body = end < 0 ? Buffer.alloc(0) : this.bytes.subarray(end + 4)
+    if (/chunked/.test(this.head)) body = Buffer.concat(new ChunkReader().push(body))
+    const types: number[] = []
+    new Framer({ onFrame: (frame) => frame.kind === 'rtcm' && types.push(frame.type) }).push(body, 0)
+    return types
+  }
+
+  async ends(): Promise<string> {
+    await until(() => this.closed, 'the end of the connection')
+    return this.text
+  }
+}
+
+const v1 = 'GET /MOUNT HTTP/1.0\r\nUser-Agent: NTRIP test/1\r\n\r\n'
+const v2 = 'GET /MOUNT HTTP/1.1\r\nHost: x\r\nNtrip-Version: Ntrip/2.0\r\nUser-Agent: NTRIP test/2\r\n\r\n'
+const login = (head: string, user: string, password: string) =>
+  head.replace('\r\n\r\n', `\r\nAuthorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}\r\n\r\n`)
+
+t.test('a rover', async (t) => {
+  t.test('of NTRIP 1 gets ICY, the position of the base, then whole epochs', async (t) => {
+    const { receiver, epoch, rover, caster } = await setUp(t)
+    receiver.emit(arpFrame(here))
+    epoch(1_000)
+    const client = await rover(v1)
+    await until(() => client.types().length === 1, 'the position')
+    t.equal(client.head, 'ICY 200 OK')
+    epoch(2_000)
+    await until(() => client.types().length === 4, 'an epoch')
+    t.strictSame(client.types(), [1005, 1074, 1084, 1124])
+    t.match(caster(), {
+      connected: 1,
+      rovers: [{ mount: 'TEST0001', agent: 'NTRIP test/1', ip: '127.0.0.1', user: '' }],
+    })
+    client.socket.destroy()
+    await until(() => caster().connected === 0, 'gone')
+  })
+
+  t.test('of NTRIP 2 gets chunks, one an epoch', async (t) => {
+    const { receiver, epoch, rover } = await setUp(t)
+    receiver.emit(arpFrame(here))
+    const client = await rover(v2)
+    await until(() => client.types().length === 1, 'the position')
+    t.match(client.head, /^HTTP\/1\.1 200 OK\r\nNtrip-Version: Ntrip\/2\.0\r\n(.*\r\n)*Content-Type: gnss\/data\r\n/)
+    epoch(1_000)
+    epoch(2_000)
+    await until(() => client.types().length === 7, 'two epochs')
+    const sizes = client.text.slice(client.head.length + 4).match(/(?:^|\r\n)[0-9a-f]+\r\n/g)
+    t.ok((sizes?.length ?? 0) >= 3, 'the position and two epochs')
+  })
+
+  t.test(
+    'that writes HTTP/1.1 without Ntrip-Version is one of NTRIP 1; the request may come byte by byte',
+    async (t) => {
+      const { receiver, rover, caster } = await setUp(t)
+      receiver.emit(arpFrame(here))
+      const client = new Client(caster().port)
+      t.teardown(() => client.socket.destroy())
+      for (const byte of 'GET /TEST0001 HTTP/1.1\r\nAccept: */*\r\n\r\n') client.socket.write(byte)
+      await until(() => client.types().length === 1, 'the position')
+      t.match(client.head, 'ICY 200 OK')
+      const bare = await rover('GET /MOUNT HTTP/1.1\n\n')
+      await until(() => bare.types().length === 1, 'also with bare line ends')
+    },
+  )
+
+  t.test('gets no observation before the position of the present verdict', async (t) => {
+    const { receiver, epoch, rover } = await setUp(t)
+    const client = await rover(v1)
+    await until(() => client.text === 'ICY 200 OK\r\n\r\n', 'the head')
+    epoch(1_000)
+    receiver.emit(arpFrame(here))
+    epoch(2_000)
+    await until(() => client.types().length === 4, 'position and epoch')
+    t.strictSame(client.types(), [1005, 1074, 1084, 1124])
+    receiver.become({ mode: 'rover' })
+    epoch(3_000)
+    receiver.become({ mode: 'listening' })
+    epoch(4_000)
+    receiver.emit(arpFrame(there))
+    epoch(5_000)
+    await until(() => client.types().length === 8, 'the other position')
+    t.strictSame(client.types().slice(4), [1005, 1074, 1084, 1124])
+  })
+
+  t.test('says where it is: in the request, after it, split, damaged', async (t) => {
+    const { receiver, rover, caster } = await setUp(t)
+    receiver.emit(arpFrame(here))
+    const gga = Buffer.from(
+      encodeNmea('GNGGA,120000.00,5159.9999,N,00400.0001,E,4,12,0.8,5.0,M,44.6,M,1.0,0001'),
+    ).toString()
+    const client = await rover(v1.replace('\r\n\r\n', `\r\n\r\n${gga}`))
+    await until(() => (caster().rovers[0]?.quality as number) === 4, 'its position')
+    t.match(caster().rovers[0], { lat: /^51\.99999/, lon: /^4\.00000/ })
+    t.ok((caster().rovers[0]?.dist as number) > 0)
+    const other = gga.replace(',4,12,', ',5,12,')
+    client.socket.write(other)
+    client.socket.write(`$GPGGA,${'x'.repeat(10_000)}\r\n$GPGGA\r\n`)
+    const float = Buffer.from(
+      encodeNmea('GPGGA,120001.00,5159.9999,N,00400.0001,E,5,12,0.8,5.0,M,44.6,M,1.0,0001'),
+    ).toString()
+    client.socket.write(float.slice(0, 20))
+    client.socket.write(float.slice(20))
+    await until(() => (caster().rovers[0]?.quality as number) === 5, 'the whole one')
+    const header = await rover(v2.replace('\r\n\r\n', `\r\nNtrip-GGA: ${gga.trim()}\r\n\r\n`))
+    await until(() => caster().rovers.length === 2 && caster().rovers[1]?.quality === 4, 'of the header')
+    header.socket.destroy()
+  })
+
+  t.test('keeps its connection over a reload, and loses nothing', async (t) => {
+    const { station, receiver, epoch, rover, caster } = await setUp(t)
+    receiver.emit(arpFrame(here))
+    const [one, two] = [await rover(v1), await rover(v2)]
+    await until(() => caster().connected === 2, 'both')
+    for (let time = 1; time <= 20; time++) {
+      epoch(time * 1_000)
+      if (time % 5 === 0) await station.reload('ntrip-caster')
+      receiver.emit(arpFrame(here))
+    }
+    const observations = (client: Client) => client.types().filter((type) => type !== 1005)
+    await until(() => observations(one).length === 60 && observations(two).length === 60, 'every epoch')
+    t.notOk(one.closed || two.closed)
+    t.equal(caster().connected, 2)
+  })
+
+  t.test('that reads nothing is let go, and holds nobody up', async (t) => {
+    const { receiver, epoch, rover, caster } = await setUp(t)
+    receiver.emit(arpFrame(here))
+    const [slow, good] = [await rover(v1), await rover(v1)]
+    await until(() => caster().connected === 2, 'both')
+    slow.socket.pause()
+    let epochs = 0
+    await until(
+      async () => {
+        for (let i = 0; i < 200; i++) epoch(++epochs * 1_000)
+        await new Promise((resolve) => setImmediate(resolve))
+        return caster().connected === 1
+      },
+      'it is let go',
+      60_000,
+    )
+    await until(
+      () => good.types().filter((type) => type !== 1005).length === epochs * 3,
+      'the other has everything',
+      60_000,
+    )
+  })
+
+  t.test('is disconnected by command', async (t) => {
+    const { rover, caster, command } = await setUp(t)
+    const client = await rover(v1)
+    await until(() => caster().connected === 1, 'connected')
+    t.match(await command('ntrip-kick=99'), { status: 200, text: /no rover 99/ })
+    t.match(await command(`ntrip-kick=${caster().rovers[0]?.id}`), { status: 200, text: /disconnected/ })
+    await client.ends()
+    t.match(await command('ntrip-kick=x'), { status: 400 })
+  })
+})
+
+t.test('mount points', async (t) => {
+  const mounts = [
+    { name: 'ALL' },
+    { name: 'GPS', messages: [1005, 1074] },
+    { name: 'SLOW', interval_s: 5 },
+    { name: 'PLAIN', plainV2: true },
+  ]
+  const { receiver, epoch, rover, clock, caster } = await setUp(t, { mounts, place: 'Delft; NL', country: 'NLD' })
+  receiver.emit(arpFrame(here))
+  const clients = await Promise.all(['ALL', 'GPS', 'SLOW'].map((name) => rover(v1, name)))
+  const plain = await rover(v2, 'PLAIN')
+  await until(() => caster().connected === 4, 'connected')
+  for (let time = 1; time <= 10; time++) {
+    epoch(time * 1_000)
+    await clock.advance(1_000)
+  }
+  const bias = encodeRtcm({ type: 1230, stationId: 0, biasesAligned: false, biases_m: { l1ca: 0 } })
+  receiver.emit(bias)
+  const [all, gps, slow] = clients as [Client, Client, Client]
+  await until(() => all.types().length === 32 && plain.types().length === 32, 'everything')
+  t.strictSame(gps.types(), [1005, ...Array.from({ length: 10 }, () => 1074)])
+  t.strictSame(slow.types(), [1005, 1074, 1084, 1124, 1074, 1084, 1124, 1230], 'whole epochs, two of ten')
+  t.notMatch(plain.head, 'chunked')
+
+  t.test('the table offers them with what was measured; filters; v1, v2 and a browser', async (t) => {
+    const table = await (await rover('GET / HTTP/1.0\r\nUser-Agent: NTRIP x\r\n\r\n')).ends()
+    t.match(table, /^SOURCETABLE 200 OK\r\n(.*\r\n)*Content-Length: \d+\r\n/)
+    t.ok(table.endsWith('ENDSOURCETABLE\r\n'))
+    const rows = parseTable(table)
+    t.strictSame(
+      rows.map(({ mount }) => mount),
+      ['ALL', 'GPS', 'SLOW', 'PLAIN'],
+    )
+    t.match(rows[0], {
+      ...{ identifier: 'Delft  NL', format: 'RTCM 3.2', details: '1005(1),1074(1),1084(1),1124(1),1230(1)' },
+      ...{ systems: 'GPS+GLO+BDS', country: 'NLD', lat: 52, lon: 4, authentication: 'N', carrier: 2 },
+    })
+    t.equal(rows[1]?.details, '1005(1),1074(1)')
+    t.equal(rows[2]?.details, '1005(1),1074(5),1084(5),1124(5),1230(1)')
+    const length = Number(/Content-Length: (\d+)/.exec(table)?.[1])
+    t.equal(Buffer.byteLength(table.slice(table.indexOf('\r\n\r\n') + 4)), length)
+    const two = await (await rover(v2.replace('MOUNT', ''))).ends()
+    t.match(two, /^HTTP\/1\.1 200 OK\r\n(.*\r\n)*Content-Type: gnss\/sourcetable/)
+    t.match(await (await rover('GET / HTTP/1.1\r\nUser-Agent: Mozilla/5\r\n\r\n')).ends(), /^HTTP\/1\.1 200 OK\r\n/)
+    const some = await (await rover('GET /?STR;G*|SL* HTTP/1.0\r\nUser-Agent: NTRIP x\r\n\r\n')).ends()
+    t.strictSame(
+      parseTable(some).map(({ mount }) => mount),
+      ['GPS', 'SLOW'],
+    )
+  })
+
+  t.test('one that is not there: the table for NTRIP 1, 404 for NTRIP 2', async (t) => {
+    t.match(await (await rover(v1, 'NONE')).ends(), /^SOURCETABLE 200 OK/)
+    t.match(await (await rover(v2, 'NONE')).ends(), /^HTTP\/1\.1 404 .*\r\n(.*\r\n)*there is no mount point NONE/)
+  })
+})
+
+t.test('MSM7 becomes MSM4 where the mount asks for it', async (t) => {
+  const { receiver, epoch, rover } = await setUp(t, { mounts: [{ name: 'THIN', msm4: true, messages: [1005, 1074] }] })
+  receiver.emit(arpFrame(here))
+  const client = await rover(v1, 'THIN')
+  await until(() => client.types().length === 1, 'the position')
+  epoch(1_000, 1077, 1087)
+  await until(() => client.types().length === 2, 'an epoch')
+  t.strictSame(client.types(), [1005, 1074])
+})
+
+t.test('logins', async (t) => {
+  const { rover, command, caster, station, receiver } = await setUp(t, { mounts: [{ name: 'A' }, { name: 'B' }] })
+  receiver.emit(arpFrame(here))
+  t.match(await command('ntrip-users'), { text: /no users/ })
+  t.match(await command('ntrip-user=anna:s3cret:A:1'), { status: 200, text: /user anna set/ })
+  t.match(await command('ntrip-user=bert:pass word'), { status: 400 })
+  t.match(await command('ntrip-user=:x'), { status: 400 })
+  t.match(await command('ntrip-users'), { text: /anna: A, 1 connections/ })
+  const anna = await rover(login(v1, 'anna', 's3cret'), 'A')
+  await until(() => anna.types().length === 1, 'anna')
+  t.match(caster().rovers, [{ user: 'anna' }])
+  t.match(
+    await (await rover(login(v2, 'anna', 's3cret'), 'A')).ends(),
+    /^HTTP\/1\.1 503 .*(.|\r|\n)*anna has 1 connections already/,
+  )
+  t.match(
+    await (await rover(login(v1, 'anna', 's3cret'), 'B')).ends(),
+    /^HTTP\/1\.0 401 Unauthorized\r\n(.*\r\n)*WWW-Authenticate: Basic realm="\/B"/,
+  )
+  t.match(await (await rover(v2, 'A')).ends(), /^HTTP\/1\.1 401/)
+  t.match(await (await rover(login(v1, 'anna', 'wrong'), 'A')).ends(), /401/)
+  t.equal(parseTable(await (await rover('GET / HTTP/1.0\r\n\r\n')).ends())[0]?.authentication, 'B')
+  await station.station.change({ 'ntrip-caster-anonymous': 1 }, { source: 'http' })
+  const open = await rover(v1, 'B')
+  await until(() => open.types().length === 1, 'anonymous')
+  t.match(await command('ntrip-user=anna'), { text: /deleted/ })
+  t.match(await command('ntrip-user=anna'), { text: /no user anna/ })
+  t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
+  t.notMatch(JSON.stringify(await station.station.nvs.read('ntrip-caster').catch(() => ({}))), 's3cret')
+
+  const now = { ms: 0 }
+  const pacing = new Pacing(() => now.ms)
+  for (let i = 0; i < 4; i++) pacing.failed('a')
+  t.equal(pacing.delay_ms('a'), 0)
+  pacing.failed('a')
+  t.equal(pacing.delay_ms('a'), 2_000)
+  for (let i = 0; i < 15; i++) pacing.failed('a')
+  t.equal(pacing.delay_ms('a'), Number.POSITIVE_INFINITY)
+  t.equal(pacing.delay_ms('b'), 0)
+  now.ms += 600_001
+  t.equal(pacing.delay_ms('a'), 0)
+})
+
+t.test('what is no request of a rover gets a clear answer, and costs nobody anything', async (t) => {
+  const { rover, caster, receiver, epoch, station } = await setUp(t)
+  receiver.emit(arpFrame(here))
+  const good = await rover(v1)
+  await until(() => good.types().length === 1, 'a good one')
+  for (const [request, answer] of [
+    ['\r\n\r\n', /400/],
+    ['\x16\x03\x01\x02\x00\x01\n\n', /400/],
+    ['GET\r\n\r\n', /400/],
+    ['HELLO / HTTP/1.0\r\n\r\n', /405/],
+    ['GET / HTTP/9.9\r\n\r\n', /400/],
+    ['SOURCE pw MOUNT\r\nSource-Agent: NTRIP x\r\n\r\n', /^ERROR - Mount Point Taken or Invalid\r\n$/],
+    ['POST /MOUNT HTTP/1.1\r\nNtrip-Version: Ntrip/2.0\r\n\r\n', /^HTTP\/1\.1 404/],
+    [`GET /${'x'.repeat(5_000)} HTTP/1.0\r\n\r\n`, /400 Bad Request(.|\r|\n)*too large/],
+    ['a'.repeat(1_000_000), /400|^$/],
+    [`GET / HTTP/1.0\r\nX: ${'y'.repeat(1_000_000)}\r\n\r\n`, /400|^$/],
+    ['GET /%zz%00 HTTP/1.0\r\n\r\n', /SOURCETABLE/],
+  ] as [string, RegExp][]) {
+    t.match(await (await rover(request)).ends(), answer, JSON.stringify(request.slice(0, 40)))
+  }
+  const silent = await rover('GET /MOUNT HT')
+  await until(async () => {
+    await station.clock.advance(10_000)
+    return silent.closed
+  }, 'a request that does not come in 10 s')
+  t.equal(silent.text, '')
+  epoch(1_000)
+  await until(() => good.types().length === 4, 'the good one goes on')
+  t.equal(caster().connected, 1)
+  for (let i = 0; i < 300; i++) {
+    const client = new Client(caster().port)
+    client.socket.write(Buffer.from(Array.from({ length: 40 }, (_, at) => (i * 31 + at * 17) & 255)))
+    client.socket.end('\r\n\r\n')
+    if (i % 25 === 24) await until(() => client.closed, 'answered')
+  }
+  epoch(2_000)
+  await until(() => good.types().length === 7, 'still')
+})
+
+t.test('the parameters: off, another port; and the stream that is closed', async (t) => {
+  const { rover, caster, station } = await setUp(t)
+  const change = (values: object) => station.station.change(values, { source: 'http' })
+  const client = await rover(v1)
+  await until(() => caster().connected === 1, 'connected')
+  await change({ 'ntrip-caster-en': 0 })
+  await client.ends()
+  t.match(caster(), { enabled: false, port: 0, connected: 0 })
+  await change({ 'ntrip-caster-en': 1 })
+  await until(() => caster().port > 0, 'open again')
+  const again = await rover(v1)
+  await until(() => again.text === 'ICY 200 OK\r\n\r\n', 'no reference, nothing goes out')
+})
+
+t.test('chunks', async (t) => {
+  const reader = new ChunkReader()
+  const bytes = Buffer.concat([chunkOf(Buffer.from('hello ')), Buffer.from('5;x=y\r\nworld\r\n0\r\n\r\n')])
+  const parts = [...bytes].flatMap((byte) => reader.push(Buffer.from([byte])))
+  t.equal(Buffer.concat(parts).toString(), 'hello world')
+  t.ok(reader.over)
+  for (const bad of ['zz\r\n', 'fffffff\r\n', '1\r\nab\r\n', `${'0'.repeat(100)}`])
+    t.throws(() => new ChunkReader().push(Buffer.from(bad)), RangeError)
+})

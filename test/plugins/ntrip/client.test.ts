@@ -1,0 +1,194 @@
+import { createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import ntripClient from '../../../plugins/ntrip-client/index.js'
+import { ggaOf, nearestOf, readAnswer } from '../../../plugins/ntrip-client/source.js'
+import { decodeGga } from '../../../runtime/gnss/index.js'
+import { chunkOf } from '../../../runtime/ntrip/index.js'
+import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
+import { correctionInput, correctionStatus, type Ecef, procedureStatus, receiver } from '../../../schemas/services.js'
+import { arpFrame, createTestStation, msmFrame, until } from '../../harness/index.js'
+
+const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
+
+/** A caster that answers each connection with the next of these. */
+async function fakeCaster(t: Test, ...answers: ((socket: Socket, head: string) => void)[]) {
+  const heads: string[] = []
+  const after: string[] = []
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    const index = sockets.push(socket) - 1
+    let text = ''
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      text += bytes.toString('latin1')
+      const end = text.indexOf('\r\n\r\n')
+      if (end < 0) return
+      after[index] = text.slice(end + 4)
+      if (heads[index] !== undefined) return
+      heads[index] = text.slice(0, end)
+      answers[Math.min(index, answers.length - 1)]?.(socket, heads[index] as string)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { port: (server.address() as { port: number }).port, heads, after, sockets }
+}
+
+async function setUp(t: Test) {
+  const state = { wants: true, fix: here as Ecef | undefined }
+  const taken: { bytes: Uint8Array; remote: string }[] = []
+  const around = definePlugin({
+    name: 'around',
+    version: '1.0.0',
+    api: '^1.0.0',
+    provides: [correctionInput, correctionStatus, procedureStatus, receiver],
+    setup(ctx) {
+      const take = (bytes: Uint8Array, remote: string) => {
+        taken.push({ bytes, remote })
+        return ''
+      }
+      ctx.services.provide(correctionInput, { take })
+      ctx.services.provide(correctionStatus, { input: 'auto' } as never)
+      const procedure = {
+        get wantsCorrections() {
+          return state.wants
+        },
+      }
+      ctx.services.provide(procedureStatus, procedure as never)
+      const source = {
+        get fix() {
+          return state.fix && { ok: true, position: state.fix }
+        },
+      }
+      ctx.services.provide(receiver, source as never)
+    },
+  }) as AnyPlugin
+  const station = await createTestStation({ plugins: { around, 'ntrip-client': ntripClient as AnyPlugin } })
+  t.teardown(() => station.stop())
+  const set = (source: object) => station.station.change({ 'ntrip-client': source }, { source: 'http' })
+  type Shown = { state: string; text: string; mount: string; next: number; frames: number }
+  const shown = () => station.field('ntrip.client') as Shown
+  const secondsUntil = (condition: () => unknown, what: string) =>
+    until(async () => {
+      if (condition()) return true
+      await station.clock.advance(1_000)
+      await new Promise((resolve) => setImmediate(resolve))
+      return false
+    }, what)
+  return { station, set, shown, secondsUntil, state, taken }
+}
+
+const frames = Buffer.concat([arpFrame(here), msmFrame(1074, 1_000, false)])
+const v2 = 'HTTP/1.1 200 OK\r\nNtrip-Version: Ntrip/2.0\r\nContent-Type: gnss/data\r\n'
+
+t.test('takes the stream, however a caster writes its yes', async (t) => {
+  const yes: Record<string, Buffer> = {
+    'ICY with a blank line': Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), frames]),
+    'ICY without one': Buffer.concat([Buffer.from('ICY 200 OK\r\n'), frames]),
+    'ICY with headers': Buffer.concat([Buffer.from('ICY 200 OK\r\nServer: x\r\nDate: y\r\n\r\n'), frames]),
+    'NTRIP 2 in chunks': Buffer.concat([Buffer.from(`${v2}Transfer-Encoding: chunked\r\n\r\n`), chunkOf(frames)]),
+    'NTRIP 2 without': Buffer.concat([Buffer.from(`${v2}\r\n`), frames]),
+    'with garbage between': Buffer.concat([
+      Buffer.from('ICY 200 OK\r\n\r\n\xd3\x00\x10 garbage', 'latin1'),
+      frames,
+      Buffer.alloc(40),
+      frames,
+    ]),
+  }
+  for (const [what, bytes] of Object.entries(yes)) {
+    for (const split of [bytes.length, 1]) {
+      const caster = await fakeCaster(t, (socket) => {
+        for (let at = 0; at < bytes.length; at += split) socket.write(bytes.subarray(at, at + split))
+      })
+      const { set, shown, secondsUntil, taken, station } = await setUp(t)
+      t.match(await set({ host: '127.0.0.1', port: caster.port, mount: 'NET', user: 'me', password: 's3cret' }), {
+        result: 'ok',
+      })
+      await secondsUntil(() => taken.length >= 2, `${what}, ${split} bytes at a time`)
+      t.match(shown(), { state: 'streaming', mount: 'NET' })
+      t.equal(taken[0]?.remote, `ntrip 127.0.0.1:${caster.port}/NET`)
+      t.strictSame(Buffer.from(taken[0]?.bytes ?? []), Buffer.from(arpFrame(here)))
+      t.match(
+        caster.heads[0],
+        /^GET \/NET HTTP\/1\.1\r\nHost: 127\.0\.0\.1\r\nNtrip-Version: Ntrip\/2\.0\r\n(.*\r\n)*Authorization: Basic bWU6czNjcmV0/,
+      )
+      t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
+      await station.stop()
+    }
+  }
+})
+
+t.test('is connected only while corrections are wanted, and says where it is where the caster asks', async (t) => {
+  const caster = await fakeCaster(t, (socket) =>
+    socket.write(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), frames])),
+  )
+  const { set, shown, secondsUntil, state, station } = await setUp(t)
+  state.wants = false
+  await set({ host: '127.0.0.1', port: caster.port, mount: 'NET', version: 1, gga: true })
+  await station.clock.advance(60_000)
+  t.equal(caster.sockets.length, 0)
+  t.equal(shown().state, 'idle')
+  state.wants = true
+  await secondsUntil(() => /GPGGA/.test(caster.after[0] ?? ''), 'its position')
+  const sentence = /\$GPGGA[^\r]*/.exec(caster.after[0] ?? '')?.[0] ?? ''
+  t.match(decodeGga(Buffer.from(sentence)), { lat: /^52(\.0|$)/, lon: /^4(\.0|$)/, quality: 1 })
+  state.wants = false
+  await secondsUntil(() => shown().state === 'idle', 'left alone again')
+  await until(() => caster.sockets[0]?.destroyed === true, 'the connection is ended')
+})
+
+t.test('no mount point is set: the nearest of the table', async (t) => {
+  const row = (mount: string, lat: number, format = 'RTCM 3.2', nmea = 0) =>
+    `STR;${mount};x;${format};1005(1);2;GPS;NONE;NLD;${lat};4.00;${nmea};0;x;none;B;N;1000;`
+  const table = [
+    row('FAR', 48),
+    row('NEAR', 52.01, 'RTCM 3.2', 1),
+    row('RAW', 52, 'RAW'),
+    'junk',
+    row('MID', 51),
+    'ENDSOURCETABLE',
+    '',
+  ].join('\r\n')
+  const caster = await fakeCaster(
+    t,
+    (socket) => socket.write(`SOURCETABLE 200 OK\r\nContent-Length: ${table.length}\r\n\r\n${table}`),
+    (socket) => socket.write(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), frames])),
+  )
+  const { set, shown, secondsUntil, taken } = await setUp(t)
+  await set({ host: '127.0.0.1', port: caster.port })
+  await secondsUntil(() => taken.length >= 2, 'the stream')
+  t.match(caster.heads, [/^GET \/ /, /^GET \/NEAR /])
+  await secondsUntil(() => /GPGGA/.test(caster.after[1] ?? ''), 'which wants to know where it is')
+  t.equal(shown().mount, 'NEAR')
+  t.equal(nearestOf(table, here)?.row.mount, 'NEAR')
+  t.equal(nearestOf('nothing', here), undefined)
+})
+
+t.test('what goes wrong, in words; and how long it stays away', async (t) => {
+  const table = 'SOURCETABLE 200 OK\r\n\r\nSTR;OTHER;x;RTCM 3;;2;GPS;N;NLD;52;4;0;0;x;none;N;N;1;\r\nENDSOURCETABLE\r\n'
+  for (const [answer, text, least_s, most_s] of [
+    ['HTTP/1.1 401 Unauthorized\r\n\r\n', /user and password/, 590, 600],
+    ['HTTP/1.1 404 Not Found\r\n\r\n', /does not know the mount point/, 590, 600],
+    [table, /has no mount point NET/, 590, 600],
+    [table.replace('OTHER', 'NET'), /may be blocked/, 590, 600],
+    ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>', /login page/, 3, 6],
+    ['HTTP/1.1 503 Busy\r\n\r\n', /503/, 3, 6],
+    [`x${'y'.repeat(10_000)}`, /no caster/, 3, 6],
+    [`${v2}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`, /chunk/, 3, 6],
+    ['', /did not answer in 10 s/, 3, 6],
+    ['ICY 200 OK\r\n\r\n', /no good message for 30 s/, 3, 6],
+  ] as const) {
+    const caster = await fakeCaster(t, (socket) => answer && socket.write(answer))
+    const { set, shown, secondsUntil, station } = await setUp(t)
+    await set({ host: '127.0.0.1', port: caster.port, mount: 'NET' })
+    await secondsUntil(() => shown().state === 'waiting', JSON.stringify(answer.slice(0, 40)))
+    t.match(shown().text, text)
+    t.ok(shown().next >= least_s - 2 && shown().next <= most_s, `${shown().next} s`)
+    await station.stop()
+  }
+  t.match(readAnswer(['HTTP/1.1 302 Found']), { kind: 'refused', final: false })
+  t.match(decodeGga(ggaOf({ x: -here.x, y: -here.y, z: -here.z }, 0)), { lat: /^-52/, lon: /^-17[56]/ })
+})

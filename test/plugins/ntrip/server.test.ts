@@ -1,0 +1,272 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import ntripServer from '../../../plugins/ntrip-server/index.js'
+import { findQueue } from '../../../plugins/ntrip-server/kernel-queue.js'
+import { readReply } from '../../../plugins/ntrip-server/reply.js'
+import { afterEnd, afterNetworkUp, fresh, type RetryState, waitOf } from '../../../plugins/ntrip-server/retry.js'
+import rtcm from '../../../plugins/rtcm/index.js'
+import { Framer } from '../../../runtime/gnss/index.js'
+import { ChunkReader } from '../../../runtime/ntrip/index.js'
+import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, until } from '../../harness/index.js'
+
+const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
+
+/** A caster from the reference: it keeps what it gets, and answers what it is told to. */
+async function fakeCaster(t: Test, answer: (head: string, socket: Socket) => void) {
+  const connections: { socket: Socket; bytes: Buffer }[] = []
+  const server: Server = createServer((socket) => {
+    const connection = { socket, bytes: Buffer.alloc(0) }
+    let answered = false
+    connections.push(connection)
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      connection.bytes = Buffer.concat([connection.bytes, bytes])
+      const text = connection.bytes.toString('latin1')
+      if (answered || !text.includes('\r\n\r\n')) return
+      answered = true
+      answer(text.slice(0, text.indexOf('\r\n\r\n')), socket)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const { socket } of connections) socket.destroy()
+    server.close()
+  })
+  const head = (index = 0) => connections[index]?.bytes.toString('latin1').split('\r\n\r\n')[0] ?? ''
+  const types = (index = 0) => {
+    const { bytes } = connections[index] ?? { bytes: Buffer.alloc(0) }
+    let body = bytes.subarray(bytes.indexOf('\r\n\r\n') + 4)
+    if (/chunked/.test(head(index))) body = Buffer.concat(new ChunkReader().push(body))
+    const found: number[] = []
+    new Framer({ onFrame: (frame) => frame.kind === 'rtcm' && found.push(frame.type) }).push(body, 0)
+    return found
+  }
+  return { port: (server.address() as { port: number }).port, connections, head, types, close: () => server.close() }
+}
+
+type Shown = { state: string; text: string; next: number; sent: number; dropped: number; mount: string }
+
+async function setUp(t: Test, store = new MemoryStore()) {
+  const clock = new ManualClock()
+  const receiver = fakeReceiver(() => clock.monotonic())
+  const station = await createTestStation({
+    clock,
+    store,
+    plugins: {
+      'fake-receiver': receiver.definition,
+      rtcm: rtcm as AnyPlugin,
+      'ntrip-server': ntripServer as AnyPlugin,
+    },
+  })
+  t.teardown(() => station.stop())
+  receiver.become({ mode: 'listening' })
+  let time = 0
+  const second = async () => {
+    receiver.emit(arpFrame(here))
+    receiver.emit(msmFrame(1074, ++time * 1_000, true))
+    receiver.emit(msmFrame(1084, time * 1_000, false))
+    await clock.advance(1_000)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const push = (...targets: object[]) => station.station.change({ 'ntrip-server': targets }, { source: 'http' })
+  const shown = () => (station.field('ntrip.server') as Shown[])[0] as Shown
+  /** Seconds of RTCM until something is so. */
+  const secondsUntil = async (condition: () => boolean, what: string) => {
+    let seconds = 0
+    await until(
+      async () => {
+        if (condition()) return true
+        await second()
+        seconds += 1
+        return false
+      },
+      what,
+      60_000,
+    )
+    return seconds
+  }
+  return { station, clock, receiver, second, push, shown, secondsUntil, store }
+}
+
+t.test('a push', async (t) => {
+  t.test('by NTRIP 1: the request, the position first, whole epochs, acknowledged', async (t) => {
+    const caster = await fakeCaster(t, (_head, socket) => socket.write('ICY 200 OK\r\n\r\n'))
+    const { push, shown, secondsUntil, station } = await setUp(t)
+    t.match(await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 's3cret' }), { result: 'ok' })
+    await secondsUntil(() => shown().state === 'accepted', 'accepted')
+    t.match(caster.head(), /^SOURCE s3cret ROOF\r\nSource-Agent: NTRIP rtk-base\/.*\r\nSTR: $/)
+    await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
+    await until(() => caster.types().length >= 4, 'the stream')
+    t.equal(caster.types()[0], 1005)
+    t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
+    await push()
+    await until(() => caster.connections[0]?.socket.destroyed === true, 'ended')
+    t.strictSame(station.field('ntrip.server'), [])
+  })
+
+  t.test('by NTRIP 2: POST with chunks; the answer byte by byte', async (t) => {
+    const caster = await fakeCaster(t, (_head, socket) => {
+      for (const byte of 'HTTP/1.1 200 OK\r\nNtrip-Version: Ntrip/2.0\r\nContent-Type: gnss/data\r\n\r\n')
+        socket.write(byte)
+    })
+    const { push, shown, secondsUntil } = await setUp(t)
+    await push({
+      host: '127.0.0.1',
+      port: caster.port,
+      mount: 'ROOF',
+      user: 'me',
+      password: 'x',
+      version: 2,
+      messages: [1005, 1084],
+    })
+    await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
+    t.match(
+      caster.head(),
+      /^POST \/ROOF HTTP\/1\.1\r\nHost: 127\.0\.0\.1\r\nNtrip-Version: Ntrip\/2\.0\r\n(.*\r\n)*Authorization: Basic bWU6eA==\r\n/,
+    )
+    await until(() => caster.types().length >= 4, 'the stream')
+    t.strictSame(new Set(caster.types()), new Set([1005, 1084]))
+  })
+
+  t.test('is not made before RTCM goes out, and ends 10 s after it stops', async (t) => {
+    const caster = await fakeCaster(t, (_head, socket) => socket.write('OK\r\n'))
+    const { push, shown, secondsUntil, receiver, clock } = await setUp(t)
+    receiver.become({ mode: 'rover' })
+    await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
+    await clock.advance(60_000)
+    t.match(shown(), { state: 'waiting', text: /no RTCM goes out/ })
+    t.equal(caster.connections.length, 0)
+    receiver.become({ mode: 'listening' })
+    await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
+    await until(async () => {
+      await clock.advance(5_000)
+      return shown().state === 'waiting'
+    }, 'ended')
+    t.match(shown().text, /no RTCM/)
+    await clock.advance(600_000)
+    t.equal(caster.connections.length, 1)
+  })
+
+  t.test('several at once do not disturb each other', async (t) => {
+    const good = await fakeCaster(t, (_head, socket) => socket.write('ICY 200 OK\r\n'))
+    const silent = await fakeCaster(t, () => {})
+    const { push, shown, secondsUntil, station } = await setUp(t)
+    const target = (port: number, mount: string) => ({ host: '127.0.0.1', port, mount })
+    await push(target(good.port, 'A'), target(silent.port, 'B'))
+    await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
+    t.match(await push(target(1, 'A'), target(1, 'A')), { result: 'failed', errors: [{ message: /twice/ }] })
+    t.match(await push({ host: 'http://x', mount: 'A' }), { result: 'failed', errors: [{ message: /without http/ }] })
+    const second = () => (station.field('ntrip.server') as Shown[])[1] as Shown
+    await secondsUntil(() => /did not answer in 10 s/.test(second().text), 'the silent one')
+    await push(target(good.port, 'A'))
+    t.equal(shown().state, 'acknowledged', 'what is the same goes on')
+    t.equal(good.connections.length, 1)
+  })
+})
+
+t.test('every answer of a caster, in words, and how long the station stays away', async (t) => {
+  const minutes = (least: number, most: number) => [least * 60, most * 60] as const
+  for (const [answer, version, state, text, [least_s, most_s]] of [
+    ['ERROR - Bad Password\r\n', 1, 'refused', /does not accept the password/, minutes(4.7 * 60, 7.3 * 60)],
+    ['ERROR - Mount Point Taken or Invalid\r\n', 1, 'refused', /in use, or not known/, [23, 37]],
+    ['ERROR - Mount Point Taken\r\n', 1, 'refused', /another base/, [23, 37]],
+    ['ERROR - Missing Mountpoint\r\n', 1, 'refused', /does not know the mount point/, minutes(4.7 * 60, 7.3 * 60)],
+    ['ERROR - Too many sources\r\n', 1, 'refused', /Too many sources/, [15, 19]],
+    ['ERROR - Your IP is banned for 2 hours\r\n', 1, 'refused', /banned/, minutes(4.7 * 60, 7.3 * 60)],
+    ['HTTP/1.1 401 Unauthorized\r\n\r\n', 1, 'refused', /user and password/, minutes(4.7 * 60, 7.3 * 60)],
+    ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>OK\r\n', 1, 'refused', /login page/, [15, 19]],
+    ['HTTP/1.0 302 Found\r\nLocation: http://login/\r\n\r\n', 2, 'refused', /login page/, [15, 19]],
+    ['HTTP/1.1 404 Not Found\r\n\r\n', 2, 'refused', /does not know the mount point/, minutes(4.7 * 60, 7.3 * 60)],
+    ['HTTP/1.1 409 Conflict\r\n\r\n', 2, 'refused', /another base/, [23, 37]],
+    ['HTTP/1.1 503 Service Unavailable\r\n\r\n', 2, 'refused', /503/, [15, 19]],
+    ['garbage\r\n\r\n', 1, 'refused', /garbage/, [15, 19]],
+    ['', 1, 'waiting', /did not answer in 10 s|closed the connection without/, [15, 19]],
+  ] as const) {
+    await t.test(JSON.stringify(answer), async (t) => {
+      const caster = await fakeCaster(t, (_head, socket) => {
+        if (answer !== '') socket.write(answer)
+        else socket.destroy()
+      })
+      const { push, shown, secondsUntil, station } = await setUp(t)
+      await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF', version })
+      await secondsUntil(
+        () => (shown().text !== '' && shown().state !== 'waiting' ? true : text.test(shown().text)),
+        'an end',
+      )
+      await until(() => text.test(shown().text), shown().text)
+      t.match(shown(), { state, text })
+      t.ok(shown().next >= least_s - 1 && shown().next <= most_s, `${shown().next} s`)
+      await station.clock.advance((least_s - 5) * 1_000)
+      t.equal(caster.connections.length, 1, 'no second attempt')
+    })
+  }
+  t.match(readReply(['OK'], 2), { accepted: false }, 'which is no answer of NTRIP 2')
+  t.match(readReply(['ICY 200 OKAY'], 1), { accepted: false })
+})
+
+t.test('the waits', async (t) => {
+  const minute = 60_000
+  let state: RetryState = { ...fresh, tried_ms: 0 }
+  const waits: number[] = []
+  for (let n = 0; n < 9; n++) {
+    state = afterEnd(state, 'network', 0, 0.5)
+    waits.push(waitOf(state, 0) / 1000)
+  }
+  t.strictSame(waits, [15, 30, 60, 120, 300, 600, 900, 900, 900])
+  for (const random of [0, 0.25, 1]) {
+    const wait_s = waitOf(afterEnd({ ...fresh, failures: 3 }, 'network', 0, random), 0) / 1000
+    t.ok(wait_s >= 96 && wait_s < 144.01, `${wait_s} s with jitter`)
+  }
+  t.equal(waitOf(afterEnd(fresh, 'network', 0, 0), 0), 15_000, 'never below 15 s')
+  let taken: RetryState = fresh
+  const after: number[] = []
+  for (let n = 0; n < 7; n++) {
+    taken = afterEnd(taken, 'taken', 0, 0.5)
+    after.push(waitOf(taken, 0) / 1000)
+  }
+  t.strictSame(after, [30, 30, 30, 30, 30, 600, 900], 'five times, then the ladder')
+
+  const network = { ...afterEnd({ ...fresh, failures: 6 }, 'network', 0, 0.5), tried_ms: 0 }
+  t.equal(waitOf(afterNetworkUp(network), minute), 0, 'a network that came up ends a wait for the network')
+  t.equal(waitOf(afterNetworkUp(network), 5_000), 10_000, 'but 15 s lie between two attempts')
+  const refused = afterEnd(fresh, 'final', 0, 0.5)
+  t.equal(waitOf(afterNetworkUp(refused), minute), 6 * 60 * minute - minute, 'never one that a caster asked for')
+  t.ok(waitOf({ ...refused, notBefore_ms: 1e15 }, 0) <= 8 * 3_600_000, 'a clock that was set back')
+
+  t.test('survive a restart of the service, and end with other settings', async (t) => {
+    const caster = await fakeCaster(t, (_head, socket) => socket.write('ERROR - Bad Password\r\n'))
+    const store = new MemoryStore()
+    const target = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 'wrong' }
+    const first = await setUp(t, store)
+    await first.push(target)
+    await first.secondsUntil(() => first.shown().state === 'refused', 'refused')
+    await first.station.stop()
+    const again = await setUp(t, store)
+    for (let n = 0; n < 60; n++) await again.second()
+    t.equal(caster.connections.length, 1, 'no attempt after the restart')
+    t.ok(again.shown().next > 3_600)
+    await again.push({ ...target, password: 'right' })
+    await again.secondsUntil(() => caster.connections.length === 2, 'tried with the other password')
+  })
+
+  t.test('a caster that closes soon after its yes is said to forward nothing', async (t) => {
+    const caster = await fakeCaster(t, (_head, socket) => socket.end('ICY 200 OK\r\n\r\n'))
+    const { push, shown, secondsUntil } = await setUp(t)
+    await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
+    await secondsUntil(() => /accepted, not forwarded/.test(shown().text), 'the second time')
+    await secondsUntil(() => /another base may use/.test(shown().text), 'the third time')
+    t.equal(caster.connections.length, 3)
+  })
+})
+
+t.test('what the kernel has not got acknowledged', (t) => {
+  const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1
+   1: 0100007F:C350 0100007F:0835 01 00000A1F:00000000 01:00000018 00000003     0        0 2`
+  t.equal(findQueue(table, 50_000, 2_101), 0xa1f)
+  t.equal(findQueue(table, 50_001, 2_101), undefined)
+  t.equal(findQueue('', 1, 2), undefined)
+  t.end()
+})
