@@ -33,8 +33,14 @@ async function install(ctx: PluginContext, request: FastifyRequest, reply: Fasti
   if (/^esp[\w-]*$/.test(target)) {
     const installer = ctx.services.find(firmwareInstaller)
     if (!installer) throw notHere(target, 'ota')
-    const { version } = await installer.install((request.body ?? []) as AsyncIterable<Uint8Array>)
-    return { result: 'ok', version }
+    try {
+      const { version } = await installer.install((request.body ?? []) as AsyncIterable<Uint8Array>)
+      return { result: 'ok', version }
+    } catch (error) {
+      // The rest of the image is not read: the client must not send another request behind it.
+      if (!request.raw.complete) reply.header('connection', 'close')
+      throw error
+    }
   }
   const text = `send POST /update-firmware?rut or ?esp, not ${target === '' ? 'no target' : `"${target.slice(0, 40)}"`}`
   throw new RtkError('RTK_ERR_UPDATE_TARGET', text)

@@ -55,7 +55,7 @@ export class StationSigns {
     if (ownUrl === '') return false
     try {
       const response = await fetch(`${ownUrl}/get-info?0x01`, { timeout_ms: answer_ms })
-      await response.body?.cancel()
+      await response.text()
       return response.status < 500
     } catch {
       return false

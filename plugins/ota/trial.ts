@@ -47,7 +47,9 @@ export class Trial {
   async #look(health: Health): Promise<void> {
     if (this.#over) return
     const { signs, hold_ms, progress } = this.#deps
-    const verdict = health.look(await signs.now(), this.#ctx.clock.monotonic())
+    const found = await signs.now()
+    const verdict = health.look(found, this.#ctx.clock.monotonic())
+    this.#ctx.log.debug({ ...found, verdict: verdict.kind }, 'looked at the version on trial')
     if (verdict.kind === 'wait') progress(Math.min(99, Math.floor((100 * verdict.held_ms) / hold_ms)))
     else if (verdict.kind === 'good') await this.#confirm()
     else await this.#giveUp(verdict.text)

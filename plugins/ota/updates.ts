@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { type ImageManifest, unpackImage } from 'rtk-base/image'
+import { pause } from 'rtk-base/link'
 import { type EventSource, type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import type { UpdateStateName } from 'rtk-base/schemas'
 import { device, type FirmwareInstaller, pluginUpdates } from 'rtk-base/services'
@@ -148,17 +149,9 @@ export class Updates implements FirmwareInstaller {
         const pause_ms = pauses_ms[failures - 1]
         if (pause_ms === undefined) throw error
         log.warn({ err: error }, `the download stopped: ${message}; it goes on in ${pause_ms / 1000} s`)
-        await this.#pause(pause_ms)
+        await pause(this.#ctx.timers, pause_ms)
       }
     }
-  }
-
-  async #pause(ms: number): Promise<void> {
-    const { signal, timers } = this.#ctx
-    await new Promise<void>((resolve, reject) => {
-      timers.after(ms, resolve)
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    })
   }
 
   async #install(image: AsyncIterable<Uint8Array>): Promise<{ version: string }> {

@@ -96,7 +96,7 @@ export async function otaStation(t: Test, options: RigOptions = {}) {
     },
   })
   t.teardown(() => station.stop())
-  const post = (body: BodyInit, query = 'esp') =>
+  const post = (body: RequestInit['body'], query = 'esp') =>
     station.request(`/update-firmware?${query}`, { method: 'POST', body, duplex: 'half' } as RequestInit)
   const command = (text: string) => station.request(`/system?${text}`, { method: 'POST' })
   const update = () => station.field('base.update') as { state: string; failed: boolean; progress: number }
