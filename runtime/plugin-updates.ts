@@ -202,7 +202,8 @@ export class UpdatedPlugins implements PluginUpdates {
       const reports = this.#deps.plugins().report()
       for (const [source, update] of Object.entries(this.#index.updates)) {
         if (update.confirmed) continue
-        const report = reports.find(({ name }) => name === update.name)
+        // One that cannot be loaded goes by its key.
+        const report = reports.find(({ name }) => name === update.name || name === source)
         await this.#judge(source, update, report)
       }
     } catch (error) {
@@ -220,7 +221,7 @@ export class UpdatedPlugins implements PluginUpdates {
     if (report?.state === 'failed' || report?.state === 'quarantined') {
       this.#giveUp(source, report.reason)
       await this.#save()
-      await this.#deps.plugins().reload(update.name)
+      await this.#deps.plugins().reload(report.name)
       return
     }
     if (report?.state !== 'running') {
