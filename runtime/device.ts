@@ -2,6 +2,7 @@ import type { Device, RunEnd } from '../schemas/services.js'
 import type { Release } from './build/release.js'
 import type { Clock } from './ports/clock.js'
 import type { Machine } from './ports/machine.js'
+import type { RunningSlot } from './ports/slots.js'
 
 const mostErrors = 32
 
@@ -11,7 +12,9 @@ export interface DeviceDeps {
   hardware: string
   variant: string
   release: Release
-  partition: string
+  slot: RunningSlot | undefined
+  /** The trial of the slot succeeded. */
+  confirmed(): void
   lastEnd?: RunEnd | undefined
   clock: Clock
   machine: Machine
@@ -29,11 +32,15 @@ export class StationDevice implements Device {
   readonly sha256: string
   readonly built: string
   readonly partition: string
+  readonly slots: Device['slots']
+  /** Set once the HTTP server listens. */
+  ownUrl = ''
   readonly lastEnd: RunEnd | undefined
   readonly #deps: DeviceDeps
   readonly #started_ms: number
   /** UTC minus monotonic time, as the receiver gave it. */
   #offset_ms: number | undefined
+  #onTrial: boolean
 
   constructor(deps: DeviceDeps) {
     this.#deps = deps
@@ -42,7 +49,10 @@ export class StationDevice implements Device {
     this.version = deps.release.version
     this.sha256 = deps.release.sha256
     this.built = deps.release.built
-    this.partition = deps.partition
+    const { slot } = deps
+    this.partition = slot?.running ?? ''
+    this.slots = slot && { root: slot.root, running: slot.running }
+    this.#onTrial = slot?.onTrial ?? false
     this.lastEnd = deps.lastEnd
     this.#started_ms = deps.clock.monotonic()
   }
@@ -84,6 +94,20 @@ export class StationDevice implements Device {
       .errors()
       .sort((one, other) => one.t - other.t)
       .slice(-mostErrors)
+  }
+
+  get onTrial(): boolean {
+    return this.#onTrial
+  }
+
+  confirmed(): void {
+    if (!this.#onTrial) return
+    this.#onTrial = false
+    this.#deps.confirmed()
+  }
+
+  restartService(): void {
+    this.#deps.machine.restartService()
   }
 
   reboot(): Promise<void> {

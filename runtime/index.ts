@@ -22,6 +22,7 @@ import { applySettings, type BootKnowledge } from './settings.js'
 export { RtkError } from './errors.js'
 export { createLogger } from './log.js'
 export type { RuntimeOptions } from './options.js'
+export type { RunningSlot } from './ports/slots.js'
 export type { Supervisor } from './ports/supervisor.js'
 
 /** So long a block of the event loop stands in `base.state.errors` after it ended. */
@@ -53,6 +54,12 @@ function bannerOf(instance: Instance): [string, string][] {
       return []
     }
   })
+}
+
+/** An address that stands for every interface is reached through the loopback one. */
+function ownUrl({ host, port }: { host: string; port: number }): string {
+  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
 }
 
 /**
@@ -144,7 +151,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
       address = await gateway.listen()
       network.http = address
+      foundation.device.ownUrl = ownUrl(address)
     }
+    await plugins.updates.begin()
     await manager.boot(plugins.wanted, ready, stopping.signal)
     booted = true
     registries.config.trial.resume()
@@ -155,7 +164,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         foundation.troubles.raise('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
       })
     }
-    supervisor?.ready()
+    // A version on trial is ready when it has proved itself: `Device.confirmed`.
+    if (!foundation.device.onTrial) supervisor?.ready()
     return {
       station: registries.station,
       device: foundation.device,

@@ -6,6 +6,7 @@ import type { PluginDefinition } from './plugin.js'
 import type { Clock } from './ports/clock.js'
 import type { Machine } from './ports/machine.js'
 import type { ProcessPort } from './ports/processes.js'
+import type { RunningSlot } from './ports/slots.js'
 import type { Store } from './ports/store.js'
 import type { Supervisor } from './ports/supervisor.js'
 import type { Watchdog } from './watchdog/index.js'
@@ -30,6 +31,8 @@ export interface RuntimeOptions {
   watchdog?: Watchdog
   /** Who started the service and watches it, e.g. systemd. */
   supervisor?: Supervisor
+  /** From which slot the service runs; left out: as the launcher says in the environment. */
+  slots?: RunningSlot
   /** Aborts a start that is under way, between two of its steps. */
   signal?: AbortSignal
   // For tests and embedding:

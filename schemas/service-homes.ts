@@ -15,6 +15,7 @@ export const serviceHomes: Readonly<Record<string, string>> = {
   'cellular-uplink': 'modem',
   'router-firmware': 'teltonika-router',
   'simulated-router': 'teltonika-router',
+  'firmware-installer': 'ota',
   network: 'network',
   uplinks: 'network',
   'simulated-network': 'network',

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import { routerFirmware } from 'rtk-base/services'
+import { firmwareInstaller, routerFirmware } from 'rtk-base/services'
 import { rawQuery } from './query.js'
 
 const longestUrl = 4_096
@@ -30,7 +30,18 @@ async function install(ctx: PluginContext, request: FastifyRequest, reply: Fasti
     reply.raw.once('close', () => gone.abort())
     return { result: 'ok', message: await router.install(url, gone.signal) }
   }
-  if (/^esp[\w-]*$/.test(target)) throw notHere(target, 'ota')
+  if (/^esp[\w-]*$/.test(target)) {
+    const installer = ctx.services.find(firmwareInstaller)
+    if (!installer) throw notHere(target, 'ota')
+    try {
+      const { version } = await installer.install((request.body ?? []) as AsyncIterable<Uint8Array>)
+      return { result: 'ok', version }
+    } catch (error) {
+      // The rest of the image is not read: the client must not send another request behind it.
+      if (!request.raw.complete) reply.header('connection', 'close')
+      throw error
+    }
+  }
   const text = `send POST /update-firmware?rut or ?esp, not ${target === '' ? 'no target' : `"${target.slice(0, 40)}"`}`
   throw new RtkError('RTK_ERR_UPDATE_TARGET', text)
 }

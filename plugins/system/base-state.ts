@@ -1,6 +1,6 @@
 import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName } from 'rtk-base/schemas'
-import { device, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
+import { device, firmwareInstaller, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
 import { ObservationFlow } from './observation-flow.js'
 
 /** A station has this long after its start, and after a survey-in, before missing RTCM means `degraded`. */
@@ -9,6 +9,8 @@ const startTime_ms = 120_000
 export interface BaseFacts {
   /** A restart was requested. */
   stopping: boolean
+  /** An update is fetched or installed. */
+  updating: boolean
   /** Of the GNSS procedure; undefined while no plugin runs it. */
   status: string | undefined
   /** RTCM goes out of a receiver that is up. */
@@ -17,8 +19,9 @@ export interface BaseFacts {
   elapsed_ms: number
 }
 
-export function baseState({ stopping, status, sending, elapsed_ms }: BaseFacts): BaseStateName {
+export function baseState({ stopping, updating, status, sending, elapsed_ms }: BaseFacts): BaseStateName {
   if (stopping) return 'stopping'
+  if (updating) return 'updating'
   if (status === 'survey') return 'surveying'
   if (sending) return 'ready'
   // These two wait for a person or for something to change, not for time to pass.
@@ -61,6 +64,13 @@ export class BaseState {
     this.#ctx = ctx
   }
 
+  /** Not while a new version is on trial: it does its work. */
+  #isUpdating(): boolean {
+    const { services } = this.#ctx
+    const state = services.find(firmwareInstaller)?.state ?? 'idle'
+    return state !== 'idle' && state !== 'failed' && !services.use(device).onTrial
+  }
+
   /** Notices what changes it, also while nobody reads the document: what follows a survey-in is a start. */
   watch(): void {
     const { on, services } = this.#ctx
@@ -78,6 +88,7 @@ export class BaseState {
       ]
       return () => undo.map((dispose) => dispose?.())
     })
+    services.watch(firmwareInstaller, (installer) => follow(installer?.onState))
     services.watch(receiver, (source) => follow(source?.onState))
   }
 
@@ -91,7 +102,7 @@ export class BaseState {
     // What was ready once does not start any more: missing RTCM is a fault from then on.
     if (sending) this.#begun_ms = Number.NEGATIVE_INFINITY
     const elapsed_ms = uptime_ms - this.#begun_ms
-    const state = baseState({ stopping: this.stopping, status, sending, elapsed_ms })
+    const state = baseState({ stopping: this.stopping, updating: this.#isUpdating(), status, sending, elapsed_ms })
     this.#explain(state, status)
     void this.#look()
     if (state === 'starting') this.#look = this.#ctx.timers.after(startTime_ms - elapsed_ms, () => this.look())

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, type KeyObject } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
@@ -10,12 +10,32 @@ import { bundleRuntime, native } from './bundle-runtime.js'
 import { digestImage, imageManifest } from './image.js'
 import { prebuild, writeJson } from './prebuild.js'
 import { packageRoot, readRelease } from './release.js'
+import { withTrustedKeys } from './trusted-keys.js'
 
 /** By this name a folder is known as one that build made. */
 const packageName = 'rtk-base-device'
 
+/** The machines that native code is shipped for. */
+export const deviceTargets = ['linux-arm64', 'linux-x64', 'linux-arm'] as const
+export type DeviceTarget = (typeof deviceTargets)[number]
+
+/** Beside the code of a simulator: with it `run` plays the part of the system's launcher. */
+export const launcherFile = join('runtime', 'build', 'deb', 'files', 'launch')
+
+export interface DeviceOptions {
+  /** Native code for this machine only; undefined: for every one. */
+  target?: DeviceTarget | undefined
+  /** Version of what is built; undefined: that of rtk-base. */
+  release?: string | undefined
+  /** Signs the images: the bundle trusts it. */
+  signer?: KeyObject | undefined
+}
+
 export interface DeviceBuild {
   readonly out: string
+  /** The variant's, as a file name. */
+  readonly name: string
+  readonly version: string
   readonly plugins: readonly ManifestEntry[]
   readonly sha256: string
   /** Every source file that went in, absolute. */
@@ -29,13 +49,14 @@ export interface DeviceBuild {
 export async function buildDevice(
   { variant, base }: VariantFile,
   out: string,
+  { target: machine, release, signer }: DeviceOptions,
   tell: (line: string) => void,
 ): Promise<DeviceBuild> {
   const root = packageRoot()
   const target = resolve(out)
   clearTarget(target)
   mkdirSync(target, { recursive: true })
-  const { version } = readRelease(root)
+  const version = release ?? readRelease(root).version
   const variantName = variant.name.replace(/[\\/]/g, '-')
   // First of all: it marks the folder as made here, also when this build does not get to its end.
   writeJson(join(target, 'package.json'), {
@@ -49,24 +70,20 @@ export async function buildDevice(
   const { entries, keys, inputs } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
   tell('runtime')
   inputs.push(...(await withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, target))))
-  for (const name of native) copyPackage(name, root, target, new Set())
+  for (const name of native) copyPackage(name, root, target, { machine, done: new Set() })
+  if (variant.simulator) cpSync(join(root, launcherFile), join(target, launcherFile))
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
   const plugins = Object.fromEntries(
     Object.entries(variant.plugins).map(([key, options]) => [keys.get(key) ?? key, options]),
   )
+  if (plugins.ota) plugins.ota = withTrustedKeys(plugins.ota, base, signer)
   mkdirSync(join(target, 'runtime', 'variants'), { recursive: true })
   writeJson(join(target, 'runtime', 'variants', `${variantName}.json`), { ...variant, plugins })
-  const hash = createHash('sha256').update(readFileSync(join(target, 'rtk-base.mjs')))
-  for (const { sha256 } of entries) hash.update(sha256)
-  const sha256 = hash.digest('hex')
-  writeJson(join(target, imageManifest), {
-    version,
-    sha256,
-    built: new Date().toISOString(),
-    files: digestImage(target),
-  })
-  return { out: target, plugins: entries, sha256, inputs }
+  const files = digestImage(target)
+  const sha256 = createHash('sha256').update(JSON.stringify(files)).digest('hex')
+  writeJson(join(target, imageManifest), { version, sha256, built: new Date().toISOString(), files })
+  return { out: target, name: variantName, version, plugins: entries, sha256, inputs }
 }
 
 /** Empties the folder, when nothing but an earlier build is in it. @throws RTK_ERR_USAGE */
@@ -89,7 +106,12 @@ function isBuild(folder: string): boolean {
 }
 
 /** Copies a package and what it depends on, flat, as npm lays it out. */
-function copyPackage(name: string, from: string, target: string, done: Set<string>): void {
+function copyPackage(
+  name: string,
+  from: string,
+  target: string,
+  { machine, done }: { machine: DeviceTarget | undefined; done: Set<string> },
+): void {
   if (done.has(name)) return
   done.add(name)
   const require = createRequire(join(from, 'package.json'))
@@ -101,12 +123,21 @@ function copyPackage(name: string, from: string, target: string, done: Set<strin
     : /^\/(test|docs|node_modules)(\/|$)/
   cpSync(folder, join(target, 'node_modules', name), {
     recursive: true,
-    filter: (path) => !unused.test(path.slice(folder.length)) && !/\.(md|map|d\.ts)$/.test(path),
+    filter: (path) =>
+      !unused.test(path.slice(folder.length)) && !/\.(md|map|d\.ts)$/.test(path) && runsOn(machine, path),
   })
   const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     dependencies?: Record<string, string>
   }
-  for (const dependency of Object.keys(dependencies)) copyPackage(dependency, folder, target, done)
+  for (const dependency of Object.keys(dependencies)) {
+    copyPackage(dependency, folder, target, { machine, done })
+  }
+}
+
+/** Whether a file below `prebuilds` is for this machine: its folder names system and processor. The systems that count have glibc. */
+function runsOn(machine: DeviceTarget | undefined, path: string): boolean {
+  const [, folder] = /[\\/]prebuilds[\\/]([^\\/]+)/.exec(path) ?? []
+  return machine === undefined || folder === undefined || (folder === machine && !path.endsWith('.musl.node'))
 }
 
 function packageFolder(require: NodeJS.Require, name: string): string | undefined {

@@ -1,23 +1,39 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import type { KeyObject } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { prebuild } from '../build/prebuild.js'
 import { RtkError } from '../errors.js'
+import { packImage } from '../image/pack.js'
+import { versionOf } from './build.js'
+import { signingKey } from './signing.js'
 
-export const buildPluginHelp = `rtk-base build-plugin DIR [--out DIR]
+export const buildPluginHelp = `rtk-base build-plugin DIR [--out DIR] [--sign KEY --hardware NAME... [--bundle SHA256]]
 
 Makes the prebuilt form of a plugin: one file with everything that it imports, and a manifest with its digest. A station
 takes it without esbuild, and refuses it when a byte was changed.
 
   DIR         folder of the plugin, with index.ts or index.js
   --out DIR   where the prebuilt form goes (default: DIR/dist)
+  --sign KEY  also makes NAME.img there, the signed image that updates this one plugin by POST /update-firmware
+  --hardware  the hardware of the variants that it is for (field hardware)
+  --bundle    only for stations whose esp.sha256 is this
 
 Load it with: rtk-base plugins load DIR/dist
 For npm publish, package.json needs "main": "dist/NAME.cjs" and "files": ["dist"].
 `
 
 export async function buildPluginCommand(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { out: { type: 'string' } } })
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      out: { type: 'string' },
+      sign: { type: 'string' },
+      hardware: { type: 'string', multiple: true, default: [] },
+      bundle: { type: 'string' },
+    },
+  })
   const [source, ...more] = positionals
   if (!source || more.length > 0) {
     throw new RtkError('RTK_ERR_USAGE', `build-plugin takes the folder of one plugin, not "${positionals.join(' ')}"`)
@@ -28,6 +44,12 @@ export async function buildPluginCommand(args: string[]): Promise<number> {
   }
   const out = resolve(values.out ?? join(folder, 'dist'))
   if (out === folder) throw new RtkError('RTK_ERR_USAGE', `--out ${out} is the folder of the plugin: name another one`)
+  const { hardware, bundle } = values
+  const key = values.sign === undefined ? undefined : signingKey(values.sign)
+  if (key && hardware.length === 0) throw new RtkError('RTK_ERR_USAGE', '--sign needs --hardware NAME')
+  if (bundle !== undefined && !/^[0-9a-f]{64}$/.test(bundle)) {
+    throw new RtkError('RTK_ERR_USAGE', `--bundle takes 64 hexadecimal digits, not "${bundle}"`)
+  }
   mkdirSync(out, { recursive: true })
   const before = earlierFiles(out)
   const { entries } = await prebuild([folder], { base: folder, folder: out }, () => {})
@@ -36,7 +58,27 @@ export async function buildPluginCommand(args: string[]): Promise<number> {
   process.stdout.write(`${join(out, file)}: ${name} ${version}, sha256 ${sha256}\n`)
   const advice = packageAdvice(folder, relative(folder, join(out, file)))
   if (advice) process.stdout.write(`  ${advice}\n`)
+  if (key) await sign(out, { name, version, file }, { hardware, ...(bundle && { bundle }) }, key)
   return 0
+}
+
+/** The image has the prebuilt form and nothing else that may lie beside it. */
+async function sign(
+  out: string,
+  { name, version, file }: { name: string; version: string; file: string },
+  facts: { hardware: string[]; bundle?: string },
+  key: KeyObject,
+): Promise<void> {
+  versionOf(`the version of ${name}`, version)
+  const folder = mkdtempSync(join(out, '.image-'))
+  try {
+    for (const part of [file, 'manifest.json']) copyFileSync(join(out, part), join(folder, part))
+    const image = join(out, `${name}.img`)
+    const manifest = await packImage(folder, { type: 'plugin', name, version, arch: 'any', ...facts }, key, image)
+    process.stdout.write(`${image}: for ${facts.hardware.join(', ')}, signed by key ${manifest.key}\n`)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** What an earlier build-plugin made there: the plugin may have got another name since. */

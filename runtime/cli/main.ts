@@ -33,6 +33,10 @@ const commands: Record<string, () => Promise<Command>> = {
     const { buildPluginCommand, buildPluginHelp } = await import('./build-plugin.js')
     return { help: buildPluginHelp, run: buildPluginCommand }
   },
+  keys: async () => {
+    const { keysCommand, keysHelp } = await import('./keys.js')
+    return { help: keysHelp, run: keysCommand }
+  },
   'new-plugin': async () => {
     const { newPluginCommand, newPluginHelp } = await import('./new-plugin.js')
     return { help: newPluginHelp, run: newPluginCommand }
@@ -47,6 +51,7 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base build VARIANT.json   make the folder that a device runs
   rtk-base build-plugin DIR     make the prebuilt form of a plugin
   rtk-base new-plugin NAME      make a plugin to begin with
+  rtk-base keys NAME            make a key that signs updates
 
 rtk-base --version prints the version. Every command has --help.
 Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant.

@@ -12,7 +12,9 @@ import { resolveOptions, type SetOption } from '../kernel/options.js'
 import { createLogger, type Logger } from '../log.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
 import { NotifySupervisor } from '../ports/notify-supervisor.js'
+import type { RunningSlot } from '../ports/slots.js'
 import { Watchdog } from '../watchdog/index.js'
+import { Desk } from './desk.js'
 import { boundHeap } from './heap.js'
 import { located, readVariant, type VariantFile } from './variant-file.js'
 
@@ -41,6 +43,8 @@ interface RunOptions {
   changes: Record<string, string>
   watch: boolean
   log: Logger
+  /** What another version of the service is started with. */
+  deskArgs: string[]
 }
 
 /** Cuts `NAME=VALUE`; the value may contain `=`. */
@@ -81,6 +85,7 @@ function readOptions(args: string[]): RunOptions {
     sets,
     changes: Object.fromEntries(values.change.map((text) => assignment('--change', text))),
     watch: values.watch,
+    deskArgs: [...values.set.flatMap((text) => ['--set', text]), '--log', values.log],
     log: createLogger({ level: values.log }),
   }
 }
@@ -90,28 +95,41 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
   const options = readOptions(args)
   boundHeap()
   makeDataFolder(options.data, options.log)
+  const desk = deskOf(options)
   // Nobody may be there to read the banner, or the disk it goes to be full: the station runs all the same.
   process.stdout.on('error', () => {})
   const stop = stopOnSignal(options.log, handOverSignals)
+  if (desk?.isUpdated) return desk.run(stop)
   const watchdog = startWatchdog(options)
   const supervisor = NotifySupervisor.of()
   for (let first = true; ; first = false) {
     try {
-      await runOnce(options, stop, { watchdog, supervisor, first })
+      await runOnce(options, stop, { watchdog, supervisor, first, ...(desk && { slot: desk.slot }) })
     } catch (error) {
       // Its thread would keep the process.
       await watchdog.close()
       throw error
     }
     // Whoever supervises the service starts it again, from the slot that is to run then.
-    if (stop.aborted || supervisor) {
+    if (stop.aborted || supervisor || process.env.RTK_BASE_ROOT) {
       options.log.info('stopped')
       // Sockets of third parties may keep the event loop: the work is done and written.
       setImmediate(() => process.exit(0))
       return 0
     }
     options.log.info('restarting')
+    if (!desk?.isUpdated) continue
+    await watchdog.close()
+    const code = await desk.run(stop)
+    setImmediate(() => process.exit(code))
+    return code
   }
+}
+
+/** A simulator updates itself, unless it was started from a slot already. */
+function deskOf({ file, data, deskArgs, watch, log }: RunOptions): Desk | undefined {
+  if (!file.variant.simulator || process.env.RTK_BASE_ROOT || !Desk.isPossible) return undefined
+  return new Desk({ data, args: deskArgs, ownArgs: [file.file, ...(watch ? ['--watch'] : [])], log })
 }
 
 function startWatchdog({ file, data, sets, log }: RunOptions): Watchdog {
@@ -133,6 +151,8 @@ function stopOnSignal(log: Logger, handOverSignals: () => void): AbortSignal {
       stop.abort()
     })
   }
+  // Whoever started it through a channel and has gone cannot end it any more.
+  if (process.channel) process.once('disconnect', () => process.emit('SIGTERM', 'SIGTERM'))
   handOverSignals()
   // Without a listener Node opens its debugger for every local user.
   process.on('SIGUSR1', () => {})
@@ -148,11 +168,18 @@ function endIfLate(log: Logger): () => void {
   return () => clearTimeout(limit)
 }
 
+interface Run {
+  watchdog: Watchdog
+  supervisor: NotifySupervisor | undefined
+  first: boolean
+  slot?: RunningSlot
+}
+
 /** One run, until a signal or a restart ends it. */
 async function runOnce(
   options: RunOptions,
   stop: AbortSignal,
-  { watchdog, supervisor, first }: { watchdog: Watchdog; supervisor: NotifySupervisor | undefined; first: boolean },
+  { watchdog, supervisor, first, slot }: Run,
 ): Promise<void> {
   const { file, data, sets, log, watch } = options
   let restart: () => void = () => {}
@@ -170,6 +197,7 @@ async function runOnce(
     signal: stop,
     watchdog,
     ...(supervisor && { supervisor }),
+    ...(slot && { slots: slot }),
   }).catch((error) => {
     if (error instanceof RtkError && error.code === 'RTK_ERR_STOPPED') return undefined
     throw located(error, file)

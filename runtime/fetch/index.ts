@@ -141,7 +141,9 @@ async function limited(response: Response, url: URL, options: FetchOptions, abor
     throw tooLarge()
   }
   const { body, status, statusText, headers } = response
+  let begun = false
   async function* pieces() {
+    begun = true
     let got = 0
     try {
       for await (const piece of body as unknown as AsyncIterable<Uint8Array>) {
@@ -158,7 +160,21 @@ async function limited(response: Response, url: URL, options: FetchOptions, abor
   const isEmpty = body === null || withoutBody.has(status)
   if (isEmpty) abort.release()
   // An iterator makes a stream that pulls: nothing is read before somebody asks.
-  const stream = isEmpty ? null : (ReadableStream.from(pieces()) as unknown as ReadableStream<Uint8Array>)
+  const iterator = pieces()
+  const source = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => iterator.next(),
+      // A generator that has not begun has no `finally`: a body that is cancelled unread is let go of here.
+      async return() {
+        if (!begun) {
+          abort.release()
+          await body?.cancel()
+        }
+        return iterator.return()
+      },
+    }),
+  }
+  const stream = isEmpty ? null : (ReadableStream.from(source) as unknown as ReadableStream<Uint8Array>)
   const answer = new Response(stream, { status, statusText, headers })
   Object.defineProperty(answer, 'url', { value: url.href })
   return answer

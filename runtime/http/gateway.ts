@@ -226,8 +226,9 @@ export class Gateway {
 
   /** The rest of a body that nobody wanted is read for a moment, so that its sender gets to see the answer. */
   #dumpRest(request: IncomingMessage): void {
-    if (request.complete) return
     const { socket } = request
+    // A client that went away has no socket any more.
+    if (request.complete || !socket) return
     request.resume()
     const timer = setTimeout(() => socket.destroy(), this.#limits.checkInterval_ms)
     request.once('close', () => clearTimeout(timer))

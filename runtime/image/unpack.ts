@@ -127,7 +127,7 @@ async function extract(gunzip: Gunzip, { files }: ImageManifest, folder: string,
       for (let left = size; left > 0; ) {
         const chunk = await input.atMost(left)
         digest.update(chunk)
-        await file.write(chunk)
+        await file.writeFile(chunk)
         left -= chunk.length
       }
       if (digest.digest('hex') !== sha256) throw wrong(`${path} is not the file that was signed`)

@@ -5,6 +5,7 @@
 import * as schemas from '../../schemas/index.js'
 import * as services from '../../schemas/services.js'
 import * as gnss from '../gnss/index.js'
+import * as image from '../image/index.js'
 import * as link from '../link/index.js'
 import * as ntrip from '../ntrip/index.js'
 import * as plugin from '../plugin.js'
@@ -17,6 +18,7 @@ const table: Readonly<Record<string, () => unknown>> = {
   'rtk-base/gnss': () => gnss,
   'rtk-base/link': () => link,
   'rtk-base/ntrip': () => ntrip,
+  'rtk-base/image': () => image,
   ...hostPackages,
 }
 

@@ -9,6 +9,7 @@ import { DataFiles } from '../ports/data-files.js'
 import { machineSerial } from '../ports/machine.js'
 import { RunRecord } from '../ports/run-record.js'
 import { SealableStore } from '../ports/sealed-store.js'
+import { slotFromEnvironment } from '../ports/slots.js'
 import { openStore, type Store, type StoreTrouble } from '../ports/store.js'
 
 /** Trouble of the runtime itself, for `base.state.errors`. */
@@ -70,7 +71,8 @@ export async function layFoundation(
       hardware: variant.hardware,
       variant: variant.name,
       release,
-      partition: process.env.RTK_BASE_SLOT ?? '',
+      slot: options.slots ?? slotFromEnvironment(),
+      confirmed: () => options.supervisor?.ready(),
       lastEnd: record?.before,
       clock,
       machine: options.machine,

@@ -10,6 +10,7 @@ import {
   type Metrics,
   metrics as metricsToken,
   mqttBus,
+  pluginUpdates as pluginUpdatesToken,
   station as stationToken,
 } from '../../schemas/services.js'
 import { readyFolder, shippedPlugins } from '../build/release.js'
@@ -30,6 +31,7 @@ import { MetricRegistry } from '../metrics/index.js'
 import { StationMetrics } from '../metrics/station.js'
 import { Network } from '../net/index.js'
 import type { RuntimeOptions } from '../options.js'
+import { UpdatedPlugins } from '../plugin-updates.js'
 import type { Clock } from '../ports/clock.js'
 import { SystemProcesses } from '../ports/processes.js'
 import type { Foundation } from './foundation.js'
@@ -41,12 +43,14 @@ const closing_ms = 2_000
 export interface Plugins {
   readonly manager: Manager
   readonly wanted: readonly Wanted[]
+  /** Has to begin before the plugins are loaded. */
+  readonly updates: UpdatedPlugins
   close(): Promise<void>
 }
 
 export function buildPlugins(
   options: RuntimeOptions,
-  { clock, serial, store, device, files }: Foundation,
+  { clock, serial, store, device, files, troubles }: Foundation,
   { config, bus, station, publish, changed }: Registries,
   { gateway, network, stopping }: { gateway: Gateway; network: LocalNetwork; stopping: AbortSignal },
 ): Plugins {
@@ -75,6 +79,16 @@ export function buildPlugins(
     level: (plugin) => control.level(plugin),
     setLevel: (level, plugin) => control.setLevel(level, plugin),
   }
+  const updates = new UpdatedPlugins({
+    folder: join(options.data, 'plugin-updates'),
+    bundle: device.sha256,
+    onTrial: device.onTrial,
+    clock,
+    log,
+    raise: (code, text) => troubles.raise(code, text),
+    clear: (code) => troubles.clear(code),
+    plugins: () => manager,
+  })
   const services = new Services(
     new Map<string, unknown>([
       [stationToken.id, station],
@@ -83,6 +97,7 @@ export function buildPlugins(
       [localNetwork.id, network],
       [metricsToken.id, figures],
       [logsToken.id, logs],
+      [pluginUpdatesToken.id, updates],
     ]),
   )
   const host: ContextHost = {
@@ -137,7 +152,7 @@ export function buildPlugins(
     services,
     serviceHomes,
     utc_s,
-    load: (source) => loader.load(source),
+    load: (source) => loader.load(updates.sourceOf(source)),
     digest: (source) => loader.digest(source),
     sets: (plugin) => options.sets?.get(plugin) ?? [],
     stage: (instances) => gateway.stage(instances.map(routeOwner)),
@@ -166,8 +181,10 @@ export function buildPlugins(
   }
   return {
     manager,
+    updates,
     wanted: wantedPlugins(options),
     async close() {
+      updates.close()
       await manager.close()
       sockets.close()
       control.listen(undefined)

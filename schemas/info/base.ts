@@ -15,6 +15,30 @@ export const BaseStateName = Type.Union(
 )
 export type BaseStateName = Static<typeof BaseStateName>
 
+/** `base.update.state` */
+export const UpdateStateName = Type.Union(
+  [
+    Type.Literal('idle', { description: 'no update was made, or the last one succeeded' }),
+    Type.Literal('downloading', { description: 'the image is fetched from a URL' }),
+    Type.Literal('verifying', {
+      description: 'the signature is checked; after the restart: the new version is on trial until it is confirmed',
+    }),
+    Type.Literal('installing', { description: 'files are unpacked, each checked against what was signed' }),
+    Type.Literal('rebooting', { description: 'the new version is installed and is started next' }),
+    Type.Literal('failed', { description: 'it was refused or given up: the error `update-failed` has the reason' }),
+  ],
+  { description: 'What the update does' },
+)
+export type UpdateStateName = Static<typeof UpdateStateName>
+
+/** `base.update` */
+export const BaseUpdate = Type.Object({
+  state: UpdateStateName,
+  failed: Type.Boolean({ description: 'The last update failed; until the next one begins' }),
+  progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent of what `state` names' }),
+})
+export type BaseUpdate = Static<typeof BaseUpdate>
+
 export const BaseState = Type.Object({
   base: BaseStateName,
   errors: Type.Array(

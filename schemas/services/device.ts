@@ -27,12 +27,22 @@ export interface Device {
   readonly sha256: string
   readonly built: string
   readonly partition: string
+  /** Where updates are installed, and which slot runs; undefined where nothing starts the service from slots. */
+  readonly slots: { readonly root: string; readonly running: string } | undefined
+  /** The version that runs is on trial: unless `confirmed()` is called, the one before it comes back. */
+  readonly onTrial: boolean
+  /** The trial succeeded, durably: whoever supervises the service gets to know that it is ready. */
+  confirmed(): void
+  /** Where this process reaches its own HTTP server, e.g. `http://127.0.0.1:80`; `''` before it listens. */
+  readonly ownUrl: string
   /** How the run before this one ended; undefined where that is not recorded (a station inside another process). */
   readonly lastEnd: RunEnd | undefined
   /** Milliseconds since the service started. */
   uptime_ms(): number
   /** Restarts the machine; in a simulator variant the service in place. Resolves when it is under way. */
   reboot(): Promise<void>
+  /** Ends this run of the service, which is then started again: from the slot that is to run then. */
+  restartService(): void
   /** Clears settings, references, logs and user namespaces (the protected ones stay), then restarts. */
   factory(): Promise<void>
   /** What is wrong right now: `base.state.errors`, newest last, at most 32. `t` is UTC seconds, 0 without a credible clock. */

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -133,5 +134,66 @@ t.test('build says what it needs, and does not overwrite what it did not make', 
     t.match(await rtkBase(['build', broken, '--out', out]), { code: 1, stderr: /RTK_ERR_PLUGIN_NOT_FOUND/ })
     t.match(await rtkBase(['build', variant, '--out', out]), { code: 0 })
     t.ok(existsSync(join(out, 'rtk-base.mjs')))
+  })
+})
+
+t.test('a signed build', async (t) => {
+  const place = mkdtempSync(join(folder, 'signed-'))
+  const key = join(place, 'maker')
+  t.match(await rtkBase(['keys', key]), { code: 0, stdout: /maker\.pub: key [0-9a-f]{16}\n/ })
+  t.equal(statSync(`${key}.key`).mode & 0o777, 0o600)
+  const before = readFileSync(`${key}.key`, 'utf8')
+  t.match(await rtkBase(['keys', key]), { code: 2, stderr: /maker\.key exists, and a key is never overwritten/ })
+  t.equal(readFileSync(`${key}.key`, 'utf8'), before)
+
+  t.test('has an image beside its folder, for its machine alone, and trusts its signer', async (t) => {
+    await rtkBase(['keys', join(place, 'next')])
+    const own = join(place, 'own.json')
+    const plugins = { system: {}, 'gnss-zed': {}, ota: { keys: ['next.pub'] } }
+    writeFileSync(own, JSON.stringify({ name: 'own', hardware: 'zed-f9p', plugins }))
+    const args = ['--target', 'linux-arm64', '--release', '9.8.7', '--min-version', '9.0.0']
+    const signed = ['--sign', `${key}.key`, '--new-key', join(place, 'next.pub')]
+    const out = join(place, 'out')
+    const built = await rtkBase(['build', own, '--out', out, ...args, ...signed])
+    t.match(built, { code: 0, stdout: /out\.img: zed-f9p linux-arm64 9\.8\.7, signed by key/ })
+    const prebuilds = join(out, 'node_modules', '@serialport', 'bindings-cpp', 'prebuilds')
+    t.strictSame(readdirSync(prebuilds), ['linux-arm64'])
+    t.notOk(readdirSync(join(prebuilds, 'linux-arm64')).some((name) => name.includes('musl')))
+    const image = readFileSync(`${out}.img`)
+    const manifest = JSON.parse(image.toString('utf8', 0, image.indexOf(10)))
+    t.match(manifest, { type: 'bundle', name: 'own', version: '9.8.7', hardware: ['zed-f9p'], arch: 'linux-arm64' })
+    t.match(manifest, { minVersion: '9.0.0', newKeys: [/BEGIN PUBLIC KEY/] })
+    t.ok(manifest.files.some(({ path }: { path: string }) => path === 'manifest.json'))
+    t.equal(JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')).version, '9.8.7')
+    const variant = JSON.parse(readFileSync(join(out, 'runtime', 'variants', 'own.json'), 'utf8'))
+    t.strictSame(
+      variant.plugins.ota.keys,
+      ['next', 'maker'].map((name) => readFileSync(join(place, `${name}.pub`), 'utf8')),
+    )
+  })
+
+  t.test('of one plugin is an image of its prebuilt form', async (t) => {
+    const out = join(place, 'plugin')
+    const args = ['build-plugin', join(folder, 'extra'), '--out', out, '--sign', `${key}.key`]
+    t.match(await rtkBase(args), { code: 2, stderr: /--sign needs --hardware/ })
+    t.match(await rtkBase([...args, '--hardware', 'zed-f9p']), { code: 0, stdout: /extra-plugin\.img: for zed-f9p/ })
+    const image = readFileSync(join(out, 'extra-plugin.img'))
+    const manifest = JSON.parse(image.toString('utf8', 0, image.indexOf(10)))
+    t.match(manifest, { type: 'plugin', name: 'extra-plugin', version: '2.1.0', arch: 'any' })
+    t.strictSame(
+      manifest.files.map(({ path }: { path: string }) => path),
+      ['extra-plugin.cjs', 'manifest.json'],
+    )
+    t.notOk(readdirSync(out).some((name) => name.startsWith('.')))
+  })
+
+  t.test('says what is wrong with its arguments', async (t) => {
+    const wrong = async (args: string[], reason: RegExp) =>
+      t.match(await rtkBase(['build', variant, '--out', join(place, 'x'), ...args]), { code: 2, stderr: reason })
+    await wrong(['--target', 'win32-x64'], /--target takes linux-arm64, linux-x64, linux-arm/)
+    await wrong(['--release', 'new'], /--release takes a version such as 1\.4\.0/)
+    await wrong(['--min-version', '1.0.0'], /they need --sign KEY/)
+    await wrong(['--sign', `${key}.pub`], /no private key/)
+    await wrong(['--sign', join(place, 'none.key')], /cannot be read/)
   })
 })

@@ -106,7 +106,7 @@ t.test('README.md', async (t) => {
     }
   })
 
-  for (const command of ['run', 'plugins', 'console', 'build', 'build-plugin', 'new-plugin']) {
+  for (const command of ['run', 'plugins', 'console', 'build', 'build-plugin', 'new-plugin', 'keys']) {
     t.test(`the help of ${command} is what the command prints`, async (t) => {
       const { code, stdout } = await rtkBase([command, '--help'])
       t.equal(code, 0)

@@ -15,7 +15,7 @@ import { type Definition, FakeBase, home, setUp } from './gnss/survey-in-rig.js'
 const plugins = { system: system as unknown as Definition }
 
 t.test('base.state.base', async (t) => {
-  const silent: BaseFacts = { stopping: false, status: undefined, sending: false, elapsed_ms: 0 }
+  const silent: BaseFacts = { stopping: false, updating: false, status: undefined, sending: false, elapsed_ms: 0 }
   const late = { ...silent, elapsed_ms: 120_000 }
   /** What a status means: at first, later, and while RTCM goes out. */
   const byStatus: Record<string, [string, string, string]> = {

@@ -80,7 +80,7 @@ export async function buildDebs(
   const work = mkdtempSync(join(tmpdir(), 'rtk-base-deb-'))
   try {
     mkdirSync(folder, { recursive: true })
-    const device = await buildDevice(file, join(work, 'device'), tell)
+    const device = await buildDevice(file, join(work, 'device'), {}, tell)
     return targets.map((target) => {
       tell(`package for ${debTargets[target]}`)
       return packDeb(join(work, target), folder, { device, variant: file.variant, target, built })

@@ -136,6 +136,11 @@ export class Manager {
     return (await this.#sources.isChanged(this.#roster.entry(name))) ? this.reload(name) : undefined
   }
 
+  /** The key of a plugin in the variant; undefined when the station has none of that name. */
+  sourceOf(name: string): string | undefined {
+    return this.#roster.find(name)?.wanted.source
+  }
+
   /** The running plugin to which the first of `files` belongs that belongs to one alone. */
   ownerOfFiles(files: readonly string[]): string | undefined {
     const running = this.#roster.entries.filter(({ instance }) => instance)

@@ -1,0 +1,168 @@
+import { join } from 'node:path'
+import { type FileSystem, nodeFileSystem, replaceFile } from 'rtk-base/image'
+import { type Fetch, type FetchOptions, RtkError } from 'rtk-base/plugin'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+
+const redirects = 5
+/** Until the head of the answer, and between two pieces. */
+const silence_ms = 60_000
+
+/** What the part on the disk is a part of. */
+const Meta = Type.Object({ url: Type.String(), etag: Type.String() })
+type Meta = Static<typeof Meta>
+
+export interface DownloadDeps {
+  fetch: Fetch
+  /** Kept over restarts. */
+  folder: string
+  /** http is taken for addresses of this machine. */
+  insecure: boolean
+  /** Authorities that are trusted beside the public ones, PEM. */
+  ca: string
+  fs?: FileSystem
+}
+
+/** @throws RTK_ERR_FETCH_URL */
+export function checkUrl(text: string, insecure: boolean): URL {
+  const wrong = (why: string) => new RtkError('RTK_ERR_FETCH_URL', `"${text.slice(0, 200)}" ${why}`)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
+  if (!URL.canParse(text) || /[\s\u0000-\u001f]/.test(text)) throw wrong('is no URL')
+  const url = new URL(text)
+  if (url.protocol === 'https:') return url
+  if (url.protocol !== 'http:') throw wrong('is no https URL')
+  if (insecure && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) return url
+  throw wrong('is http: updates are fetched by https')
+}
+
+/**
+ * Fetches an image into a file, and goes on where an earlier attempt ended, also after a restart of the service: if the server still
+ * has the same content (a strong ETag that it was asked for with If-Range).
+ */
+export class Download {
+  readonly #deps: DownloadDeps
+  readonly #fs: FileSystem
+  readonly #meta: string
+  /** The image, while and after it is fetched. */
+  readonly file: string
+
+  constructor(deps: DownloadDeps) {
+    this.#deps = deps
+    this.#fs = deps.fs ?? nodeFileSystem
+    this.file = join(deps.folder, 'image')
+    this.#meta = `${this.file}.meta`
+  }
+
+  /**
+   * One attempt.
+   * @returns when the file is whole @throws RTK_ERR_FETCH_…; what has come so far stays for the next attempt
+   */
+  async attempt(
+    url: URL,
+    {
+      largest_bytes,
+      signal,
+      progress,
+    }: { largest_bytes: number; signal: AbortSignal; progress(received: number, total: number): void },
+  ): Promise<void> {
+    const fs = this.#fs
+    await fs.mkdir(this.#deps.folder, { recursive: true })
+    const { have, etag } = await this.#part(url)
+    const response = await this.#request(url, have, etag, largest_bytes - have, signal)
+    if (response.status === 416 && have > 0) {
+      await this.discard()
+      return this.attempt(url, { largest_bytes, signal, progress })
+    }
+    const goesOn = have > 0 && response.status === 206 && rangeOf(response)?.start === have
+    if (!goesOn && response.status !== 200) {
+      await response.body?.cancel()
+      const text = `${url.host} answered ${response.status}${response.status === 206 ? ' with another range than was asked for' : ''}`
+      if (response.status === 206) await this.discard()
+      throw new RtkError('RTK_ERR_FETCH_ANSWER', text)
+    }
+    if (!goesOn) await this.#begin(url, response.headers.get('etag') ?? '')
+    const start = goesOn ? have : 0
+    const length = Number(response.headers.get('content-length') ?? 0)
+    const total = goesOn ? (rangeOf(response)?.total ?? 0) : length
+    if (total > largest_bytes) throw tooLarge(url, largest_bytes)
+    const received = await this.#store(response, start, (bytes) => {
+      if (bytes > largest_bytes) throw tooLarge(url, largest_bytes)
+      progress(bytes, total)
+    })
+    if (total > 0 && received < total) {
+      throw new RtkError('RTK_ERR_FETCH_ANSWER', `${url.host} ended the answer after ${received} of ${total} bytes`)
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.#fs.rm(this.#meta, { force: true })
+    await this.#fs.rm(this.file, { force: true })
+  }
+
+  /** How much of this content there is; nothing where that is not certain. */
+  async #part(url: URL): Promise<{ have: number; etag: string }> {
+    const meta = await this.#readMeta()
+    const size = await this.#fs.stat(this.file).then(
+      (found) => found.size,
+      () => 0,
+    )
+    if (meta?.url === url.href && meta.etag !== '' && size > 0) return { have: size, etag: meta.etag }
+    return { have: 0, etag: '' }
+  }
+
+  async #readMeta(): Promise<Meta | undefined> {
+    try {
+      const value: unknown = JSON.parse(await this.#fs.readFile(this.#meta, 'utf8'))
+      return Value.Check(Meta, value) ? value : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  #request(url: URL, have: number, etag: string, left: number, signal: AbortSignal): Promise<Response> {
+    const { fetch, ca } = this.#deps
+    const options: FetchOptions = {
+      headers: { 'accept-encoding': 'identity', ...(have > 0 && { range: `bytes=${have}-`, 'if-range': etag }) },
+      timeout_ms: silence_ms,
+      // The limit counts all of it; one answer may begin again.
+      maxBytes: left + have + 1,
+      signal,
+      // https never leads to http; http is for this machine alone.
+      ...(url.protocol === 'https:' && { redirects }),
+      ...(ca !== '' && { extraCa: ca }),
+    }
+    return fetch(url, options)
+  }
+
+  /** The mark goes before the content: a part is never taken for another content's. */
+  async #begin(url: URL, etag: string): Promise<void> {
+    await this.discard()
+    // A weak one says that the content is alike, not that its bytes are the same.
+    const meta: Meta = { url: url.href, etag: /^"[^"]*"$/.test(etag) ? etag : '' }
+    await replaceFile(this.#meta, JSON.stringify(meta), { fs: this.#fs })
+  }
+
+  async #store(response: Response, start: number, received: (bytes: number) => void): Promise<number> {
+    const file = await this.#fs.open(this.file, start > 0 ? 'a' : 'w', 0o600)
+    let bytes = start
+    try {
+      for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+        bytes += piece.length
+        received(bytes)
+        await file.writeFile(piece)
+      }
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    return bytes
+  }
+}
+
+const tooLarge = (url: URL, limit: number) =>
+  new RtkError('RTK_ERR_IMAGE_LARGE', `${url.host} sends more than the ${limit} bytes that an image may have`)
+
+function rangeOf(response: Response): { start: number; total: number } | undefined {
+  const [, start, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? []
+  return start === undefined ? undefined : { start: Number(start), total: Number(total) }
+}

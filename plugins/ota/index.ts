@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs'
+import { badValue, definePlugin, handedOver, type PluginContext, type RtkError, unavailable } from 'rtk-base/plugin'
+import { device, firmwareInstaller, pluginUpdates } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { reasonOf } from './aftermath.js'
+import { Download } from './download.js'
+import { Memory } from './memory.js'
+import { StationSigns } from './signs.js'
+import { Slots } from './slots/index.js'
+import { Trial } from './trial.js'
+import { bytesOf, Updates } from './updates.js'
+
+const Options = Type.Object(
+  {
+    keys: Type.Array(Type.String({ minLength: 1, maxLength: 4_096 }), {
+      default: [],
+      maxItems: 16,
+      description: 'Who may sign images: public keys as PEM text, or absolute paths of PEM files',
+    }),
+    limit_mb: Type.Integer({ default: 64, minimum: 1, maximum: 1_024, description: 'Largest image that is taken' }),
+    trial_min: Type.Number({
+      default: 20,
+      minimum: 1,
+      maximum: 240,
+      description: 'A new version that is not healthy by then is given up',
+    }),
+    healthy_s: Type.Integer({
+      default: 60,
+      minimum: 0,
+      maximum: 3_600,
+      description: 'A new version is confirmed when it was healthy for so long',
+    }),
+    insecure: Type.Boolean({ default: false, description: 'Also fetches by http, from this machine' }),
+    ca: Type.String({
+      default: '',
+      maxLength: 65_536,
+      description: 'An authority that is trusted beside the public ones: PEM text, or the absolute path of a PEM file',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+/** Updates of the service: signed images from an upload or a URL, on trial until they have proved themselves. */
+export default definePlugin({
+  name: 'ota',
+  version: '1.0.0',
+  api: '^1.1.0',
+  needs: [device, pluginUpdates],
+  provides: [firmwareInstaller],
+  options: Options,
+
+  setup(ctx, { keys = [], limit_mb = 64, insecure = false, ca = '', trial_min = 20, healthy_s = 60 }) {
+    const memory = new Memory(ctx, keys)
+    const signs = new StationSigns(ctx)
+    let slots: Slots | undefined
+    const updates = new Updates(ctx, {
+      memory,
+      signs,
+      insecure,
+      largest_bytes: bytesOf(limit_mb),
+      download: () => new Download({ fetch: ctx.fetch, folder: folderOf(ctx, limit_mb), insecure, ca: pemOf(ca) }),
+      installer: () => slots,
+      changed: () => block.changed(),
+    })
+    const block = ctx.info.block('base.update', () => updates.fields)
+    ctx.services.provide(firmwareInstaller, updates)
+
+    for (const name of ['firmware', 'ota-upgrade']) {
+      ctx.commands.add(name, `${name}=<url> fetches and installs firmware (progress in base.update)`, ({ arg }) => {
+        if (!arg) throw badValue(`${name}=<https URL of a firmware image>`)
+        try {
+          updates.fetch(arg)
+        } catch (error) {
+          // The word of commands for what cannot be done now.
+          if ((error as RtkError).code === 'RTK_ERR_UPDATE_RUNNING') throw unavailable((error as Error).message)
+          throw error
+        }
+        return 'update started'
+      })
+    }
+    const limits = { hold_ms: healthy_s * 1_000, limit_ms: trial_min * 60_000 }
+    const open = () => {
+      const place = ctx.services.use(device).slots
+      slots = place && new Slots(place)
+      return slots
+    }
+    return { memory, signs, updates, open, limits, trial: undefined as Trial | undefined }
+  },
+
+  async start(ctx, handoff, state) {
+    const { memory, signs, updates, open, limits } = state
+    signs.watch()
+    const installer = open()
+    const failed = await memory.failed()
+    if (failed) updates.showFailure(failed)
+    if (!installer) return
+    // The restart that this plugin was about to make.
+    if (handoff.get('rebooting') === true) return updates.restartSoon()
+    const progress = (percent: number) => updates.show(percent < 100 ? 'verifying' : 'idle', percent)
+    const deps = { installer, memory, signs, ...limits, progress }
+    const trial = new Trial(ctx, deps, handedOver(handoff, 'trialBegun_ms', Type.Number()))
+    if (ctx.services.use(device).onTrial) {
+      state.trial = trial
+      updates.show('verifying', 0)
+      await trial.start()
+    } else if (!handoff.has('rebooting')) await lookBack(ctx, { installer, memory, updates, trial })
+  },
+
+  stop: (_reason, { updates, trial }) => [
+    ['rebooting', updates.state === 'rebooting'],
+    ['trialBegun_ms', trial?.begun_ms],
+  ],
+})
+
+/** At the first start of a process: what has become of the last update. */
+async function lookBack(
+  ctx: PluginContext,
+  { installer, memory, updates, trial }: { installer: Slots; memory: Memory; updates: Updates; trial: Trial },
+): Promise<void> {
+  try {
+    const pending = await memory.pending()
+    // Confirmed, and then the power went.
+    if (pending?.slot === installer.running) return await trial.settle()
+    const givenUp = await installer.givenUp()
+    if (!pending && !givenUp) return
+    const text = reasonOf(pending, ctx.services.use(device).lastEnd, givenUp !== undefined)
+    ctx.log.error(text)
+    updates.showFailure(text)
+    await memory.end(text)
+    if (givenUp) await installer.reported()
+  } catch (error) {
+    ctx.log.error({ err: error }, `how the last update ended could not be stored: ${(error as Error).message}`)
+  }
+}
+
+/** For what is downloaded. The part of an earlier attempt and the file that marks it are in it too. */
+const folderOf = (ctx: PluginContext, limit_mb: number) =>
+  ctx.dataDir('incoming', { quota_bytes: bytesOf(limit_mb + 1) }).path
+
+const pemOf = (ca: string) => (ca === '' || ca.startsWith('-----BEGIN ') ? ca : readFileSync(ca, 'utf8'))

@@ -1,0 +1,108 @@
+import type { KeyObject } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { type ImageManifest, keyId, readPublicKey } from 'rtk-base/image'
+import type { PluginContext } from 'rtk-base/plugin'
+import gt from 'semver/functions/gt.js'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+
+/** What was so before an update, and has to be so after it. */
+export const Before = Type.Object({ rtcm: Type.Boolean(), broker: Type.Boolean() })
+export type Before = Static<typeof Before>
+
+/** An update that was installed and is neither confirmed nor given up. */
+const Pending = Type.Object({
+  version: Type.String(),
+  /** The version that has installed it. */
+  from: Type.String(),
+  before: Before,
+  minVersion: Type.Optional(Type.String()),
+  newKeys: Type.Optional(Type.Array(Type.String())),
+  /** Where it lies. */
+  slot: Type.String(),
+  /** Why the version on trial has given itself up. */
+  verdict: Type.Optional(Type.String()),
+})
+export type Pending = Static<typeof Pending>
+
+/** What outlives a restart: in the protected store, so that a factory reset brings no old version and no old key back. */
+export class Memory {
+  readonly #ctx: PluginContext
+  readonly #keys: readonly string[]
+
+  /** @param keys of the options: PEM texts, or absolute paths of PEM files */
+  constructor(ctx: PluginContext, keys: readonly string[]) {
+    this.#ctx = ctx
+    this.#keys = keys
+  }
+
+  /** The public keys that are trusted, by id. One that cannot be read is reported and left out. */
+  async keys(): Promise<Map<string, KeyObject>> {
+    const { errors, store } = this.#ctx
+    const stored = await store.protected.get('newKeys')
+    const found = new Map<string, KeyObject>()
+    const bad: string[] = []
+    for (const key of [...this.#keys, ...(Value.Check(Type.Array(Type.String()), stored) ? stored : [])]) {
+      try {
+        const read = readPublicKey(key.startsWith('-----BEGIN ') ? key : readFileSync(key, 'utf8'))
+        found.set(keyId(read), read)
+      } catch (error) {
+        bad.push(`${key.startsWith('-----BEGIN ') ? 'a key' : key}: ${(error as Error).message}`)
+      }
+    }
+    if (bad.length === 0) errors.clear('update-keys')
+    else errors.raise('update-keys', `${bad.join('; ')}; images signed with it are refused: correct ota.keys`)
+    return found
+  }
+
+  /** No older bundle is taken; `''`: any. */
+  async minVersion(): Promise<string> {
+    const floor = await this.#ctx.store.protected.get('minVersion')
+    return typeof floor === 'string' ? floor : ''
+  }
+
+  async pending(): Promise<Pending | undefined> {
+    const pending = await this.#ctx.store.protected.get('pending')
+    return Value.Check(Pending, pending) ? pending : undefined
+  }
+
+  /** @throws RTK_ERR_STORE_WRITE */
+  async begin(
+    { version, minVersion, newKeys }: ImageManifest,
+    { from, slot, before }: Pick<Pending, 'from' | 'slot' | 'before'>,
+  ): Promise<void> {
+    const pending = { version, from, slot, before, ...(minVersion && { minVersion }), ...(newKeys && { newKeys }) }
+    await this.#ctx.store.protected.batch({ pending, failed: undefined })
+  }
+
+  /** Why the last update failed after its restart; `''`: it did not. */
+  async failed(): Promise<string> {
+    const failed = await this.#ctx.store.protected.get('failed')
+    return typeof failed === 'string' ? failed : ''
+  }
+
+  /** @throws RTK_ERR_STORE_WRITE */
+  async note(verdict: string): Promise<void> {
+    const pending = await this.pending()
+    if (pending) await this.#ctx.store.protected.set('pending', { ...pending, verdict })
+  }
+
+  /** The update is over. @param failed why it has failed @throws RTK_ERR_STORE_WRITE */
+  async end(failed?: string): Promise<void> {
+    await this.#ctx.store.protected.batch({ pending: undefined, failed })
+  }
+
+  /** The update is over and stays: its floor and its keys count from now on. @throws RTK_ERR_STORE_WRITE */
+  async confirm({ minVersion = '', newKeys = [] }: Pending): Promise<void> {
+    const floor = await this.minVersion()
+    const stored = await this.#ctx.store.protected.get('newKeys')
+    const keys = [...new Set([...(Value.Check(Type.Array(Type.String()), stored) ? stored : []), ...newKeys])]
+    const raised = minVersion !== '' && (floor === '' || gt(minVersion, floor)) ? minVersion : floor
+    await this.#ctx.store.protected.batch({
+      pending: undefined,
+      failed: undefined,
+      ...(raised !== '' && { minVersion: raised }),
+      ...(keys.length > 0 && { newKeys: keys.slice(-8) }),
+    })
+  }
+}

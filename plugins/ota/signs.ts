@@ -1,0 +1,64 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import { device, mqttLink, rtcmStream } from 'rtk-base/services'
+import type { Signs } from './health.js'
+import type { Before } from './memory.js'
+
+/** An epoch at least so often counts as a flow. */
+const flow_ms = 15_000
+/** Before an update: short breaks do not count. */
+const before_ms = 60_000
+const answer_ms = 5_000
+
+/** Watches what shows that a station does its work. */
+export class StationSigns {
+  readonly #ctx: PluginContext
+  #epoch_ms = Number.NEGATIVE_INFINITY
+  #up_ms = Number.NEGATIVE_INFINITY
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  watch(): void {
+    const { clock, on, services } = this.#ctx
+    services.watch(rtcmStream, (stream) => {
+      return (
+        stream &&
+        on(stream.onEpoch, () => {
+          this.#epoch_ms = clock.monotonic()
+        })
+      )
+    })
+  }
+
+  /** What an update has to bring back. */
+  before(): Before {
+    const now_ms = this.#ctx.clock.monotonic()
+    return { rtcm: now_ms - this.#epoch_ms < before_ms, broker: this.#isUp() || now_ms - this.#up_ms < before_ms }
+  }
+
+  async now(): Promise<Signs> {
+    const rtcm = this.#ctx.clock.monotonic() - this.#epoch_ms < flow_ms
+    return { rtcm, broker: this.#isUp(), control: await this.#answers() }
+  }
+
+  #isUp(): boolean {
+    const up = this.#ctx.services.find(mqttLink)?.up === true
+    if (up) this.#up_ms = this.#ctx.clock.monotonic()
+    return up
+  }
+
+  /** Asks the way a client does. A login that it asks for is an answer too. */
+  async #answers(): Promise<boolean> {
+    const { fetch, services } = this.#ctx
+    const { ownUrl } = services.use(device)
+    if (ownUrl === '') return false
+    try {
+      const response = await fetch(`${ownUrl}/get-info?0x01`, { timeout_ms: answer_ms })
+      await response.text()
+      return response.status < 500
+    } catch {
+      return false
+    }
+  }
+}

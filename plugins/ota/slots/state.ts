@@ -1,0 +1,57 @@
+/** The file `state` in the folder of the slots. The launcher reads and writes it too: its form is that of `launch`. */
+import { join } from 'node:path'
+import { type FileSystem, syncFolder } from 'rtk-base/image'
+
+export type Slot = 'a' | 'b'
+
+export interface SlotState {
+  /** Confirmed last; `f` is what was installed with the system. */
+  good: Slot | 'f' | ''
+  /** On trial, or to be tried. */
+  trial: Slot | ''
+  /** Starts of the trial. */
+  tries: number
+  /** A trial that was given up and is not reported yet. */
+  back: Slot | ''
+}
+
+const lines: readonly [keyof SlotState, RegExp][] = [
+  ['good', /^good=([abf])$/],
+  ['trial', /^trial=([ab])$/],
+  ['tries', /^tries=([0-9])$/],
+  ['back', /^back=([ab])$/],
+]
+
+/** As the launcher reads it: what is missing or garbled counts as empty, and unknown tries as spent. */
+export function parseState(text: string): SlotState {
+  const found: Record<string, string> = {}
+  for (const line of text.split('\n')) {
+    for (const [name, pattern] of lines) found[name] = pattern.exec(line)?.[1] ?? found[name] ?? ''
+  }
+  const { good, trial, tries, back } = found
+  return { good, trial, tries: tries === '' ? 9 : Number(tries), back } as SlotState
+}
+
+export const formatState = ({ good, trial, tries, back }: SlotState): string =>
+  `good=${good}\ntrial=${trial}\ntries=${tries}\nback=${back}\n`
+
+/** What stands there now; of a missing file nothing. */
+export async function readState(root: string, fs: FileSystem): Promise<SlotState> {
+  const text = await fs.readFile(join(root, 'state'), 'utf8').catch(() => '')
+  return parseState(text)
+}
+
+/** Written aside, synced, renamed, the folder synced: the old state or the new one stands, whatever happens. */
+export async function writeState(root: string, state: SlotState, fs: FileSystem): Promise<void> {
+  const aside = join(root, 'state.new')
+  await fs.rm(aside, { force: true })
+  const file = await fs.open(aside, 'wx', 0o644)
+  try {
+    await file.writeFile(formatState(state))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await fs.rename(aside, join(root, 'state'))
+  await syncFolder(root, fs)
+}

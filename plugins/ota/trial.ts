@@ -1,0 +1,102 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import { device } from 'rtk-base/services'
+import { Health } from './health.js'
+import type { Installer } from './installer.js'
+import type { Memory } from './memory.js'
+import type { StationSigns } from './signs.js'
+
+const look_ms = 5_000
+
+export interface TrialDeps {
+  installer: Installer
+  memory: Memory
+  signs: StationSigns
+  hold_ms: number
+  limit_ms: number
+  /** Percent of the time that it has to be healthy; 100: confirmed. */
+  progress(percent: number): void
+}
+
+/** The version that runs is on trial: it confirms itself when the station does its work again, or gives itself up. */
+export class Trial {
+  readonly #ctx: PluginContext
+  readonly #deps: TrialDeps
+  #begun_ms: number
+  #over = false
+
+  /** @param begun_ms by the monotonic clock: a reload of this plugin does not begin it again */
+  constructor(ctx: PluginContext, deps: TrialDeps, begun_ms = ctx.clock.monotonic()) {
+    this.#ctx = ctx
+    this.#deps = deps
+    this.#begun_ms = begun_ms
+  }
+
+  get begun_ms(): number {
+    return this.#begun_ms
+  }
+
+  async start(): Promise<void> {
+    const { memory, hold_ms, limit_ms } = this.#deps
+    const before = (await memory.pending())?.before ?? { rtcm: false, broker: false }
+    const health = new Health(before, { hold_ms, limit_ms, now_ms: this.#begun_ms })
+    const asked = [before.rtcm && 'RTCM flows', before.broker && 'the broker is connected'].filter(Boolean)
+    this.#ctx.log.warn(`this version is on trial: it is kept when ${[...asked, 'its HTTP server answers'].join(', ')}`)
+    this.#ctx.timers.every(look_ms, () => this.#look(health))
+  }
+
+  async #look(health: Health): Promise<void> {
+    if (this.#over) return
+    const { signs, hold_ms, progress } = this.#deps
+    const found = await signs.now()
+    const verdict = health.look(found, this.#ctx.clock.monotonic())
+    this.#ctx.log.debug({ ...found, verdict: verdict.kind }, 'looked at the version on trial')
+    if (verdict.kind === 'wait') progress(Math.min(99, Math.floor((100 * verdict.held_ms) / hold_ms)))
+    else if (verdict.kind === 'good') await this.#confirm()
+    else await this.#giveUp(verdict.text)
+  }
+
+  /** In this order: once the slot is good, a floor and keys that could not be stored are made up for at the next start. */
+  async #confirm(): Promise<void> {
+    const { installer, memory, progress } = this.#deps
+    const { log, services } = this.#ctx
+    const { version } = services.use(device)
+    try {
+      await installer.confirm()
+    } catch (error) {
+      log.error({ err: error }, `${version} cannot be confirmed yet: ${(error as Error).message}; it is tried again`)
+      return
+    }
+    this.#over = true
+    services.use(device).confirmed()
+    progress(100)
+    log.info(`${version} is confirmed: it runs from now on`)
+    await this.settle()
+    if (await memory.pending()) this.#ctx.timers.after(60_000, () => this.settle())
+  }
+
+  /** What counts once an update is confirmed. */
+  async settle(): Promise<void> {
+    const { memory } = this.#deps
+    try {
+      const pending = await memory.pending()
+      if (pending) await memory.confirm(pending)
+    } catch (error) {
+      this.#ctx.log.error(
+        { err: error },
+        `the oldest version that is taken could not be stored: ${(error as Error).message}`,
+      )
+    }
+  }
+
+  async #giveUp(text: string): Promise<void> {
+    this.#over = true
+    const { installer, memory } = this.#deps
+    const { log, services } = this.#ctx
+    log.error(`this version is given up: ${text}; the one before it is started`)
+    // What cannot be written costs the reason, or two more starts that the launcher counts.
+    for (const step of [() => memory.note(text), () => installer.giveUp()]) {
+      await step().catch((error) => log.error({ err: error }, (error as Error).message))
+    }
+    services.use(device).restartService()
+  }
+}

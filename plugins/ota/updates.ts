@@ -1,0 +1,267 @@
+import { createReadStream } from 'node:fs'
+import { type ImageManifest, unpackImage } from 'rtk-base/image'
+import { pause } from 'rtk-base/link'
+import { type EventSource, type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
+import type { UpdateStateName } from 'rtk-base/schemas'
+import { device, type FirmwareInstaller, pluginUpdates } from 'rtk-base/services'
+import { checkUrl, type Download } from './download.js'
+import type { Installer } from './installer.js'
+import type { Memory } from './memory.js'
+import { checkImage } from './policy.js'
+import type { StationSigns } from './signs.js'
+
+const errorCode = 'update-failed'
+/** The answer goes out first. */
+const restart_ms = 1_000
+/** Attempts without a byte more, with these pauses. */
+const pauses_ms = [2_000, 5_000, 10_000, 30_000, 60_000, 60_000, 60_000]
+/** Another attempt gives the same. */
+const hopeless = /^RTK_ERR_(FETCH_(URL|CERTIFICATE|REDIRECT|TOO_LARGE)|IMAGE_LARGE|ABORTED|DATA_|STORE_)/
+const mebi = 1_048_576
+
+export interface UpdatesDeps {
+  memory: Memory
+  signs: StationSigns
+  download(): Download
+  /** Undefined where no bundle can be installed. */
+  installer(): Installer | undefined
+  insecure: boolean
+  /** Of an image as it is sent. */
+  largest_bytes: number
+  changed(): void
+}
+
+/** One update at a time: from a stream or a URL, through the signature, to where the next start finds it. */
+export class Updates implements FirmwareInstaller {
+  readonly #ctx: PluginContext
+  readonly #deps: UpdatesDeps
+  readonly #changed: EventSource<void>
+  #state: UpdateStateName = 'idle'
+  #progress = 0
+  #failed = false
+  #running = false
+
+  constructor(ctx: PluginContext, deps: UpdatesDeps) {
+    this.#ctx = ctx
+    this.#deps = deps
+    this.#changed = ctx.event<void>()
+  }
+
+  get state(): UpdateStateName {
+    return this.#state
+  }
+
+  get onState() {
+    return this.#changed.on
+  }
+
+  /** `base.update` */
+  get fields(): { state: UpdateStateName; failed: boolean; progress: number } {
+    return { state: this.#state, failed: this.#failed, progress: this.#progress }
+  }
+
+  async install(image: AsyncIterable<Uint8Array>): Promise<{ version: string }> {
+    this.#begin('verifying')
+    return this.#attempt(() => this.#install(image))
+  }
+
+  /** Begins to fetch and install what is behind a URL. @throws when it cannot begin */
+  fetch(text: string): void {
+    const url = checkUrl(text, this.#deps.insecure)
+    this.#begin('downloading')
+    void this.#attempt(async () => {
+      const download = this.#deps.download()
+      await this.#download(download, url)
+      this.#show('verifying', 0)
+      try {
+        await this.#install(createReadStream(download.file))
+      } finally {
+        // Refused is refused: the same bytes are not tried again.
+        await download.discard()
+      }
+    }).catch(() => {})
+  }
+
+  /** An update that failed earlier, or a trial: what `base.update` says of it. */
+  show(state: UpdateStateName, progress: number): void {
+    this.#show(state, progress)
+  }
+
+  showFailure(text: string): void {
+    this.#failed = true
+    this.#show('failed', 0)
+    this.#ctx.errors.raise(errorCode, text)
+  }
+
+  /** Starts what was installed. */
+  restartSoon(): void {
+    this.#running = true
+    this.#show('rebooting', 100)
+    this.#ctx.timers.after(restart_ms, () => this.#ctx.services.use(device).restartService())
+  }
+
+  /** @throws RTK_ERR_UPDATE_RUNNING */
+  #begin(state: UpdateStateName): void {
+    if (this.#running) {
+      throw new RtkError('RTK_ERR_UPDATE_RUNNING', `an update is running (${this.#state}, ${this.#progress} %)`)
+    }
+    if (this.#ctx.services.use(device).onTrial) {
+      const { version } = this.#ctx.services.use(device)
+      throw new RtkError('RTK_ERR_UPDATE_RUNNING', `${version} is on trial: wait until it is confirmed or given up`)
+    }
+    this.#running = true
+    this.#failed = false
+    this.#ctx.errors.clear(errorCode)
+    this.#show(state, 0)
+  }
+
+  async #attempt<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run()
+    } catch (error) {
+      this.#running = false
+      const text = `the update failed: ${(error as Error).message}`
+      this.#ctx.log.warn({ err: error }, `${text}; what runs is untouched`)
+      this.showFailure(text)
+      throw error
+    }
+  }
+
+  async #download(download: Download, url: URL): Promise<void> {
+    const { signal, log } = this.#ctx
+    let received = 0
+    for (let failures = 0; ; ) {
+      const before = received
+      try {
+        await download.attempt(url, {
+          largest_bytes: this.#deps.largest_bytes,
+          signal,
+          progress: (bytes, total) => {
+            received = bytes
+            this.#show('downloading', total > 0 ? Math.floor((100 * bytes) / total) : 0)
+          },
+        })
+        return
+      } catch (error) {
+        const { code = '', message } = error as { code?: string; message: string }
+        if (signal.aborted || hopeless.test(code) || /answered 4\d\d/.test(message)) throw error
+        failures = received > before ? 1 : failures + 1
+        const pause_ms = pauses_ms[failures - 1]
+        if (pause_ms === undefined) throw error
+        log.warn({ err: error }, `the download stopped: ${message}; it goes on in ${pause_ms / 1000} s`)
+        await pause(this.#ctx.timers, pause_ms)
+      }
+    }
+  }
+
+  async #install(image: AsyncIterable<Uint8Array>): Promise<{ version: string }> {
+    const { memory, largest_bytes } = this.#deps
+    let place: Place | undefined
+    let manifest: ImageManifest
+    try {
+      manifest = await unpackImage(this.#whileRunning(image), {
+        keys: await memory.keys(),
+        largest_bytes,
+        accept: async (found) => {
+          await this.#check(found)
+          this.#show('installing', 0)
+          place = found.type === 'plugin' ? this.#pluginPlace(found) : this.#slotPlace(found)
+          return place.prepare()
+        },
+        progress: (received, total) => this.#show('installing', Math.floor((100 * received) / total)),
+      })
+      await place?.commit()
+    } catch (error) {
+      await place?.abandon().catch((reason) => this.#ctx.log.error({ err: reason }, (reason as Error).message))
+      throw error
+    }
+    const { type, name, version } = manifest
+    this.#ctx.log.info({ type, version }, `${name} ${version} is installed`)
+    if (type === 'bundle') this.restartSoon()
+    else {
+      this.#running = false
+      this.#show('idle', 100)
+    }
+    return { version }
+  }
+
+  /** What goes on after this plugin is gone would write beside its successor. */
+  async *#whileRunning(image: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of image) {
+      if (this.#ctx.signal.aborted) throw unavailable('the plugin ota was stopped: send the image again')
+      yield piece
+    }
+  }
+
+  async #check(manifest: ImageManifest): Promise<void> {
+    const { services } = this.#ctx
+    const { hardware, sha256 } = services.use(device)
+    checkImage(manifest, {
+      hardware,
+      machine: `${process.platform}-${process.arch}`,
+      bundle: sha256,
+      minVersion: await this.#deps.memory.minVersion(),
+      // Images are packed to a quarter, about.
+      largest_bytes: 4 * this.#deps.largest_bytes,
+    })
+  }
+
+  #slotPlace(manifest: ImageManifest): Place {
+    const installer = this.#deps.installer()
+    if (!installer) {
+      const text = 'the service was not started from slots, so there is no place for another version'
+      throw unavailable(`${text}: install the Debian package, or run the simulator by \`rtk-base run\``)
+    }
+    const { memory, signs } = this.#deps
+    let slot = ''
+    return {
+      async prepare() {
+        const prepared = await installer.prepare(manifest)
+        slot = prepared.slot
+        return prepared.folder
+      },
+      commit: async () => {
+        // In this order: whatever starts next knows what it has to bring back.
+        const { version } = this.#ctx.services.use(device)
+        await memory.begin(manifest, { from: version, slot, before: signs.before() })
+        await installer.commit(manifest)
+      },
+      abandon: () => installer.abandon(),
+    }
+  }
+
+  #pluginPlace({ name }: ImageManifest): Place {
+    const updates = this.#ctx.services.use(pluginUpdates)
+    let folder = ''
+    return {
+      async prepare() {
+        folder = await updates.prepare(name)
+        return folder
+      },
+      async commit() {
+        await updates.install(name, folder)
+      },
+      async abandon() {
+        if (folder !== '') await updates.abandon(folder)
+      },
+    }
+  }
+
+  #show(state: UpdateStateName, progress: number): void {
+    if (state === this.#state && progress === this.#progress) return
+    const isOther = state !== this.#state
+    this.#state = state
+    this.#progress = progress
+    this.#deps.changed()
+    if (isOther) this.#changed.emit()
+  }
+}
+
+/** Where an image goes. */
+interface Place {
+  prepare(): Promise<string>
+  commit(): Promise<void>
+  abandon(): Promise<void>
+}
+
+export const bytesOf = (megabytes: number): number => megabytes * mebi

@@ -1,0 +1,24 @@
+/** What `build` and `build-plugin` have in common when they sign. */
+import type { KeyObject } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { messageOf, RtkError } from '../errors.js'
+import { readPrivateKey, readPublicKey } from '../image/keys.js'
+
+/** @throws RTK_ERR_USAGE */
+export function signingKey(file: string): KeyObject {
+  return readPrivateKey(read(file))
+}
+
+/** The PEM of a public key. @throws RTK_ERR_USAGE */
+export function publicKeyText(file: string): string {
+  const pem = read(file)
+  return readPublicKey(pem).export({ type: 'spki', format: 'pem' }).toString()
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new RtkError('RTK_ERR_USAGE', `${file} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,426 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { until } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
+import type { ImageManifest } from '../../../runtime/image/manifest.js'
+import { definePlugin } from '../../../runtime/plugin.js'
+import { firmwareInstaller } from '../../../schemas/services.js'
+import { bundleImage, imageOf, maker, otaStation, scratch } from './rig.js'
+
+/** What the launcher does before it starts a slot. */
+const isWhole = (folder: string) =>
+  spawnSync('sha256sum', ['--quiet', '--strict', '-c', 'SHA256SUMS'], { cwd: folder }).status === 0
+
+t.test('an uploaded image', async (t) => {
+  t.test('is unpacked into the other slot, put on trial, answered, and then started', async (t) => {
+    const { station, post, root, state, update, files } = await otaStation(t)
+    t.strictSame(update(), { state: 'idle', failed: false, progress: 0 })
+    t.equal(station.field('esp.partition'), 'a')
+    const { status, json } = await post(await bundleImage(t, '2.0.0'))
+    t.equal(status, 200)
+    t.strictSame(json(), { result: 'ok', version: '2.0.0' })
+    t.equal(state(), 'good=a trial=b tries=0 back=')
+    t.strictSame(files('b'), ['b/node_modules/native/build.node', 'b/package.json', 'b/rtk-base.mjs', 'b/SHA256SUMS'])
+    t.ok(isWhole(join(root, 'b')))
+    t.strictSame(update(), { state: 'rebooting', failed: false, progress: 100 })
+    t.equal(station.field('base.state.base'), 'updating')
+    t.equal(station.restarts(), 0, 'the answer goes out first')
+    await station.clock.advance(1_000)
+    t.equal(station.restarts(), 1)
+    t.match(
+      await post(await bundleImage(t, '2.0.1')),
+      { status: 409, text: /an update is running/ },
+      'nothing comes between',
+    )
+  })
+
+  t.test('is taken by every name that begins with esp, by both routes, chunked or not', async (t) => {
+    const image = await bundleImage(t, '2.0.0')
+    for (const [path, chunked] of [
+      ['/firmware?esp32', false],
+      ['/update-firmware?esp-s3=', true],
+    ] as const) {
+      const { station } = await otaStation(t)
+      const body = chunked ? new ReadableStream({ start: (to) => void [to.enqueue(image), to.close()] }) : image
+      t.match(await station.request(path, { method: 'POST', body, duplex: 'half' } as RequestInit), { status: 200 })
+    }
+  })
+
+  t.test('goes to a slot that neither runs nor is the good one', async (t) => {
+    for (const [running, before, after] of [
+      ['f', '', 'good=f trial=a tries=0 back='],
+      ['f', 'good=a\ntrial=\ntries=0\nback=\n', 'good=a trial=b tries=0 back='],
+      ['b', 'good=b\ntrial=\ntries=0\nback=a\n', 'good=b trial=a tries=0 back='],
+      ['b', 'good=a\ntrial=\ntries=0\nback=\n', 'good=b trial=a tries=0 back='],
+      ['a', 'gar\0bled\ngood=z\ntries=77', 'good=a trial=b tries=0 back='],
+    ] as const) {
+      const root = scratch(t)
+      if (before) writeFileSync(join(root, 'state'), before)
+      const { post, state } = await otaStation(t, { root, running })
+      t.match(await post(await bundleImage(t, '2.0.0')), { status: 200 })
+      t.equal(state(), after)
+    }
+  })
+
+  t.test('one at a time: another is 409, a command 503, and neither disturbs the first', async (t) => {
+    const { post, command, update, station } = await otaStation(t)
+    const image = await bundleImage(t, '2.0.0')
+    let go = (_: Uint8Array) => {}
+    let end = () => {}
+    const slow = new ReadableStream<Uint8Array>({
+      start(to) {
+        go = (piece) => to.enqueue(piece)
+        end = () => to.close()
+      },
+    })
+    const first = post(slow)
+    go(image.subarray(0, image.length - 10))
+    await until(async () => update().state === 'installing', 'the first one')
+    t.equal(station.field('base.state.base'), 'updating')
+    t.match(await post(image), { status: 409, text: /an update is running \(installing, \d+ %\)/ })
+    t.match(await command('firmware=https://example.org/x'), { status: 503, text: /an update is running/ })
+    go(image.subarray(image.length - 10))
+    end()
+    t.match(await first, { status: 200 })
+  })
+
+  t.test('that the client does not finish is given up, and the next one is taken', async (t) => {
+    const { post, update, station, files, state } = await otaStation(t)
+    const image = await bundleImage(t, '2.0.0')
+    const gone = new AbortController()
+    const half = new ReadableStream<Uint8Array>({ start: (to) => to.enqueue(image.subarray(0, image.length - 10)) })
+    const sent = station.request('/firmware?esp', {
+      method: 'POST',
+      body: half,
+      duplex: 'half',
+      signal: gone.signal,
+    } as RequestInit)
+    await until(async () => update().state === 'installing', 'the upload')
+    gone.abort()
+    await t.rejects(sent)
+    await until(async () => update().failed, 'the failure')
+    t.equal(files('b'), undefined)
+    t.equal(state(), 'good=a trial= tries=0 back=')
+    t.match(await post(image), { status: 200 })
+    t.equal(update().failed, false)
+  })
+})
+
+t.test('what is not for this station is refused with the reason, and the disk is as before', async (t) => {
+  const other = generateKeys()
+  const rig = await otaStation(t, { ota: { limit_mb: 1 } })
+  const { post, update, reasons, station } = rig
+  const refused = async (body: RequestInit['body'], status: number, reason: RegExp) => {
+    const before = readdirSync(rig.root)
+    const answer = await post(body)
+    t.match(answer, { status, text: reason }, String(reason))
+    t.match(update(), { state: 'failed', failed: true })
+    t.match(reasons(), reason)
+    t.strictSame(readdirSync(rig.root), before, 'nothing written')
+    t.equal(rig.files('b'), undefined)
+    t.not(station.field('base.state.base'), 'updating')
+  }
+  await refused(
+    await bundleImage(t, '2.0.0', { hardware: ['zed-f9p', 'other'] }),
+    422,
+    /for the hardware zed-f9p, other, and this is test/,
+  )
+  const foreign = process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64'
+  await refused(await bundleImage(t, '2.0.0', { arch: foreign }), 422, new RegExp(`for ${foreign}, and this is linux-`))
+  await refused(await bundleImage(t, '2.0.0', {}, readPrivateKey(other.privatePem)), 422, /signed by nobody whom/)
+  await refused('', 422, /ends before its payload/)
+  await refused('{"image": true}\n', 422, /not valid/)
+  await refused(Buffer.alloc(3_000_000), 422, /does not begin with a manifest/)
+  await refused(
+    await imageOf(t, { 'x.bin': 'x'.repeat(5_000_000) }),
+    413,
+    /unpacks 5000000 bytes, more than the 4194304/,
+  )
+  const incompressible = randomBytes(1_500_000).toString('hex')
+  await refused(await imageOf(t, { 'x.bin': incompressible }), 413, /more than the 1048576 that are allowed/)
+  t.match(await post(await bundleImage(t, '2.0.0')), { status: 200 }, 'a good one is taken after all of that')
+
+  t.test('with a slot that was begun: truncated, changed, longer', async (t) => {
+    const image = await bundleImage(t, '2.0.0')
+    const changed = Buffer.from(image)
+    changed[image.length - 40] ^= 4
+    for (const bad of [image.subarray(0, -1), changed, Buffer.concat([image, Buffer.from([0])])]) {
+      const { post, files, state } = await otaStation(t)
+      t.match(await post(bad), { status: 422 })
+      t.equal(files('b'), undefined)
+      t.equal(state(), 'good=a trial= tries=0 back=')
+    }
+  })
+
+  t.test('10 GB of zeros, announced or not: the answer comes long before their end', async (t) => {
+    let sent = 0
+    const zeros = () =>
+      new ReadableStream<Uint8Array>({
+        pull(to) {
+          sent += 65_536
+          if (sent > 10_000_000_000) to.close()
+          else to.enqueue(new Uint8Array(65_536))
+        },
+      })
+    const { post, files } = await otaStation(t)
+    // The answer, or the connection that is closed behind it.
+    const answer = await post(zeros()).catch(() => ({ status: 422, text: 'does not begin with a manifest' }))
+    t.match(answer, { status: 422, text: /does not begin with a manifest/ })
+    t.ok(sent < 200_000_000, `${sent} bytes`)
+    t.equal(files('b'), undefined)
+  })
+
+  t.test('a disk without room: 503, and the running slot is untouched', async (t) => {
+    const { Slots } = await import('../../../plugins/ota/slots/index.js')
+    const root = scratch(t)
+    const slots = new Slots({ root, running: 'a', free: async () => 8 * 1_048_576 + 4_096 })
+    const manifest = { files: [{ path: 'x', size: 5_000, sha256: '' }] } as unknown as ImageManifest
+    await t.rejects(slots.prepare(manifest), {
+      code: 'RTK_ERR_UNAVAILABLE',
+      message: /needs 8396800 bytes on the disk, and 8392704 can be had/,
+    })
+    mkdirSync(join(root, 'b'))
+    writeFileSync(join(root, 'b', 'old'), 'x'.repeat(4_096))
+    t.match(await slots.prepare(manifest), { slot: 'b' }, 'the slot that goes counts as room')
+  })
+
+  t.test('without slots, without keys, without the plugin', async (t) => {
+    const image = await bundleImage(t, '2.0.0')
+    const noSlots = await otaStation(t, { slots: undefined as never })
+    t.match(await noSlots.post(image), { status: 503, text: /not started from slots.*install the Debian package/ })
+    const noKeys = await otaStation(t, { ota: { keys: [] } })
+    t.match(await noKeys.post(image), { status: 422, text: /trusts no key: set ota\.keys/ })
+    const badKeys = await otaStation(t, { ota: { keys: [maker.publicPem, '/not/there.pub', '-----BEGIN x'] } })
+    t.match(await badKeys.post(image), { status: 200 })
+    t.match(badKeys.reasons(), /\/not\/there\.pub: ENOENT.*a key: .*correct ota\.keys/)
+    await noSlots.station.unload('ota')
+    t.match(await noSlots.post(image), { status: 404, text: /plugin ota, which this station does not run/ })
+    t.match(await noSlots.command('firmware=https://x.org/y'), { status: 404 })
+  })
+})
+
+/** A server of images on this machine. */
+async function server(t: Test, handler: RequestListener): Promise<string> {
+  const http = createServer(handler).listen(0, '127.0.0.1')
+  await new Promise((resolve) => http.once('listening', resolve))
+  t.teardown(() => {
+    http.closeAllConnections()
+    http.close()
+  })
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`
+}
+
+t.test('an image behind a URL', async (t) => {
+  t.test('is fetched, installed and started; the URL is taken letter by letter', async (t) => {
+    const image = await bundleImage(t, '2.0.0')
+    const asked: string[] = []
+    const url = await server(t, (request, response) => {
+      asked.push(request.url ?? '')
+      response.end(image)
+    })
+    for (const command of ['firmware', 'ota-upgrade']) {
+      const rig = await otaStation(t, { ota: { insecure: true } })
+      const seen: string[] = []
+      t.match(await rig.command(`${command}=${url}/a%20b+c?d=e&f=%2F`), { status: 200, text: 'update started\n' })
+      await until(async () => {
+        const { state } = rig.update()
+        if (seen.at(-1) !== state) seen.push(state)
+        return state === 'rebooting'
+      }, 'the restart')
+      t.equal(rig.state(), 'good=a trial=b tries=0 back=')
+      const incoming = join(rig.station.data, 'files', 'ota', 'incoming')
+      await until(async () => readdirSync(incoming).length === 0, 'nothing left of the download')
+    }
+    t.strictSame(asked, ['/a%20b+c?d=e&f=%2F', '/a%20b+c?d=e&f=%2F'])
+  })
+
+  t.test('is https; http only from this machine, and only by option', async (t) => {
+    const insecure = await otaStation(t, { ota: { insecure: true } })
+    const secure = await otaStation(t)
+    t.match(await secure.command('firmware=http://127.0.0.1/x'), {
+      status: 400,
+      text: /is http: updates are fetched by https/,
+    })
+    for (const url of ['http://example.org/x', 'ftp://example.org/x', 'not a url', 'https://exa mple.org/', '']) {
+      t.match(await insecure.command(`firmware=${url}`), { status: 400 }, url)
+    }
+    t.strictSame(insecure.update(), { state: 'idle', failed: false, progress: 0 })
+  })
+
+  const etag = '"one"'
+  /** Sends a part of at most so many bytes, and cuts the connection when the client has stored it. */
+  const breaking =
+    (image: Buffer, most: number, folder: string, log: string[] = []): RequestListener =>
+    (request, response) => {
+      const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? '')
+      const start = range && request.headers['if-range'] === etag ? Number(range[1]) : 0
+      log.push(`${range?.[1] ?? '-'}>${start}`)
+      const end = Math.min(start + most, image.length)
+      const head = { etag, 'content-length': image.length - start }
+      if (start === 0) response.writeHead(200, head)
+      else response.writeHead(206, { ...head, 'content-range': `bytes ${start}-${image.length - 1}/${image.length}` })
+      if (end === image.length) return response.end(image.subarray(start))
+      response.write(image.subarray(start, end))
+      const stored = () => statSync(join(folder, 'image'), { throwIfNoEntry: false })?.size === end
+      void until(async () => stored(), `${end} bytes`).then(() => response.socket?.destroy())
+    }
+  const incomingOf = (data: string) => join(data, 'files', 'ota', 'incoming')
+
+  t.test('goes on where the link broke, also after a restart of the service', async (t) => {
+    const image = await bundleImage(t, '2.0.0')
+    const log: string[] = []
+    const data = scratch(t)
+    const url = await server(t, breaking(image, Math.ceil(image.length / 5), incomingOf(data), log))
+    const first = await otaStation(t, { ota: { insecure: true }, data })
+    await first.command(`firmware=${url}/image`)
+    const received = () => log.length
+    await until(
+      async () => received() === 1 && first.station.lines.some(({ msg }) => /the download stopped/.test(msg)),
+      'the first break',
+    )
+    t.equal(first.update().state, 'downloading')
+    await first.station.stop()
+    const second = await otaStation(t, { ota: { insecure: true }, data })
+    await second.command(`firmware=${url}/image`)
+    await until(async () => {
+      await second.station.clock.advance(1_000)
+      return second.update().state === 'rebooting'
+    }, 'the end')
+    t.ok(log.length >= 5, log.join(' '))
+    t.equal(log[0], '->0')
+    t.ok(
+      log.slice(1).every((entry) => /^(\d+)>\1$/.test(entry)),
+      'every later request goes on',
+    )
+  })
+
+  t.test('begins again where the content is another one, has no strong ETag, or the range is another', async (t) => {
+    const image = await bundleImage(t, '2.0.0')
+    for (const [what, answer] of [
+      ['another content: 200', { etag: '"two"', honest: true }],
+      ['weak', { etag: 'W/"one"', honest: true }],
+      ['none', { etag: undefined, honest: true }],
+      ['416', { etag, honest: false, status: 416 }],
+      ['another range', { etag, honest: false, status: 206 }],
+    ] as const) {
+      let count = 0
+      const url = await server(t, (request, response) => {
+        count++
+        if (answer.etag) response.setHeader('etag', count === 1 && answer.etag === '"two"' ? '"one"' : answer.etag)
+        if (count === 1) {
+          response.writeHead(200, { 'content-length': image.length })
+          response.write(image.subarray(0, 100), () => response.socket?.destroy())
+        } else if (!answer.honest && request.headers.range) {
+          if (answer.status === 206) response.setHeader('content-range', `bytes 0-${image.length - 1}/${image.length}`)
+          response.writeHead(answer.status)
+          response.end(answer.status === 206 ? image : '')
+        } else response.end(image)
+      })
+      const rig = await otaStation(t, { ota: { insecure: true } })
+      await rig.command(`firmware=${url}/image`)
+      await until(async () => {
+        await rig.station.clock.advance(1_000)
+        return ['rebooting', 'failed'].includes(rig.update().state)
+      }, what)
+      t.equal(rig.update().state, 'rebooting', `${what}: ${rig.reasons()}`)
+    }
+  })
+
+  t.test(
+    'fails with the reason: 404, redirects by http, too large without a length, silence, refused content',
+    async (t) => {
+      const image = await bundleImage(t, '2.0.0', { hardware: ['other'] })
+      const url = await server(t, (request, response) => {
+        if (request.url === '/404') return void response.writeHead(404).end()
+        if (request.url === '/302') return void response.writeHead(302, { location: '/image' }).end()
+        if (request.url === '/large') {
+          const more = () => {
+            while (response.write(Buffer.alloc(65_536)));
+          }
+          response.on('drain', more)
+          return more()
+        }
+        response.end(image)
+      })
+      for (const [path, reason] of [
+        ['/404', /answered 404/],
+        ['/302', /answered 302/],
+        ['/large', /more than the 1048576 bytes|more than \d+ bytes/],
+        ['/image', /for the hardware other/],
+      ] as const) {
+        const rig = await otaStation(t, { ota: { insecure: true, limit_mb: 1 } })
+        await rig.command(`firmware=${url}${path}`)
+        await until(async () => {
+          await rig.station.clock.advance(10_000)
+          return rig.update().state === 'failed'
+        }, path)
+        t.match(rig.reasons(), reason, path)
+        t.equal(rig.state(), '')
+      }
+    },
+  )
+
+  t.test('gives up after the eighth attempt without a byte, and keeps what it has', async (t) => {
+    const image = await bundleImage(t, '2.0.0')
+    let count = 0
+    const data = scratch(t)
+    const breaks = breaking(image, 50, incomingOf(data))
+    const url = await server(t, (request, response) =>
+      count++ === 0 ? breaks(request, response) : void response.socket?.destroy(),
+    )
+    const rig = await otaStation(t, { ota: { insecure: true }, data })
+    await rig.command(`firmware=${url}/image`)
+    await until(async () => {
+      await rig.station.clock.advance(5_000)
+      return rig.update().state === 'failed'
+    }, 'the end')
+    t.equal(count, 8)
+    t.ok(existsSync(join(incomingOf(data), 'image.meta')))
+  })
+})
+
+t.test('a reload of the plugin', async (t) => {
+  t.test('ends an update that runs, and makes the restart that was due', async (t) => {
+    const rig = await otaStation(t)
+    const image = await bundleImage(t, '2.0.0')
+    let push = (_: Uint8Array) => {}
+    const half = new ReadableStream<Uint8Array>({
+      start(to) {
+        push = (piece) => to.enqueue(piece)
+      },
+    })
+    const sent = rig.post(half)
+    push(image.subarray(0, image.length - 20))
+    await until(async () => rig.update().state === 'installing', 'the upload')
+    await rig.station.reload('ota')
+    push(image.subarray(image.length - 20))
+    t.match((await sent).status, 503)
+    t.equal(rig.files('b'), undefined)
+    t.match(await rig.post(image), { status: 200 })
+    await rig.station.reload('ota')
+    t.equal(rig.update().state, 'rebooting')
+    await rig.station.clock.advance(1_000)
+    t.equal(rig.station.restarts(), 1)
+    t.equal(rig.reasons(), '')
+  })
+
+  t.test('the service that surfaces use is provided', async (t) => {
+    let found: unknown
+    const user = definePlugin({
+      name: 'user',
+      version: '1.0.0',
+      api: '^1.1.0',
+      setup: () => {},
+      start: (ctx) => {
+        found = ctx.services.find(firmwareInstaller)?.state
+      },
+    })
+    await otaStation(t, { plugins: { user } })
+    t.equal(found, 'idle')
+  })
+})

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { until } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import { imageOf, otaStation, type RigOptions, scratch } from './rig.js'
+
+/** The prebuilt form of a plugin that shows its version. */
+function plugin(version: string, { setup = '', start = '' } = {}): Record<string, string> {
+  const code = `const { definePlugin } = globalThis[Symbol.for('rtk-base.host')]('rtk-base/plugin')
+module.exports = definePlugin({ name: 'mast', version: '${version}', api: '^1.0.0',
+  setup(ctx) { ${setup}; ctx.info.block('mast', () => ({ version: '${version}' })) },
+  start(ctx) { ${start} } })\n`
+  const sha256 = createHash('sha256').update(code).digest('hex')
+  const entry = { name: 'mast', version, api: '^1.0.0', file: 'mast.cjs', sha256 }
+  return { 'mast.cjs': code, 'manifest.json': JSON.stringify({ plugins: [entry] }) }
+}
+
+const image = (t: Test, version: string, options: object = {}, facts: object = {}) =>
+  imageOf(t, plugin(version, options), { type: 'plugin', name: 'mast', version, ...facts })
+
+/** A station with the plugin mast 1.0.0 of its bundle. */
+async function setUp(t: Test, options: RigOptions & { place?: string } = {}) {
+  const place = options.place ?? scratch(t)
+  const source = join(place, 'mast')
+  mkdirSync(source, { recursive: true })
+  for (const [name, text] of Object.entries(plugin('1.0.0'))) writeFileSync(join(source, name), text)
+  const data = options.data ?? join(place, 'data')
+  mkdirSync(data, { recursive: true })
+  const rig = await otaStation(t, { ...options, data, sources: { [source]: {} } })
+  const running = () => rig.station.field('mast.version')
+  const folders = () => readdirSync(join(data, 'plugin-updates')).filter((name) => name !== 'index.json').length
+  const tries = () =>
+    Object.values<{ tries: number }>(
+      JSON.parse(readFileSync(join(data, 'plugin-updates', 'index.json'), 'utf8')).updates,
+    ).map(({ tries }) => tries)
+  return { ...rig, place, data, running, folders, tries, again: () => setUp(t, { ...options, place, data }) }
+}
+
+t.test('an update of one plugin', async (t) => {
+  t.test('is in force at once, without a restart, and over restarts', async (t) => {
+    const rig = await setUp(t)
+    t.equal(rig.running(), '1.0.0')
+    const { status, json } = await rig.post(await image(t, '1.1.0'))
+    t.equal(status, 200)
+    t.strictSame(json(), { result: 'ok', version: '1.1.0' })
+    t.equal(rig.running(), '1.1.0')
+    t.match(rig.update(), { state: 'idle', failed: false })
+    await rig.station.clock.advance(70_000)
+    t.equal(rig.station.restarts(), 0)
+    t.equal(rig.state(), '', 'no slot was touched')
+    await until(async () => rig.station.lines.some(({ msg }) => msg === 'the update is confirmed'), 'the confirmation')
+    await rig.station.stop()
+    for (let start = 0; start < 5; start++) {
+      const next = await rig.again()
+      t.equal(next.running(), '1.1.0')
+      await next.station.stop()
+    }
+  })
+
+  t.test('that cannot start is refused, and the version before goes on', async (t) => {
+    const rig = await setUp(t)
+    for (const bad of [{ setup: 'throw new Error("no mast")' }, { start: 'throw new Error("no mast")' }]) {
+      t.match((await rig.post(await image(t, '1.1.0', bad))).text, /no mast/)
+      t.equal(rig.running(), '1.0.0')
+      t.match(rig.update(), { state: 'failed', failed: true })
+      t.match(rig.reasons(), /mast 1\.1\.0 was given up: .*no mast.*; the one of the bundle runs again/)
+    }
+    t.match(await rig.post(await image(t, '1.2.0')), { status: 200 })
+    t.equal(rig.reasons(), '', 'until the next one')
+    t.equal(rig.folders(), 1)
+  })
+
+  t.test('that fails in its first minute is given up, and the confirmed update before it comes back', async (t) => {
+    const rig = await setUp(t)
+    await rig.post(await image(t, '1.1.0'))
+    await rig.station.clock.advance(70_000)
+    await until(async () => rig.station.lines.some(({ msg }) => msg === 'the update is confirmed'), 'the confirmation')
+    t.match(
+      await rig.post(await image(t, '1.2.0', { start: 'ctx.timers.after(5000, () => { throw new Error("late") })' })),
+      { status: 200 },
+    )
+    t.equal(rig.running(), '1.2.0')
+    await rig.station.clock.advance(4_000)
+    rig.station.station.plugins()
+    await rig.station.clock.advance(2_000)
+    // One that throws in a timer goes on; one that fails does not.
+    t.equal(rig.running(), '1.2.0')
+    t.match(await rig.post(await image(t, '1.3.0')), { status: 200 })
+    t.equal(rig.running(), '1.3.0')
+    await rig.station.stop()
+    // Its code does not load any more.
+    const index = JSON.parse(readFileSync(join(rig.data, 'plugin-updates', 'index.json'), 'utf8'))
+    const [update] = Object.values<{ folder: string; former: { version: string } }>(index.updates)
+    t.equal(update?.former.version, '1.1.0', 'what never proved itself is not worth going back to')
+    writeFileSync(join(rig.data, 'plugin-updates', update?.folder ?? '', 'mast.cjs'), 'damaged')
+    const next = await rig.again()
+    await until(async () => {
+      await next.station.clock.advance(1_000)
+      return next.running() === '1.1.0'
+    }, 'the version before')
+    t.match(next.reasons(), /mast 1\.3\.0 was given up: .*sha256.*; 1\.1\.0 runs again/)
+  })
+
+  t.test('is counted before it is loaded: one that ends the process is given up after three starts', async (t) => {
+    const rig = await setUp(t)
+    await rig.post(await image(t, '1.1.0'))
+    t.strictSame(rig.tries(), [1])
+    await rig.station.stop()
+    for (const tries of [2, 3]) {
+      const next = await rig.again()
+      t.equal(next.running(), '1.1.0')
+      t.strictSame(next.tries(), [tries])
+      await next.station.stop()
+    }
+    const last = await rig.again()
+    t.equal(last.running(), '1.0.0')
+    t.match(last.reasons(), /mast 1\.1\.0 was given up: it was started 3 times and never ran for 60 s/)
+    await last.station.stop()
+    const after = await rig.again()
+    t.equal(after.running(), '1.0.0')
+    t.match(after.reasons(), /mast 1\.1\.0 was given up/, 'until its next update')
+  })
+
+  t.test('belongs to its bundle: another one drops it, one that is only on trial does not', async (t) => {
+    const rig = await setUp(t)
+    await rig.post(await image(t, '1.1.0'))
+    await rig.station.stop()
+    const trial = await setUp(t, { place: rig.place, data: rig.data, version: '2.0.0', onTrial: true })
+    t.equal(trial.running(), '1.0.0')
+    await trial.station.stop()
+    const back = await rig.again()
+    t.equal(back.running(), '1.1.0')
+    await back.station.stop()
+    const other = await setUp(t, { place: rig.place, data: rig.data, version: '2.0.0' })
+    t.equal(other.running(), '1.0.0')
+    t.equal(other.folders(), 0)
+    await other.station.stop()
+    const old = await rig.again()
+    t.equal(old.running(), '1.0.0')
+  })
+
+  t.test('is refused for another bundle, for a plugin that is not here, with another plugin in it', async (t) => {
+    const rig = await setUp(t)
+    const sha256 = rig.station.device.sha256
+    t.match(await rig.post(await image(t, '1.1.0', {}, { bundle: 'f'.repeat(64) })), {
+      status: 422,
+      text: /made for the bundle ffffffffffff…/,
+    })
+    t.match(await rig.post(await image(t, '1.1.0', {}, { bundle: sha256 })), { status: 200 })
+    t.match(await rig.post(await image(t, '1.1.0', {}, { name: 'pole' })), {
+      status: 404,
+      text: /this station has no plugin pole/,
+    })
+    t.match(await rig.post(await imageOf(t, { 'x.cjs': '' }, { type: 'plugin', name: 'mast' })), {
+      status: 422,
+      text: /has not the prebuilt form/,
+    })
+    t.match(await rig.post(await image(t, '1.1.0', {}, { hardware: ['x'] })), { status: 422 })
+    t.equal(rig.folders(), 1)
+  })
+
+  t.test('an index that was damaged, or that cannot be written, costs the update and nothing else', async (t) => {
+    const rig = await setUp(t)
+    await rig.post(await image(t, '1.1.0'))
+    await rig.station.stop()
+    const index = join(rig.data, 'plugin-updates', 'index.json')
+    writeFileSync(index, readFileSync(index, 'utf8').slice(0, -3))
+    const next = await rig.again()
+    t.equal(next.running(), '1.0.0')
+    t.match(await next.post(await image(t, '1.2.0')), { status: 200 })
+    t.equal(next.running(), '1.2.0')
+    t.equal(next.folders(), 1)
+  })
+})

@@ -1,0 +1,305 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { until } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import { reasonOf } from '../../../plugins/ota/aftermath.js'
+import { Health, type Signs } from '../../../plugins/ota/health.js'
+import { formatState, parseState } from '../../../plugins/ota/slots/state.js'
+import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
+import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
+import type { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { mqttLink, rtcmStream } from '../../../schemas/services.js'
+import { bundleImage, maker, otaStation, type RigOptions, scratch } from './rig.js'
+
+t.test('the health of a version on trial', async (t) => {
+  const all: Signs = { control: true, rtcm: true, broker: true }
+  const limits = { hold_ms: 60_000, limit_ms: 1_200_000, now_ms: 0 }
+  /** Looks every 5 s. @returns the verdict and when it came, in seconds */
+  const judged = (before: { rtcm: boolean; broker: boolean }, signs: (s: number) => Partial<Signs>) => {
+    const health = new Health(before, limits)
+    for (let s = 0; s <= 1_300; s += 5) {
+      const verdict = health.look({ ...all, ...signs(s) }, s * 1000)
+      if (verdict.kind !== 'wait') return `${s} ${verdict.kind}${verdict.kind === 'bad' ? ` ${verdict.text}` : ''}`
+    }
+    return 'never'
+  }
+  const both = { rtcm: true, broker: true }
+  const none = { rtcm: false, broker: false }
+  t.equal(
+    judged(both, () => ({})),
+    '60 good',
+    'everything at once',
+  )
+  t.equal(
+    judged(both, (s) => ({ rtcm: s > 300 })),
+    '365 good',
+    'RTCM comes late',
+  )
+  t.equal(
+    judged(both, (s) => ({ broker: s > 1_100 })),
+    '1165 good',
+    'in the last minute',
+  )
+  t.equal(
+    judged(both, (s) => ({ rtcm: s % 15 === 0 })),
+    '60 good',
+    'one look without it decides nothing',
+  )
+  t.equal(
+    judged(both, (s) => ({ rtcm: s < 40 || s > 70 })),
+    '135 good',
+    'a longer break begins again',
+  )
+  t.equal(
+    judged(none, () => ({ rtcm: false, broker: false })),
+    '60 good',
+    'what was not there before is not asked for',
+  )
+  t.match(
+    judged(both, () => ({ rtcm: false })),
+    /^1200 bad no RTCM went out, though it did before the update \(within 20 min\)$/,
+  )
+  t.match(
+    judged(both, () => ({ broker: false })),
+    /^1200 bad the broker was not reached, though it was before/,
+  )
+  t.match(
+    judged(none, () => ({ control: false })),
+    /^1200 bad its HTTP server did not answer/,
+  )
+  t.match(
+    judged(both, () => ({ rtcm: false, broker: false })),
+    /no RTCM.*; the broker was not reached/,
+  )
+  t.match(
+    judged({ rtcm: true, broker: false }, (s) => ({ rtcm: s % 50 < 20 })),
+    /^1200 bad/,
+    'a flow that keeps breaking',
+  )
+})
+
+t.test('the state file is read as the launcher reads it', async (t) => {
+  const nothing = { good: '', trial: '', tries: 9, back: '' }
+  for (const [text, expected] of [
+    ['', nothing],
+    ['good=a\ntrial=b\ntries=2\nback=\n', { good: 'a', trial: 'b', tries: 2, back: '' }],
+    ['good=f\nback=a\n', { ...nothing, good: 'f', back: 'a' }],
+    ['good=z\ntrial=f\ntries=10\nback=c\nrm -rf /\n', nothing],
+    ['good=a\ngood=b\ngood=x\n', { ...nothing, good: 'b' }],
+    ['good=a extra\n good=b\n', nothing],
+  ] as const) {
+    t.strictSame(parseState(text), expected, JSON.stringify(text))
+  }
+  const state = { good: 'f', trial: 'a', tries: 1, back: 'b' } as const
+  t.strictSame(parseState(formatState(state)), state)
+})
+
+/** A broker link and a stream of epochs that a test holds. */
+function surroundings() {
+  const edges = { up: true, epoch: () => {} }
+  const plugin = definePlugin({
+    name: 'edges',
+    version: '1.0.0',
+    api: '^1.1.0',
+    provides: [mqttLink, rtcmStream],
+    setup(ctx: PluginContext) {
+      const epochs = ctx.event<never>()
+      const states = ctx.event<never>()
+      edges.epoch = () => epochs.emit({} as never)
+      ctx.services.provide(rtcmStream, { open: true, reason: '', onEpoch: epochs.on, onState: states.on } as never)
+      ctx.services.provide(mqttLink, {
+        get up() {
+          return edges.up
+        },
+      } as never)
+    },
+  })
+  return { edges, plugins: { edges: plugin as AnyPlugin } }
+}
+
+/** Installs an image of 2.0.0 and returns what the next start finds. */
+async function installed(
+  t: Test,
+  {
+    before = async () => {},
+    ...options
+  }: RigOptions & { before?: (edges: ReturnType<typeof surroundings>['edges']) => Promise<void>; facts?: object } = {},
+) {
+  const { edges, plugins } = surroundings()
+  const rig = await otaStation(t, { ...options, plugins })
+  await before(edges)
+  t.match(await rig.post(await bundleImage(t, '2.0.0', options.facts)), { status: 200 })
+  await rig.station.stop()
+  return { root: rig.root, store: rig.store }
+}
+
+/** Lets so many seconds pass, with each look at the version on trial: its own HTTP answer takes real time. */
+async function advance(rig: Awaited<ReturnType<typeof otaStation>>, s: number, each: () => void = () => {}) {
+  const { clock, lines } = rig.station
+  const looks = () => lines.filter(({ msg }) => msg === 'looked at the version on trial').length
+  for (const end_ms = clock.monotonic() + s * 1000; clock.monotonic() < end_ms; ) {
+    each()
+    const before = looks()
+    await until(async () => {
+      if (looks() > before || rig.station.restarts() > 0 || rig.ready() > 0) return true
+      if (clock.monotonic() < end_ms) await clock.advance(1_000)
+      return clock.monotonic() >= end_ms
+    }, 'a look')
+    if (rig.station.restarts() > 0 || rig.ready() > 0) return
+  }
+}
+
+t.test('a new version', async (t) => {
+  const flowing = async ({ epoch }: { epoch(): void }) => epoch()
+
+  t.test('is confirmed when RTCM flows, the broker is connected and HTTP answers; only then it is ready', async (t) => {
+    const { root, store } = await installed(t, { before: flowing, facts: { minVersion: '1.5.0' } })
+    const { edges, plugins } = surroundings()
+    edges.up = false
+    const rig = await otaStation(t, { root, store, running: 'b', onTrial: true, version: '2.0.0', plugins })
+    t.equal(rig.ready(), 0)
+    t.match(rig.update(), { state: 'verifying', failed: false })
+    t.not(rig.station.field('base.state.base'), 'updating', 'it does its work')
+    t.match(await rig.post(await bundleImage(t, '3.0.0')), { status: 409, text: /2\.0\.0 is on trial/ })
+    await advance(rig, 100, edges.epoch)
+    t.equal(rig.ready(), 0, 'the broker is missing')
+    t.equal(rig.state(), 'good=a trial=b tries=0 back=')
+    edges.up = true
+    await advance(rig, 70, edges.epoch)
+    await until(async () => rig.ready() === 1, 'the confirmation')
+    t.equal(rig.state(), 'good=b trial= tries=0 back=')
+    t.match(rig.update(), { state: 'idle', failed: false, progress: 100 })
+    await until(async () => (await (store as MemoryStore).get('protected.ota', 'minVersion')) === '1.5.0', 'the floor')
+    t.match(await rig.post(await bundleImage(t, '1.4.9')), { status: 422, text: /takes no version before 1\.5\.0/ })
+    t.match(await rig.post(await bundleImage(t, '1.5.0')), { status: 200 }, 'an older one above the floor is taken')
+  })
+
+  t.test('gives itself up when RTCM does not come back, and the version before reports that', async (t) => {
+    const { root, store } = await installed(t, {
+      before: flowing,
+      facts: { minVersion: '2.0.0', newKeys: [generateKeys().publicPem] },
+    })
+    const { plugins } = surroundings()
+    const rig = await otaStation(t, {
+      root,
+      store,
+      running: 'b',
+      onTrial: true,
+      version: '2.0.0',
+      plugins,
+      ota: { trial_min: 3 },
+    })
+    await advance(rig, 175)
+    t.equal(rig.station.restarts(), 0)
+    await advance(rig, 15)
+    await until(async () => rig.station.restarts() === 1, 'the restart')
+    t.equal(rig.ready(), 0)
+    t.equal(rig.state(), 'good=a trial= tries=0 back=b')
+    await rig.station.stop()
+    for (const start of ['first', 'second']) {
+      const old = await otaStation(t, { root, store })
+      t.match(old.update(), { state: 'failed', failed: true, progress: 0 }, start)
+      t.match(
+        old.reasons(),
+        /update to 2\.0\.0 was given up: no RTCM went out, though it did before the update.*; 1\.0\.0 runs again/,
+      )
+      t.equal(old.state(), 'good=a trial= tries=0 back=')
+      t.match(
+        await old.post(await bundleImage(t, '1.0.0', { hardware: ['x'] })),
+        { status: 422 },
+        'neither floor nor key was raised',
+      )
+      if (start === 'second') {
+        t.match(await old.post(await bundleImage(t, '1.0.0')), { status: 200 })
+        t.equal(old.reasons(), '', 'until the next update')
+      }
+      await old.station.stop()
+    }
+  })
+
+  t.test('that crashed, hung or was never ready is reported by the version before', async (t) => {
+    const { root, store } = await installed(t)
+    writeFileSync(join(root, 'state'), 'good=a\ntrial=\ntries=0\nback=b\n')
+    const rig = await otaStation(t, { root, store })
+    t.match(rig.reasons(), /update to 2\.0\.0 was given up: it did not come up/)
+    const pending = { version: '2.0.0', from: '1.0.0', slot: 'b', before: { rtcm: false, broker: false } }
+    const end = { at_ms: 0, stack: [] as string[] }
+    t.match(
+      reasonOf(pending, { ...end, how: 'failed', text: 'the process ended with exit code 3' }, true),
+      /it did not stay up: the process ended with exit code 3; 1\.0\.0 runs/,
+    )
+    t.match(
+      reasonOf(pending, { ...end, how: 'blocked', text: 'blocked', stack: ['  at loop (x.ts:3)'] }, true),
+      /blocked \(at loop \(x\.ts:3\)\)/,
+    )
+    t.match(reasonOf(undefined, undefined, true), /the last update was given up/)
+  })
+
+  t.test('that was not installed to its end is not reported as one that was tried', async (t) => {
+    const { root, store } = await installed(t)
+    writeFileSync(join(root, 'state'), 'good=a\ntrial=\ntries=0\nback=\n')
+    const rig = await otaStation(t, { root, store })
+    t.match(rig.reasons(), /ended before all of it was installed: send it again; 1\.0\.0 runs again/)
+  })
+
+  t.test('whose trial the launcher could not end on a disk that takes no writes is reported too', async (t) => {
+    const { root, store } = await installed(t)
+    writeFileSync(join(root, 'state'), 'good=a\ntrial=b\ntries=3\nback=\n')
+    t.match((await otaStation(t, { root, store })).reasons(), /it did not come up/)
+  })
+
+  t.test('that was confirmed just before the power went gets its floor and its keys at the next start', async (t) => {
+    const next = generateKeys()
+    const { root, store } = await installed(t, { facts: { minVersion: '1.9.0', newKeys: [next.publicPem] } })
+    writeFileSync(join(root, 'state'), 'good=b\ntrial=\ntries=0\nback=\n')
+    const rig = await otaStation(t, { root, store, running: 'b', version: '2.0.0' })
+    t.equal(rig.reasons(), '')
+    t.match(await rig.post(await bundleImage(t, '1.8.0')), { status: 422, text: /before 1\.9\.0/ })
+    t.match(
+      await rig.post(await bundleImage(t, '2.0.0', {}, readPrivateKey(next.privatePem))),
+      { status: 200 },
+      'signed by the new key',
+    )
+    await rig.station.stop()
+    const factory = await otaStation(t, {
+      root,
+      store,
+      running: 'b',
+      version: '2.0.0',
+      ota: { keys: [maker.publicPem] },
+    })
+    await factory.command('factory')
+    t.match(
+      await factory.post(await bundleImage(t, '1.8.0')),
+      { status: 422, text: /before 1\.9\.0/ },
+      'a factory reset keeps the floor',
+    )
+  })
+
+  t.test('that cannot be confirmed, as the disk takes no writes, is tried again', async (t) => {
+    const root = join(scratch(t), 'missing')
+    const rig = await otaStation(t, { root, running: 'b', onTrial: true, ota: { healthy_s: 10 } })
+    await advance(rig, 30)
+    t.equal(rig.ready(), 0)
+    t.ok(rig.station.lines.some(({ msg }) => /cannot be confirmed yet: ENOENT/.test(msg)))
+  })
+
+  t.test('keeps its time over a reload of the plugin', async (t) => {
+    const rig = await otaStation(t, { running: 'b', onTrial: true, ota: { trial_min: 2, healthy_s: 3_600 } })
+    for (let i = 0; i < 5; i++) {
+      await advance(rig, 20)
+      await rig.station.reload('ota')
+    }
+    await advance(rig, 30)
+    await until(async () => rig.station.restarts() === 1, 'the end')
+    t.equal(rig.state(), 'good= trial= tries=0 back=b')
+  })
+
+  t.test('that never had slots is on trial nowhere', async (t) => {
+    const rig = await otaStation(t, { slots: undefined as never })
+    t.equal(rig.ready(), 1)
+    t.equal(rig.station.device.onTrial, false)
+    rig.station.device.confirmed()
+    t.equal(rig.ready(), 1, 'confirming what is not on trial does nothing')
+  })
+})
