@@ -116,19 +116,20 @@ t.test('README.md', async (t) => {
 
   t.test('what npm start prints is what it prints', async (t) => {
     const udp = await freeUdpPort()
-    const args = ['--set', 'udp-rtcm.host=127.0.0.1', '--change', `udp-port=${udp}`, '--set', 'mqtt-broker.port=0']
-    const station = await startStation(args)
+    const ports = ['--change', `udp-port=${udp}`, '--change', 'ntrip-caster-port=0', '--set', 'mqtt-broker.port=0']
+    const station = await startStation(['--set', 'udp-rtcm.host=127.0.0.1', ...ports])
     t.teardown(() => station.end())
     const shown = blocks(readme, '').find((block) => block.startsWith('rtk-base '))
     const banner = /^rtk-base [\s\S]*?settings.*$/m.exec(station.output())?.[0]
     // Port 0: the banner, the document and the link have the port that the embedded broker really got.
     type Mqtt = { mqtt: { port: number; state: { link: string } } }
     await until(async () => (await station.info<Mqtt>()).mqtt.state.link === 'up', 'the link')
-    const { mqtt } = await station.info<Mqtt>()
+    const { mqtt, ntrip } = await station.info<Mqtt & { ntrip: { caster: { port: number } } }>()
     const plain = banner
       ?.replace(station.url, 'http://127.0.0.1:8080')
       .replace(`127.0.0.1:${mqtt.port}`, '127.0.0.1:1883')
       .replace(String(udp), '2102')
+      .replaceAll(String(ntrip.caster.port), '2101')
       .replaceAll(station.data, '/home/ada/rtk-base/data')
     t.equal(shown?.split('\n\n[')[0], plain)
   })

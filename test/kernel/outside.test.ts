@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -162,6 +162,13 @@ t.test('ctx.fetch', async (t) => {
     const response = await ctx().fetch(`${path.startsWith('http') ? '' : base}${path}`, options)
     return response.text()
   }
+
+  t.test('a body that is cancelled before it is read leaves nothing behind', async (t) => {
+    const listeners = () => getEventListeners(ctx().signal, 'abort').length
+    const before = listeners()
+    for (let i = 0; i < 3; i++) await (await ctx().fetch(`${base}/large`)).body?.cancel()
+    t.equal(listeners(), before)
+  })
 
   t.test('answers like fetch: status, headers, json, a stream', async (t) => {
     const response = await ctx().fetch(`${base}/hello?x=1`, { method: 'POST', body: 'data' })

@@ -275,6 +275,37 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
     },
   )
 
+  const noStrace = spawnSync('strace', ['-V']).status === 0 ? false : 'needs strace'
+  await t.test(
+    'the launcher itself, killed at each of its calls, starts no more than three trials',
+    { skip: noStrace },
+    async (t) => {
+      const disk = before({})
+      await update(disk)
+      let points = 0
+      for (const call of ['openat', 'write', 'fsync', 'renameat2', 'rename', 'execve', 'close']) {
+        for (let when = 1; when <= sample(1, 60, 6); when++) {
+          const root = onDisk(disk)
+          const inject = ['-e', `trace=${call}`, '-e', `inject=${call}:signal=KILL:when=${when}`]
+          const args = ['-f', '-qq', '-o', '/dev/null', ...inject, 'sh', launch, root]
+          const { stdout } = spawnSync('strace', args, { encoding: 'utf8', env: { ...process.env, RTK_BASE_LIB: lib } })
+          const trials = /:b/.test(stdout) ? 1 : 0
+          const then = Array.from({ length: 4 }, () => started(root)).map(
+            ({ slot, trial, version }) => `${slot}:${trial} ${version}`,
+          )
+          const text = `${call} ${when}: ${[stdout.trim(), ...then].join(', ')}`
+          const all = trials + then.filter((one) => one === 'b:b new').length
+          if (all > 3 || then.at(-1) !== 'a: old' || then.some((one) => one !== 'b:b new' && one !== 'a: old'))
+            t.fail(text)
+          points++
+          clean(root)
+        }
+      }
+      t.comment(`${points} points`)
+      t.ok(points > 6)
+    },
+  )
+
   await t.test('a download that is killed anywhere never leaves an image that is taken for another', async (t) => {
     const fresh = () => before({})
     const calls = await callsOf(fresh, async (disk) => void (await fetched(disk)))
