@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { rtkBase, sample, until } from 'rtk-base/testing'
+import { machineOnly, rtkBase, sample, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { writeSums } from '../../runtime/build/deb/sums.js'
 import { packageRoot } from '../../runtime/build/release.js'
@@ -62,8 +62,7 @@ const stateOf = (machine: Machine) => machine.read(`${home}/state`).trim().repla
 
 t.test('the package under the systemd of this machine', { skip: noMachine() }, (t) => underSystemd(t, '/'))
 
-const everywhere = sample(0, 1) === 1 ? false : 'runs in `npm run test:machine`'
-t.test('the package under that of Debian 13', { skip: noMachine() || noPeer('debootstrap') || everywhere }, (t) =>
+t.test('the package under that of Debian 13', { skip: machineOnly || noMachine() || noPeer('debootstrap') }, (t) =>
   underSystemd(t, debian13(t)),
 )
 
