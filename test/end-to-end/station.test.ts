@@ -74,7 +74,9 @@ t.test('the simulator station: document, RTCM and status from an empty folder', 
   const { args, udp } = await ownPorts()
   const station = await startStation(args)
   t.teardown(() => station.end())
-  t.match(Object.keys(await station.info()), ['esp', 'gnss', 'base', 'udp', 'mqtt'])
+  const blocks = Object.keys(await station.info())
+  const wanted = ['esp', 'gnss', 'base', 'eth', 'wap', 'udp', 'mqtt', 'router', 'modem']
+  t.strictSame(blocks.slice(0, wanted.length), wanted, 'in the order of the specification')
   const { frames, types } = await rover(t, udp)
   type Shown = { gnss: { state: { status: string }; ref: { survey: { state: string; count: number } } } }
   const survey = async () => (await station.info<Shown>()).gnss.ref.survey
