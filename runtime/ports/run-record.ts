@@ -121,7 +121,14 @@ export function judge(traces: {
   const { run, boot, supervisor } = traces
   if (run === undefined)
     return { how: 'first', text: 'there was no run before, or its record is gone', at_ms: 0, stack: [] }
-  if (run.end) return { how: run.end.how as RunEnd['how'], text: run.end.text, at_ms: run.end.at_ms, stack: [] }
+  if (run.end) {
+    const { how, text, at_ms } = run.end
+    // Each run that begins deletes this record: after a graceful end it is of a start that did not get that far (an update that crashes).
+    if (how === 'stopped' && supervisor && supervisor.result !== 'success') {
+      return { ...saidBy(supervisor), at_ms: 0, stack: [] }
+    }
+    return { how: how as RunEnd['how'], text, at_ms, stack: [] }
+  }
   const stall = traces.stalls.findLast(({ at_ms }) => at_ms >= run.started_ms)
   if (stall) {
     const { plugin, place, blocked_s, at_ms, stack } = stall

@@ -196,6 +196,16 @@ t.test('why the run before ended', async (t) => {
   for (const [traces, how, text] of [
     [{ run: undefined }, 'first', /no run before/],
     [{ run: { ...run, end: { how: 'stopped', text: 'the service was stopped', at_ms: 5 } } }, 'stopped', /stopped/],
+    [
+      { run: { ...run, end: { how: 'stopped', text: '', at_ms: 5 } }, supervisor: told('success', 'exited', '0') },
+      'stopped',
+      /^$/,
+    ],
+    [
+      { run: { ...run, end: { how: 'stopped', text: '', at_ms: 5 } }, supervisor: told('exit-code', 'exited', '3') },
+      'failed',
+      /exit code 3/,
+    ],
     [{ run, stalls: [stall] }, 'blocked', /plugin leds blocked it for 15 s at x\.ts:3:1/],
     [{ run, stalls: [{ ...stall, at_ms: 500 }] }, 'killed', /SIGKILL/],
     [{ run, boot: 'b' }, 'power', /power cut/],

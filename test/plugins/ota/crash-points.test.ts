@@ -221,6 +221,18 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
           clean(next)
         }
       }
+      // What was answered is durable: nothing that was not synced is needed.
+      for (const survivors of kinds) {
+        const disk = before({})
+        await update(disk)
+        const root = onDisk(disk.after(survivors, randomOf(7)))
+        t.strictSame(
+          started(root),
+          { slot: 'b', trial: 'b', version: 'new' },
+          `power cut after the answer, ${survivors}`,
+        )
+        clean(root)
+      }
       t.comment(`${calls} calls: ${JSON.stringify(seen)}`)
       t.ok(Object.keys(seen).length === 2, 'both outcomes were seen')
     },

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
+import { createServer as createSecure } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { until } from 'rtk-base/testing'
@@ -10,6 +11,7 @@ import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
 import type { ImageManifest } from '../../../runtime/image/manifest.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import { firmwareInstaller } from '../../../schemas/services.js'
+import { createAuthority } from '../../harness/peers/certificates.js'
 import { bundleImage, imageOf, maker, otaStation, scratch } from './rig.js'
 
 /** What the launcher does before it starts a slot. */
@@ -250,6 +252,38 @@ t.test('an image behind a URL', async (t) => {
       t.match(await insecure.command(`firmware=${url}`), { status: 400 }, url)
     }
     t.strictSame(insecure.update(), { state: 'idle', failed: false, progress: 0 })
+  })
+
+  t.test('by https: from an authority of its own, over redirects that stay on https', async (t) => {
+    const image = await bundleImage(t, '2.0.0')
+    const authority = createAuthority(scratch(t))
+    const { cert, key } = authority.issue('server', '/CN=localhost', 'subjectAltName=IP:127.0.0.1')
+    const plain = await server(t, (_request, response) => response.end(image))
+    const secure = createSecure({ cert: readFileSync(cert), key: readFileSync(key) }, (request, response) => {
+      const left = Number(/^\/redirect\/(\d+)$/.exec(request.url ?? '')?.[1] ?? 0)
+      const location = request.url === '/out' ? `${plain}/image` : left > 0 ? `/redirect/${left - 1}` : undefined
+      if (location) response.writeHead(302, { location }).end()
+      else response.end(image)
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => secure.once('listening', resolve))
+    t.teardown(() => {
+      secure.closeAllConnections()
+      secure.close()
+    })
+    const base = `https://127.0.0.1:${(secure.address() as AddressInfo).port}`
+    const outcome = async (path: string, options: Record<string, unknown> = { ca: authority.ca }) => {
+      const rig = await otaStation(t, { ota: options })
+      t.match(await rig.command(`firmware=${base}${path}`), { status: 200 })
+      await until(async () => ['rebooting', 'failed'].includes(rig.update().state), path)
+      return rig.reasons() || rig.update().state
+    }
+    t.equal(await outcome('/image'), 'rebooting')
+    t.equal(await outcome('/image', { ca: readFileSync(authority.ca, 'utf8') }), 'rebooting')
+    t.equal(await outcome('/redirect/5'), 'rebooting')
+    t.match(await outcome('/redirect/6'), /more than 5 redirects/)
+    t.match(await outcome('/out', { ca: authority.ca, insecure: true }), /leads out of https, refused/)
+    t.match(await outcome('/image', {}), /certificate/)
+    t.match(await outcome('/image', { ca: '/not/there.pem' }), /ENOENT/)
   })
 
   const etag = '"one"'
