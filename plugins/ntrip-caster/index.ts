@@ -29,9 +29,7 @@ export default definePlugin({
     ctx.info.block('ntrip.caster', () => caster.block(enabled.get() === 1))
     ctx.banner('NTRIP', () => {
       const { address } = caster
-      return address
-        ? `port ${address.port}: ntrip://${address.host}:${address.port}/${options.mounts?.[0]?.name ?? ctx.serial}`
-        : ''
+      return address ? `port ${address.port}, mount point ${options.mounts?.[0]?.name ?? ctx.serial}` : ''
     })
 
     ctx.commands.add(
