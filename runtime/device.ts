@@ -34,7 +34,7 @@ export class StationDevice implements Device {
   readonly partition: string
   readonly slots: Device['slots']
   /** Set once the HTTP server listens. */
-  ownUrl = ''
+  http: Device['http']
   readonly lastEnd: RunEnd | undefined
   readonly #deps: DeviceDeps
   readonly #started_ms: number

@@ -15,6 +15,7 @@ const Options = Type.Object(
     keys: Type.Array(Type.String({ minLength: 1, maxLength: 4_096 }), {
       default: [],
       maxItems: 16,
+      publicKeys: true,
       description: 'Who may sign images: public keys as PEM text, or absolute paths of PEM files',
     }),
     limit_mb: Type.Integer({ default: 64, minimum: 1, maximum: 1_024, description: 'Largest image that is taken' }),
