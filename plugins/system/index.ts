@@ -5,6 +5,7 @@ import { BootRecord } from './boot-record.js'
 import { keepSystemClock } from './clock.js'
 import { machineMemory, processMemory } from './memory.js'
 import { SelfTest } from './self-test/index.js'
+import { VerdictWatch } from './verdict-watch.js'
 
 /** The controller itself: `esp`, `base.state`, restarts, the production flag, the system clock. */
 export default definePlugin({
@@ -36,10 +37,11 @@ export default definePlugin({
     })
     ctx.info.block('esp.state', () => ({ uptime: Math.floor(device().uptime_ms() / 1000) }))
     // The state comes first: its reason is one of the errors.
-    ctx.info.block('base.state', () => {
+    const state = ctx.info.block('base.state', () => {
       const { trial } = ctx.services.use(station)
-      return { base: base.look(), errors: device().errors(), ...(trial && { trial }) }
+      return { base: base.look(), verdict: verdict.verdict, errors: device().errors(), ...(trial && { trial }) }
     })
+    const verdict = new VerdictWatch(ctx, () => state.changed())
 
     const reboot = () => {
       restartSoon(ctx, device(), base)
@@ -74,12 +76,13 @@ export default definePlugin({
       esp.changed()
       return `prodflag=${record.fields.productionflag}`
     })
-    return { record, base }
+    return { record, base, verdict }
   },
 
-  async start(ctx, handoff, { record, base }) {
+  async start(ctx, handoff, { record, base, verdict }) {
     await record.load(handoff.has('counted'))
     base.watch()
+    verdict.watch()
     keepSystemClock(ctx, ctx.services.use(deviceToken))
   },
 
