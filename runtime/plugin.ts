@@ -256,7 +256,7 @@ export interface PluginContext {
       name: string,
       help: string,
       run: (call: CommandCall) => string | Promise<string>,
-      options?: { value?: boolean; words?: readonly string[] },
+      options?: { value?: boolean; words?: readonly string[]; caution?: string },
     ): void
   }
   readonly hooks: Hooks

@@ -88,6 +88,8 @@ export default definePlugin({
     addFirmwareRoutes(ctx)
 
     ctx.http.route({ method: 'GET', url: '/plugins', handler: async () => station().plugins() })
+    ctx.http.route({ method: 'GET', url: '/parameters', handler: async () => station().parameters() })
+    ctx.http.route({ method: 'GET', url: '/commands', handler: async () => station().commands() })
   },
 })
 

@@ -51,8 +51,12 @@ export default definePlugin({
       await device().factory()
       return 'settings cleared, restarting'
     }
-    ctx.commands.add('reboot', 'restarts the device', reboot, { value: false })
-    ctx.commands.add('factory', 'clears settings, references and logs, then restarts', factory, { value: false })
+    ctx.commands.add('reboot', 'restarts the device', reboot, { value: false, caution: 'RTCM stops for a minute.' })
+    const caution = 'All settings, positions and logs are gone for good. The station may not be reachable afterwards.'
+    ctx.commands.add('factory', 'clears settings, references and logs, then restarts', factory, {
+      value: false,
+      caution,
+    })
     const nothing = unavailable('no change is on trial')
     const keep = async () => {
       if (!(await ctx.services.use(station).confirmChange())) throw nothing

@@ -93,6 +93,7 @@ export async function buildRegistries(
   const station: Station = {
     serial,
     change: (values, { source, answered, address }) => config.change(values, callerOf(source, address), answered),
+    parameters: () => config.list(),
     command: (text, { source, signal }): Promise<CommandResult> => {
       if (source === 'console') config.trial.seen({ source })
       return commands.run(text, source, signal)
