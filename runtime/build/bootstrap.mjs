@@ -122,6 +122,7 @@ function test(onMachine) {
   const checks = [
     ['biome', ['check', '--error-on-warnings', '.']],
     ['tsc', ['--noEmit']],
+    ['tsc', ['--noEmit', '-p', 'plugins/dashboard/ui']],
   ]
   for (const [command, commandArgs] of checks) {
     console.log(`# ${command} ${commandArgs.join(' ')}`)

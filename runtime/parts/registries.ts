@@ -105,7 +105,7 @@ export async function buildRegistries(
     undoChange: () => config.undoTrial(),
     commands: () => commands.list(),
     document: (mask) => documents.document(mask),
-    documentText: (mask) => documents.text(mask),
+    documentText: (mask, reader) => documents.text(mask, reader),
     onDocument: document.on,
     plugins: () => plugins().report(),
     resetCounters: () => {

@@ -90,8 +90,8 @@ export interface Station {
   commands(): CommandEntry[]
   /** The information document. The mask is read by assignment 1 (HTTP) unless the variant says otherwise; none: everything. */
   document(mask?: number): Record<string, unknown>
-  /** The same, serialised; reused for up to 100 ms. */
-  documentText(mask?: number): string
+  /** The same, serialised; reused for up to 100 ms. For a viewer the passwords in it are empty. */
+  documentText(mask?: number, reader?: 'viewer' | 'operator'): string
   /**
    * Something that the document shows has changed, at most 10 times a second. Figures that change all the time (uptime,
    * position) raise no event: who shows them reads the document when it shows them.

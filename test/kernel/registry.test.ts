@@ -554,10 +554,6 @@ t.test('GET /parameters and GET /commands say what a form needs', async (t) => {
     endsLink: false,
     onTrial: false,
   })
-  t.strictSame(
-    parameters.map(({ name }) => name),
-    parameters.map(({ name }) => name).toSorted(),
-  )
   t.notOk(of('trigger'), 'an action has no value')
   const ask = plugin('ask', (ctx) => ctx.commands.add('ask', 'asks', () => 'yes', { value: false, caution: 'Sure?' }))
   const other = await stationWith(t, { ask })
