@@ -1,0 +1,125 @@
+import { signal } from '@preact/signals'
+import { type FunctionComponent, render } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Language, language, languages, setLanguage, t } from './i18n/index.js'
+import { pages } from './pages/index.js'
+import { Login } from './parts/login.js'
+import { VerdictBar } from './parts/verdict-bar.js'
+import { hello, isOutdated, loginWanted } from './station/live.js'
+import { setTheme, type Theme, theme, themes } from './theme.js'
+
+const pathOf = () => location.hash.replace(/^#\//, '').split('?')[0] || 'status'
+const path = signal(pathOf())
+addEventListener('hashchange', () => {
+  path.value = pathOf()
+})
+
+function Navigation() {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <nav aria-label={t('app.menu')} class={isOpen ? 'open' : ''}>
+      <button type="button" class="menu" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {t('app.menu')}
+      </button>
+      <ul>
+        {pages.map(({ path: to, title }) => (
+          <li key={to}>
+            <a href={`#/${to}`} aria-current={to === path.value ? 'page' : undefined} onClick={() => setOpen(false)}>
+              {t(title)}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+/** The page of the address. Its heading takes the focus when another one is opened, so that it is read aloud. */
+function Outlet() {
+  const entry = pages.find((one) => one.path === path.value)
+  const [shown, setShown] = useState<{ of: string; Page?: FunctionComponent; trouble?: string }>({ of: '' })
+  const heading = useRef<HTMLHeadingElement>(null)
+  const isFirst = useRef(true)
+  useEffect(() => {
+    if (!entry) return
+    const of = entry.path
+    Promise.resolve(entry.load()).then(
+      (Page) => setShown({ of, Page }),
+      (error: unknown) => setShown({ of, trouble: String(error) }),
+    )
+    if (isFirst.current) isFirst.current = false
+    else heading.current?.focus()
+  }, [entry])
+  const { Page, trouble } = shown.of === entry?.path ? shown : { Page: undefined, trouble: undefined }
+  return (
+    <main id="content">
+      <h1 ref={heading} tabIndex={-1}>
+        {entry ? t(entry.title) : t('app.pageMissing')}
+      </h1>
+      {trouble && <p class="trouble">{t('app.failed', { why: trouble })}</p>}
+      {Page && <Page />}
+    </main>
+  )
+}
+
+function Choices() {
+  return (
+    <footer>
+      <span>{hello.value && `${hello.value.serial} · rtk-base ${hello.value.version}`}</span>
+      <label>
+        {t('app.theme')}
+        <select value={theme.value} onChange={({ currentTarget }) => setTheme(currentTarget.value as Theme)}>
+          {themes.map((one) => (
+            <option key={one} value={one}>
+              {t(`app.theme.${one}`)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        {t('app.language')}
+        <select
+          value={language.value}
+          onChange={({ currentTarget }) => void setLanguage(currentTarget.value as Language)}
+        >
+          {Object.entries(languages).map(([code, name]) => (
+            <option key={code} value={code} lang={code}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+    </footer>
+  )
+}
+
+function App() {
+  if (loginWanted.value) return <Login />
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>('#content h1')?.focus()}>
+        {t('app.skip')}
+      </button>
+      <header>
+        <VerdictBar />
+        {isOutdated.value && (
+          <p class="notice" role="alert">
+            {t('app.outdated')}{' '}
+            <button type="button" onClick={() => location.reload()}>
+              {t('app.reload')}
+            </button>
+          </p>
+        )}
+        {hello.value?.role === 'viewer' && <p class="notice">{t('login.viewer')}</p>}
+      </header>
+      <Navigation />
+      <Outlet />
+      <Choices />
+    </>
+  )
+}
+
+export function mount(root: HTMLElement): void {
+  root.replaceChildren()
+  render(<App />, root)
+}

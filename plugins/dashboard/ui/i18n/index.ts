@@ -1,0 +1,59 @@
+/** Texts in the language of the reader. German is loaded when it is wanted. */
+import { signal } from '@preact/signals'
+import { en, type TextKey, type Texts } from './en.js'
+
+export type { TextKey } from './en.js'
+export const languages = { en: 'English', de: 'Deutsch' } as const
+export type Language = keyof typeof languages
+
+const stored = 'rtk-base-language'
+export const language = signal<Language>('en')
+const texts = signal<Texts>(en)
+
+export async function setLanguage(wanted: Language): Promise<void> {
+  texts.value = wanted === 'de' ? (await import('./de.js')).de : en
+  language.value = wanted
+  document.documentElement.lang = wanted
+  try {
+    localStorage.setItem(stored, wanted)
+  } catch {}
+}
+
+export async function chooseLanguage(): Promise<void> {
+  let wanted: string | null = null
+  try {
+    wanted = localStorage.getItem(stored)
+  } catch {}
+  wanted ??= navigator.language.slice(0, 2)
+  if (wanted in languages) await setLanguage(wanted as Language)
+}
+
+/** @param values for `{name}` in the text */
+export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
+  return texts.value[key].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
+}
+
+/** A number with its unit, in the reader's notation. */
+export function figure(value: number | undefined, digits: number, unit = ''): string {
+  if (value === undefined) return '–'
+  const text = new Intl.NumberFormat(language.value, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  }).format(value)
+  return unit ? `${text} ${unit}` : text
+}
+
+/** Seconds as a person says them: `12 s`, `5 min`, `3 h 20 min`, `2 d 4 h`. */
+export function duration(seconds: number): string {
+  const s = Math.max(0, Math.floor(seconds))
+  if (s < 60) return `${s} s`
+  if (s < 3_600) return `${Math.floor(s / 60)} min`
+  if (s < 86_400) return `${Math.floor(s / 3_600)} h ${Math.floor((s % 3_600) / 60)} min`
+  return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3_600)} h`
+}
+
+/** UTC seconds as local date and time; `–` for 0. */
+export function moment(utc_s: number): string {
+  if (utc_s === 0) return '–'
+  return new Intl.DateTimeFormat(language.value, { dateStyle: 'medium', timeStyle: 'medium' }).format(utc_s * 1_000)
+}

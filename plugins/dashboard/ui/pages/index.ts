@@ -1,0 +1,12 @@
+/** Every page: its place in the address, its title, and where its code is. All but the first are loaded when they are opened. */
+import type { FunctionComponent } from 'preact'
+import type { TextKey } from '../i18n/index.js'
+import { StatusPage } from './status.js'
+
+export interface PageEntry {
+  readonly path: string
+  readonly title: TextKey
+  readonly load: () => Promise<FunctionComponent> | FunctionComponent
+}
+
+export const pages: readonly PageEntry[] = [{ path: 'status', title: 'page.status', load: () => StatusPage }]

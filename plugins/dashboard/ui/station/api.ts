@@ -1,0 +1,109 @@
+/** The station's operations, over the same HTTP interface that programs use. */
+
+export interface Parameter {
+  name: string
+  plugin: string
+  schema: Schema
+  default?: unknown
+  value?: unknown
+  set?: boolean
+  secret: boolean
+  endsLink: boolean
+  onTrial: boolean
+}
+/** JSON Schema, as far as forms need it. */
+export interface Schema {
+  type?: string
+  title?: string
+  description?: string
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  pattern?: string
+  const?: unknown
+  enum?: readonly unknown[]
+  anyOf?: readonly Schema[]
+  items?: Schema
+  properties?: Record<string, Schema>
+  required?: readonly string[]
+}
+export interface Command {
+  name: string
+  help: string
+  plugin: string
+  value: boolean
+  caution?: string
+  words?: readonly string[]
+}
+export interface PluginReport {
+  name: string
+  version: string
+  state: string
+  reason: string
+}
+export interface ChangeAnswer {
+  result: 'ok' | 'failed'
+  leftover: Record<string, unknown>
+  errors?: { name: string; message: string }[]
+}
+export interface Session {
+  role: 'none' | 'viewer' | 'operator'
+  login: boolean
+  expires: number
+}
+export interface HistorySeries {
+  t: number
+  interval_s: number
+  units: Record<string, string>
+  figures: Record<string, (number | null)[]>
+}
+
+/** What the station answered, in its own words. */
+export class Refused extends Error {
+  readonly status: number
+  readonly help: string
+
+  constructor(status: number, message: string, help = '') {
+    super(message)
+    this.status = status
+    this.help = help
+  }
+}
+
+async function ask(path: string, init?: RequestInit): Promise<Response> {
+  const response = await fetch(path, init)
+  if (response.ok) return response
+  const text = await response.text()
+  let answer: { message?: string; help?: string } = {}
+  try {
+    answer = JSON.parse(text) as typeof answer
+  } catch {}
+  throw new Refused(response.status, answer.message ?? text.trim(), answer.help)
+}
+
+const json = async <T>(path: string, init?: RequestInit): Promise<T> => (await ask(path, init)).json() as Promise<T>
+const post = (body: unknown): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+})
+
+export const api = {
+  parameters: () => json<Parameter[]>('/parameters'),
+  commands: () => json<Command[]>('/commands'),
+  plugins: () => json<PluginReport[]>('/plugins'),
+  session: () => json<Session>('/session'),
+  login: (token: string) => json<Session>('/session', post({ token })),
+  logout: () => json<Session>('/session', { method: 'DELETE' }),
+  change: (values: Record<string, unknown>) => json<ChangeAnswer>('/change', post(values)),
+  command: async (name: string, value?: string): Promise<string> => {
+    const query =
+      value === undefined ? encodeURIComponent(name) : `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
+    return (await ask(`/system?${query}`, { method: 'POST' })).text()
+  },
+  history: (figures: readonly string[], step: number) =>
+    json<HistorySeries>(`/history?figures=${figures.join(',')}&step=${step}`),
+  sky: async () => (await json<{ cells: { az: number; el: number; cno: number }[] }>('/history/sky')).cells,
+  get: json,
+}

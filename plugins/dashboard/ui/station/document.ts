@@ -1,0 +1,41 @@
+/** What the page reads of the information document. Every part may be missing: a plugin that does not run has no block. */
+export type Json = Record<string, unknown>
+
+export interface Verdict {
+  fitness: 'fit' | 'degraded' | 'unfit'
+  code: string
+  why: string
+  advice: string
+  since: number
+  for_s: number
+}
+
+export interface StationError {
+  code: string
+  text: string
+  t: number
+}
+
+/** The value at a path such as `gnss.state.status`; undefined where there is none. */
+export function at(document: Json | undefined, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (part, name) => (typeof part === 'object' && part !== null ? (part as Json)[name] : undefined),
+      document,
+    )
+}
+
+export const numberAt = (document: Json | undefined, path: string): number | undefined => {
+  const value = at(document, path)
+  return typeof value === 'number' ? value : undefined
+}
+export const textAt = (document: Json | undefined, path: string): string => {
+  const value = at(document, path)
+  return typeof value === 'string' ? value : ''
+}
+export const listAt = <T = Json>(document: Json | undefined, path: string): readonly T[] => {
+  const value = at(document, path)
+  return Array.isArray(value) ? (value as T[]) : []
+}
+export const verdictOf = (document: Json | undefined) => at(document, 'base.state.verdict') as Verdict | undefined

@@ -1,0 +1,151 @@
+/**
+ * The live side: one event stream a page, closed while the page is hidden. An answer other than 200 closes an EventSource for good (HTML
+ * Standard §9.2.3), so a new one is made here, with back-off.
+ */
+import { batch, computed, signal } from '@preact/signals'
+import { type Json, verdictOf } from './document.js'
+
+export interface Hello {
+  serial: string
+  version: string
+  sha256: string
+  hardware: string
+  role: 'viewer' | 'operator'
+}
+export interface SkySignal {
+  name: string
+  cno: number
+  used: boolean
+}
+export interface SkySatellite {
+  sys: string
+  id: number
+  az: number | null
+  el: number | null
+  cno: number
+  used: boolean
+  signals: SkySignal[]
+}
+export interface Point {
+  x: number
+  y: number
+  z: number
+}
+export interface CurvePoint {
+  t: number
+  now: Point
+  mean: Point
+  acc: number
+}
+export interface LogLine {
+  level: number
+  time: number
+  plugin: string
+  msg: string
+}
+
+/** After so long without a word everything shown is old. */
+const silence_ms = 3_000
+const longestWait_ms = 30_000
+const mostLines = 1_000
+
+export const hello = signal<Hello | undefined>(undefined)
+export const document$ = signal<Json | undefined>(undefined)
+export const satellites = signal<readonly SkySatellite[]>([])
+export const curve = signal<readonly CurvePoint[]>([])
+export const logLines = signal<readonly LogLine[]>([])
+/** Lines that this page was too slow for. */
+export const droppedLines = signal(0)
+/** When the station was last heard, by `performance.now()`; 0: never. */
+const heard_ms = signal(0)
+const now_ms = signal(0)
+export const silent_s = computed(() =>
+  heard_ms.value === 0 ? 0 : Math.max(0, Math.floor((now_ms.value - heard_ms.value) / 1_000)),
+)
+/** What is shown is of now. */
+export const inContact = computed(() => heard_ms.value > 0 && now_ms.value - heard_ms.value < silence_ms)
+/** The station asks for a login. */
+export const loginWanted = signal(false)
+/** Another version answers than the one that made this page. */
+export const isOutdated = signal(false)
+export const verdict = computed(() => verdictOf(document$.value))
+
+let source: EventSource | undefined
+let failures = 0
+let again: ReturnType<typeof setTimeout> | undefined
+
+function open(): void {
+  clearTimeout(again)
+  source?.close()
+  const stream = new EventSource('/events')
+  source = stream
+  const on = <T>(name: string, take: (value: T) => void) =>
+    stream.addEventListener(name, ({ data }: MessageEvent<string>) => {
+      batch(() => {
+        heard_ms.value = performance.now()
+        now_ms.value = heard_ms.value
+        take(JSON.parse(data) as T)
+      })
+    })
+  on<Hello>('hello', (value) => {
+    failures = 0
+    loginWanted.value = false
+    if (hello.value && hello.value.sha256 !== value.sha256) isOutdated.value = true
+    hello.value = value
+    logLines.value = []
+  })
+  on<Json>('document', (value) => {
+    document$.value = value
+  })
+  on<SkySatellite[]>('satellites', (value) => {
+    satellites.value = value
+  })
+  on<CurvePoint[]>('curve', (value) => {
+    curve.value = value
+  })
+  on<CurvePoint>('point', (value) => {
+    curve.value = [...curve.value, value]
+  })
+  on<LogLine>('log', (value) => {
+    logLines.value = [...logLines.value, value].slice(-mostLines)
+  })
+  on<number>('dropped', (value) => {
+    droppedLines.value += value
+  })
+  stream.onerror = () => {
+    if (stream.readyState === EventSource.CLOSED) void retry()
+  }
+}
+
+async function retry(): Promise<void> {
+  failures += 1
+  const status = await fetch('/events?want=none', { method: 'GET' }).then(
+    (response) => response.status,
+    () => 0,
+  )
+  if (status === 401) {
+    loginWanted.value = true
+    return
+  }
+  const wait_ms = Math.min(longestWait_ms, 1_000 * 2 ** Math.min(failures, 5)) * (0.8 + 0.4 * Math.random())
+  again = setTimeout(open, wait_ms)
+}
+
+/** Begins to listen; also after a login. */
+export function listen(): void {
+  failures = 0
+  open()
+}
+
+export function follow(): void {
+  setInterval(() => {
+    now_ms.value = performance.now()
+  }, 500)
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) {
+      clearTimeout(again)
+      source?.close()
+    } else open()
+  })
+  open()
+}
