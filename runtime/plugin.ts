@@ -89,6 +89,8 @@ export type RuleCheck = (
 
 export interface ConfigOptions<T> {
   default: T
+  /** What it is, for a person: the label of its field, with the unit. */
+  title?: string
   /** Never shown by `/nvs` nor logged. */
   secret?: boolean
   /** Applying it may end the caller's own connection, so it is applied after the answer was written. */

@@ -25,6 +25,7 @@ export default definePlugin({
   setup(ctx, options) {
     const enabled: ConfigKey<number> = ctx.config.define('eth-en', switchSchema, {
       default: 1,
+      title: 'Cable',
       trial: { reaches: (caller) => reaches(port.interface, enabled.get() === 1, caller) },
     })
     const port = new Port(ctx, options.interface, () => enabled.get() === 1)

@@ -29,10 +29,12 @@ export default definePlugin({
   setup(ctx, options) {
     const maxAge = ctx.config.define('gnss-recvrtcm-max-age', Type.Integer({ minimum: 1, maximum: 86_400 }), {
       default: 30,
+      title: 'Corrections: oldest that count, s',
     })
 
     const stationId = ctx.config.define('gnss-station-id', Type.Integer({ minimum: 0, maximum: 4095 }), {
       default: options.stationId,
+      title: 'Station ID in RTCM',
     })
 
     const simulator = options.port === 'simulator' ? new SimulatedPort(options.simulator, ctx) : undefined

@@ -55,7 +55,7 @@ export default definePlugin({
         maximum: 604_800,
         description: 'Seconds between two saves of the log; 0: only when the service ends',
       }),
-      { default: 3_600 },
+      { default: 3_600, title: 'Save the log every so many seconds' },
     )
     const ring = new Ring((options.ring_kb ?? 256) * 1_024)
     const files = new LogFiles(() => ctx.dataDir('saved').path, options.runs ?? 4)

@@ -9,10 +9,17 @@ export interface Parameters {
 }
 
 export function defineParameters({ config }: PluginContext): Parameters {
-  const operator = config.define('mobile-operator', operatorSchema, { default: 0 })
-  const apn = config.define('mob-apn', apnSchema, { default: '' })
-  const user = config.define('mob-user', credentialSchema, { default: '' })
-  const pswd = config.define('mob-pswd', credentialSchema, { default: '', secret: true })
+  const operator = config.define('mobile-operator', operatorSchema, {
+    default: 0,
+    title: 'Mobile operator (MCC and MNC)',
+  })
+  const apn = config.define('mob-apn', apnSchema, { default: '', title: 'Mobile: APN' })
+  const user = config.define('mob-user', credentialSchema, { default: '', title: 'Mobile: user of the APN' })
+  const pswd = config.define('mob-pswd', credentialSchema, {
+    default: '',
+    secret: true,
+    title: 'Mobile: password of the APN',
+  })
   config.rule([operator.name], (get) => {
     const plmn = get(operator.name) as number
     return plmn === 0 || plmn > 100 ? undefined : '0 is automatic, an operator is MCC and MNC, such as 24603'

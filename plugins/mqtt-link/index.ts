@@ -31,9 +31,13 @@ export default definePlugin({
   provides: [mqttLink],
 
   setup(ctx, options) {
-    const enabled = ctx.config.define('mqtt-en', switchSchema, { default: 1, endsLink: true })
-    const host = ctx.config.define('mqtt-host', hostSchema, { default: '', endsLink: true })
-    const port = ctx.config.define('mqtt-port', portSchema, { default: tlsPort, endsLink: true })
+    const enabled = ctx.config.define('mqtt-en', switchSchema, { default: 1, endsLink: true, title: 'MQTT' })
+    const host = ctx.config.define('mqtt-host', hostSchema, { default: '', endsLink: true, title: 'MQTT: broker' })
+    const port = ctx.config.define('mqtt-port', portSchema, {
+      default: tlsPort,
+      endsLink: true,
+      title: 'MQTT: port of the broker',
+    })
     const broker = new BrokerChoice(ctx, host, port)
     const settings = () => ({ enabled: enabled.get() === 1, ...broker.current, parameters: broker.parameters })
 

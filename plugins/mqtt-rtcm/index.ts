@@ -15,8 +15,14 @@ export default definePlugin({
 
   setup(ctx) {
     const topic = `base/${ctx.serial}/drtk`
-    const rate = ctx.config.define('mqtt-rtcm-rate', Type.Integer({ minimum: 1, maximum: 3_600 }), { default: 1 })
-    const sign = ctx.config.define('mqtt-rtcm-sign', Type.Integer({ minimum: 0, maximum: 1 }), { default: 0 })
+    const rate = ctx.config.define('mqtt-rtcm-rate', Type.Integer({ minimum: 1, maximum: 3_600 }), {
+      default: 1,
+      title: 'RTCM over MQTT: seconds between two publications',
+    })
+    const sign = ctx.config.define('mqtt-rtcm-sign', Type.Integer({ minimum: 0, maximum: 1 }), {
+      default: 0,
+      title: 'RTCM over MQTT: signed',
+    })
     const settings = { topic, rate_s: () => rate.get(), signed: () => sign.get() === 1 }
     const state = { settings, sequence: new Sequence(ctx), publisher: undefined as Publisher | undefined }
     ctx.config.rule(['mqtt-rtcm-sign'], (get) => {

@@ -25,8 +25,14 @@ const notPrintable = /[^\x20-\x7e]/
 
 /** The change parameters `gnss-antenna-*`. @param changed called after one was changed */
 export function defineAntenna({ config }: Pick<PluginContext, 'config'>, changed: () => void): () => Antenna {
-  const descriptor = config.define('gnss-antenna-descriptor', text('IGS name of the antenna'), { default: '' })
-  const serial = config.define('gnss-antenna-serial', text('Serial number of the antenna'), { default: '' })
+  const descriptor = config.define('gnss-antenna-descriptor', text('IGS name of the antenna'), {
+    default: '',
+    title: 'Antenna: IGS name',
+  })
+  const serial = config.define('gnss-antenna-serial', text('Serial number of the antenna'), {
+    default: '',
+    title: 'Antenna: serial number',
+  })
   const height = config.define(
     'gnss-antenna-height',
     Type.Number({
@@ -34,7 +40,7 @@ export function defineAntenna({ config }: Pick<PluginContext, 'config'>, changed
       maximum: 6.5535,
       description: 'Height of the antenna reference point above the marker, metres; 0: none',
     }),
-    { default: 0 },
+    { default: 0, title: 'Antenna: height above the marker, m' },
   )
   for (const { name } of [descriptor, serial]) {
     config.rule([name], (get) =>

@@ -13,8 +13,13 @@ const mostSsid_bytes = 32
 
 export function defineParameters({ config }: PluginContext, reaches: (caller: Caller) => boolean): Parameters {
   const trial = { reaches }
-  const ssid = config.define('sta-ssid', SsidSchema, { default: '', trial })
-  const password = config.define('sta-pswd', PasswordSchema, { default: '', secret: true, trial })
+  const ssid = config.define('sta-ssid', SsidSchema, { default: '', trial, title: 'WiFi uplink: network' })
+  const password = config.define('sta-pswd', PasswordSchema, {
+    default: '',
+    secret: true,
+    trial,
+    title: 'WiFi uplink: password',
+  })
   config.rule([ssid.name], (get) => {
     const bytes = Buffer.byteLength(String(get(ssid.name)))
     return bytes <= mostSsid_bytes ? undefined : `an SSID has at most ${mostSsid_bytes} bytes, not ${bytes}`

@@ -43,39 +43,78 @@ export interface Parameters extends ReferenceSettings {
 
 type Point = 'arp' | 'phase-centre'
 
+const titles: Readonly<Record<Coordinate, string>> = {
+  lat: 'Entered position: latitude, °',
+  lon: 'Entered position: longitude, °',
+  alt: 'Entered position: height above the ellipsoid, m',
+  x: 'Entered position: ECEF X, m',
+  y: 'Entered position: ECEF Y, m',
+  z: 'Entered position: ECEF Z, m',
+}
+
 /** @param trigger what `trigger-gnss-survey` does */
 export function defineParameters({ config }: Pick<PluginContext, 'config'>, trigger: () => void): Parameters {
-  const seconds = (name: string, value: number) =>
-    config.define(name, Type.Integer({ minimum: 0, maximum: longest_s }), { default: value })
-  const metres = (name: string, value: number, minimum: number, maximum: number) =>
-    config.define(name, Type.Number({ minimum, maximum }), { default: value })
-  const flag = (name: string, value: boolean) => config.define(name, Type.Boolean(), { default: value })
+  const seconds = (name: string, value: number, title: string) =>
+    config.define(name, Type.Integer({ minimum: 0, maximum: longest_s }), { default: value, title })
+  const metres = (name: string, value: number, minimum: number, maximum: number, title: string) =>
+    config.define(name, Type.Number({ minimum, maximum }), { default: value, title })
+  const flag = (name: string, value: boolean, title: string) =>
+    config.define(name, Type.Boolean(), { default: value, title })
 
-  const mintime = seconds('gnss-survey-mintime', 300)
-  const maxtime = seconds('gnss-survey-maxtime', 86_400)
-  const accuracy = metres('gnss-survey-accuracy', 2, 0.001, 1000)
-  const accuracyCorr = metres('gnss-survey-accuracy-corr', 0.03, 0.001, 100)
+  const mintime = seconds('gnss-survey-mintime', 300, 'Survey-in: shortest time, s')
+  const maxtime = seconds('gnss-survey-maxtime', 86_400, 'Survey-in: longest time, s')
+  const accuracy = metres('gnss-survey-accuracy', 2, 0.001, 1000, 'Survey-in: needed accuracy, m')
+  const accuracyCorr = metres(
+    'gnss-survey-accuracy-corr',
+    0.03,
+    0.001,
+    100,
+    'Survey-in with corrections: needed accuracy, m',
+  )
   config.action('trigger-gnss-survey', Type.Boolean(), (start) => {
     if (start) trigger()
   })
 
-  const initialAccuracy = metres('gnss-initial-accuracy', 5, 0.001, 100_000)
-  const maxDelta = metres('gnss-initial-max-delta', 15, 0, 100_000)
-  const maxDeltaCorr = metres('gnss-initial-max-delta-corr', 0.5, 0, 100_000)
+  const initialAccuracy = metres(
+    'gnss-initial-accuracy',
+    5,
+    0.001,
+    100_000,
+    'Start-up check: needed accuracy of the first position, m',
+  )
+  const maxDelta = metres(
+    'gnss-initial-max-delta',
+    15,
+    0,
+    100_000,
+    'Start-up check: allowed distance to the reference, m',
+  )
+  const maxDeltaCorr = metres(
+    'gnss-initial-max-delta-corr',
+    0.5,
+    0,
+    100_000,
+    'Start-up check: the same with corrections, m',
+  )
 
-  const acc = metres(keyOf('acc'), 0, 0, 100_000)
-  const corr = flag(keyOf('corr'), false)
-  const hp = flag(keyOf('hp'), true)
+  const acc = metres(keyOf('acc'), 0, 0, 100_000, 'Entered position: accuracy, 3D 1 sigma, m')
+  const corr = flag(keyOf('corr'), false, 'Entered position: was determined with RTK corrections')
+  const hp = flag(keyOf('hp'), true, 'Entered position: use the 0.1 mm')
   const entered = Object.fromEntries(
-    names.map((name) => [name, config.define(keyOf(name), coordinates[name] as TSchema, { default: null })]),
+    names.map((name) => [
+      name,
+      config.define(keyOf(name), coordinates[name] as TSchema, { default: null, title: titles[name] }),
+    ]),
   ) as Record<Coordinate, ConfigKey<number | null>>
   const point = config.define(keyOf('point'), Type.Union([Type.Literal('arp'), Type.Literal('phase-centre')]), {
     default: 'arp',
+    title: 'Entered position: of what',
   })
-  const offset = metres(keyOf('offset'), 0, -1, 1)
+  const offset = metres(keyOf('offset'), 0, -1, 1, 'Phase centre above the reference point of the antenna, m')
   const datum = defineDatum({ config })
   const chosen = config.define('gnss-ref-chosen', Type.Union([Type.Literal('manual'), Type.Literal('survey')]), {
     default: 'survey',
+    title: 'Which reference is used',
   })
 
   const entry = (get: (name: Coordinate | 'hp') => unknown): ManualEntry => {

@@ -15,11 +15,14 @@ export class RouterParameters {
   /** @param changed what has to be done about a change */
   constructor(ctx: Pick<PluginContext, 'config'>, changed: { credentials(): void; pingHost(): void }) {
     const { config } = ctx
-    this.#user = config.define('rtr-user', Type.String({ maxLength: 64, description: 'empty: admin' }), { default: '' })
+    this.#user = config.define('rtr-user', Type.String({ maxLength: 64, description: 'empty: admin' }), {
+      default: '',
+      title: 'Router: user',
+    })
     this.#pswd = config.define(
       'rtr-pswd',
       Type.String({ maxLength: 128, description: 'empty: the protected store, the lookup and the defaults are tried' }),
-      { default: '', secret: true },
+      { default: '', secret: true, title: 'Router: password' },
     )
     this.#pingHost = config.define(
       'mob-ping-host',
@@ -29,7 +32,7 @@ export class RouterParameters {
         description:
           'a host name or IP address (the router restarts when it does not answer), or empty (the router does not restart)',
       }),
-      { default: usualPingHost },
+      { default: usualPingHost, title: 'Host that the router pings' },
     )
     config.onChange([this.#user.name, this.#pswd.name], () => changed.credentials())
     config.onChange([this.#pingHost.name], () => changed.pingHost())

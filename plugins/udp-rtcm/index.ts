@@ -21,8 +21,14 @@ export default definePlugin({
   }),
 
   setup(ctx, options) {
-    const enabled = ctx.config.define('udp-en', Type.Integer({ minimum: 0, maximum: 1 }), { default: 1 })
-    const port = ctx.config.define('udp-port', Type.Integer({ minimum: 1, maximum: 65_535 }), { default: 2102 })
+    const enabled = ctx.config.define('udp-en', Type.Integer({ minimum: 0, maximum: 1 }), {
+      default: 1,
+      title: 'RTCM over UDP',
+    })
+    const port = ctx.config.define('udp-port', Type.Integer({ minimum: 1, maximum: 65_535 }), {
+      default: 2102,
+      title: 'RTCM over UDP: port',
+    })
     const service = new UdpService(ctx, options)
     ctx.config.onChange([enabled.name, port.name], () => service.apply(enabled.get() === 1, port.get()))
     ctx.info.block('udp', { config: () => ({ enabled: enabled.get() === 1, port: port.get() }) })

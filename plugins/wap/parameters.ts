@@ -19,19 +19,49 @@ export function defineParameters(ctx: PluginContext, reaches: (caller: Caller) =
   const { config, serial } = ctx
   const trial = { reaches }
   const parameters: Parameters = {
-    enabled: config.define('wap-en', Type.Integer({ minimum: 0, maximum: 1 }), { default: 1, trial }),
-    ssid: config.define('wap-ssid', SsidSchema, { default: `rtk-base-${serial}`.slice(0, mostSsid_bytes), trial }),
-    password: config.define('wap-pswd', PasswordSchema, { default: '', secret: true, trial }),
-    channel: config.define('wap-chan', Type.Integer({ minimum: 1, maximum: 13 }), { default: 6, trial }),
+    enabled: config.define('wap-en', Type.Integer({ minimum: 0, maximum: 1 }), {
+      default: 1,
+      trial,
+      title: 'Access point',
+    }),
+    ssid: config.define('wap-ssid', SsidSchema, {
+      default: `rtk-base-${serial}`.slice(0, mostSsid_bytes),
+      trial,
+      title: 'Access point: network name',
+    }),
+    password: config.define('wap-pswd', PasswordSchema, {
+      default: '',
+      secret: true,
+      trial,
+      title: 'Access point: password',
+    }),
+    channel: config.define('wap-chan', Type.Integer({ minimum: 1, maximum: 13 }), {
+      default: 6,
+      trial,
+      title: 'Access point: channel',
+    }),
     txPower: config.define('wap-txpwr', Type.Integer({ minimum: 2, maximum: 20, description: 'dBm' }), {
       default: 20,
       trial,
+      title: 'Access point: transmit power, dBm',
     }),
-    inactiveTime: config.define('wap-inactive-time', InactiveSchema, { default: 300, trial }),
-    maxStations: config.define('wap-max-sta', Type.Integer({ minimum: 1, maximum: 64 }), { default: 8, trial }),
-    gatewayMac: config.define('wap-revgw-mac', MacSchema, { default: '', trial }),
-    gatewayDns: config.define('wap-revgw-dns', Ip4Schema, { default: '', trial }),
-    country: config.define('wifi-reg-cc', CountrySchema, { default: '', trial }),
+    inactiveTime: config.define('wap-inactive-time', InactiveSchema, {
+      default: 300,
+      trial,
+      title: 'Access point: silent clients are removed after, s',
+    }),
+    maxStations: config.define('wap-max-sta', Type.Integer({ minimum: 1, maximum: 64 }), {
+      default: 8,
+      trial,
+      title: 'Access point: most clients',
+    }),
+    gatewayMac: config.define('wap-revgw-mac', MacSchema, {
+      default: '',
+      trial,
+      title: 'Reverse gateway: MAC of the client',
+    }),
+    gatewayDns: config.define('wap-revgw-dns', Ip4Schema, { default: '', trial, title: 'Reverse gateway: DNS server' }),
+    country: config.define('wifi-reg-cc', CountrySchema, { default: '', trial, title: 'WiFi: country' }),
   }
   config.rule([parameters.ssid.name], (get) => {
     const bytes = Buffer.byteLength(String(get(parameters.ssid.name)))

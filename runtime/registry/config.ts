@@ -116,11 +116,11 @@ export class ConfigRegistry {
       .filter(({ owner }) => owner.live)
       .map((record) => {
         const { name, owner, schema, options } = record
-        const { default: preset, secret = false, endsLink = false, trial } = options
+        const { default: preset, title = name, secret = false, endsLink = false, trial } = options
         const value = this.value(record)
         const shown = secret ? { set: !isDeepStrictEqual(value, preset) } : { default: preset, value }
         const rest = { secret, endsLink, onTrial: trial !== undefined }
-        return { name, plugin: owner.name, schema: { ...schema }, ...shown, ...rest }
+        return { name, plugin: owner.name, title, schema: { ...schema }, ...shown, ...rest }
       })
       .sort((a, b) => a.name.localeCompare(b.name))
   }

@@ -32,7 +32,9 @@ export interface CommandEntry {
 export interface ParameterEntry {
   name: string
   plugin: string
-  /** JSON Schema of the value, with `title` and `description` for a person. */
+  /** For a person; the name where the plugin gives none. */
+  title: string
+  /** JSON Schema of the value. */
   schema: Record<string, unknown>
   /** Of a secret neither is there. */
   default?: unknown

@@ -548,6 +548,7 @@ t.test('GET /parameters and GET /commands say what a form needs', async (t) => {
   t.strictSame(of('wifi-pswd'), {
     name: 'wifi-pswd',
     plugin: 'wifi',
+    title: 'wifi-pswd',
     schema: { type: 'string', maxLength: 16 },
     set: true,
     secret: true,

@@ -24,23 +24,27 @@ const sourceFrame = 'frame of the correction source'
 
 /** `gnss-ref-frame`, `gnss-ref-epoch` and the same of the corrections, `gnss-recvrtcm-…`. */
 export function defineDatum({ config }: Pick<PluginContext, 'config'>): DatumParameters {
-  const text = (name: string, description: string) => {
-    const key = config.define(name, Type.String({ maxLength: longest, description }), { default: '' })
+  const text = (name: string, title: string, description: string) => {
+    const key = config.define(name, Type.String({ maxLength: longest, description }), { default: '', title })
     config.rule([name], (get) =>
       notPrintable.test(get(name) as string) ? `${name} may hold printable ASCII characters only` : undefined,
     )
     return key
   }
-  const datum = (prefix: string, of: string) => [
-    text(`${prefix}-frame`, `The frame ${of}, e.g. ETRF2000, at most ${longest} characters`),
-    text(`${prefix}-epoch`, `The epoch ${of}, e.g. 2010.0, at most ${longest} characters`),
+  const datum = (prefix: string, whose: string, of: string) => [
+    text(`${prefix}-frame`, `${whose}: frame`, `The frame ${of}, e.g. ETRF2000, at most ${longest} characters`),
+    text(
+      `${prefix}-epoch`,
+      `${whose}: epoch of the frame`,
+      `The epoch ${of}, e.g. 2010.0, at most ${longest} characters`,
+    ),
   ]
   const read = ([frame, epoch]: ConfigKey<string>[]): Datum => ({
     frame: frame.get().trim(),
     epoch: epoch.get().trim(),
   })
-  const wanted = datum('gnss-ref', 'that the reference of this station is in')
-  const corrections = datum('gnss-recvrtcm', 'that the source of the corrections is in')
+  const wanted = datum('gnss-ref', 'Reference', 'that the reference of this station is in')
+  const corrections = datum('gnss-recvrtcm', 'Corrections', 'that the source of the corrections is in')
   return {
     reference: wanted.map(({ name }) => name),
     corrections: corrections.map(({ name }) => name),

@@ -3,6 +3,8 @@
 export interface Parameter {
   name: string
   plugin: string
+  /** The label of its field. */
+  title: string
   schema: Schema
   default?: unknown
   value?: unknown
