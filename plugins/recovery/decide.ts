@@ -38,6 +38,8 @@ export interface State {
   readonly lastStep_ms: number | undefined
   /** Uplinks that had the default route in this round of the outage. */
   readonly tried: readonly string[]
+  /** Why the last round ended without a step; '' it took one. */
+  readonly note: string
   /** Rounds through all steps, each twice as long as the one before. */
   readonly rounds: number
   /** The uplink that was given the default route. */
@@ -47,7 +49,7 @@ export interface State {
 }
 
 export const calm: State = {
-  ...{ outage_ms: undefined, better_ms: undefined, lastStep_ms: undefined, tried: [], rounds: 0 },
+  ...{ outage_ms: undefined, better_ms: undefined, lastStep_ms: undefined, tried: [], note: '', rounds: 0 },
   ...{ steered: undefined, back: undefined },
 }
 
@@ -73,9 +75,10 @@ const minutes = (ms: number) => `${Math.max(1, Math.round(ms / 60_000))} min`
 
 /** Only links that were up once count: what never worked may be a wrong name. An outage needs all of them, and none that was refused. */
 export function isCutOff(links: readonly Link[], isProven: Facts['isProven']): boolean {
-  const counted = links.filter((link) => link.state !== 'idle' && isProven(link))
+  const outside = links.filter(({ local }) => !local)
+  const counted = outside.filter((link) => link.state !== 'idle' && isProven(link))
   // A peer that said no was reached, whether it was proven or not.
-  const reached = links.some(({ state }) => state === 'up' || state === 'refused')
+  const reached = outside.some(({ state }) => state === 'up' || state === 'refused')
   return counted.length > 0 && !reached
 }
 
@@ -90,8 +93,10 @@ export function decide(before: State, facts: Facts): Decision {
     return { state, step: undefined, text }
   }
   const due_ms = dueOf(state, facts.limits)
-  if (now_ms < due_ms)
-    return { state, step: undefined, text: `${lasts}; the next step follows in ${minutes(due_ms - now_ms)}` }
+  if (now_ms < due_ms) {
+    const text = [lasts, state.note, `the next step follows in ${minutes(due_ms - now_ms)}`].filter(Boolean).join('; ')
+    return { state, step: undefined, text }
+  }
   return next(state, facts, lasts)
 }
 
@@ -132,8 +137,8 @@ function next(state: State, facts: Facts, lasts: string): Decision {
       text: `${lasts}: the usual uplink is tried`,
     }
   }
-  const round = { ...stepped, tried: [], rounds: state.rounds + 1 }
   const against = againstRestart(facts)
+  const round = { ...stepped, tried: [], rounds: state.rounds + 1, note: against.text }
   // Looked at again at the next turn, not a round later: a scan is over in minutes.
   if (against.soon) return { state, step: undefined, text: `${lasts}; the modem is not restarted: ${against.text}` }
   if (against.text !== '') return { state: round, step: undefined, text: `${lasts}; ${against.text}` }

@@ -13,7 +13,7 @@ import {
   succeeded,
   untried,
 } from './dial.js'
-import { plain } from './own-addresses.js'
+import { isLocal, ownAddresses, plain } from './own-addresses.js'
 import { type WayEvents, Ways } from './ways.js'
 
 /** Node tries the next address after so long; its own 250 ms are too short for a mobile connection. */
@@ -53,6 +53,7 @@ export class Outbound {
       name,
       peer,
       state: 'idle',
+      local: false,
       since_ms,
       reason: '',
       attempts: 0,
@@ -77,7 +78,7 @@ export class Outbound {
     if (peer === this.#link.peer) return
     this.#dial = untried
     this.#family = 0
-    this.#report({ peer, reason: '' })
+    this.#report({ peer, reason: '', local: false })
   }
 
   /** It is not kept any more. */
@@ -120,7 +121,8 @@ export class Outbound {
     this.#dial = succeeded(this.#dial, good)
     if (socket)
       this.#ways.reached({ localAddress: socket.localAddress, remoteAddress: socket.remoteAddress }, 'the peer answers')
-    this.#report({ state: 'up', reason: '', next_ms: 0 })
+    const local = remote !== '' && isLocal(remote, ownAddresses(plain(socket?.localAddress)))
+    this.#report({ state: 'up', reason: '', next_ms: 0, local })
   }
 
   /** It was not reached, or was lost. @param wait_ms until the next attempt */

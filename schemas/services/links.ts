@@ -13,6 +13,8 @@ export interface Link {
   /** `host:port` */
   readonly peer: string
   readonly state: LinkInfo['state']
+  /** The peer is in an own network: it says nothing about the way out. */
+  readonly local: boolean
   /** When `state` began, monotonic milliseconds of the station's clock. */
   readonly since_ms: number
   /** Why it is not up, for a person; `''` while it is. */
