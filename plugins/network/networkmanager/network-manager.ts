@@ -29,6 +29,8 @@ export class NetworkManager implements Backend {
   /** Who waits for a change of the daemon's objects. */
   readonly #watchers = new Set<() => void>()
   #interfaces: readonly NetworkInterface[] = []
+  /** For `nmcli`: the bus of the option, where that is another than the system's. */
+  readonly #env: Readonly<Record<string, string>>
   #shown = ''
   /** The interface that was given the default route. */
   #steered: string | undefined
@@ -37,6 +39,7 @@ export class NetworkManager implements Backend {
   /** @param bus D-Bus address; `''`: the system bus */
   constructor(ctx: PluginContext, bus: string) {
     this.#ctx = ctx
+    this.#env = bus ? { DBUS_SYSTEM_BUS_ADDRESS: bus } : {}
     const address = bus || process.env.DBUS_SYSTEM_BUS_ADDRESS || systemBus
     this.#daemon = new Daemon(ctx, address, { changed: () => this.#changed() })
     this.#profiles = new StoredProfiles(this.#daemon)
@@ -125,7 +128,9 @@ export class NetworkManager implements Backend {
   }
 
   async #nmcli(verb: string, name: string, ...args: string[]): Promise<void> {
-    const { code, stderr } = await this.#ctx.process.execFile('nmcli', ['device', verb, name, ...args])
+    const { code, stderr } = await this.#ctx.process.execFile('nmcli', ['device', verb, name, ...args], {
+      env: this.#env,
+    })
     if (code !== 0) throw networkError(`${name}: it was not given the default route: ${stderr.trim()}`)
   }
 
