@@ -16,10 +16,12 @@ import { calm, decide, dueOf, type Facts, isCutOff, type State } from '../../../
 import recovery from '../../../plugins/recovery/index.js'
 import {
   addressesFor,
+  type DialAddress,
   type DialState,
   failed,
   isAnswer,
   Outbound,
+  type ResolveName,
   remembered,
   resolved,
   stepOf,
@@ -73,16 +75,16 @@ t.test('the address of an attempt', async (t) => {
 })
 
 t.test('a connection to a name: its addresses in the order of the ladder, its state in the list', async (t) => {
-  let answer: Parameters<Parameters<typeof lookup>[1]>[1] = [a4, b4]
+  let answer: DialAddress[] = [a4, b4]
   let broken: Error | null = null
-  const lookup = (_host: string, done: (error: Error | null, found: typeof answer) => void) => done(broken, answer)
+  const lookup: ResolveName = (_host, done) => done(broken, answer)
   let ctx: PluginContext | undefined
   const own = probe([], (found) => {
     ctx = found
   })
   const station = await createTestStation({ plugins: { recovery: recovery as AnyPlugin, probe: own } })
   t.teardown(() => station.stop())
-  const out = new Outbound(ctx as PluginContext, 'test caster:1', 'caster:1', lookup as never)
+  const out = new Outbound(ctx as PluginContext, 'test caster:1', 'caster:1', lookup)
   out.start()
   const shown = () => (station.field('links.outputs') as Record<string, unknown>[])[0]
   const dialled = () =>
@@ -116,7 +118,7 @@ t.test('a connection to a name: its addresses in the order of the ladder, its st
   t.teardown(() => server.close())
   const { connect } = await import('node:net')
   await until(() => server.listening, 'listening')
-  answer = [{ address: '127.0.0.1', family: 4 }] as never
+  answer = [{ address: '127.0.0.1', family: 4 }]
   broken = null
   const socket = connect({ host: 'caster', port: (server.address() as { port: number }).port, ...out.dial })
   t.teardown(() => socket.destroy())
