@@ -10,7 +10,7 @@ import type { Ring } from './ring.js'
 const look_ms = 1_000
 const minute_ms = 60_000
 /** Changes of one thing that a minute has at most: what flaps must not push weeks of the record out. */
-const mostChanges = 6
+const mostChanges = 12
 const mostNotes = 30
 /** A smaller difference is no step of the clock: it is kept by slewing. */
 const clockStep_ms = 1_500
@@ -53,9 +53,10 @@ export class Recorder {
     return this.#offset_ms ?? 0
   }
 
-  /** The first lines of a file. */
+  /** The first lines of a file; none in front of the line that says that the service started. */
   head(): string {
     this.#lastMinute = undefined
+    if (Object.keys(this.#situation).length === 0) return ''
     return lineOf({ ...this.#now, all: this.#situation })
   }
 

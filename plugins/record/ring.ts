@@ -7,6 +7,7 @@ const nameOf = (number: number) => `${String(number).padStart(8, '0')}.record`
 const pattern = /^(\d{8})\.record$/
 /** Lines that wait for the disk at most. */
 const mostQueued_bytes = 131_072
+const portion_bytes = 4_096
 /** Without anything that matters, what was written is made durable this often; with it, this soon. */
 const lazySync_ms = 60_000
 const soonSync_ms = 2_000
@@ -106,8 +107,7 @@ export class Ring {
     this.#isWorking = true
     try {
       while (this.#queue.length > 0) {
-        const lines = this.#queue.splice(0)
-        this.#queued_bytes = 0
+        const lines = this.#portion()
         try {
           await this.#write(lines.join(''))
           this.#options.trouble(undefined)
@@ -121,6 +121,14 @@ export class Ring {
     } finally {
       this.#isWorking = false
     }
+  }
+
+  /** The next lines, some kilobytes of them: a file becomes no longer than its size and that. */
+  #portion(): string[] {
+    let [bytes, count] = [0, 0]
+    while (count < this.#queue.length && bytes < portion_bytes) bytes += (this.#queue[count++] as string).length
+    this.#queued_bytes -= bytes
+    return this.#queue.splice(0, count)
   }
 
   async #write(text: string): Promise<void> {

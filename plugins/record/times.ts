@@ -54,4 +54,5 @@ export function rangeOf(query: unknown): { from_ms: number; to_ms: number } {
   return { from_ms, to_ms }
 }
 
-export const iso = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')
+/** To the second. */
+export const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`

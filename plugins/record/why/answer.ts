@@ -33,7 +33,8 @@ export function answer(found: Found, now_ms: number): string[] {
   if (found.first_ms === undefined) return ['The record is empty: it began just now, or it could not be written.']
   if (found.at_ms + minute_ms <= found.first_ms)
     return [`Nothing is known of ${when}: the record begins at ${iso(found.first_ms)}.`]
-  const sentences = isAway(found) ? away(found, when) : ran(found, when, now_ms)
+  const isPresent = found.last_ms !== undefined && found.last_ms < found.at_ms && now_ms - found.last_ms < present_ms
+  const sentences = isAway(found) && !isPresent ? away(found, when) : ran(found, when, now_ms)
   const { clock_ms, lost } = found
   if (Math.abs(clock_ms) >= minute_ms)
     sentences.push(
