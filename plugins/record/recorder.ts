@@ -53,10 +53,9 @@ export class Recorder {
     return this.#offset_ms ?? 0
   }
 
-  /** The first lines of a file; none in front of the line that says that the service started. */
+  /** The first lines of a file. */
   head(): string {
     this.#lastMinute = undefined
-    if (Object.keys(this.#situation).length === 0) return ''
     return lineOf({ ...this.#now, all: this.#situation })
   }
 

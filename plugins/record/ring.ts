@@ -40,6 +40,7 @@ export class Ring {
   #working: Promise<void> = Promise.resolve()
   #isWorking = false
   #isOpen = false
+  #isFirst = true
   #retryAt_ms = Number.NEGATIVE_INFINITY
   #dirty = false
   #syncDue_ms = Number.POSITIVE_INFINITY
@@ -152,6 +153,7 @@ export class Ring {
     const path = join(dir.path, nameOf(newest))
     const size = newest > 0 ? statSync(path).size : segment_bytes
     if (size < segment_bytes) {
+      this.#isFirst = false
       this.#file = await open(path, 'a+', 0o600)
       this.#size = size
       // A line that a cut has torn ends here.
@@ -170,7 +172,9 @@ export class Ring {
     }
     this.#file = await open(join(dir.path, nameOf(newest + 1)), 'a', 0o600)
     this.#size = 0
-    const bytes = Buffer.from(head())
+    // What is written first after a start says how everything is.
+    const bytes = Buffer.from(this.#isFirst ? '' : head())
+    this.#isFirst = false
     await this.#file.write(bytes)
     this.#size = bytes.length
   }
