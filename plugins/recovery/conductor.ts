@@ -13,9 +13,9 @@ import type { Memory } from './memory.js'
 import type { LinkTable } from './table.js'
 
 const look_ms = 10_000
-const mostSteps = 8
+const mostSteps = 4
 /** A way that is tried again and again is logged, counted and shown; what it says is bounded. */
-const longestText = 240
+const longestText = 180
 
 /** Looks at all links together, takes the steps that a link cannot take alone, and records each with its reason. */
 export class Conductor {

@@ -5,6 +5,9 @@ import { Conductor } from './conductor.js'
 import { Memory } from './memory.js'
 import { LinkTable } from './table.js'
 
+/** The document is bounded: so many links, and texts of some length. */
+const mostShown = 12
+
 /** How the outputs that lead out of the box are; and when none comes through: another uplink, then a restart of the modem. */
 export default definePlugin({
   name: 'recovery',
@@ -38,7 +41,7 @@ export default definePlugin({
     }))
     ctx.info.block('links', () => {
       const now_ms = ctx.clock.monotonic()
-      return { outputs: table.list.map((link) => shown(link, now_ms)), recovery: conductor.block }
+      return { outputs: table.list.slice(0, mostShown).map((link) => shown(link, now_ms)), recovery: conductor.block }
     })
     ctx.metrics.gauge({
       name: 'links_up',
@@ -52,7 +55,7 @@ export default definePlugin({
   stop: (reason, conductor) => (reason === 'reload' ? undefined : conductor.stop()),
 })
 
-function shown({ name, peer, state, reason, since_ms, attempts, step, family, next_ms }: Link, now_ms: number) {
+function shown({ name, state, reason, since_ms, attempts, step, family, next_ms }: Link, now_ms: number) {
   return {
     ...{
       name,

@@ -2,8 +2,7 @@
 import Type, { type Static } from 'typebox'
 
 export const LinkInfo = Type.Object({
-  name: Type.String({ description: 'Plugin and peer; without user or password' }),
-  peer: Type.String({ description: 'host:port' }),
+  name: Type.String({ description: 'Plugin and peer (host:port); without user or password' }),
   state: Type.Union(
     [
       Type.Literal('idle', { description: 'it is not wanted now' }),
@@ -41,13 +40,16 @@ export const RecoveryInfo = Type.Object({
       text: Type.String(),
       done: Type.Boolean({ description: 'false: it could not be done' }),
     }),
-    { maxItems: 8, description: 'The last steps, newest last' },
+    { maxItems: 4, description: 'The last steps, newest last' },
   ),
 })
 export type RecoveryInfo = Static<typeof RecoveryInfo>
 
 export const LinksInfo = Type.Object(
-  { outputs: Type.Array(LinkInfo, { maxItems: 32 }), recovery: RecoveryInfo },
+  {
+    outputs: Type.Array(LinkInfo, { maxItems: 12, description: 'The first ones; each text is cut' }),
+    recovery: RecoveryInfo,
+  },
   { description: 'What leads out of the box, and what is done when none of it comes through' },
 )
 export type LinksInfo = Static<typeof LinksInfo>
