@@ -7,6 +7,7 @@ import { LinkTable } from './table.js'
 
 /** The document is bounded: so many links, and texts of some length. */
 const mostShown = 12
+const longestText = 80
 
 /** How the outputs that lead out of the box are; and when none comes through: another uplink, then a restart of the modem. */
 export default definePlugin({
@@ -57,16 +58,8 @@ export default definePlugin({
 
 function shown({ name, state, reason, since_ms, attempts, step, family, next_ms }: Link, now_ms: number) {
   return {
-    ...{
-      name,
-      peer,
-      state,
-      reason,
-      since: Math.max(0, Math.floor((now_ms - since_ms) / 1000)),
-      attempts,
-      step,
-      family,
-    },
+    ...{ name: name.slice(0, longestText), state, reason: reason.slice(0, longestText), attempts, step, family },
+    since: Math.max(0, Math.floor((now_ms - since_ms) / 1000)),
     next: next_ms === 0 ? 0 : Math.max(0, Math.ceil((next_ms - now_ms) / 1000)),
   }
 }
