@@ -79,6 +79,10 @@ export const errorTable = {
   RTK_ERR_BODY_TOO_LARGE: { status: 413, help: 'Send less: the message names the limit.' },
   RTK_ERR_MASK: { status: 400, help: 'Send a number between 0 and 0xFFFFFFFF, for example ?0x102.' },
   RTK_ERR_COMMAND_UNKNOWN: { status: 404, help: 'See `rtk-base console` and its `help` for every command.' },
+  RTK_ERR_RECORD_RANGE: {
+    status: 422,
+    help: 'Send from and to as ISO 8601 times or epoch seconds, from before to.',
+  },
   RTK_ERR_COMMAND_VALUE: { status: 400, help: 'Send a value that the message allows.' },
   RTK_ERR_UNAVAILABLE: { status: 503, help: 'Cannot be done now: the message says why. Try again later.' },
   RTK_ERR_STORE_WRITE: {

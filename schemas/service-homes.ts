@@ -16,6 +16,7 @@ export const serviceHomes: Readonly<Record<string, string>> = {
   'router-firmware': 'teltonika-router',
   'simulated-router': 'teltonika-router',
   'firmware-installer': 'ota',
+  links: 'recovery',
   network: 'network',
   uplinks: 'network',
   'simulated-network': 'network',

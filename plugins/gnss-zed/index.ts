@@ -1,5 +1,5 @@
 import { portFrom } from 'rtk-base/link'
-import { definePlugin } from 'rtk-base/plugin'
+import { definePlugin, handedOver } from 'rtk-base/plugin'
 import {
   correctionStatus,
   procedureStatus,
@@ -13,9 +13,18 @@ import { rebootZed, resetZed } from './commands.js'
 import { posBlock, standInSettings, standIns, stateBlock, statusOf, zedBlock } from './document/index.js'
 import { baudsToTry, ZedOptions } from './options.js'
 import { receiverService } from './receiver-service.js'
-import { runSimCommand, SimulatedPort, type SimulatorSnapshot, simHelp, simulatorControl } from './simulator/index.js'
+import {
+  RecordPlayer,
+  runSimCommand,
+  SimulatedPort,
+  type SimulatorSnapshot,
+  simHelp,
+  simulatorControl,
+} from './simulator/index.js'
 import { watchTrouble } from './trouble.js'
 import { ZedReceiver, type ZedSnapshot } from './zed.js'
+
+const Played = Type.Object({ begun_ms: Type.Number(), at: Type.Integer() })
 
 /** The u-blox ZED-F9P: its serial link, identity, position, antenna and time, and its RTCM for the gate. */
 export default definePlugin({
@@ -83,21 +92,28 @@ export default definePlugin({
     ctx.services.provide(simulatedReceiver, control)
     if (simulator) ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg))
 
+    const { record, recordDelay_s = 120 } = options.simulator
+    const player =
+      simulator && record
+        ? new RecordPlayer(ctx, record, recordDelay_s, (line) => runSimCommand(control, line))
+        : undefined
+
     const report = () => ctx.status(`${procedure()?.status ?? statusOf(zed)}; ${zed.portName}: ${zed.linkReason}`)
     ctx.on(zed.events.state.on, () => {
       identity.changed()
       report()
     })
-    return { zed, simulator, report }
+    return { zed, simulator, player, report }
   },
 
-  async start(ctx, handoff, { zed, simulator, report }) {
+  async start(ctx, handoff, { zed, simulator, player, report }) {
     const before = handoff.get('zed') as ZedSnapshot | undefined
     if (before) zed.restore(before)
     const simulated = handoff.get('simulator') as SimulatorSnapshot | undefined
     if (simulated) simulator?.zed.restore(simulated)
     simulator?.zed.powerOn()
     await zed.start()
+    await player?.start(handedOver(handoff, 'player', Played))
     ctx.on(ctx.services.use(station).onCountersReset, () => zed.resetCounters())
     watchTrouble(ctx, zed)
     ctx.services.watch(procedureStatus, (procedure) => {
@@ -106,9 +122,10 @@ export default definePlugin({
     })
   },
 
-  async stop(_reason, { zed, simulator }) {
+  async stop(_reason, { zed, simulator, player }) {
     const handoff: [string, unknown][] = [['zed', await zed.stop()]]
     if (simulator) handoff.push(['simulator', simulator.zed.snapshot()])
+    if (player) handoff.push(['player', player.handoff])
     return handoff
   },
 })

@@ -119,6 +119,19 @@ export const ZedOptions = Type.Object(
         satellites: Type.Optional(
           Type.Integer({ minimum: 0, maximum: 128, description: 'It receives at most so many satellites' }),
         ),
+        record: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 4_096,
+            description: 'File with the answer of GET /record: what happened to that receiver happens to this one',
+          }),
+        ),
+        recordDelay_s: Type.Integer({
+          default: 120,
+          minimum: 0,
+          maximum: 86_400,
+          description: 'So long after the start the record begins: the station may have to survey a reference first',
+        }),
         mask_deg: Type.Optional(
           Type.Number({ minimum: 0, maximum: 90, description: 'It receives none below this elevation' }),
         ),

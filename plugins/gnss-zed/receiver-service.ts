@@ -45,6 +45,9 @@ export function receiverService(zed: ZedReceiver): Receiver {
     get satellites() {
       return facts.sky
     },
+    get antenna() {
+      return facts.antenna.report.status
+    },
     get radio() {
       return zed.radio
     },

@@ -109,6 +109,9 @@ export default definePlugin({
       get connected() {
         return readings.connected
       },
+      get pending() {
+        return jobs.pending
+      },
       onChange: uplinkChanged.on,
     })
 

@@ -8,6 +8,9 @@ export interface Failure {
 
 export const noFailure: Failure = { cause: '', text: '' }
 
+/** It says something about the way to the broker; the others come from a broker that was reached. */
+export const isOfTheWay = ({ cause }: Failure): boolean => ['dns', 'unreachable', 'timeout', 'ping'].includes(cause)
+
 /** Only the protocol version is wrong: MQTT 3.1.1 answers 1, MQTT 5 answers 132 (0x84). */
 export const isUnacceptableVersion = (error: unknown) => [1, 132].includes(Number((error as { code?: unknown })?.code))
 

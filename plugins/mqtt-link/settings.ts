@@ -1,8 +1,14 @@
+import type { Outbound } from 'rtk-base/link'
 import type { MqttInbound } from 'rtk-base/services'
 
 export interface Broker {
   host: string
   port: number
+}
+
+/** A broker, and which of its addresses the attempt takes. */
+export interface DialledBroker extends Broker {
+  dial?: Outbound['dial']
 }
 
 export const sameBroker = (a: Broker, b: Broker | undefined): boolean => a.host === b?.host && a.port === b.port

@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Framer } from 'rtk-base/gnss'
-import { Backoff } from 'rtk-base/link'
+import { Backoff, isAnswer, Outbound } from 'rtk-base/link'
 import { ChunkReader, HeadReader, parseTable } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
@@ -22,6 +22,7 @@ export type ClientState = 'off' | 'idle' | 'connecting' | 'streaming' | 'waiting
 export class NtripClient {
   readonly #ctx: PluginContext
   readonly #backoff = new Backoff({ first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] })
+  readonly #out: Outbound
   #source: Source = { host: '' }
   #socket: Socket | undefined
   #state: ClientState = 'off'
@@ -36,9 +37,11 @@ export class NtripClient {
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
+    this.#out = new Outbound(ctx, 'ntrip-client', '')
   }
 
   start(source: Source): void {
+    this.#out.start()
     this.apply(source)
     this.#ctx.timers.every(look_ms, () => this.#look())
   }
@@ -50,10 +53,12 @@ export class NtripClient {
     this.#wantsGga = source.gga ?? false
     this.#notBefore_ms = 0
     this.#backoff.reset()
+    this.#out.retarget(source.host === '' ? '' : `${source.host}:${source.port ?? 2101}`)
     this.#become(source.host === '' ? 'off' : 'idle', '')
   }
 
   stop(): void {
+    this.#out.close()
     this.#drop()
   }
 
@@ -78,6 +83,8 @@ export class NtripClient {
   #become(state: ClientState, text: string): void {
     this.#state = state
     this.#text = text
+    if (state === 'off' || state === 'idle') this.#out.idle(text)
+    if (state === 'streaming') this.#out.up(this.#socket)
     this.#ctx.status(text || state)
   }
 
@@ -93,7 +100,7 @@ export class NtripClient {
       if (now_ms >= this.#notBefore_ms) this.#connect()
     } else if (this.#state === 'streaming') {
       if (now_ms - this.#good_ms > silent_ms) {
-        this.#over(false, 'no good message for 30 s')
+        this.#over(false, 'no good message for 30 s', false)
         return
       }
       const here = this.#here
@@ -112,13 +119,14 @@ export class NtripClient {
       return
     }
     this.#become('connecting', '')
-    const options = { host, port, autoSelectFamilyAttemptTimeout: 2_000 }
+    const options = { host, port, ...this.#out.dial }
     const socket = tls ? connectTls({ ...options, servername: host, rejectUnauthorized: true }) : connectTcp(options)
     this.#socket = socket
-    const over = (final: boolean, text: string) => {
-      if (this.#socket === socket) this.#over(final, text)
+    this.#out.tries(socket)
+    const over = (final: boolean, text: string, answered = true) => {
+      if (this.#socket === socket) this.#over(final, text, answered)
     }
-    this.#late = this.#ctx.timers.after(answer_ms, () => over(false, 'the caster did not answer in 10 s'))
+    this.#late = this.#ctx.timers.after(answer_ms, () => over(false, 'the caster did not answer in 10 s', false))
     const head = new HeadReader()
     let take: ((bytes: Buffer) => void) | undefined
     socket.setNoDelay(true)
@@ -142,7 +150,7 @@ export class NtripClient {
         over(false, (error as Error).message)
       }
     })
-    socket.on('error', (error) => over(false, `the connection failed: ${error.message}`))
+    socket.on('error', (error) => over(false, `the connection failed: ${error.message}`, isAnswer(error)))
     socket.on('close', () => over(false, 'the caster closed the connection'))
   }
 
@@ -201,10 +209,13 @@ export class NtripClient {
     }
   }
 
-  #over(final: boolean, text: string): void {
+  /** @param answered the caster was reached: only it can change that */
+  #over(final: boolean, text: string, answered = true): void {
     this.#drop()
     const wait_ms = final ? final_ms : this.#backoff.next()
     this.#notBefore_ms = this.#ctx.clock.monotonic() + wait_ms
+    if (answered) this.#out.refused(text, wait_ms)
+    else this.#out.down(text, wait_ms)
     this.#ctx.log.warn({ caster: this.#source.host, wait_s: Math.round(wait_ms / 1000) }, text)
     this.#become('waiting', text)
     // The nearest one may be another next time.

@@ -1,6 +1,7 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { isMsm } from 'rtk-base/gnss'
+import { isAnswer, Outbound } from 'rtk-base/link'
 import { chunkOf, HeadReader, Selector } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { device, type RtcmEpoch, type RtcmFrame, type RtcmStream } from 'rtk-base/services'
@@ -32,6 +33,7 @@ export class Push {
   readonly #ctx: PluginContext
   readonly #stream: RtcmStream
   readonly #keep: (state: RetryState) => void
+  readonly #out: Outbound
   #retry: RetryState
   #selector: Selector
   #socket: Socket | undefined
@@ -63,14 +65,17 @@ export class Push {
     this.#retry = retry ?? fresh
     this.#keep = keep
     this.#selector = new Selector(target)
+    this.#out = new Outbound(ctx, `ntrip-server ${nameOf(target)}`, `${target.host}:${target.port ?? 2101}`)
   }
 
   start(): void {
+    this.#out.start()
     this.#looking = this.#ctx.timers.every(look_ms, () => this.#look())
     this.#schedule()
   }
 
   stop(): void {
+    this.#out.close()
     void this.#looking()
     void this.#cancel()
     this.#socket?.destroy()
@@ -148,18 +153,20 @@ export class Push {
     if (this.#socket) return
     if (!this.#hasRtcm) {
       this.#become('waiting', this.#stream.open ? 'no RTCM comes' : `no RTCM goes out: ${this.#stream.reason}`)
+      this.#out.idle(this.#text)
       this.#cancel = this.#ctx.timers.after(1_000, () => this.#connect())
       return
     }
     const { host, port = 2101, tls } = this.target
     this.#become('connecting', '')
     this.#store({ ...this.#retry, tried_ms: this.#now_ms() })
-    const options = { host, port, autoSelectFamilyAttemptTimeout: 2_000 }
+    const options = { host, port, ...this.#out.dial }
     const socket = tls ? connectTls({ ...options, servername: host, rejectUnauthorized: true }) : connectTcp(options)
     this.#socket = socket
+    this.#out.tries(socket)
     this.#streaming = false
-    const over = (end: End, text: string) => {
-      if (this.#socket === socket) this.#over(end, text)
+    const over = (end: End, text: string, answered = false) => {
+      if (this.#socket === socket) this.#over(end, text, answered)
     }
     let late = this.#ctx.timers.after(connect_ms, () => over('network', `no connection to ${host} in 10 s`))
     const reader = new HeadReader(mostResponse_bytes)
@@ -180,7 +187,7 @@ export class Push {
       if (reply.accepted) this.#accepted()
       else over(reply.kind, reply.text)
     })
-    socket.on('error', (error) => over('network', failureText(error as NodeJS.ErrnoException, host)))
+    socket.on('error', (error) => over('network', failureText(error as NodeJS.ErrnoException, host), isAnswer(error)))
     socket.on('close', () => {
       void late()
       if (!this.#streaming) return over('network', 'the caster closed the connection without an answer')
@@ -193,6 +200,7 @@ export class Push {
     this.#accepted_ms = this.#ctx.clock.monotonic()
     this.#acknowledged = { bytes: 0, at_ms: this.#accepted_ms }
     this.#become('accepted', '')
+    this.#out.up(this.#socket)
     this.#ctx.log.info({ caster: nameOf(this.target) }, 'the caster accepted the stream')
     const reference = this.#stream.reference().filter(({ type }) => this.#selector.wantsFrame(type))
     this.#primed = reference.some(({ type }) => type === 1005 || type === 1006)
@@ -212,7 +220,8 @@ export class Push {
     return 'the caster closed the connection'
   }
 
-  #over(end: End, text: string): void {
+  /** @param answered the caster was reached: only it can change that */
+  #over(end: End, text: string, answered = false): void {
     const socket = this.#socket
     this.#socket = undefined
     this.#streaming = false
@@ -220,6 +229,9 @@ export class Push {
     this.#store(afterEnd(this.#retry, end, this.#now_ms(), Math.random()))
     const refused = end !== 'network' && end !== 'closed'
     this.#become(refused ? 'refused' : 'waiting', text)
+    const wait_ms = waitOf(this.#retry, this.#now_ms())
+    if (refused || answered || end === 'closed') this.#out.refused(text, wait_ms)
+    else this.#out.down(text, wait_ms)
     this.#ctx.log.warn(
       { caster: nameOf(this.target), wait_s: Math.round(waitOf(this.#retry, this.#now_ms()) / 1000) },
       text,

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { Backoff } from 'rtk-base/link'
+import { Backoff, isAnswer, Outbound } from 'rtk-base/link'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
@@ -63,6 +63,7 @@ class Output {
   readonly #ctx: PluginContext
   readonly #stream: RtcmStream
   readonly #backoff = new Backoff({ first_ms: 1_000, longest_ms: 60_000, spread: [0.8, 1.2] })
+  readonly #out: Outbound
   #socket: Socket | undefined
   #subscription: RtcmSubscription | undefined
   #state: 'connecting' | 'connected' | 'waiting' = 'waiting'
@@ -75,6 +76,9 @@ class Output {
     this.#ctx = ctx
     this.#stream = stream
     this.target = target
+    const peer = `${target.host}:${target.port}`
+    this.#out = new Outbound(ctx, `rtcm-tcp ${peer}`, peer)
+    this.#out.start({ up: () => this.#networkUp(), changed: () => {}, down: () => {} })
   }
 
   block() {
@@ -85,10 +89,11 @@ class Output {
     const { clock, timers } = this.#ctx
     const { host, port } = this.target
     this.#state = 'connecting'
-    const socket = connect({ host, port, autoSelectFamilyAttemptTimeout: 2_000 })
+    const socket = connect({ host, port, ...this.#out.dial })
     this.#socket = socket
-    const over = (text: string) => {
-      if (this.#socket === socket) this.#over(text)
+    this.#out.tries(socket)
+    const over = (text: string, answered = false) => {
+      if (this.#socket === socket) this.#over(text, answered)
     }
     const late = timers.after(connect_ms, () => over('no connection in 10 s'))
     socket.setNoDelay(true)
@@ -98,6 +103,7 @@ class Output {
       void late()
       this.#state = 'connected'
       this.#text = ''
+      this.#out.up(socket)
       this.#since_ms = clock.monotonic()
       this.#subscription = this.#stream.subscribe({
         ...{ via: 'tcp', name: `${host}:${port}`, ip: socket.remoteAddress ?? '', connected: true },
@@ -109,26 +115,38 @@ class Output {
       })
     })
     socket.on('drain', () => this.#subscription?.resume())
-    socket.on('error', (error) => over(error.message))
+    socket.on('error', (error) => over(error.message, isAnswer(error)))
     socket.on('close', () => {
       void late()
-      over('the other end closed the connection')
+      over('the other end closed the connection', true)
     })
   }
 
   stop(): void {
     this.#stopped = true
+    this.#out.close()
     void this.#retry()
     this.#drop()
   }
 
-  #over(text: string): void {
+  /** A wait that only the network was to blame for is over. */
+  #networkUp(): void {
+    if (this.#state !== 'waiting' || this.#stopped) return
+    this.#backoff.reset()
+    void this.#retry()
+    this.#retry = this.#ctx.timers.after(this.#backoff.next(), () => this.connect())
+  }
+
+  /** @param answered the other end was reached: only it can change that */
+  #over(text: string, answered: boolean): void {
     if (this.#state === 'connected' && this.#ctx.clock.monotonic() - this.#since_ms > lasting_ms) this.#backoff.reset()
     this.#drop()
     if (this.#stopped) return
     this.#state = 'waiting'
     this.#text = text
     const wait_ms = this.#backoff.next()
+    if (answered) this.#out.refused(text, wait_ms)
+    else this.#out.down(text, wait_ms)
     this.#ctx.log.info({ ...this.target, wait_s: Math.round(wait_ms / 1000) }, `the connection ended: ${text}`)
     this.#retry = this.#ctx.timers.after(wait_ms, () => this.connect())
   }

@@ -154,7 +154,8 @@ export class Subscribers {
   /** For the document: `seen` is seconds since it was last heard of, 0 for one that is connected. */
   block(): { via: string; name: string; seen: number; ip: string }[] {
     const now_ms = this.#deps.now()
-    const subscribed = [...this.#all].map(({ subscriber: { via, ip, connected }, name, seen_ms }) => ({
+    const shown = [...this.#all].filter(({ subscriber }) => !subscriber.unlisted)
+    const subscribed = shown.map(({ subscriber: { via, ip, connected }, name, seen_ms }) => ({
       via,
       name,
       seen_ms: connected ? now_ms : seen_ms,

@@ -4,11 +4,27 @@
  */
 export { AwakeClock } from './awake-clock.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
+export {
+  addressesFor,
+  type DialAddress,
+  type DialState,
+  type DialStep,
+  type Family,
+  failed,
+  remembered,
+  resolved,
+  stepOf,
+  succeeded,
+  untried,
+} from './dial.js'
 export { Dialog, type Matcher } from './dialog.js'
 export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './kept-port.js'
+export { isAnswer, Outbound, type ResolveName } from './outbound.js'
+export { type Ends, isLocal, type OwnAddress, ownAddresses, plain } from './own-addresses.js'
 export { pause } from './pause.js'
 export type { BytePort, Edges, PortSink } from './port.js'
 export { portFrom } from './port-from.js'
 export { type ReplayOptions, ReplayPort } from './replay.js'
 export { SerialDevice } from './serial.js'
 export { TcpPort } from './tcp.js'
+export { type WayEvents, Ways } from './ways.js'

@@ -171,8 +171,7 @@ export function buildPlugins(
   })
   const reloadChanged = async (plugin: string) => {
     try {
-      const report = await manager.reloadIfChanged(plugin)
-      if (report) log.info({ plugin, version: report.version }, 'reloaded')
+      await manager.reloadIfChanged(plugin)
     } catch (error) {
       const runs = manager.report().some(({ name, state }) => name === plugin && state === 'running')
       const next = runs ? 'the old version goes on' : 'it does not run; save it again when it is corrected'

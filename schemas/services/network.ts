@@ -145,6 +145,11 @@ export interface Network {
   disconnect(name: string): Promise<void>
   /** Scans, at most 15 s. */
   scan(name: string, signal?: AbortSignal): Promise<ScannedNetwork[]>
+  /**
+   * Gives this interface the default route, whatever the metrics of the profiles say; undefined: by them again. Nothing is stored: it
+   * ends when the interface is activated again. Not every provider has it.
+   */
+  steer?(name: string | undefined): Promise<void>
   /** Who was heard on an interface, from the neighbour table of the machine (IPv4). */
   neighbours(name: string): readonly Neighbour[]
 }
@@ -180,6 +185,8 @@ export interface Uplinks {
   readonly onUp: Event<Uplink>
   /** A way out went away, or has another address now. The value is as it was before, with the addresses that are gone. */
   readonly onDown: Event<Uplink>
+  /** Gives this uplink the default route; undefined: as the network has it again. See `Network.steer`. Not every provider has it. */
+  prefer?(name: string | undefined): Promise<void>
   /** Evidence from whoever talks through an uplink: a broker that answered, a caster that was not reached, a name not resolved. */
   report(evidence: { who: string; localAddress?: string; reached: boolean; text?: string }): void
 }

@@ -80,11 +80,15 @@ export interface Receiver {
   readonly onSatellites?: Event<SatelliteEpoch>
   /** The newest of these; undefined when it is older than 5 s. */
   readonly satellites?: SatelliteEpoch | undefined
+  /** What its supervisor says of the antenna; not every receiver has one. */
+  readonly antenna?: AntennaStatus
   /** Interference, and whether somebody feigns satellites; where the receiver says so. */
   readonly radio?: ReceiverRadio
   /** `radio` changed: a state, not a figure. */
   readonly onRadio?: Event<ReceiverRadio>
 }
+
+export type AntennaStatus = 'init' | 'unknown' | 'ok' | 'short' | 'open'
 
 /** The air around the antenna, as the receiver sees it. The states last: a moment of interference does not change them. */
 export interface ReceiverRadio {

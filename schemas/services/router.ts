@@ -119,6 +119,8 @@ export const cellularModem = defineService<CellularModem>('cellular-modem')
 export interface CellularUplink {
   /** A mobile data connection stands; undefined while that is not known. */
   readonly connected: boolean | undefined
+  /** What cuts the connection and is under way: `scan`, `operator`, `apn`, `reboot`. */
+  readonly pending?: readonly string[]
   /** `connected` changed to another known value. */
   readonly onChange: Event<void>
 }

@@ -22,6 +22,8 @@ export interface RtcmSubscriber {
   ip: string
   /** It has a connection of its own (TCP): while that stands it counts as heard of now, and `seen` stays 0. */
   connected?: true
+  /** It is a part of the station that only looks: the document does not list it. */
+  unlisted?: true
   /**
    * Called with each frame, in order. It sends the frame, or keeps it to send it, and returns at once: nobody waits for it.
    * @param frame its bytes are shared by all subscribers and must not be changed

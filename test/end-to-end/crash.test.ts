@@ -217,6 +217,20 @@ t.test('after kill -9 the saved log has everything up to the last save, and the 
   t.match(await saved(second.url), /there was no run before/)
   await fetch(`${second.url}/system?logsavenvs`, { method: 'POST' })
   t.match(await saved(second.url), /ERROR log: the run before ended: the process was killed \(SIGKILL/)
+  type Entry = { run?: { how: string }; set?: Record<string, unknown> }
+  const entries = (await (await fetch(`${second.url}/record`)).text())
+    .trim()
+    .split('\n')
+    .map((line): Entry => JSON.parse(line))
+  t.same(
+    entries.flatMap(({ run }) => run?.how ?? []),
+    ['first', 'killed'],
+    'the flight record goes on',
+  )
+  t.ok(
+    entries.findIndex(({ set }) => set?.gate) < entries.findLastIndex(({ run }) => run),
+    'with what the first run wrote',
+  )
   await second.end()
   const third = await start()
   t.teardown(() => third.end())

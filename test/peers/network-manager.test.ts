@@ -9,6 +9,7 @@ import type { EthInfo, MqttInfo } from '../../schemas/index.js'
 import { Peer } from '../harness/peers/dbus.js'
 import { beyond, networkNamespaceFor, noNetworkManager } from '../harness/peers/network-namespace.js'
 import { noPeer } from '../harness/peers/peers.js'
+import { startRig } from '../plugins/network/rig.js'
 
 const skip = noNetworkManager() || noPeer('mosquitto')
 const failOver_ms = 3_000
@@ -131,4 +132,23 @@ t.test('a station with two Ethernet ports', skip ? { skip } : {}, async (t) => {
     await until(async () => (await eth()).ip === '' && !net.box('ip', 'route').includes('eth0'), 'it is down')
     t.match(await eth(), { enabled: false })
   })
+})
+
+t.test('an uplink is given the default route, and gives it back', skip ? { skip } : {}, async (t) => {
+  const net = await networkNamespaceFor(t)
+  const { network, uplinks } = await startRig(t, { options: { backend: 'networkmanager', bus: net.bus } })
+  const routes = () => net.box('ip', 'route', 'show', 'default')
+  await until(() => network.ready && uplinks.list.filter(({ up }) => up).length === 2, 'both are up', 60_000)
+  t.match(routes(), /^default via 10\.77\.0\.1 dev eth0 [^\n]*metric 100/)
+  await uplinks.prefer?.('eth1')
+  await until(
+    () => /^default via 10\.77\.1\.1 dev eth1 [^\n]*metric 1 *\n/.test(routes()),
+    `eth1 comes first: ${routes()}`,
+  )
+  await until(() => uplinks.list.find((one) => one.default)?.name === 'eth1', 'it is shown')
+  t.notMatch(net.nmcli('-g', 'ipv4.route-metric', 'connection', 'show', 'wired1'), /^1$/m, 'nothing is stored')
+  await uplinks.prefer?.(undefined)
+  await until(() => /eth1 [^\n]*metric 101/.test(routes()), `as it was: ${routes()}`)
+  await until(() => uplinks.list.find((one) => one.default)?.name === 'eth0', 'it is shown')
+  await t.rejects(Promise.resolve(uplinks.prefer?.('eth9')), { code: 'RTK_ERR_NETWORK', message: /eth9/ })
 })

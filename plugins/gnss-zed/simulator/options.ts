@@ -17,6 +17,9 @@ export interface SimulatorOptions extends ModelOptions {
   /** At most so many satellites are received, from so high. */
   satellites?: number
   mask_deg?: number
+  /** A flight record that is played on it, and when that begins. */
+  record?: string
+  recordDelay_s?: number
   /** Also NMEA GGA. */
   nmea: boolean
 }

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
+import { Outbound, plain, type Ways } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
 import { cellularRouter, cellularUplink, type MqttLink } from 'rtk-base/services'
-import { type Failure, noFailure } from '../failure.js'
+import { type Failure, isOfTheWay, noFailure } from '../failure.js'
 import { type CertificateInfo, type Identity, type IdentityChoice, noCertificate } from '../identity/index.js'
 import {
   Farewell,
   interfaceOf,
   type OnlineStatus,
   onlineStatus,
-  plain,
   type Session,
   SessionFactory,
 } from '../session/index.js'
@@ -19,7 +19,6 @@ import { Holds } from './holds.js'
 import { Retry } from './retry.js'
 import { type LinkEvent, nextState } from './states.js'
 import { TlsTime } from './tls-time.js'
-import { Ways } from './ways.js'
 
 const ping_ms = 20_000
 const timeLook_ms = 1_000
@@ -38,6 +37,7 @@ export class Link {
   readonly #holds: Holds
   readonly #farewell: Farewell
   readonly #retry: Retry
+  readonly #out: Outbound
   readonly #ways: Ways
   #state: MqttLinkState = 'disabled'
   #failure: Failure = noFailure
@@ -65,7 +65,8 @@ export class Link {
     this.#time = new TlsTime(ctx)
     this.#holds = new Holds(ctx)
     this.#retry = new Retry(ctx)
-    this.#ways = new Ways(ctx)
+    this.#out = new Outbound(ctx, 'mqtt-link', '')
+    this.#ways = this.#out.ways
     this.#farewell = new Farewell((broker) => {
       const silent = { accepted() {}, alive() {}, message() {}, ended() {} }
       return this.#identity && this.#sessions.begin(broker, this.#identity, this.#sessions.version(broker), silent)
@@ -115,7 +116,8 @@ export class Link {
     this.#sessions.oldBrokers.load(handoff.oldBrokers ?? [])
     this.#farewell.load(handoff.promised)
     this.#ctx.timers.every(ping_ms, () => this.#ping())
-    this.#ways.follow({
+    this.#ctx.defer(() => this.#out.close())
+    this.#out.start({
       up: () => this.networkUp(),
       changed: () => this.#checkWay(),
       down: (addresses, text) => this.#networkDown(addresses, text),
@@ -129,7 +131,10 @@ export class Link {
     if (!settings.enabled) this.#dispatch('disable')
     else if (this.#state === 'disabled') this.#dispatch('enable')
     else if (this.#state !== 'up' || !sameBroker(settings, this.#session?.broker)) this.#dispatch('reconnect')
-    if (this.#state === 'disabled') this.#ctx.status('switched off (mqtt-en is 0)')
+    if (this.#state === 'disabled') {
+      this.#ctx.status('switched off (mqtt-en is 0)')
+      this.#out.idle('switched off (mqtt-en is 0)')
+    }
   }
 
   /** Connects again, with the identity that is in force now. */
@@ -195,7 +200,8 @@ export class Link {
     if (next === 'up') this.#greet()
     if (next === 'down') {
       if (before === 'up') this.#retry.lost()
-      this.#retry.failed(this.#failure, () => this.#dispatch('due'))
+      const wait_ms = this.#retry.failed(this.#failure, () => this.#dispatch('due'))
+      this.#reportFailure(wait_ms)
     }
     if (next === 'renewing') this.#restart()
     if (next === 'disabled') this.#disable()
@@ -227,6 +233,7 @@ export class Link {
     // The broker may have accepted the attempt that is given up here a moment ago.
     void this.#farewell.restart(this.#takeSession())
     const { host, port } = this.#settings()
+    this.#out.retarget(host === '' ? '' : `${host}:${port}`)
     const held = this.#holds.reason
     if (held !== undefined) return this.#fail({ cause: 'held', text: held })
     if (host === '') return this.#fail({ cause: 'config', text: 'no broker is set: set mqtt-host' })
@@ -242,6 +249,7 @@ export class Link {
     if (this.#sessions.usesTls(identity) && this.#time.awaited) return this.#waitForTime()
     this.#identity = identity
     this.#certificate = identity.info
+    this.#out.tries()
     this.#connect({ host, port }, identity, this.#sessions.version({ host, port }))
   }
 
@@ -255,7 +263,7 @@ export class Link {
   #connect(broker: Broker, identity: Identity, version: 4 | 5): void {
     const turn = this.#turn
     try {
-      this.#session = this.#sessions.begin(broker, identity, version, {
+      this.#session = this.#sessions.begin({ ...broker, dial: this.#out.dial }, identity, version, {
         accepted: () => {
           if (turn !== this.#turn) return
           this.#sessions.accepted(broker, version)
@@ -279,13 +287,14 @@ export class Link {
     const { session } = this
     if (session?.localAddress === undefined) return
     this.#events.alive(session.localAddress)
-    this.#ways.reached(session)
+    this.#ways.reached(session, 'the broker answers')
   }
 
   #greet(): void {
     const session = this.#session
     const { host, port } = session?.broker ?? this.#settings()
     this.#failure = noFailure
+    this.#out.up(session)
     this.#retry.succeeded()
     this.#ctx.log.info({ host, port, version: session?.version }, 'the MQTT link is up')
     this.#ctx.status(`connected to ${host}:${port}`)
@@ -306,10 +315,19 @@ export class Link {
 
   #fail(failure: Failure, { reported = true } = {}): void {
     this.#failure = failure
-    if (reported) this.#ways.failed(failure)
+    if (reported && isOfTheWay(failure)) this.#ways.failed(failure.text)
     this.#takeSession()?.drop()
     if (this.#state === 'connecting' && this.#choice.failed(failure)) void this.#open()
     else this.#dispatch('failed')
+  }
+
+  /** What the recovery ladder goes by: whether the own network may be to blame. */
+  #reportFailure(wait_ms: number): void {
+    const { cause, text } = this.#failure
+    if (cause === 'config' || cause === 'held' || cause === 'identity') this.#out.idle(text)
+    else if (cause === 'auth' || cause === 'refused' || cause === 'protocol' || cause === 'tls')
+      this.#out.refused(text, wait_ms)
+    else this.#out.down(text, wait_ms, { evidence: false })
   }
 
   /** TCP reports a dead connection only after up to a quarter of an hour, whatever is written. */
@@ -317,7 +335,7 @@ export class Link {
     if (this.#state !== 'up' || this.#session?.ping() !== false) return
     const text = `the broker answered no ping for ${ping_ms / 1000} s`
     this.#failure = { cause: 'ping', text }
-    this.#ways.failed(this.#failure, this.#session.localAddress)
+    this.#ways.failed(text, this.#session.localAddress)
     this.#ctx.log.warn({ cause: 'ping' }, `the MQTT link is given up and made again: ${text}`)
     this.#dispatch('dead')
   }

@@ -35,7 +35,8 @@ export class Retry {
     if (this.#ctx.clock.monotonic() - this.#upSince_ms >= stable_ms) this.reset()
   }
 
-  failed({ cause, text }: Failure, again: () => void): void {
+  /** @returns the wait, milliseconds; 0: the settings or the hold decide */
+  failed({ cause, text }: Failure, again: () => void): number {
     // These two end with a change of the settings, or when the hold is released.
     const waits = cause === 'config' || cause === 'held'
     const wait_ms = this.#backoff.next()
@@ -45,7 +46,9 @@ export class Retry {
       this.#ctx.log.warn({ cause, retry_ms: waits ? undefined : wait_ms }, `the MQTT link is down: ${text}${next}`)
     }
     this.#logged = text
-    if (!waits) this.after(wait_ms, again)
+    if (waits) return 0
+    this.after(wait_ms, again)
+    return wait_ms
   }
 
   /** One thing at a time waits: the newest. */

@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Identity } from '../identity/index.js'
-import type { Broker, LinkOptions } from '../settings.js'
+import type { Broker, DialledBroker, LinkOptions } from '../settings.js'
 import { OldBrokers } from './old-brokers.js'
 import { Session, type SessionEnd, type SessionEvents } from './session.js'
 
@@ -28,7 +28,7 @@ export class SessionFactory {
   }
 
   /** Begins an attempt. @throws when TLS rejects the identity */
-  begin(broker: Broker, identity: Identity, version: 4 | 5, events: SessionEvents): Session {
+  begin(broker: DialledBroker, identity: Identity, version: 4 | 5, events: SessionEvents): Session {
     const { clientId } = this.#options
     const tls = this.usesTls(identity)
     return new Session({ ...broker, serial: this.#serial, clientId, identity, tls, version }, events)

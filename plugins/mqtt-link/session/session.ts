@@ -3,7 +3,7 @@ import { connect, type MqttClient } from 'mqtt'
 import type { MqttDriver, MqttInbound, MqttProperties } from 'rtk-base/services'
 import { disconnectFailure, type Failure, failureOf, isHangUp, isUnacceptableVersion } from '../failure.js'
 import type { Identity } from '../identity/index.js'
-import type { Broker } from '../settings.js'
+import type { Broker, DialledBroker } from '../settings.js'
 import { lastWill, type OnlineStatus, onlineTopic } from './online-status.js'
 import { within } from './within.js'
 
@@ -18,7 +18,7 @@ export const leaveLimit_ms = 1_500
 /** Fixed header, lengths of topic and properties, and packet identifier of a PUBLISH at most. */
 const overhead = 12
 
-export interface SessionOptions extends Broker {
+export interface SessionOptions extends DialledBroker {
   serial: string
   clientId: string
   identity: Identity
@@ -59,7 +59,7 @@ export class Session {
 
   /** Begins the attempt. @throws when TLS rejects the identity */
   constructor(options: SessionOptions, events: SessionEvents) {
-    const { host, port, serial, clientId, identity, tls, version } = options
+    const { host, port, dial, serial, clientId, identity, tls, version } = options
     const { ca, cert, key } = identity
     this.broker = { host, port }
     this.version = version
@@ -68,7 +68,8 @@ export class Session {
       host,
       port,
       protocol: tls ? 'mqtts' : 'mqtt',
-      ...(tls ? { ca, cert, key, rejectUnauthorized: true } : {}),
+      // The client hands them to TLS; without TLS it resolves the name itself.
+      ...(tls ? { ca, cert, key, rejectUnauthorized: true, ...dial } : {}),
       clientId,
       clean: true,
       protocolVersion: version,

@@ -1,14 +1,7 @@
-import { BlockList, isIPv6 } from 'node:net'
-import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import { networkInterfaces } from 'node:os'
+import { type Ends, isLocal, type OwnAddress, plain } from 'rtk-base/link'
 import type { MqttLink } from 'rtk-base/services'
 import { readDefaultGateways } from './default-gateways.js'
-
-type OwnAddress = Pick<NetworkInterfaceInfo, 'address' | 'cidr' | 'internal'>
-
-export interface Ends {
-  localAddress: string | undefined
-  remoteAddress: string | undefined
-}
 
 export interface Surroundings {
   /** As `os.networkInterfaces()` has them. */
@@ -39,24 +32,6 @@ export function viaOf(
   return ''
 }
 
-/** IPv4 addresses without the form that they have on a socket of IPv6. */
-export const plain = (address = '') => address.replace(/^::ffff:/, '')
-
-/** In a network of one of these addresses: reached without the gateway. */
-export function isLocal(address: string, own: readonly OwnAddress[]): boolean {
-  const family = (one: string) => (isIPv6(one) ? 'ipv6' : 'ipv4')
-  const networks = new BlockList()
-  for (const { cidr } of own) {
-    const [network, bits] = cidr?.split('/') ?? []
-    if (network !== undefined) networks.addSubnet(network, Number(bits), family(network))
-  }
-  return address !== '' && networks.check(address, family(address))
-}
-
 /** `viaOf` on this machine. @param router as in `Surroundings` */
 export const interfaceOf = (ends: Ends, router: string | undefined): MqttLink['via'] =>
   viaOf(ends, { interfaces: networkInterfaces(), router, gateways: readDefaultGateways })
-
-/** The addresses of the interface that has this one; empty where none has it. */
-export const ownAddresses = (address: string): readonly OwnAddress[] =>
-  Object.values(networkInterfaces()).find((all) => all?.some((own) => own.address === address)) ?? []

@@ -3,8 +3,8 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { AccessPointProfile, NetworkInterface, ScannedNetwork, StationProfile } from 'rtk-base/services'
 import type { Backend } from '../backend.js'
 import { Changes } from '../changes.js'
-import { daemonAway, noInterface, notManaged } from '../failures.js'
-import { activationLimit_ms, scanLimit_ms, startLimit_ms } from '../limits.js'
+import { daemonAway, networkError, noInterface, notManaged } from '../failures.js'
+import { activationLimit_ms, preferredMetric, scanLimit_ms, startLimit_ms } from '../limits.js'
 import { Activation } from './activation.js'
 import { variant } from './bus.js'
 import { Daemon } from './daemon.js'
@@ -29,12 +29,17 @@ export class NetworkManager implements Backend {
   /** Who waits for a change of the daemon's objects. */
   readonly #watchers = new Set<() => void>()
   #interfaces: readonly NetworkInterface[] = []
+  /** For `nmcli`: the bus of the option, where that is another than the system's. */
+  readonly #env: Readonly<Record<string, string>>
   #shown = ''
+  /** The interface that was given the default route. */
+  #steered: string | undefined
   #noted = false
 
   /** @param bus D-Bus address; `''`: the system bus */
   constructor(ctx: PluginContext, bus: string) {
     this.#ctx = ctx
+    this.#env = bus ? { DBUS_SYSTEM_BUS_ADDRESS: bus } : {}
     const address = bus || process.env.DBUS_SYSTEM_BUS_ADDRESS || systemBus
     this.#daemon = new Daemon(ctx, address, { changed: () => this.#changed() })
     this.#profiles = new StoredProfiles(this.#daemon)
@@ -104,8 +109,29 @@ export class NetworkManager implements Backend {
     return scannedBy(model, path)
   }
 
+  /** By `nmcli`, which changes what is applied to a device and nothing that is stored. */
+  async steer(name: string | undefined): Promise<void> {
+    if (!this.ready) throw daemonAway(this.failure)
+    // By the metric also what a run of the service before this one left.
+    const has = ({ metric, route6 }: NetworkInterface) =>
+      metric === preferredMetric || route6?.metric === preferredMetric
+    const before = new Set([...this.#interfaces.filter(has).map((one) => one.name), this.#steered])
+    this.#steered = name
+    for (const one of before) if (one !== undefined && one !== name) await this.#nmcli('reapply', one)
+    if (name === undefined) return
+    const metric = String(preferredMetric)
+    await this.#nmcli('modify', name, 'ipv4.route-metric', metric, 'ipv6.route-metric', metric)
+  }
+
   neighbours(name: string) {
     return readNeighbours(name)
+  }
+
+  async #nmcli(verb: string, name: string, ...args: string[]): Promise<void> {
+    const { code, stderr } = await this.#ctx.process.execFile('nmcli', ['device', verb, name, ...args], {
+      env: this.#env,
+    })
+    if (code !== 0) throw networkError(`${name}: it was not given the default route: ${stderr.trim()}`)
   }
 
   // ── how it is done ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,7 @@
 import type { Dispose } from 'rtk-base/plugin'
 import type { InterfaceState, Neighbour, NetworkInterface, Reach } from 'rtk-base/services'
 import { activationError } from '../failures.js'
+import { preferredMetric } from '../limits.js'
 import { reasonText } from '../reasons.js'
 import type { SimulatorOptions } from './options.js'
 
@@ -37,6 +38,8 @@ export abstract class SimulatedInterface {
   managed = true
   /** NetworkManager may activate a profile by itself; ends with a disconnect on request, returns with the daemon's restart. */
   autoconnect = true
+  /** It was given the default route, until it is activated again. */
+  preferred = false
   readonly neighbours = new Map<string, string>()
   protected readonly surroundings: Surroundings
   protected lease: Lease | undefined
@@ -96,7 +99,7 @@ export abstract class SimulatedInterface {
       ip6: isUp ? [{ address: `fe80::${this.mac.slice(-5).replace(':', '')}`, prefix: 64 }] : [],
       gateway: lease?.gateway ?? '',
       dns: lease?.gateway ? [lease.gateway] : [],
-      metric: lease?.gateway ? this.metric : undefined,
+      metric: lease?.gateway ? (this.preferred ? preferredMetric : this.metric) : undefined,
       reach: lease?.gateway ? lease.reach : 'none',
       profile: this.#profile,
       ...(wifi ? { wifi } : {}),
@@ -105,6 +108,7 @@ export abstract class SimulatedInterface {
 
   /** Ends what is in force. */
   drop(reason: number, state: InterfaceState = 'disconnected'): void {
+    this.preferred = false
     void this.#step()
     this.lease = undefined
     this.#profile = ''

@@ -117,6 +117,12 @@ export class SimulatedMachine implements Backend, SimulatedNetwork {
     return radio.scanned
   }
 
+  async steer(name: string | undefined): Promise<void> {
+    await this.#call()
+    for (const one of this.all) one.preferred = one.name === name && one.state === 'connected'
+    this.#changes.note()
+  }
+
   neighbours(name: string): readonly Neighbour[] {
     return this.all.find((one) => one.name === name && one.present)?.neighbourList ?? []
   }

@@ -1,4 +1,4 @@
-import type { EventSource, PluginContext } from 'rtk-base/plugin'
+import { type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { cellularRouter, cellularUplink, type Network, type Uplink, type Uplinks } from 'rtk-base/services'
 import { Changes } from '../changes.js'
 import { Findings } from './findings.js'
@@ -52,6 +52,11 @@ export class UplinkService implements Uplinks {
       return uplink && this.#ctx.on(uplink.onChange, () => this.#look())
     })
     timers.every(look_ms, () => this.#look())
+  }
+
+  async prefer(name: string | undefined): Promise<void> {
+    if (!this.#network.steer) throw unavailable('the network cannot give an interface the default route')
+    await this.#network.steer(name)
   }
 
   report({ who, localAddress, reached, text = '' }: Parameters<Uplinks['report']>[0]): void {

@@ -127,7 +127,9 @@ export class Manager {
         if (!entry.instance && !entry.retry) this.#failures.failed(entry, error, 'reload')
         throw error
       }
-      return this.#report(entry)
+      const report = this.#report(entry)
+      this.#deps.log.info({ plugin: report.name, version: report.version }, 'reloaded')
+      return report
     })
   }
 

@@ -3,10 +3,11 @@
  * simulated receiver when that changes.
  */
 import t, { type Test } from 'tap'
+import recovery from '../../../plugins/recovery/index.js'
 import system from '../../../plugins/system/index.js'
 import { offsetEnu } from '../../../runtime/gnss/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
-import { rtcmStream } from '../../../schemas/services.js'
+import { links, rtcmStream } from '../../../schemas/services.js'
 import { modemStation } from '../router/fake-modem.js'
 import { type SimulatorRig, setUp } from './simulator-rig.js'
 
@@ -529,13 +530,26 @@ t.test('the largest document stays below 65,536 bytes', async (t) => {
     name: 'filler',
     version: '1.0.0',
     api: '^1.0.0',
-    needs: [rtcmStream],
+    needs: [rtcmStream, links],
     setup: () => undefined,
     start(ctx) {
       const stream = ctx.services.use(rtcmStream)
       for (let i = 0; i < 80; i++) {
         const name = 'n'.repeat(32)
         stream.subscribe({ via: 'udp', name, ip: '2001:db8:1111:2222:3333:4444:5555:6666', take: () => true })
+        const [long, state, step] = ['l'.repeat(300), 'refused', 'reconnect'] as const
+        const times = { since_ms: 0, next_ms: 9e9, attempts: 1e6 }
+        const link = {
+          name: `${i} ${long}`,
+          peer: long,
+          reason: long,
+          local: false,
+          state,
+          step,
+          family: 4,
+          ...times,
+        } as const
+        ctx.services.use(links).report(link)
         ctx.errors.raise(`filler-${'e'.repeat(24)}-${i}`, 'x'.repeat(5_000))
       }
     },
@@ -544,7 +558,7 @@ t.test('the largest document stays below 65,536 bytes', async (t) => {
   await mobile.pass(100_000, 25)
   const { modem } = mobile.station.station.document() as { modem: { history: object[] } }
   t.equal(modem.history.length, 288)
-  const rig = await setUp(t, { plugins: { filler, system } })
+  const rig = await setUp(t, { plugins: { filler, system, recovery } })
   rig.simulated.corrections(12_000)
   await rig.seconds(60)
   const document = { ...rig.station.station.document(), modem }
@@ -556,6 +570,7 @@ t.test('the largest document stays below 65,536 bytes', async (t) => {
   t.equal(base.state.errors.length, 32)
   // The blocks of the networks have lists of 64 addresses, the rest is small.
   const others = 64 * 20 + 64 * 80 + 3_000
+  t.equal((document as unknown as { links: { outputs: object[] } }).links.outputs.length, 12)
   t.ok(JSON.stringify(document).length + others < 65_536, `${JSON.stringify(document).length} and ${others}`)
 })
 

@@ -1,9 +1,8 @@
-import type { PluginContext } from 'rtk-base/plugin'
-import { type MqttLink, type Uplinks, uplinks } from 'rtk-base/services'
-import type { Failure } from '../failure.js'
-import { type Ends, isLocal, ownAddresses, plain } from '../session/index.js'
+import { type Uplinks, uplinks } from '../../schemas/services.js'
+import type { PluginContext } from '../plugin.js'
+import { type Ends, isLocal, ownAddresses, plain } from './own-addresses.js'
 
-/** What the link learns from the uplinks. */
+/** What a connection learns from the uplinks. */
 export interface WayEvents {
   /** A way out appeared, or another one has the default route. */
   up(): void
@@ -13,20 +12,21 @@ export interface WayEvents {
   down(addresses: readonly string[], text: string): void
 }
 
-/** Failures that say something about the way to the broker; the others come from a broker that was reached. */
-const causes: ReadonlySet<Failure['cause']> = new Set(['dns', 'unreachable', 'timeout', 'ping'])
-
-/** The uplinks of the station, where a plugin provides them. */
+/** The uplinks of the station, where a plugin provides them: for who keeps a connection to a peer outside. */
 export class Ways {
   readonly #ctx: PluginContext
+  readonly #who: string
 
-  constructor(ctx: PluginContext) {
+  /** @param who names the connection in what it reports of the ways */
+  constructor(ctx: PluginContext, who = ctx.name) {
     this.#ctx = ctx
+    this.#who = who
   }
 
-  follow(events: WayEvents): void {
+  /** From `start` on. */
+  follow(events: WayEvents): () => void {
     const { services } = this.#ctx
-    services.watch(uplinks, (ways) => {
+    return services.watch(uplinks, (ways) => {
       if (!ways) return undefined
       const ends = [
         this.#ctx.on(ways.onUp, () => events.up()),
@@ -44,23 +44,23 @@ export class Ways {
     return ownAddresses(plain(localAddress)).length === 0
   }
 
-  /** `mqtt.via` of a socket; undefined where no uplink has its address. A broker next door is not reached through the modem. */
-  via({ localAddress, remoteAddress }: Ends): MqttLink['via'] | undefined {
+  /** The kind of uplink that a socket goes through; undefined where none has its address. A peer next door is not reached through the modem. */
+  via({ localAddress, remoteAddress }: Ends): 'eth' | 'sta' | 'cellular' | undefined {
     const address = plain(localAddress)
     const uplink = this.#ways?.list.find(({ addresses }) => addresses.includes(address))
     if (uplink?.kind !== 'cellular') return uplink?.kind
     return isLocal(plain(remoteAddress), ownAddresses(address)) ? 'eth' : 'cellular'
   }
 
-  /** The broker answered: that proves the way to the internet, unless the broker is in a local network. */
-  reached({ localAddress, remoteAddress }: Ends): void {
+  /** The peer answered: that proves the way to the internet, unless the peer is in a local network. */
+  reached({ localAddress, remoteAddress }: Ends, text: string): void {
     if (localAddress === undefined || isLocal(plain(remoteAddress), ownAddresses(plain(localAddress)))) return
-    this.#ways?.report({ who: 'mqtt-link', localAddress, reached: true, text: 'the broker answers' })
+    this.#ways?.report({ who: this.#who, localAddress, reached: true, text })
   }
 
-  failed({ cause, text }: Failure, localAddress?: string): void {
-    if (!causes.has(cause)) return
-    this.#ways?.report({ who: 'mqtt-link', ...(localAddress ? { localAddress } : {}), reached: false, text })
+  /** The peer was not reached. */
+  failed(text: string, localAddress?: string): void {
+    this.#ways?.report({ who: this.#who, ...(localAddress ? { localAddress } : {}), reached: false, text })
   }
 
   get #ways(): Uplinks | undefined {

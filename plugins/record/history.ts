@@ -1,0 +1,113 @@
+/** The record as it is read: lines made into dated entries. */
+import type { RecordEntry, RecordMinute, RecordValue } from 'rtk-base/schemas'
+import { entryOf, type StoredEntry } from './lines.js'
+
+/** How everything was at a moment, by key. */
+export type Situation = Record<string, RecordValue>
+
+const isWhole = (minute: Partial<RecordMinute>) => minute.frames !== undefined && minute.pos !== undefined
+
+/** What `situation` becomes by an entry; the same object when that changes nothing. */
+export function applied(situation: Situation, { all, set, run }: RecordEntry): Situation {
+  if (all) return all
+  if (run) return {}
+  if (!set) return situation
+  const now = { ...situation }
+  for (const [key, value] of Object.entries(set)) {
+    if (value === null) delete now[key]
+    else now[key] = value
+  }
+  return now
+}
+
+type Texts = () => AsyncIterable<string>
+
+/**
+ * Every entry, oldest first, with the time that it truly had: a station often boots with a wrong clock, which is set later; what was
+ * written before that moves by as much. Torn and damaged lines are left out.
+ */
+export async function* entries(texts: Texts): AsyncGenerator<RecordEntry> {
+  const steps = await clockSteps(texts)
+  let step = 0
+  let run = -1
+  let offset_ms = 0
+  let minute: RecordMinute | undefined
+  for await (const text of texts()) {
+    for (const stored of storedIn(text)) {
+      if (stored.run) {
+        run += 1
+        minute = undefined
+      }
+      if (stored.run || step === 0) {
+        while (step < steps.length && (steps[step] as ClockStep).run < run) step += 1
+        offset_ms = sumOf(steps, step, run)
+      }
+      if (stored.clock) {
+        offset_ms -= stored.clock.by_ms
+        step += 1
+      }
+      const { min, ...rest } = stored
+      if (min && (minute || isWhole(min))) minute = { ...minute, ...min } as RecordMinute
+      // What the first minute of the oldest file leaves out was in a file that is gone.
+      else if (min) continue
+      yield { ...rest, t: stored.t + offset_ms, ...(min && minute && { min: minute }) }
+    }
+  }
+}
+
+interface ClockStep {
+  readonly run: number
+  readonly by_ms: number
+}
+
+/** The steps of the clock, by run; the first run that is still there may have lost its beginning and is -1. */
+async function clockSteps(texts: Texts): Promise<ClockStep[]> {
+  const steps: ClockStep[] = []
+  let run = -1
+  for await (const text of texts()) {
+    for (const line of text.split('\n')) {
+      // Few lines are either; reading the others as JSON would cost the most.
+      if (!line.includes('"clock":{') && !line.includes('"run":{')) continue
+      const entry = entryOf(line)
+      if (entry?.run) run += 1
+      if (entry?.clock) steps.push({ run, by_ms: entry.clock.by_ms })
+    }
+  }
+  return steps
+}
+
+const sumOf = (steps: readonly ClockStep[], from: number, run: number) =>
+  steps.slice(from).reduce((sum, one) => (one.run === run ? sum + one.by_ms : sum), 0)
+
+function* storedIn(text: string): Generator<StoredEntry> {
+  for (const line of text.split('\n')) {
+    const entry = line === '' ? undefined : entryOf(line)
+    if (entry) yield entry
+  }
+}
+
+/** Those from one time to another; the first has how everything was then, so that it can be read without the ones before. */
+export async function* between(
+  all: AsyncIterable<RecordEntry>,
+  from_ms: number,
+  to_ms: number,
+): AsyncGenerator<RecordEntry> {
+  let situation: Situation = {}
+  let before: RecordEntry | undefined
+  let isIn = false
+  for await (const entry of all) {
+    if (entry.t > to_ms) {
+      // A clock that was set back while nobody noticed: later lines may be earlier.
+      continue
+    }
+    if (entry.t < from_ms) {
+      situation = applied(situation, entry)
+      before = entry
+      continue
+    }
+    if (!isIn && before) yield { t: from_ms, up: before.up + (from_ms - before.t), all: situation }
+    isIn = true
+    yield entry
+  }
+  if (!isIn && before && from_ms <= to_ms) yield { t: from_ms, up: before.up + (from_ms - before.t), all: situation }
+}

@@ -1,0 +1,107 @@
+import { Readable } from 'node:stream'
+import { badValue, definePlugin, unavailable } from 'rtk-base/plugin'
+import { device, logs, station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { between, entries } from './history.js'
+import { Recorder } from './recorder.js'
+import { Ring } from './ring.js'
+import { momentOf, rangeOf } from './times.js'
+import { answer } from './why/answer.js'
+import { find } from './why/found.js'
+
+const segments = 32
+/** Each reads the whole record from the disk. */
+const mostReaders = 2
+
+/** The flight record: how gate, procedure, receiver, links and uplinks were, and what each minute had; and why no RTCM went out. */
+export default definePlugin({
+  name: 'record',
+  version: '1.0.0',
+  api: '^1.1.0',
+  needs: [device, station, logs],
+  options: Type.Object(
+    { size_mb: Type.Integer({ default: 4, minimum: 1, maximum: 256, description: 'What it may take on the disk' }) },
+    { additionalProperties: false },
+  ),
+
+  setup(ctx, { size_mb = 4 }) {
+    const segment_bytes = Math.floor((size_mb * 1_048_576) / segments)
+    const ring = new Ring(ctx, {
+      // The files, and the lines that still go into a full one.
+      dir: () => ctx.dataDir('main', { quota_bytes: (size_mb + 1) * 1_048_576 + segment_bytes }),
+      ...{ segments, segment_bytes },
+      head: () => recorder.head(),
+      trouble(text) {
+        if (text === undefined) ctx.errors.clear('record-not-written')
+        else
+          ctx.errors.raise(
+            'record-not-written',
+            `the flight record is not written: ${text}; free space on the disk of the data folder`,
+          )
+      },
+    })
+    const recorder = new Recorder(ctx, ring)
+    const texts = () => ring.read()
+
+    let readers = 0
+    ctx.http.route({
+      method: 'GET',
+      url: '/record',
+      handler: (request, reply) => {
+        const { from_ms, to_ms } = rangeOf(request.query)
+        if (readers >= mostReaders) throw unavailable(`${mostReaders} others read the record: try again in a moment`)
+        readers += 1
+        const lines = Readable.from(jsonLines(between(entries(texts), from_ms, to_ms)), { objectMode: false })
+        lines.once('close', () => {
+          readers -= 1
+        })
+        return reply.type('application/x-ndjson').send(lines)
+      },
+    })
+    ctx.commands.add(
+      'why-no-rtcm',
+      'why-no-rtcm=02:13 says why no RTCM went out then (UTC; also an ISO time or epoch seconds); alone: now',
+      async ({ arg }) => {
+        const unit = ctx.services.use(device)
+        const now_ms = unit.utc_ms() || ctx.clock.now()
+        const at_ms = arg === undefined ? now_ms : momentOf(arg, now_ms)
+        if (at_ms > now_ms + 60_000) throw badValue(`'${arg}' is in the future`)
+        recorder.look()
+        return answer(await find(entries(texts), at_ms), now_ms).join('\n')
+      },
+    )
+    ctx.hooks.onChange.tap(({ source, values }) =>
+      recorder.note('change', `${[...values.keys()].join(', ')} (${source})`),
+    )
+    // Without its value: a secret may be in it.
+    ctx.hooks.onSystemCommand.tap(({ name, source }) => {
+      if (name !== 'why-no-rtcm') recorder.note('command', `${name} (${source})`)
+      return undefined
+    })
+    return { ring, recorder }
+  },
+
+  start(_ctx, handoff, { ring, recorder }) {
+    ring.start()
+    const before = handoff.get('offset_ms')
+    recorder.start(typeof before === 'number' ? before : undefined)
+  },
+
+  async stop(reason, { ring, recorder }) {
+    if (reason !== 'reload') recorder.stopping(reason)
+    await ring.stop()
+    return [['offset_ms', recorder.offset_ms]]
+  },
+})
+
+/** In pieces of some kilobytes: a line each would cost a packet each. */
+async function* jsonLines(all: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
+  let text = ''
+  for await (const entry of all) {
+    text += `${JSON.stringify(entry)}\n`
+    if (text.length < 16_384) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  if (text !== '') yield Buffer.from(text)
+}

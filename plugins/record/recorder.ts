@@ -1,0 +1,175 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import type { RecordEntry, RecordMinute } from 'rtk-base/schemas'
+import { device, links, logs, procedureStatus, receiver, rtcmStream, uplinks } from 'rtk-base/services'
+import type { Situation } from './history.js'
+import { lineOf, type StoredEntry } from './lines.js'
+import { Minutes, shortened } from './minutes.js'
+import { changesOf, observe } from './observer.js'
+import type { Ring } from './ring.js'
+
+const look_ms = 1_000
+const minute_ms = 60_000
+/** Changes of one thing that a minute has at most: what flaps must not push weeks of the record out. */
+const mostChanges = 12
+const mostNotes = 30
+/** A smaller difference is no step of the clock: it is kept by slewing. */
+const clockStep_ms = 1_500
+const longestNote = 240
+
+/** Looks at everything each second and at each event, and writes what changed. */
+export class Recorder {
+  readonly #ctx: PluginContext
+  readonly #ring: Ring
+  readonly #minutes: Minutes
+  #situation: Situation = {}
+  #lastMinute: RecordMinute | undefined
+  /** Changes in this minute, by key. */
+  readonly #changes = new Map<string, number>()
+  #notes = 0
+  #offset_ms: number | undefined
+
+  constructor(ctx: PluginContext, ring: Ring) {
+    this.#ctx = ctx
+    this.#ring = ring
+    this.#minutes = new Minutes(ctx)
+  }
+
+  /** @param before the clock of the instance before this one; undefined: the service starts */
+  start(before: number | undefined): void {
+    const { services, timers } = this.#ctx
+    this.#offset_ms = before
+    if (before === undefined) this.#begin()
+    this.look()
+    timers.every(look_ms, () => this.look())
+    timers.every(minute_ms, () => this.#minuteOver())
+    this.#follow()
+    this.#ctx.on(services.use(logs).onLine, ({ plugin, msg, version }) => {
+      if (msg === 'reloaded' && plugin)
+        this.note('reload', `${plugin} ${typeof version === 'string' ? version : ''}`.trim())
+    })
+  }
+
+  get offset_ms(): number {
+    return this.#offset_ms ?? 0
+  }
+
+  /** The first lines of a file. */
+  head(): string {
+    this.#lastMinute = undefined
+    return lineOf({ ...this.#now, all: this.#situation })
+  }
+
+  stopping(reason: string): void {
+    this.#write({ ...this.#now, stop: reason }, true)
+  }
+
+  note(what: string, text: string): void {
+    if (++this.#notes > mostNotes) return
+    this.#write({ ...this.#now, note: { what, text: text.slice(0, longestNote) } }, true)
+  }
+
+  #begin(): void {
+    const { version, lastEnd } = this.#ctx.services.use(device)
+    const { how, text, at_ms } = lastEnd ?? {
+      how: 'unknown',
+      text: 'it is not known how the run before ended',
+      at_ms: 0,
+    }
+    this.#write({ ...this.#now, run: { version, how, text: text.slice(0, longestNote), at_ms } }, true)
+  }
+
+  #follow(): void {
+    const { services, on } = this.#ctx
+    const look = () => this.look()
+    services.watch(rtcmStream, (stream) => {
+      if (!stream) return
+      stream.subscribe({
+        ...{ via: 'record', name: 'record', ip: '', connected: true, unlisted: true },
+        take: ({ type }) => {
+          this.#minutes.frame(type)
+          return true
+        },
+      })
+      const undo = [on(stream.onEpoch, (epoch) => this.#minutes.epoch(epoch)), on(stream.onState, look)]
+      return () => undo.map((end) => end())
+    })
+    services.watch(receiver, (source) => {
+      if (!source) return
+      const undo = [on(source.onFix, (fix) => this.#minutes.fix(fix)), on(source.onState, look)]
+      return () => undo.map((end) => end())
+    })
+    services.watch(procedureStatus, (procedure) => procedure && on(procedure.onState, look))
+    services.watch(uplinks, (ways) => ways && on(ways.onChange, look))
+    services.watch(links, (table) => {
+      if (!table) return
+      const undo = [
+        on(table.onChange, look),
+        on(table.onStep, ({ text, done }) => this.note('recovery', done ? text : `${text} (not done)`)),
+      ]
+      return () => undo.map((end) => end())
+    })
+  }
+
+  get #now(): Pick<RecordEntry, 't' | 'up'> {
+    const { services, clock } = this.#ctx
+    const unit = services.use(device)
+    return { t: Math.round(unit.utc_ms() || clock.now()), up: Math.round(unit.uptime_ms()) }
+  }
+
+  look(): void {
+    if (this.#ctx.signal.aborted) return
+    this.#lookAtClock()
+    const now = observe(this.#ctx)
+    const changes = changesOf(this.#situation, now)
+    if (!changes) return
+    for (const key of Object.keys(changes)) {
+      const count = (this.#changes.get(key) ?? 0) + 1
+      this.#changes.set(key, count)
+      // As it was: the next minute sees the difference again, and writes how it is then.
+      if (count <= mostChanges) continue
+      delete changes[key]
+      const old = this.#situation[key]
+      if (old) now[key] = old
+      else delete now[key]
+    }
+    this.#situation = now
+    if (Object.keys(changes).length > 0) this.#write({ ...this.#now, set: changes }, true)
+  }
+
+  #lookAtClock(): void {
+    const { t } = this.#now
+    const offset_ms = t - this.#ctx.clock.monotonic()
+    const by_ms = Math.round(offset_ms - (this.#offset_ms ?? offset_ms))
+    if (this.#offset_ms !== undefined && Math.abs(by_ms) < clockStep_ms) {
+      // A clock that is slewed: what is small now would be a step in a week.
+      this.#offset_ms += by_ms / 60
+      return
+    }
+    this.#offset_ms = offset_ms
+    if (by_ms !== 0) this.#write({ ...this.#now, clock: { by_ms } }, true)
+  }
+
+  #minuteOver(): void {
+    const lost = this.#ring.takeLost()
+    if (lost > 0) this.#write({ ...this.#now, lost }, false)
+    for (const [key, count] of this.#changes)
+      if (count > mostChanges)
+        this.#write(
+          {
+            ...this.#now,
+            note: { what: 'flapping', text: `${key} changes all the time: not every change is written` },
+          },
+          false,
+        )
+    this.#changes.clear()
+    this.#notes = 0
+    const minute = this.#minutes.take()
+    this.#write({ ...this.#now, min: shortened(minute, this.#lastMinute) }, false)
+    this.#lastMinute = minute
+    this.look()
+  }
+
+  #write(entry: StoredEntry, matters: boolean): void {
+    this.#ring.append(lineOf(entry), matters)
+  }
+}

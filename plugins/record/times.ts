@@ -1,0 +1,58 @@
+import { badValue, RtkError } from 'rtk-base/plugin'
+
+const day_ms = 86_400_000
+const latest_ms = Date.UTC(2200, 0, 1)
+const forms =
+  'e.g. 2026-11-22T02:13, 2026-11-22T02:13:00Z, 2026-11-22T03:13+01:00, or epoch seconds; without a zone it is UTC'
+
+/** UTC milliseconds of an ISO 8601 time or of epoch seconds; undefined when it is neither. */
+export function timeOf(text: string): number | undefined {
+  if (/^\d{1,11}(\.\d{1,3})?$/.test(text)) {
+    const ms = Math.round(Number(text) * 1000)
+    return ms < latest_ms ? ms : undefined
+  }
+  const form = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:?\d\d)?)?$/.exec(text)
+  if (!form) return undefined
+  const [, date, time = '00:00', zone = 'Z'] = form
+  const ms = Date.parse(`${date}T${time.length === 5 ? `${time}:00` : time}${zone}`)
+  // 2026-02-30 would be a day in March.
+  return Number.isNaN(ms) || (zone === 'Z' && new Date(ms).toISOString().slice(0, 10) !== date) ? undefined : ms
+}
+
+/** A time that a person asks about: also `02:13`, the last time that it was that late (UTC). @throws bad value */
+export function momentOf(text: string, now_ms: number): number {
+  const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text) ?? []
+  if (hours !== undefined) {
+    const at_ms = Math.floor(now_ms / day_ms) * day_ms + (Number(hours) * 60 + Number(minutes)) * 60_000
+    return at_ms > now_ms ? at_ms - day_ms : at_ms
+  }
+  const at_ms = timeOf(text.replace(/(?<=\d\d:\d\d(:\d\d)?) (?=\d\d:?\d\d$)/, '+'))
+  if (at_ms === undefined)
+    throw badValue(`'${text.slice(0, 40)}' is no time: ${forms}; or 02:13 for the last time that it was that late`)
+  return at_ms
+}
+
+const refused = (text: string) => new RtkError('RTK_ERR_RECORD_RANGE', text)
+
+/** The range of a query. @throws RTK_ERR_RECORD_RANGE */
+export function rangeOf(query: unknown): { from_ms: number; to_ms: number } {
+  const given = query as Record<string, unknown>
+  for (const name of Object.keys(given))
+    if (name !== 'from' && name !== 'to') throw refused(`the record has from and to, not '${name.slice(0, 40)}'`)
+  const one = (name: string, otherwise: number) => {
+    const text = given[name]
+    if (text === undefined) return otherwise
+    if (typeof text !== 'string') throw refused(`${name} stands there more than once`)
+    // In a query a plus sign means a blank.
+    const at_ms = timeOf(text.replace(/ (?=\d\d:?\d\d$)/, (blank, at: number) => (at > 10 ? '+' : blank)))
+    if (at_ms === undefined) throw refused(`${name}='${text.slice(0, 40)}' is no time: ${forms}`)
+    return at_ms
+  }
+  const from_ms = one('from', 0)
+  const to_ms = one('to', latest_ms)
+  if (from_ms > to_ms) throw refused(`from (${iso(from_ms)}) is after to (${iso(to_ms)})`)
+  return { from_ms, to_ms }
+}
+
+/** To the second. */
+export const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`

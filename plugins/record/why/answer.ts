@@ -1,0 +1,241 @@
+/** What the record says about one minute, in sentences: the headline, then the chain of causes, nearest first. Pure. */
+import type { RecordValue } from 'rtk-base/schemas'
+import { iso } from '../times.js'
+import { type Found, minute_ms } from './found.js'
+
+/** A longer time without an epoch is an interruption, whatever rate the receiver is set to. */
+const interruption_s = 10
+/** A minute that is not over yet has no count. */
+const present_ms = 90_000
+
+/** What each state of the procedure waits for. */
+const waits: Readonly<Record<string, string>> = {
+  offline: 'the port of the receiver could not be opened',
+  stalled: 'the receiver said nothing',
+  identify: 'the receiver was asked who it is',
+  configure: 'the receiver was being configured',
+  acquire: 'it waited for a 3D fix, or for the base to be confirmed',
+  initial: 'it waited for a position that is good enough to be compared with the reference',
+  survey: 'a survey-in ran: the reference was not known yet',
+  fixed: 'the reference was in use',
+  moved: 'the antenna was not where the reference says, and a person had to decide',
+  fault: 'the receiver did not do what it was told; everything was tried again every minute',
+}
+
+const text = (value: unknown) => (value === undefined ? '' : String(value))
+const capital = (sentence: string) => sentence.charAt(0).toUpperCase() + sentence.slice(1)
+/** Reasons are written with and without a full stop. */
+const ended = (sentence: string) => `${capital(sentence.trim().replace(/[.;:,\s]+$/, ''))}.`
+
+/** @param now_ms when it is asked */
+export function answer(found: Found, now_ms: number): string[] {
+  const when = iso(found.at_ms).replace(/:00Z$/, 'Z')
+  if (found.first_ms === undefined) return ['The record is empty: it began just now, or it could not be written.']
+  if (found.at_ms + minute_ms <= found.first_ms)
+    return [`Nothing is known of ${when}: the record begins at ${iso(found.first_ms)}.`]
+  const isPresent = found.last_ms !== undefined && found.last_ms < found.at_ms && now_ms - found.last_ms < present_ms
+  const sentences = isAway(found) && !isPresent ? away(found, when) : ran(found, when, now_ms)
+  const { clock_ms, lost } = found
+  if (Math.abs(clock_ms) >= minute_ms)
+    sentences.push(
+      `The clock of the station was set by ${Math.round(clock_ms / 1000)} s after that: the time asked for is that of the corrected clock.`,
+    )
+  if (lost > 0)
+    sentences.push(`${lost} lines of the record could not be written then: the disk was full or took no writes.`)
+  return sentences
+}
+
+/** Nothing was written in that minute. */
+const isAway = ({ signs, minute }: Found) => signs === 0 && minute === undefined
+
+function away({ before, nextRun, at_ms, last_ms = 0 }: Found, when: string): string[] {
+  const since = before ? ` since ${iso(before.t)}` : ''
+  if (nextRun && nextRun.t < at_ms + minute_ms)
+    return [`No RTCM went out at ${when}: the service started at ${iso(nextRun.t)}.`, endOf(nextRun)]
+  if (nextRun)
+    return [
+      `No RTCM went out at ${when}: the service did not run${since}; it started again at ${iso(nextRun.t)}.`,
+      endOf(nextRun),
+    ]
+  if (last_ms < at_ms)
+    return [
+      before?.stopped
+        ? `No RTCM went out at ${when}: the service was stopped at ${iso(before.t)} (${before.stopped}).`
+        : `The record ends at ${iso(last_ms)}: the service did not run at ${when}, or nothing could be written.`,
+    ]
+  return [`Nothing was recorded at ${when}: the plugin record did not run, or the disk took no writes.`]
+}
+
+const endOf = ({ how, text, at_ms }: NonNullable<Found['nextRun']>) =>
+  how === 'first'
+    ? 'There was no run before it.'
+    : ended(`the run before ended${at_ms > 0 ? ` at ${iso(at_ms)}` : ''}: ${text}`)
+
+function ran(found: Found, when: string, now_ms: number): string[] {
+  const { minute } = found
+  const outputs = outputsOf(found)
+  if (minute === undefined) {
+    const isNow = now_ms - found.at_ms < present_ms
+    const why = isNow ? 'the minute is not over yet' : 'its count is missing'
+    const open = found.end.gate?.open === true
+    const head = `The gate ${open ? 'was open' : 'was closed'} at ${when} (${why}).`
+    return [head, ...restarted(found), ...(open ? [] : causesOf(found)), ...outputs]
+  }
+  const { epochs, gap, rovers } = minute
+  const ways = linksOf(found)
+  const isUp = ways.filter(({ state }) => state.includes('up')).length
+  const wanted = ways.filter(({ state }) => !(state.length === 1 && state[0] === 'idle')).length
+  const takers = `${count(rovers, 'rover')} and ${isUp} of ${count(wanted, 'link')}`
+  if (epochs === 0) return [`No RTCM went out at ${when}.`, ...restarted(found), ...causesOf(found), ...outputs]
+  if (gap >= interruption_s)
+    return [
+      `RTCM went out at ${when} with an interruption of ${Math.round(gap)} s: ${count(epochs, 'epoch')}, to ${takers}.`,
+      ...restarted(found),
+      ...causesOf(found),
+      ...outputs,
+    ]
+  if (rovers === 0 && wanted > 0 && isUp === 0)
+    return [
+      `RTCM was made at ${when} (${count(epochs, 'epoch')}), but nobody got it: no link was up.`,
+      ...networkOf(found),
+      ...outputs,
+    ]
+  const head = `RTCM went out at ${when}: ${count(epochs, 'epoch')} to ${takers}; the longest gap had ${gap} s.`
+  return [head, ...(isUp < wanted ? networkOf(found) : []), ...outputs]
+}
+
+const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
+
+/** The values that a thing had in the minute, the oldest first. */
+function valuesOf({ begin, during }: Found, key: string): RecordValue[] {
+  const first = begin[key]
+  return [...(first ? [first] : []), ...(during.get(key) ?? [])]
+}
+
+const since = ({ since, at_ms }: Found, key: string) => {
+  const t = since.get(key)
+  if (t === undefined) return ' since before the record begins'
+  return t < at_ms ? ` since ${iso(t)}` : ` at ${iso(t)}`
+}
+
+function restarted({ nextRun, at_ms }: Found): string[] {
+  if (!nextRun || nextRun.t >= at_ms + minute_ms) return []
+  return [`The service started at ${iso(nextRun.t)}.`, endOf(nextRun)]
+}
+
+/** Why none went out: the gate, the procedure, the receiver, the antenna, the air; then what was done just before. */
+function causesOf(found: Found): string[] {
+  const sentences: string[] = []
+  const say = (sentence: string) => void sentences.push(ended(sentence))
+  const the = (key: string, bad: (value: RecordValue) => boolean) => valuesOf(found, key).find(bad)
+
+  const gate = the('gate', ({ open }) => open === false)
+  if (gate) say(`the gate was closed${since(found, 'gate')}: ${text(gate.reason)}`)
+  const procedure = the('procedure', ({ status }) => status !== 'fixed')
+  if (procedure) {
+    const status = text(procedure.status)
+    say(
+      `the procedure stood at ${status}${since(found, 'procedure')}: ${waits[status] ?? 'see the plugin that runs it'}`,
+    )
+  }
+  const source = the('receiver', ({ link }) => link !== 'up')
+  if (source) {
+    const what = source.link === 'offline' ? 'was not there (no port, or nothing on it)' : 'was silent'
+    say(`the receiver ${what}${since(found, 'receiver')}`)
+  }
+  const antenna = the('antenna', ({ status }) => status === 'open' || status === 'short')
+  if (antenna) {
+    const what = antenna.status === 'open' ? 'open (not connected)' : 'short-circuited'
+    say(`the antenna was ${what}${since(found, 'antenna')}`)
+  }
+  if (the('air', ({ jammed }) => jammed === true))
+    say(`interference was too strong for the receiver${since(found, 'air')}`)
+  if (the('air', ({ spoofed }) => spoofed === true))
+    say(`the receiver reported feigned satellites${since(found, 'air')}`)
+  const { minute } = found
+  const isHeard = !source && valuesOf(found, 'receiver').length > 0
+  if (minute && isHeard && minute.fix === 'none')
+    say(`the receiver had no position: ${count(minute.visible, 'satellite')} received, ${minute.used} used`)
+  const corrections = the('corrections', ({ wanted, come }) => wanted === true && come !== true)
+  if (corrections && procedure?.status === 'survey') say('corrections were wanted, and none came')
+  for (const [key, value] of Object.entries(found.end))
+    if (key.startsWith('plugin ')) say(`the plugin ${key.slice(7)} was ${text(value.state)}: ${text(value.reason)}`)
+  if (sentences.length === 0 && isHeard) say('the gate was open and the receiver answered, but it sent no observations')
+  if (sentences.length === 0) say('the record does not say why')
+  return [...sentences, ...errorsOf(found), ...notesOf(found)]
+}
+
+/** What the station itself said was wrong. Its summary repeats what stands above. */
+function errorsOf(found: Found): string[] {
+  return Object.keys({ ...found.begin, ...Object.fromEntries(found.during) })
+    .filter((key) => key.startsWith('error ') && key !== 'error base-degraded')
+    .slice(0, 8)
+    .map((key) => ended(`error ${key.slice(6)}: ${text(valuesOf(found, key).at(-1)?.text)}`))
+}
+
+const doings: Readonly<Record<string, string>> = {
+  change: 'settings were changed',
+  command: 'a command came',
+  reload: 'a plugin was reloaded',
+  recovery: 'recovery',
+  flapping: 'unsteady',
+}
+
+function notesOf({ notes }: Found): string[] {
+  return notes.slice(-6).map(({ t, what, text: words }) => ended(`${iso(t)} ${doings[what] ?? what}: ${words}`))
+}
+
+interface Way {
+  readonly name: string
+  /** The states that it had in the minute. */
+  readonly state: readonly string[]
+}
+
+function linksOf(found: Found): Way[] {
+  const keys = new Set([...Object.keys(found.begin), ...found.during.keys()].filter((key) => key.startsWith('link ')))
+  return [...keys].map((key) => ({
+    name: key.slice(5),
+    state: [...new Set(valuesOf(found, key).map(({ state }) => text(state)))],
+  }))
+}
+
+/** Every link that was not up all the time. */
+function outputsOf(found: Found): string[] {
+  return linksOf(found).flatMap(({ name, state }) => {
+    const bad = valuesOf(found, `link ${name}`).findLast((value) => value.state === 'down' || value.state === 'refused')
+    if (!bad) return []
+    const how = bad.state === 'refused' ? 'was refused' : 'was down'
+    const again = state.includes('up') ? ' for a part of the minute' : ''
+    return [ended(`${name} ${how}${again}${since(found, `link ${name}`)}: ${text(bad.reason)}`)]
+  })
+}
+
+/** The own network: uplinks, modem, what the recovery did. */
+function networkOf(found: Found): string[] {
+  const keys = Object.keys({ ...found.begin, ...Object.fromEntries(found.during) }).filter((key) =>
+    key.startsWith('uplink '),
+  )
+  const values = keys.map((key) => [key, valuesOf(found, key).at(-1)] as const)
+  const isAnyUp = values.some(([, value]) => value?.up === true)
+  const sentences = values.flatMap(([key, value]) => {
+    const name = key.slice(7)
+    if (value?.up !== true)
+      return isAnyUp ? [] : [ended(`the uplink ${name} was down${since(found, key)}: ${text(value?.text)}`)]
+    if (value.default === true && value.reach !== 'internet' && value.reach !== 'unknown')
+      return [
+        ended(
+          `the uplink ${name} had the default route, and reached ${value.reach === 'portal' ? 'a login page instead of the internet' : 'nothing beyond the local network'}`,
+        ),
+      ]
+    return []
+  })
+  if (keys.length > 0 && !isAnyUp) sentences.unshift('No uplink was up.')
+  const modem = valuesOf(found, 'modem').find(({ connected }) => connected === false)
+  if (modem)
+    sentences.push(
+      ended(
+        `the modem had no data connection${since(found, 'modem')}${modem.pending ? ` (${text(modem.pending)})` : ''}`,
+      ),
+    )
+  return [...sentences, ...notesOf({ ...found, notes: found.notes.filter(({ what }) => what === 'recovery') })]
+}

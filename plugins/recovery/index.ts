@@ -1,0 +1,65 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { device, type Link, links, station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { Conductor } from './conductor.js'
+import { Memory } from './memory.js'
+import { LinkTable } from './table.js'
+
+/** The document is bounded: so many links, and texts of some length. */
+const mostShown = 12
+const longestText = 80
+
+/** How the outputs that lead out of the box are; and when none comes through: another uplink, then a restart of the modem. */
+export default definePlugin({
+  name: 'recovery',
+  version: '1.0.0',
+  api: '^1.1.0',
+  needs: [device, station],
+  provides: [links],
+
+  setup(ctx) {
+    const modem = ctx.config.define(
+      'recovery-modem',
+      Type.Integer({ minimum: 0, maximum: 1, description: '1: the modem is restarted when nothing else helps' }),
+      { default: 1 },
+    )
+    const most = ctx.config.define(
+      'recovery-modem-max',
+      Type.Integer({ minimum: 0, maximum: 24, description: 'Restarts of the modem in 24 h' }),
+      { default: 3 },
+    )
+    const wait = ctx.config.define(
+      'recovery-wait',
+      Type.Integer({ minimum: 1, maximum: 1_440, description: 'Minutes without any link before a step' }),
+      { default: 5 },
+    )
+    const table = new LinkTable(ctx)
+    ctx.services.provide(links, table)
+    const conductor = new Conductor(ctx, table, new Memory(ctx), () => ({
+      wait_ms: wait.get() * 60_000,
+      mayRestartModem: modem.get() === 1,
+      mostRestarts: most.get(),
+    }))
+    ctx.info.block('links', () => {
+      const now_ms = ctx.clock.monotonic()
+      return { outputs: table.list.slice(0, mostShown).map((link) => shown(link, now_ms)), recovery: conductor.block }
+    })
+    ctx.metrics.gauge({
+      name: 'links_up',
+      help: 'Outputs that lead out of the box and are connected.',
+      collect: (gauge) => gauge.set(table.list.filter(({ state }) => state === 'up').length),
+    })
+    return conductor
+  },
+
+  start: (_ctx, _handoff, conductor) => conductor.start(),
+  stop: (reason, conductor) => (reason === 'reload' ? undefined : conductor.stop()),
+})
+
+function shown({ name, state, reason, since_ms, attempts, step, family, next_ms }: Link, now_ms: number) {
+  return {
+    ...{ name: name.slice(0, longestText), state, reason: reason.slice(0, longestText), attempts, step, family },
+    since: Math.max(0, Math.floor((now_ms - since_ms) / 1000)),
+    next: next_ms === 0 ? 0 : Math.max(0, Math.ceil((next_ms - now_ms) / 1000)),
+  }
+}
