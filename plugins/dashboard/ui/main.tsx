@@ -1,7 +1,8 @@
+import { effect } from '@preact/signals'
 import './styles.css'
 import { mount } from './app.js'
 import { chooseLanguage } from './i18n/index.js'
-import { follow } from './station/live.js'
+import { follow, inContact } from './station/live.js'
 import { chooseTheme } from './theme.js'
 
 chooseTheme()
@@ -9,3 +10,7 @@ void chooseLanguage()
 const root = document.getElementById('app')
 if (root) mount(root)
 follow()
+// What is shown of a station that is not heard any more is grey.
+effect(() => {
+  document.body.classList.toggle('out-of-contact', !inContact.value)
+})

@@ -1,14 +1,110 @@
-import { t } from '../i18n/index.js'
+import { duration, figure, moment, type TextKey, t } from '../i18n/index.js'
+import { type ChainLink, chainOf, firstBroken, type LinkState } from '../model/chain.js'
 import { Card } from '../parts/card.js'
-import { verdict } from '../station/live.js'
+import { type Json, listAt, numberAt, type StationError, textAt } from '../station/document.js'
+import { document$, verdict } from '../station/live.js'
+
+const marks: Record<LinkState, string> = { good: '✓', warning: '!', broken: '✕', unknown: '–' }
+const pageOf: Record<ChainLink, string> = {
+  antenna: 'sky',
+  receiver: 'procedure',
+  reference: 'positions',
+  gate: 'procedure',
+  outputs: 'links',
+  rovers: 'links',
+}
 
 /** The verdict in full, and the chain from the antenna to the rovers. */
 export function StatusPage() {
-  const now = verdict.value
+  const document = document$.value
+  if (!document) return <p>{t('app.connecting')}</p>
   return (
-    <Card title={t('page.status')}>
-      <p>{now?.why}</p>
-      {now?.advice && <p>{now.advice}</p>}
+    <>
+      <Card title={t('status.verdict')}>
+        <p class="large">{verdict.value?.why}</p>
+        {verdict.value?.advice && <p>{verdict.value.advice}</p>}
+      </Card>
+      <Chain document={document} />
+      <Figures document={document} />
+      <Troubles document={document} />
+    </>
+  )
+}
+
+function Chain({ document }: { document: Json }) {
+  const chain = chainOf(document)
+  const broken = firstBroken(chain)
+  let isBehind = false
+  return (
+    <Card title={t('status.chain')}>
+      <ol class="chain">
+        {chain.map(({ link, state, facts }) => {
+          const shown = isBehind ? 'unknown' : state
+          if (link === broken) isBehind = true
+          return (
+            <li key={link} class={`chain-${shown}`}>
+              <a href={`#/${pageOf[link]}`}>
+                <span class="chain-mark" aria-hidden="true">
+                  {marks[shown]}
+                </span>
+                <span>
+                  <strong>{t(`chain.${link}`)}</strong>
+                  <span class="hidden">: {t(`chain.state.${shown}`)}</span>
+                  <br />
+                  <span class="quiet">{facts.join(' · ')}</span>
+                </span>
+              </a>
+              {link === broken && <p class="trouble">{t('chain.here')}</p>}
+            </li>
+          )
+        })}
+      </ol>
+    </Card>
+  )
+}
+
+function Figures({ document }: { document: Json }) {
+  const rows: [TextKey, string][] = [
+    [
+      'status.satellites',
+      `${figure(numberAt(document, 'gnss.state.satuse'), 0)} / ${figure(numberAt(document, 'gnss.state.satvis'), 0)}`,
+    ],
+    ['status.fix', textAt(document, 'gnss.state.gps_fix')],
+    [
+      'status.position',
+      [numberAt(document, 'gnss.pos.lat')?.toFixed(7), numberAt(document, 'gnss.pos.lon')?.toFixed(7)].join(', '),
+    ],
+    ['status.height', figure(numberAt(document, 'gnss.pos.alt'), 2, 'm')],
+    ['status.distance', figure(numberAt(document, 'gnss.pos.delta'), 3, 'm')],
+    ['status.rovers', figure(listAt(document, 'gnss.rtcm.subscribers').length, 0)],
+    ['status.time', moment(numberAt(document, 'gnss.state.time') ?? 0)],
+    ['status.uptime', duration(numberAt(document, 'esp.state.uptime') ?? 0)],
+  ]
+  return (
+    <Card title={t('status.figures')}>
+      <dl class="figures">
+        {rows.map(([key, value]) => (
+          <div key={key}>
+            <dt>{t(key)}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  )
+}
+
+function Troubles({ document }: { document: Json }) {
+  const errors = listAt<StationError>(document, 'base.state.errors')
+  if (errors.length === 0) return null
+  return (
+    <Card title={t('status.errors', { count: errors.length })}>
+      <ul class="plain">
+        {errors.map(({ code, text }) => (
+          <li key={code}>{text}</li>
+        ))}
+      </ul>
+      <a href="#/errors">{t('page.errors')}</a>
     </Card>
   )
 }
