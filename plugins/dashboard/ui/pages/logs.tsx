@@ -1,0 +1,64 @@
+import { useState } from 'preact/hooks'
+import { language, t } from '../i18n/index.js'
+import { Card } from '../parts/card.js'
+import { droppedLines, hello, type LogLine, logLines } from '../station/live.js'
+
+const levels = { 0: 'logs.all', 30: 'logs.info', 40: 'logs.warn', 50: 'logs.error' } as const
+type Level = keyof typeof levels
+const marks: Record<number, string> = { 10: 'T', 20: 'D', 30: 'I', 40: 'W', 50: 'E', 60: 'F' }
+
+/** The log of the running service, as it is written. */
+export function LogsPage() {
+  const [level, setLevel] = useState<Level>(30)
+  const [text, setText] = useState('')
+  const [held, setHeld] = useState<readonly LogLine[]>()
+  if (hello.value?.role === 'viewer') return <p>{t('logs.operators')}</p>
+  const wanted = text.toLowerCase()
+  const lines = (held ?? logLines.value).filter(
+    (line) => line.level >= level && `${line.plugin} ${line.msg}`.toLowerCase().includes(wanted),
+  )
+  return (
+    <Card title={t('page.logs')}>
+      <div class="row">
+        <label>
+          {t('logs.level')}
+          <select value={level} onChange={({ currentTarget }) => setLevel(Number(currentTarget.value) as Level)}>
+            {(Object.keys(levels) as unknown as Level[]).map((one) => (
+              <option key={one} value={one}>
+                {t(levels[one])}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          {t('logs.filter')}
+          <input type="text" value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
+        </label>
+        <label class="switch">
+          <input
+            type="checkbox"
+            checked={held !== undefined}
+            onChange={({ currentTarget }) => setHeld(currentTarget.checked ? logLines.value : undefined)}
+          />
+          {t('logs.hold')}
+        </label>
+      </div>
+      <p class="quiet">
+        {t('logs.count', { count: lines.length })}{' '}
+        {droppedLines.value > 0 && t('logs.dropped', { count: droppedLines.value })}{' '}
+        <a href="/get-log-saved">{t('logs.saved')}</a>
+      </p>
+      <ol class="log">
+        {lines
+          .slice(-300)
+          .reverse()
+          .map((line) => (
+            <li key={`${line.time} ${line.plugin} ${line.msg}`} class={line.level >= 40 ? 'trouble' : ''}>
+              <span class="quiet">{new Date(line.time).toLocaleTimeString(language.value)}</span>{' '}
+              {marks[line.level] ?? '?'} <strong>{line.plugin}</strong> {line.msg}
+            </li>
+          ))}
+      </ol>
+    </Card>
+  )
+}

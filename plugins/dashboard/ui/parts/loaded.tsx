@@ -1,0 +1,40 @@
+import type { ComponentChildren } from 'preact'
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { t } from '../i18n/index.js'
+
+export interface Loaded<T> {
+  readonly value: T | undefined
+  readonly trouble: string
+  again(): void
+}
+
+/** What is asked of the station once, when the page is opened. */
+export function useLoaded<T>(load: () => Promise<T>): Loaded<T> {
+  const [value, setValue] = useState<T>()
+  const [trouble, setTrouble] = useState('')
+  const again = useCallback(() => {
+    load().then(
+      (found) => {
+        setValue(() => found)
+        setTrouble('')
+      },
+      (error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)),
+    )
+  }, [load])
+  useEffect(again, [again])
+  return { value, trouble, again }
+}
+
+/** Shows it, or that it is on its way, or why it does not come. */
+export function Waiting<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ComponentChildren }) {
+  if (of.value !== undefined) return <>{children(of.value)}</>
+  if (of.trouble === '') return <p class="quiet">{t('loaded.waiting')}</p>
+  return (
+    <p class="trouble" role="alert">
+      {of.trouble}{' '}
+      <button type="button" onClick={of.again}>
+        {t('loaded.again')}
+      </button>
+    </p>
+  )
+}
