@@ -29,7 +29,7 @@ export default definePlugin({
     })
     const hub = new EventHub(ctx, survey)
     new Pages(ctx).register()
-    ctx.banner('dashboard', () => '{http}/')
+    ctx.banner('page', () => '{http}/')
 
     ctx.http.route({
       method: 'GET',

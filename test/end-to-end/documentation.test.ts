@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { transformSync } from 'esbuild'
 import { definePlugin, type PluginContext, type PluginDefinition } from 'rtk-base/plugin'
 import {
@@ -24,6 +23,7 @@ import type { TObject } from 'typebox'
 import { packageRoot } from '../../runtime/build/release.js'
 import { parseVariant, readVariant } from '../../runtime/cli/variant-file.js'
 import { resolveOptions } from '../../runtime/kernel/options.js'
+import { shippedPlugin } from '../harness/shipped.js'
 
 const root = packageRoot()
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -102,7 +102,7 @@ t.test('README.md', async (t) => {
     const { plugins } = parseVariant(json, 'README.md')
     for (const [name, options] of Object.entries(plugins)) {
       if (name.startsWith('/')) continue
-      const { options: schema } = await definitionOf(name)
+      const { options: schema } = (await shippedPlugin(name)) as unknown as PluginDefinition
       t.doesNotThrow(() => resolveOptions(name, schema, options, [], ['plugins', name]), name)
     }
   })
@@ -127,7 +127,7 @@ t.test('README.md', async (t) => {
     await until(async () => (await station.info<Mqtt>()).mqtt.state.link === 'up', 'the link')
     const { mqtt, ntrip } = await station.info<Mqtt & { ntrip: { caster: { port: number } } }>()
     const plain = banner
-      ?.replace(station.url, 'http://127.0.0.1:8080')
+      ?.replaceAll(station.url, 'http://127.0.0.1:8080')
       .replace(`127.0.0.1:${mqtt.port}`, '127.0.0.1:1883')
       .replace(String(udp), '2102')
       .replaceAll(String(ntrip.caster.port), '2101')
@@ -230,13 +230,6 @@ interface Registered {
   routes: string[]
 }
 
-async function definitionOf(name: string): Promise<PluginDefinition> {
-  const module = (await import(pathToFileURL(join(root, 'build', 'plugins', name, 'index.js')).href)) as {
-    default: PluginDefinition
-  }
-  return module.default
-}
-
 /** The same plugin, which tells what it registers in `setup`. */
 function watched(definition: PluginDefinition, registered: Registered): PluginDefinition<never, never> {
   const watch = (ctx: PluginContext): PluginContext => ({
@@ -290,7 +283,7 @@ t.test('the README of a plugin', async (t) => {
   const definitions = new Map<string, PluginDefinition>()
   const plugins: NonNullable<TestStationOptions['plugins']> = {}
   for (const name of names) {
-    const definition = await definitionOf(name)
+    const definition = (await shippedPlugin(name)) as unknown as PluginDefinition
     const mine: Registered = { parameters: [], blocks: [], topics: [], routes: [] }
     definitions.set(name, definition)
     registered.set(name, mine)

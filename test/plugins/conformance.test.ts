@@ -4,6 +4,7 @@ import t from 'tap'
 import { describeHandle, leftOpen, noteRawHandles } from '../../runtime/kernel/instance/raw-handles.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 import { createTestStation, freeTcpPort, freeUdpPort, ManualClock, until } from '../harness/index.js'
+import { shippedPlugin } from '../harness/shipped.js'
 
 const root = process.cwd()
 const variant = JSON.parse(readFileSync(join(root, 'runtime', 'variants', 'simulator.json'), 'utf8'))
@@ -15,7 +16,7 @@ t.test('every shipped plugin stands start, stop, start beside all the others, an
   const mqtt = await freeTcpPort()
   const plugins: Record<string, [AnyPlugin, Record<string, unknown>]> = {}
   for (const name of names) {
-    const { default: definition } = (await import(`../../plugins/${name}/index.js`)) as { default: AnyPlugin }
+    const definition = await shippedPlugin(name)
     const port = name === 'mqtt-broker' ? { port: mqtt } : {}
     plugins[name] = [definition, { ...variant.plugins[name], ...port }]
   }

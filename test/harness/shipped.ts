@@ -1,0 +1,23 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { packageRoot, shippedPlugins } from '../../runtime/build/release.js'
+import { Loader } from '../../runtime/loader/load.js'
+import type { AnyPlugin } from '../../runtime/plugin.js'
+
+/** A shipped plugin by its name. One with a page for browsers exists as a bundle alone. */
+export async function shippedPlugin(name: string): Promise<AnyPlugin> {
+  const root = packageRoot()
+  if (!existsSync(join(root, 'plugins', name, 'ui'))) {
+    const module: unknown = await import(pathToFileURL(join(root, 'build', 'plugins', name, 'index.js')).href)
+    return (module as { default: AnyPlugin }).default
+  }
+  const cache = mkdtempSync(join(tmpdir(), 'rtk-base-shipped-'))
+  try {
+    const { definition } = await new Loader({ builtIn: shippedPlugins(), base: root, cache }).load(name)
+    return definition as unknown as AnyPlugin
+  } finally {
+    rmSync(cache, { recursive: true, force: true })
+  }
+}
