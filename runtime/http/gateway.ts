@@ -8,6 +8,7 @@ import { hostname as machineName } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
+import type { HttpRoute } from '../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
@@ -120,6 +121,11 @@ export class Gateway {
    */
   stage(owners: readonly RouteOwner[]): Promise<Generation> {
     return buildGeneration(owners, { log: this.#log, clock: this.#clock, limits: this.#limits, login: this.#login })
+  }
+
+  /** Those that answer now. */
+  get routes(): readonly HttpRoute[] {
+    return this.#live?.routes ?? []
   }
 
   /** From now on `next` answers. The old generation finishes what it has begun, then closes. */
