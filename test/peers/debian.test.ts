@@ -149,7 +149,10 @@ const noDebian = machineOnly || noMachine() || noPeer('debootstrap')
 t.test('the life of the package on a Debian 13', { skip: noDebian }, async (t) => {
   const debian = debian13(t)
   const [deb = ''] = Object.values(await build(t, join(folder, 'debian'), '--target', 'linux-x64'))
+  // Of who runs the test: it must not become that of the copy.
+  const umask = process.umask(0o077)
   const root = copyFor(t, debian)
+  process.umask(umask)
   const sh = (script: string) => inCopy(root, 'sh', '-c', script)
   copyFileSync(deb, join(root, 'old.deb'))
   // The same one again, as a later release.

@@ -1,6 +1,6 @@
 /** A whole Debian system with its own systemd, in a container on a copy-on-write copy of a file system. Only root may make one. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
@@ -26,7 +26,11 @@ export function copyFor(t: Test, base = '/'): string {
   execFileSync('mount', ['-t', 'tmpfs', 'none', folder])
   t.teardown(() => spawnSync('umount', ['-l', folder]))
   const [upper, work, root] = ['upper', 'work', 'root'].map((name) => join(folder, name)) as [string, string, string]
-  for (const path of [upper, work, root]) mkdirSync(path)
+  // The root of the copy is `upper`: whatever the umask is here, everybody may enter it there.
+  for (const path of [upper, work, root]) {
+    mkdirSync(path)
+    chmodSync(path, 0o755)
+  }
   execFileSync('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=${base},upperdir=${upper},workdir=${work}`, root])
   t.teardown(() => spawnSync('umount', ['-l', root]))
   return root
