@@ -13,6 +13,9 @@ export function noMachine(): string | false {
   return noPeer('systemd-nspawn') || noPeer('nsenter') || noPeer('dpkg-deb')
 }
 
+/** The test runner adds to it for every program that a test starts: a module that the copy does not have. */
+const noNodeOptions = ['env', '--unset=NODE_OPTIONS']
+
 export interface Ran {
   code: number | null
   stdout: string
@@ -65,7 +68,7 @@ export function debianPackages(t: Test, architecture: string, more: readonly str
 /** Runs a program on such a copy, without its systemd. */
 export function inCopy(root: string, command: string, ...args: string[]): Ran {
   const isolated = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
-  const all = ['-m', '-p', '-f', 'sh', '-c', isolated, root, command, ...args]
+  const all = ['-m', '-p', '-f', 'sh', '-c', isolated, root, ...noNodeOptions, command, ...args]
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' }
   const { status, stdout, stderr } = spawnSync('unshare', all, { encoding: 'utf8', env })
   return { code: status, stdout, stderr }
@@ -102,10 +105,14 @@ export async function startMachine(t: Test, root: string): Promise<Machine> {
     await until(() => container.exitCode !== null || container.signalCode !== null, 'the system ends')
   })
   const run = (command: string, ...args: string[]): Ran => {
-    const { status, stdout, stderr } = spawnSync('nsenter', ['-t', `${init}`, '-a', command, ...args], {
-      encoding: 'utf8',
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' },
-    })
+    const { status, stdout, stderr } = spawnSync(
+      'nsenter',
+      ['-t', `${init}`, '-a', ...noNodeOptions, command, ...args],
+      {
+        encoding: 'utf8',
+        env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' },
+      },
+    )
     return { code: status, stdout, stderr }
   }
   await until(
