@@ -16,6 +16,7 @@ export interface DeviceDeps {
   /** The trial of the slot succeeded. */
   confirmed(): void
   lastEnd?: RunEnd | undefined
+  bootId: string
   clock: Clock
   machine: Machine
   /** Trouble of the runtime and of every plugin. */
@@ -36,6 +37,7 @@ export class StationDevice implements Device {
   /** Set once the HTTP server listens. */
   ownUrl = ''
   readonly lastEnd: RunEnd | undefined
+  readonly bootId: string
   readonly #deps: DeviceDeps
   readonly #started_ms: number
   /** UTC minus monotonic time, as the receiver gave it. */
@@ -54,6 +56,7 @@ export class StationDevice implements Device {
     this.slots = slot && { root: slot.root, running: slot.running }
     this.#onTrial = slot?.onTrial ?? false
     this.lastEnd = deps.lastEnd
+    this.bootId = deps.bootId
     this.#started_ms = deps.clock.monotonic()
   }
 

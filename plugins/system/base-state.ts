@@ -67,8 +67,8 @@ export class BaseState {
   /** Not while a new version is on trial: it does its work. */
   #isUpdating(): boolean {
     const { services } = this.#ctx
-    const state = services.find(firmwareInstaller)?.state ?? 'idle'
-    return state !== 'idle' && state !== 'failed' && !services.use(device).onTrial
+    const { state = 'idle', onTrial = false } = services.find(firmwareInstaller) ?? {}
+    return state !== 'idle' && state !== 'failed' && !onTrial
   }
 
   /** Notices what changes it, also while nobody reads the document: what follows a survey-in is a start. */

@@ -1,5 +1,5 @@
 import { badValue, definePlugin, type PluginContext, unavailable } from 'rtk-base/plugin'
-import { type Device, device as deviceToken, station } from 'rtk-base/services'
+import { type Device, device as deviceToken, firmwareInstaller, station } from 'rtk-base/services'
 import { BaseState } from './base-state.js'
 import { BootRecord } from './boot-record.js'
 import { keepSystemClock } from './clock.js'
@@ -21,6 +21,7 @@ export default definePlugin({
     const esp = ctx.info.block('esp', {
       static: () => {
         const { version, sha256, built, hardware, partition } = device()
+        const running = ctx.services.find(firmwareInstaller)?.running
         return {
           version,
           sha256,
@@ -28,7 +29,7 @@ export default definePlugin({
           built,
           serial: ctx.serial,
           hardware,
-          partition,
+          partition: running || partition,
           ...record.fields,
         }
       },
@@ -74,10 +75,11 @@ export default definePlugin({
       esp.changed()
       return `prodflag=${record.fields.productionflag}`
     })
-    return { record, base }
+    return { record, base, esp }
   },
 
-  async start(ctx, handoff, { record, base }) {
+  async start(ctx, handoff, { record, base, esp }) {
+    ctx.services.watch(firmwareInstaller, (installer) => installer && ctx.on(installer.onState, () => esp.changed()))
     await record.load(handoff.has('counted'))
     base.watch()
     keepSystemClock(ctx, ctx.services.use(deviceToken))

@@ -4,6 +4,17 @@
  */
 export { AwakeClock } from './awake-clock.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
+export {
+  Bus,
+  BusError,
+  type BusEvents,
+  BusLost,
+  BusTimeout,
+  type Call,
+  type Signal,
+  systemBus,
+  variant,
+} from './d-bus.js'
 export { Dialog, type Matcher } from './dialog.js'
 export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './kept-port.js'
 export { pause } from './pause.js'

@@ -37,6 +37,8 @@ export interface Device {
   readonly ownUrl: string
   /** How the run before this one ended; undefined where that is not recorded (a station inside another process). */
   readonly lastEnd: RunEnd | undefined
+  /** Id of this start of the machine: another one after a restart; `''` unknown. */
+  readonly bootId: string
   /** Milliseconds since the service started. */
   uptime_ms(): number
   /** Restarts the machine; in a simulator variant the service in place. Resolves when it is under way. */

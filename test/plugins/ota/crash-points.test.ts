@@ -130,7 +130,7 @@ async function fetched(disk: MemoryDisk): Promise<Download> {
 }
 
 const slotsOn = (disk: MemoryDisk, running = 'a') =>
-  new Slots({ root: 'root', running, fs: disk.fs, free: async () => 1e9 })
+  new Slots({ root: 'root', running, restart() {}, fs: disk.fs, free: async () => 1e9 })
 
 /** As plugins/ota/updates.ts does it. */
 async function update(disk: MemoryDisk, running = 'a'): Promise<void> {
@@ -283,7 +283,7 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
         ['b:b new', 'b:b new', 'b:b new', 'a: old', 'a: old'],
       )
       t.equal(readFileSync(join(root, 'state'), 'utf8'), stateText('a', '', 0, 'b'))
-      t.equal(await new Slots({ root, running: 'a', fs: nodeFileSystem }).givenUp(), 'b')
+      t.equal(await new Slots({ root, running: 'a', restart() {}, fs: nodeFileSystem }).givenUp(), 'b')
     },
   )
 
