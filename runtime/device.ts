@@ -15,6 +15,8 @@ export interface DeviceDeps {
   slot: RunningSlot | undefined
   /** The trial of the slot succeeded. */
   confirmed(): void
+  /** What the service does changed. */
+  described(text: string): void
   lastEnd?: RunEnd | undefined
   bootId: string
   clock: Clock
@@ -43,6 +45,7 @@ export class StationDevice implements Device {
   /** UTC minus monotonic time, as the receiver gave it. */
   #offset_ms: number | undefined
   #onTrial: boolean
+  #description = ''
 
   constructor(deps: DeviceDeps) {
     this.#deps = deps
@@ -107,6 +110,12 @@ export class StationDevice implements Device {
     if (!this.#onTrial) return
     this.#onTrial = false
     this.#deps.confirmed()
+  }
+
+  describe(text: string): void {
+    if (text === this.#description) return
+    this.#description = text
+    this.#deps.described(text)
   }
 
   restartService(): void {

@@ -73,6 +73,7 @@ export async function layFoundation(
       release,
       slot: options.slots ?? slotFromEnvironment(),
       confirmed: () => options.supervisor?.ready(),
+      described: (text) => options.supervisor?.status(text),
       lastEnd: record?.before,
       bootId: options.bootId ?? bootId(),
       clock,

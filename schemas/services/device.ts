@@ -33,6 +33,8 @@ export interface Device {
   readonly onTrial: boolean
   /** The trial succeeded, durably: whoever supervises the service gets to know that it is ready. */
   confirmed(): void
+  /** Reports what the service does, in a line for whoever supervises it (`systemctl status`). */
+  describe(text: string): void
   /** Where this process reaches its own HTTP server, e.g. `http://127.0.0.1:80`; `''` before it listens. */
   readonly ownUrl: string
   /** How the run before this one ended; undefined where that is not recorded (a station inside another process). */
