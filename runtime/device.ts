@@ -37,7 +37,7 @@ export class StationDevice implements Device {
   readonly partition: string
   readonly slots: Device['slots']
   /** Set once the HTTP server listens. */
-  ownUrl = ''
+  http: Device['http']
   readonly lastEnd: RunEnd | undefined
   readonly bootId: string
   readonly #deps: DeviceDeps

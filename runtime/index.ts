@@ -57,7 +57,7 @@ function bannerOf(instance: Instance): [string, string][] {
 }
 
 /** An address that stands for every interface is reached through the loopback one. */
-function ownUrl({ host, port }: { host: string; port: number }): string {
+function urlHere({ host, port }: { host: string; port: number }): string {
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
 }
@@ -150,8 +150,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const all = { ...known, mistakes: [...mistakes, ...known.mistakes] }
       await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
       address = await gateway.listen()
-      network.http = address
-      foundation.device.ownUrl = ownUrl(address)
+      foundation.device.http = { ...address, url: urlHere(address) }
     }
     await plugins.updates.begin()
     await manager.boot(plugins.wanted, ready, stopping.signal)

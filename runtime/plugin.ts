@@ -48,6 +48,7 @@ export type {
   ListenTls,
 } from './net/types.js'
 export type { DataDir, DataDirOptions } from './ports/data-files.js'
+export { type FileSystem, nodeFileSystem, replaceFile, replaceFileSync, syncFolder } from './ports/durable-file.js'
 export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
@@ -255,7 +256,7 @@ export interface PluginContext {
       name: string,
       help: string,
       run: (call: CommandCall) => string | Promise<string>,
-      options?: { value?: boolean; words?: readonly string[] },
+      options?: { value?: boolean; words?: readonly string[]; caution?: string },
     ): void
   }
   readonly hooks: Hooks
@@ -374,6 +375,8 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   options?: O
   needs?: readonly ServiceToken<unknown>[]
   provides?: readonly ServiceToken<unknown>[]
+  /** What the plugin needs of the system: packages that a Debian package recommends, lines for the unit's `[Service]`. */
+  system?: { readonly packages?: readonly string[]; readonly unit?: readonly string[] }
   /**
    * Synchronous; registrations only, nothing may be opened. What it returns is this instance's own state, handed to
    * `start` and `stop`: two instances of one definition may exist for a moment, so nothing may live in the module.

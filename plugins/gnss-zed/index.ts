@@ -68,9 +68,13 @@ export default definePlugin({
       },
     })
 
-    ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed), { value: false })
+    ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed), {
+      value: false,
+      caution: 'RTCM stops for about half a minute.',
+    })
     ctx.commands.add('reset-zed', 'deletes what the receiver has stored and restarts it', () => resetZed(zed), {
       value: false,
+      caution: 'RTCM stops for some minutes, until the receiver has found the satellites again.',
     })
 
     const control = simulatorControl(ctx, simulator)

@@ -3,7 +3,6 @@ import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { metrics as metricsToken, station as stationToken } from 'rtk-base/services'
 import { addFirmwareRoutes } from './firmware.js'
 import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
-import { withoutPasswords } from './viewer.js'
 
 const json = 'application/json; charset=utf-8'
 const text = 'text/plain; charset=utf-8'
@@ -17,7 +16,6 @@ export default definePlugin({
 
   setup(ctx) {
     const station = () => ctx.services.use(stationToken)
-    const forViewers = withoutPasswords()
     ctx.banner('document', () => 'curl {http}/get-info')
 
     for (const url of ['/get-info', '/heart-beat', '/get-base-info']) {
@@ -25,9 +23,8 @@ export default definePlugin({
         method: 'GET',
         url,
         handler: (request, reply) => {
-          const mask = maskOf(rawQuery(request.raw.url))
-          const document = station().documentText(mask)
-          return reply.type(json).send(request.role === 'operator' ? document : forViewers(mask, document))
+          const reader = request.role === 'operator' ? 'operator' : 'viewer'
+          return reply.type(json).send(station().documentText(maskOf(rawQuery(request.raw.url)), reader))
         },
       })
     }
@@ -88,6 +85,8 @@ export default definePlugin({
     addFirmwareRoutes(ctx)
 
     ctx.http.route({ method: 'GET', url: '/plugins', handler: async () => station().plugins() })
+    ctx.http.route({ method: 'GET', url: '/parameters', handler: async () => station().parameters() })
+    ctx.http.route({ method: 'GET', url: '/commands', handler: async () => station().commands() })
   },
 })
 

@@ -35,6 +35,8 @@ export default definePlugin({
   version: '1.0.0',
   api: '^1.1.0',
   needs: [station],
+  // It writes below /sys.
+  system: { unit: ['ProtectKernelTunables=no'] },
   options: Options,
 
   setup(ctx, { folder = '/sys/class/leds', ...given }) {

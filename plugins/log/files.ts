@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { replaceFileSync } from 'rtk-base/plugin'
 
 const nameOf = (run: number) => `run-${String(run).padStart(8, '0')}.log.gz`
 const pattern = /^run-(\d{8})\.log\.gz$/
@@ -29,21 +30,7 @@ export class LogFiles {
   save(text: string): void {
     const at = this.#open()
     this.#run ??= (this.#numbers(at).at(-1) ?? 0) + 1
-    const aside = join(at, 'new')
-    const file = openSync(aside, 'w', 0o600)
-    try {
-      writeSync(file, gzipSync(text))
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
-    renameSync(aside, join(at, nameOf(this.#run)))
-    const folder = openSync(at, 'r')
-    try {
-      fsyncSync(folder)
-    } finally {
-      closeSync(folder)
-    }
+    replaceFileSync(join(at, nameOf(this.#run)), gzipSync(text), join(at, 'new'))
     for (const run of this.#numbers(at).slice(0, -this.#runs)) rmSync(join(at, nameOf(run)), { force: true })
   }
 

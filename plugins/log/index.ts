@@ -85,7 +85,7 @@ export default definePlugin({
         ring.clear()
         return 'saved logs deleted'
       },
-      { value: false },
+      { value: false, caution: 'The saved logs are gone for good.' },
     )
     ctx.commands.add(
       'reset-debug',

@@ -1,7 +1,7 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { Backoff } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
-import { device, type LocalNetwork } from 'rtk-base/services'
+import { device, localNetwork } from 'rtk-base/services'
 import type { Link, LinkAddress, OpenLink } from './link.js'
 import { type Announcement, isSame, namesFor } from './records.js'
 import { Responder } from './responder.js'
@@ -32,7 +32,6 @@ export class Announcer {
   readonly #options: AnnouncerOptions
   readonly #active = new Map<string, Active>()
   readonly #backoff = new Backoff(waits)
-  #network: LocalNetwork | undefined
   #attempt = 1
   #retryAt_ms = 0
   #following: Promise<void> | undefined
@@ -41,10 +40,6 @@ export class Announcer {
   constructor(ctx: PluginContext, options: AnnouncerOptions) {
     this.#ctx = ctx
     this.#options = options
-  }
-
-  start(network: LocalNetwork): void {
-    this.#network = network
   }
 
   /** Follows the interfaces; calls while it works are one further run. */
@@ -72,7 +67,7 @@ export class Announcer {
   }
 
   async #follow(): Promise<void> {
-    const http = this.#network?.http
+    const { http } = this.#ctx.services.use(device)
     if (!http || this.#ctx.signal.aborted) return
     const wanted = new Map(this.#links(http.host).map((one) => [`${one.name} ${one.address}/${one.prefix}`, one]))
     for (const [key, { on, responder }] of this.#active) {
@@ -149,10 +144,10 @@ export class Announcer {
   }
 
   #announcement({ address, ip6 }: LinkAddress): Announcement {
-    const { version, hardware } = this.#ctx.services.find(device) ?? { version: '', hardware: '' }
+    const { version, hardware, http } = this.#ctx.services.use(device)
     return {
       ...namesFor(this.#ctx.serial, this.#attempt),
-      port: this.#network?.http?.port ?? 0,
+      port: http?.port ?? 0,
       txt: [`serial=${this.#ctx.serial}`, `version=${version}`, `hardware=${hardware}`, 'path=/'].map((one) =>
         one.slice(0, 255),
       ),
@@ -163,6 +158,7 @@ export class Announcer {
 
   #links(httpHost: string): LinkAddress[] {
     const { interfaces, list = networkInterfaces } = this.#options
+    const local = this.#ctx.services.use(localNetwork)
     const isOnlyHere = /^(127\.|::1$|localhost$)/.test(httpHost)
     return Object.entries(list()).flatMap(([name, all = []]) => {
       const isNamed = interfaces.includes(name)
@@ -170,7 +166,7 @@ export class Announcer {
       const ip6 = all.filter((one) => one.family === 'IPv6').map(({ address }) => address)
       return all
         .filter(({ family, internal, address }) => {
-          if (family !== 'IPv4' || !(this.#network?.isLocal(address) ?? false)) return false
+          if (family !== 'IPv4' || !local.isLocal(address)) return false
           // Nobody outside reaches a server that listens on loopback only.
           return internal ? isNamed : !isOnlyHere
         })

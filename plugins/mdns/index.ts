@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { localNetwork, network } from 'rtk-base/services'
+import { device, localNetwork, network } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Announcer } from './announcer.js'
 import { udpLinks } from './link.js'
@@ -13,7 +13,7 @@ export default definePlugin({
   name: 'mdns',
   version: '1.0.0',
   api: '^1.1.0',
-  needs: [localNetwork],
+  needs: [localNetwork, device],
   options: Type.Object(
     {
       interfaces: Type.Array(Type.String({ minLength: 1, maxLength: 15 }), {
@@ -37,11 +37,9 @@ export default definePlugin({
   },
 
   async start(ctx, _handoff, announcer) {
-    const here = ctx.services.use(localNetwork)
-    announcer.start(here)
     ctx.services.watch(network, (service) => service && ctx.on(service.onChange, () => announcer.follow()))
     ctx.timers.every(look_ms, () => announcer.follow())
-    const begin = () => (here.http ? announcer.follow() : ctx.timers.after(early_ms, begin))
+    const begin = () => (ctx.services.use(device).http ? announcer.follow() : ctx.timers.after(early_ms, begin))
     await begin()
   },
 

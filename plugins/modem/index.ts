@@ -139,7 +139,7 @@ export default definePlugin({
         scan.request()
         return 'the scan has started: it takes about 200 s, the mobile connection is lost meanwhile'
       },
-      { value: false },
+      { value: false, caution: 'The mobile connection is lost for about 200 s.' },
     )
     ctx.commands.add(
       'reboot-modem',
@@ -151,7 +151,7 @@ export default definePlugin({
         jobs.begin('reboot', 'the modem restarts', reboot)
         return 'the modem restarts'
       },
-      { value: false },
+      { value: false, caution: 'The mobile connection is lost for about a minute.' },
     )
     ctx.config.onChange([parameters.operator.name], (_changed, source) => selection.onChange(source))
     ctx.config.onChange(parameters.apnNames, () => apn.onChange())

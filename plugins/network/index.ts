@@ -12,6 +12,7 @@ export default definePlugin({
   api: '^1.1.0',
   options: NetworkOptions,
   provides: [network, uplinks, simulatedNetwork],
+  system: { packages: ['network-manager'] },
 
   setup(ctx, options) {
     const machine = options.backend === 'simulator' ? new SimulatedMachine(ctx, options.simulator) : undefined

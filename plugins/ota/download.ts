@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { type FileSystem, nodeFileSystem, replaceFile } from 'rtk-base/image'
-import { type Fetch, type FetchOptions, RtkError } from 'rtk-base/plugin'
+import { type Fetch, type FetchOptions, type FileSystem, nodeFileSystem, RtkError, replaceFile } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 

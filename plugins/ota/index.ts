@@ -18,6 +18,7 @@ const Options = Type.Object(
     keys: Type.Array(Type.String({ minLength: 1, maxLength: 4_096 }), {
       default: [],
       maxItems: 16,
+      publicKeys: true,
       description: 'Who may sign images: public keys as PEM text, or absolute paths of PEM files',
     }),
     installer: Type.Union([Type.Literal('slots'), Type.Literal('rauc')], {

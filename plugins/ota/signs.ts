@@ -51,10 +51,10 @@ export class StationSigns {
   /** Asks the way a client does. A login that it asks for is an answer too. */
   async #answers(): Promise<boolean> {
     const { fetch, services } = this.#ctx
-    const { ownUrl } = services.use(device)
-    if (ownUrl === '') return false
+    const { http } = services.use(device)
+    if (!http) return false
     try {
-      const response = await fetch(`${ownUrl}/get-info?0x01`, { timeout_ms: answer_ms })
+      const response = await fetch(`${http.url}/get-info?0x01`, { timeout_ms: answer_ms })
       await response.text()
       return response.status < 500
     } catch {

@@ -17,6 +17,11 @@ export default definePlugin({
   options: RadioOptions,
   needs: [network],
   provides: [radio, simulatedRadio],
+  system: {
+    packages: ['wpasupplicant', 'dnsmasq-base', 'iw', 'wireless-regdb'],
+    // iw and ip change the radio and the routes.
+    unit: ['CapabilityBoundingSet=CAP_NET_ADMIN', 'AmbientCapabilities=CAP_NET_ADMIN'],
+  },
 
   setup(ctx, options) {
     const simulation = options.backend === 'simulator' ? new SimulatedRadioMachine(ctx) : undefined

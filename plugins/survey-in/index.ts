@@ -59,9 +59,13 @@ export default definePlugin({
       reference.changed()
       return 'the incomplete survey-in is the surveyed reference'
     }
-    ctx.commands.add('start-survey-in', 'starts a survey-in', start, { value: false })
+    ctx.commands.add('start-survey-in', 'starts a survey-in', start, {
+      value: false,
+      caution: 'RTCM stops until the survey-in is complete.',
+    })
     ctx.commands.add('use-incomplete-survey-in', 'accepts a survey-in that missed its accuracy target', accept, {
       value: false,
+      caution: 'Every position of a rover will be off by the error of this one.',
     })
     ctx.config.onChange(parameters.reference, (_changed, source) => conductor.changed(source))
     ctx.config.onChange(parameters.datum.corrections, () => conductor.compareFrames())

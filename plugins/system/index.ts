@@ -5,6 +5,7 @@ import { BootRecord } from './boot-record.js'
 import { keepSystemClock } from './clock.js'
 import { machineMemory, processMemory } from './memory.js'
 import { SelfTest } from './self-test/index.js'
+import { VerdictWatch } from './verdict-watch.js'
 
 /** The controller itself: `esp`, `base.state`, restarts, the production flag, the system clock. */
 export default definePlugin({
@@ -37,10 +38,11 @@ export default definePlugin({
     })
     ctx.info.block('esp.state', () => ({ uptime: Math.floor(device().uptime_ms() / 1000) }))
     // The state comes first: its reason is one of the errors.
-    ctx.info.block('base.state', () => {
+    const state = ctx.info.block('base.state', () => {
       const { trial } = ctx.services.use(station)
-      return { base: base.look(), errors: device().errors(), ...(trial && { trial }) }
+      return { base: base.look(), verdict: verdict.verdict, errors: device().errors(), ...(trial && { trial }) }
     })
+    const verdict = new VerdictWatch(ctx, () => state.changed())
 
     const reboot = () => {
       restartSoon(ctx, device(), base)
@@ -50,8 +52,12 @@ export default definePlugin({
       await device().factory()
       return 'settings cleared, restarting'
     }
-    ctx.commands.add('reboot', 'restarts the device', reboot, { value: false })
-    ctx.commands.add('factory', 'clears settings, references and logs, then restarts', factory, { value: false })
+    ctx.commands.add('reboot', 'restarts the device', reboot, { value: false, caution: 'RTCM stops for a minute.' })
+    const caution = 'All settings, positions and logs are gone for good. The station may not be reachable afterwards.'
+    ctx.commands.add('factory', 'clears settings, references and logs, then restarts', factory, {
+      value: false,
+      caution,
+    })
     const nothing = unavailable('no change is on trial')
     const keep = async () => {
       if (!(await ctx.services.use(station).confirmChange())) throw nothing
@@ -75,13 +81,14 @@ export default definePlugin({
       esp.changed()
       return `prodflag=${record.fields.productionflag}`
     })
-    return { record, base, esp }
+    return { record, base, esp, verdict }
   },
 
-  async start(ctx, handoff, { record, base, esp }) {
+  async start(ctx, handoff, { record, base, esp, verdict }) {
     ctx.services.watch(firmwareInstaller, (installer) => installer && ctx.on(installer.onState, () => esp.changed()))
     await record.load(handoff.has('counted'))
     base.watch()
+    verdict.watch()
     keepSystemClock(ctx, ctx.services.use(deviceToken))
   },
 

@@ -17,7 +17,7 @@ export function addCommands(ctx: PluginContext, router: Router): void {
       await router.reboot(signal)
       return 'the router restarts; it is back in one to two minutes'
     },
-    noValue,
+    { value: false, caution: 'The way to the internet is lost for one to two minutes.' },
   )
   ctx.commands.add(
     'factory-router',
@@ -26,7 +26,7 @@ export function addCommands(ctx: PluginContext, router: Router): void {
       await router.factory(signal)
       return 'the router goes back to its factory settings and restarts; its password is the one of its label then'
     },
-    noValue,
+    { value: false, caution: 'The settings of the router are gone for good.' },
   )
   for (const maker of ['vendor', 'teltonika']) {
     ctx.commands.add(`pull-${maker}-data`, 'reads everything from the router now', pull, noValue)

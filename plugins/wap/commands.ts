@@ -25,7 +25,7 @@ export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void 
       })
       return 'the access point starts again: its clients are dropped for some seconds'
     },
-    { value: false },
+    { value: false, caution: 'Everybody on the access point, perhaps you too, is dropped for some seconds.' },
   )
   ctx.commands.add(
     'restart-wap-fast',

@@ -122,6 +122,7 @@ function test(onMachine) {
   const checks = [
     ['biome', ['check', '--error-on-warnings', '.']],
     ['tsc', ['--noEmit']],
+    ['tsc', ['--noEmit', '-p', 'plugins/dashboard/ui']],
   ]
   for (const [command, commandArgs] of checks) {
     console.log(`# ${command} ${commandArgs.join(' ')}`)
@@ -131,7 +132,8 @@ function test(onMachine) {
   buildTap()
   const machine = onMachine ? ['--timeout=3600'] : []
   const env = { ...process.env, ...(onMachine && { RTK_BASE_TEST: 'machine' }) }
-  process.exit(run(bin('tap'), ['run', ...machine, ...args.slice(1)], { env }))
+  const files = args.slice(1).some((arg) => !arg.startsWith('-')) ? [] : ['build/test/all.js']
+  process.exit(run(bin('tap'), ['run', ...machine, ...args.slice(1), ...files], { env }))
 }
 
 /** tap builds its test library for the plugins that .taprc names; without this its first run would use the default ones. */

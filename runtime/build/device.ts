@@ -1,4 +1,4 @@
-import { createHash, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
@@ -6,8 +6,9 @@ import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
 import { withEsbuild } from '../loader/builder.js'
 import type { ManifestEntry } from '../loader/load.js'
+import type { PluginDefinition } from '../plugin.js'
 import { bundleRuntime, native } from './bundle-runtime.js'
-import { digestImage, imageManifest } from './image.js'
+import { writeManifest } from './image.js'
 import { prebuild, writeJson } from './prebuild.js'
 import { packageRoot, readRelease } from './release.js'
 import { withTrustedKeys } from './trusted-keys.js'
@@ -37,6 +38,7 @@ export interface DeviceBuild {
   readonly name: string
   readonly version: string
   readonly plugins: readonly ManifestEntry[]
+  readonly definitions: readonly PluginDefinition[]
   readonly sha256: string
   /** Every source file that went in, absolute. */
   readonly inputs: readonly string[]
@@ -67,7 +69,7 @@ export async function buildDevice(
   })
 
   const sources = Object.keys(variant.plugins)
-  const { entries, keys, inputs } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
+  const { entries, definitions, inputs } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
   tell('runtime')
   inputs.push(...(await withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, target))))
   for (const name of native) copyPackage(name, root, target, { machine, done: new Set() })
@@ -75,15 +77,16 @@ export async function buildDevice(
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
   const plugins = Object.fromEntries(
-    Object.entries(variant.plugins).map(([key, options]) => [keys.get(key) ?? key, options]),
+    [...definitions].map(([source, definition]) => {
+      const options = variant.plugins[source] ?? {}
+      return [definition.name, withTrustedKeys(definition, options, { base, signer })]
+    }),
   )
-  if (plugins.ota) plugins.ota = withTrustedKeys(plugins.ota, base, signer)
   mkdirSync(join(target, 'runtime', 'variants'), { recursive: true })
   writeJson(join(target, 'runtime', 'variants', `${variantName}.json`), { ...variant, plugins })
-  const files = digestImage(target)
-  const sha256 = createHash('sha256').update(JSON.stringify(files)).digest('hex')
-  writeJson(join(target, imageManifest), { version, sha256, built: new Date().toISOString(), files })
-  return { out: target, name: variantName, version, plugins: entries, sha256, inputs }
+  const sha256 = writeManifest(target, version, new Date())
+  const definitionsOf = [...definitions.values()]
+  return { out: target, name: variantName, version, plugins: entries, definitions: definitionsOf, sha256, inputs }
 }
 
 /** Empties the folder, when nothing but an earlier build is in it. @throws RTK_ERR_USAGE */
@@ -135,7 +138,7 @@ function copyPackage(
 }
 
 /** Whether a file below `prebuilds` is for this machine: its folder names system and processor. The systems that count have glibc. */
-function runsOn(machine: DeviceTarget | undefined, path: string): boolean {
+export function runsOn(machine: DeviceTarget | undefined, path: string): boolean {
   const [, folder] = /[\\/]prebuilds[\\/]([^\\/]+)/.exec(path) ?? []
   return machine === undefined || folder === undefined || (folder === machine && !path.endsWith('.musl.node'))
 }

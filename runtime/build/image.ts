@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { messageOf } from '../errors.js'
+import { writeJson } from './prebuild.js'
 import { filesBelow } from './release.js'
 
 export const imageManifest = 'manifest.json'
@@ -10,9 +11,17 @@ export const imageManifest = 'manifest.json'
 const digestOf = (content: Uint8Array) => createHash('sha256').update(content).digest('hex')
 
 /** Path → SHA-256 of every file of a device folder but its manifest. */
-export function digestImage(folder: string): Record<string, string> {
+function digestImage(folder: string): Record<string, string> {
   const paths = [...filesBelow(folder)].map((file) => relative(folder, file)).filter((path) => path !== imageManifest)
   return Object.fromEntries(paths.map((path) => [path, digestOf(readFileSync(join(folder, path)))]))
+}
+
+/** Writes the manifest of a device folder, which is complete. @returns the digest of the image */
+export function writeManifest(folder: string, version: string, built: Date): string {
+  const files = digestImage(folder)
+  const sha256 = digestOf(Buffer.from(JSON.stringify(files)))
+  writeJson(join(folder, imageManifest), { version, sha256, built: built.toISOString(), files })
+  return sha256
 }
 
 /**

@@ -3,27 +3,35 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Loader, type ManifestEntry } from '../loader/load.js'
 import { isPath } from '../loader/source.js'
+import type { PluginDefinition } from '../plugin.js'
 import { shippedPlugins } from './release.js'
 
 export function writeJson(file: string, value: unknown): void {
   writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
 }
 
+export interface Prebuilt {
+  readonly entries: ManifestEntry[]
+  /** Source, as the variant names it → what the plugin says of itself. */
+  readonly definitions: ReadonlyMap<string, PluginDefinition>
+  /** Every source file that went in, absolute. */
+  readonly inputs: string[]
+}
+
 /**
- * Bundles plugins into `folder`, with a `manifest.json` that has their digests. `keys`: source → the plugin's own name. `inputs`: every
- * source file that went in, absolute.
+ * Bundles plugins into `folder`, with a `manifest.json` that has their digests.
  * @param sources as a variant names them; relative ones from `base`
  */
 export async function prebuild(
   sources: readonly string[],
   { base, folder }: { base: string; folder: string },
   tell: (line: string) => void,
-): Promise<{ entries: ManifestEntry[]; keys: Map<string, string>; inputs: string[] }> {
+): Promise<Prebuilt> {
   const cache = join(folder, '.cache')
   mkdirSync(cache, { recursive: true })
   const loader = new Loader({ builtIn: shippedPlugins(), base, cache })
   const entries: ManifestEntry[] = []
-  const keys = new Map<string, string>()
+  const definitions = new Map<string, PluginDefinition>()
   const inputs: string[] = []
   for (const source of sources) {
     const { definition, code: built, inputs: own } = await loader.load(source)
@@ -33,10 +41,10 @@ export async function prebuild(
     writeFileSync(join(folder, `${name}.cjs`), code)
     const sha256 = createHash('sha256').update(code).digest('hex')
     entries.push({ name, version, api, file: `${name}.cjs`, sha256 })
-    keys.set(source, name)
+    definitions.set(source, definition)
     inputs.push(...own)
   }
   rmSync(cache, { recursive: true, force: true })
   writeJson(join(folder, 'manifest.json'), { plugins: entries })
-  return { entries, keys, inputs }
+  return { entries, definitions, inputs }
 }

@@ -8,8 +8,6 @@ const prefixAge_ms = 10_000
 
 /** What counts as the local network of this machine right now. */
 export class LocalNetwork {
-  /** Where the HTTP server listens; undefined until it does. */
-  http: { readonly host: string; readonly port: number } | undefined
   readonly #clock: Clock
   #own: { list: BlockList; at_ms: number } | undefined
 

@@ -93,6 +93,7 @@ export async function buildRegistries(
   const station: Station = {
     serial,
     change: (values, { source, answered, address }) => config.change(values, callerOf(source, address), answered),
+    parameters: () => config.list(),
     command: (text, { source, signal }): Promise<CommandResult> => {
       if (source === 'console') config.trial.seen({ source })
       return commands.run(text, source, signal)
@@ -104,7 +105,7 @@ export async function buildRegistries(
     undoChange: () => config.undoTrial(),
     commands: () => commands.list(),
     document: (mask) => documents.document(mask),
-    documentText: (mask) => documents.text(mask),
+    documentText: (mask, reader) => documents.text(mask, reader),
     onDocument: document.on,
     plugins: () => plugins().report(),
     resetCounters: () => {

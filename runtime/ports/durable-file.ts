@@ -1,4 +1,5 @@
 /** Whole files that survive a power cut, and the few calls of the file system that tests can fake. */
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import * as promises from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -65,5 +66,27 @@ export async function syncFolder(folder: string, fs: FileSystem): Promise<void> 
     if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(systemCode(error))) throw error
   } finally {
     await handle.close()
+  }
+}
+
+/**
+ * `replaceFile` for what cannot wait: a process that ends, the watchdog's thread. Durable when it returns.
+ * @param aside in the same folder; overwritten
+ * @throws what the file system says; the old content stands unless the folder alone could not be synced
+ */
+export function replaceFileSync(path: string, content: string | Uint8Array, aside = `${path}.new`): void {
+  withHandle(openSync(aside, 'w', 0o600), (file) => {
+    writeFileSync(file, content)
+    fsyncSync(file)
+  })
+  renameSync(aside, path)
+  withHandle(openSync(dirname(path), 'r'), fsyncSync)
+}
+
+function withHandle(handle: number, use: (handle: number) => void): void {
+  try {
+    use(handle)
+  } finally {
+    closeSync(handle)
   }
 }

@@ -1,10 +1,11 @@
 /** Why the run before this one ended, from what it left behind: its own record, the watchdog's, the supervisor's, the boot id. */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { RunEnd } from '../../schemas/services.js'
 import { readStalls } from '../watchdog/stalls.js'
+import { replaceFileSync } from './durable-file.js'
 
 const Run = Type.Object({
   /** The machine's boot, '' unknown. */
@@ -100,13 +101,8 @@ export class RunRecord {
 
   /** Durable when it returns, unless the disk takes no writes. */
   #write(): void {
-    const aside = `${this.#file}.new`
     try {
-      const file = openSync(aside, 'w', 0o600)
-      writeSync(file, JSON.stringify(this.#run))
-      fsyncSync(file)
-      closeSync(file)
-      renameSync(aside, this.#file)
+      replaceFileSync(this.#file, JSON.stringify(this.#run))
     } catch {}
   }
 }

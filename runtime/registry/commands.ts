@@ -33,7 +33,14 @@ export class CommandRegistry {
   list(): CommandEntry[] {
     return [...this.#deps.tables().commands.values()]
       .filter(({ owner }) => owner.live)
-      .map(({ name, help, owner, words }) => ({ name, help, plugin: owner.name, ...(words.length > 0 && { words }) }))
+      .map(({ name, help, owner, value, caution, words }) => ({
+        name,
+        help,
+        plugin: owner.name,
+        value,
+        ...(caution && { caution }),
+        ...(words.length > 0 && { words }),
+      }))
       .sort((a, b) => a.name.localeCompare(b.name))
   }
 

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { isDeepStrictEqual } from 'node:util'
 import { Mutex } from 'async-mutex'
 import type { Logger } from 'pino'
-import type { ChangeResult } from '../../schemas/services.js'
+import type { ChangeResult, ParameterEntry } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { SeriesHookPoint } from '../kernel/hook-point.js'
 import type { ParameterRecord, Registrant, RuleRecord } from '../kernel/instance/registrations.js'
@@ -108,6 +108,21 @@ export class ConfigRegistry {
       }
     }
     return options.default
+  }
+
+  /** Every parameter of a plugin that runs, by name. */
+  list(): ParameterEntry[] {
+    return [...this.#deps.tables().parameters.values()]
+      .filter(({ owner }) => owner.live)
+      .map((record) => {
+        const { name, owner, schema, options } = record
+        const { default: preset, secret = false, endsLink = false, trial } = options
+        const value = this.value(record)
+        const shown = secret ? { set: !isDeepStrictEqual(value, preset) } : { default: preset, value }
+        const rest = { secret, endsLink, onTrial: trial !== undefined }
+        return { name, plugin: owner.name, schema: { ...schema }, ...shown, ...rest }
+      })
+      .sort((a, b) => a.name.localeCompare(b.name))
   }
 
   /** Sets the variant's initial values. Returns what is wrong with them. */

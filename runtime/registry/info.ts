@@ -4,7 +4,7 @@ import type { SyncHookPoint } from '../kernel/hook-point.js'
 import type { BlockRecord, InfoPart } from '../kernel/instance/registrations.js'
 import type { Tables } from '../kernel/tables.js'
 import { LogLimit } from '../log-limit.js'
-import type { InfoSelection } from '../plugin.js'
+import type { InfoSelection, LoginRole } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { type JsonGap, jsonGaps } from './json-gaps.js'
 
@@ -39,6 +39,12 @@ function plain(value: unknown, gap: (gap: JsonGap) => void): unknown {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
+/** Fields of the document that carry a password: `wap.pwd`, `router.wap.pswd`, `modem.cfg.pswd` and those of other plugins. */
+const passwordName = /(^|[-_])(pwd|pswd|password)$/i
+
+const withoutPasswords = (text: string) =>
+  JSON.stringify(JSON.parse(text), (name, value: unknown) => (passwordName.test(name) ? '' : value))
+
 /** Own fields only: every object inherits a `constructor`. */
 const fieldOf = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
 
@@ -50,7 +56,7 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
  */
 export class InfoRegistry {
   readonly #deps: InfoDeps
-  readonly #texts = new Map<number, { text: string; until_ms: number }>()
+  readonly #texts = new Map<number, { text: string; blanked?: string; until_ms: number }>()
   readonly #conflicts = new WeakSet<BlockRecord>()
   /** Paths that were reported. */
   readonly #gaps = new WeakMap<BlockRecord, Set<string>>()
@@ -89,15 +95,18 @@ export class InfoRegistry {
     return document
   }
 
-  /** The document as text, reused for up to 100 ms unless something changed. */
-  text(mask = everything): string {
+  /** The document as text, reused for up to 100 ms unless something changed. A viewer gets passwords empty. */
+  text(mask = everything, reader: LoginRole = 'operator'): string {
     const now_ms = this.#deps.clock.monotonic()
-    const kept = this.#texts.get(mask)
-    if (kept && now_ms < kept.until_ms) return kept.text
-    const text = this.#serialise(mask)
-    if (this.#texts.size >= keptTexts) this.#texts.clear()
-    this.#texts.set(mask, { text, until_ms: now_ms + textLife_ms })
-    return text
+    let kept = this.#texts.get(mask)
+    if (!kept || now_ms >= kept.until_ms) {
+      kept = { text: this.#serialise(mask), until_ms: now_ms + textLife_ms }
+      if (this.#texts.size >= keptTexts) this.#texts.clear()
+      this.#texts.set(mask, kept)
+    }
+    if (reader === 'operator') return kept.text
+    kept.blanked ??= withoutPasswords(kept.text)
+    return kept.blanked
   }
 
   #serialise(mask: number): string {

@@ -1,8 +1,9 @@
 /** The durable record of stalls that ended the process: written by the watchdog's thread, read at the next start. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { replaceFileSync } from '../ports/durable-file.js'
 
 const mostKept = 32
 
@@ -47,17 +48,8 @@ export function addStall(file: string, stall: Stall): void {
 
 /** Durable when it returns. @throws what the file system says */
 export function writeStalls(file: string, stalls: readonly Stall[]): void {
-  const folder = dirname(file)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const aside = `${file}.new`
-  const handle = openSync(aside, 'w', 0o600)
-  writeSync(handle, JSON.stringify(stalls))
-  fsyncSync(handle)
-  closeSync(handle)
-  renameSync(aside, file)
-  const entry = openSync(folder, 'r')
-  fsyncSync(entry)
-  closeSync(entry)
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  replaceFileSync(file, JSON.stringify(stalls))
 }
 
 /** How long a plugin that ended the process stays out after the first, second and every further time. */

@@ -39,8 +39,35 @@ export const BaseUpdate = Type.Object({
 })
 export type BaseUpdate = Static<typeof BaseUpdate>
 
+export const fitnesses = ['fit', 'degraded', 'unfit'] as const
+
+/** `base.state.verdict.fitness` */
+export const Fitness = Type.Union(
+  [
+    Type.Literal('fit', { description: 'RTCM goes out from a position that is checked, and nothing is wrong' }),
+    Type.Literal('degraded', { description: 'RTCM goes out, and something should be mended' }),
+    Type.Literal('unfit', { description: 'no RTCM goes out' }),
+  ],
+  { description: 'Whether the base is fit to serve' },
+)
+export type Fitness = Static<typeof Fitness>
+
+export const Verdict = Type.Object(
+  {
+    fitness: Fitness,
+    code: Type.String({ description: 'Of the rule that decides; `ok` when nothing is wrong' }),
+    why: Type.String(),
+    advice: Type.String({ description: 'What a person can do; empty: nothing is to be done' }),
+    since: Type.Integer({ minimum: 0, description: 'UTC seconds; 0 without a credible clock' }),
+    for_s: Type.Integer({ minimum: 0, description: 'Seconds since fitness and code are these' }),
+  },
+  { description: 'The most important thing about the base, by one table' },
+)
+export type Verdict = Static<typeof Verdict>
+
 export const BaseState = Type.Object({
   base: BaseStateName,
+  verdict: Verdict,
   errors: Type.Array(
     Type.Object({
       code: Type.String(),

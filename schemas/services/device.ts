@@ -35,8 +35,8 @@ export interface Device {
   confirmed(): void
   /** Reports what the service does, in a line for whoever supervises it (`systemctl status`). */
   describe(text: string): void
-  /** Where this process reaches its own HTTP server, e.g. `http://127.0.0.1:80`; `''` before it listens. */
-  readonly ownUrl: string
+  /** Where the HTTP server listens, and how this machine reaches it (`http://127.0.0.1:80`); undefined before it listens. */
+  readonly http: { readonly host: string; readonly port: number; readonly url: string } | undefined
   /** How the run before this one ended; undefined where that is not recorded (a station inside another process). */
   readonly lastEnd: RunEnd | undefined
   /** Id of this start of the machine: another one after a restart; `''` unknown. */
@@ -71,7 +71,5 @@ export const device = defineService<Device>('device')
 export interface LocalNetwork {
   /** Loopback, link-local, private, or inside a prefix of an own interface. */
   isLocal(address: string): boolean
-  /** Where the station's HTTP server listens; undefined until it does, in the start of the station. */
-  readonly http: { readonly host: string; readonly port: number } | undefined
 }
 export const localNetwork = defineService<LocalNetwork>('local-network')

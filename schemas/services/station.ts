@@ -20,8 +20,30 @@ export interface CommandEntry {
   name: string
   help: string
   plugin: string
+  /** What it takes: nothing, or text after `=`. */
+  value: boolean
+  /** What a person should know before it runs, e.g. that RTCM stops meanwhile. */
+  caution?: string
   /** Of a group: what its value begins with. */
   words?: readonly string[]
+}
+
+/** A change parameter, as a form needs it. */
+export interface ParameterEntry {
+  name: string
+  plugin: string
+  /** JSON Schema of the value, with `title` and `description` for a person. */
+  schema: Record<string, unknown>
+  /** Of a secret neither is there. */
+  default?: unknown
+  value?: unknown
+  /** Only of a secret: whether it is other than its default. */
+  set?: boolean
+  secret: boolean
+  /** A change of it may end the caller's own connection. */
+  endsLink: boolean
+  /** A change of it is set back unless the caller comes again, see `Station.trial`. */
+  onTrial: boolean
 }
 
 export type PluginStateName = 'waiting' | 'starting' | 'running' | 'stopping' | 'stopped' | 'failed' | 'quarantined'
@@ -60,14 +82,16 @@ export interface Station {
   confirmChange(): Promise<boolean>
   /** Sets the change on trial back now. False: there is none. */
   undoChange(): Promise<boolean>
+  /** Every change parameter with its value, by name. */
+  parameters(): ParameterEntry[]
   /** `text` is `name` or `name=value`. Never rejects. */
   command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
   /** Every command with its help line. */
   commands(): CommandEntry[]
   /** The information document. The mask is read by assignment 1 (HTTP) unless the variant says otherwise; none: everything. */
   document(mask?: number): Record<string, unknown>
-  /** The same, serialised; reused for up to 100 ms. */
-  documentText(mask?: number): string
+  /** The same, serialised; reused for up to 100 ms. For a viewer the passwords in it are empty. */
+  documentText(mask?: number, reader?: 'viewer' | 'operator'): string
   /**
    * Something that the document shows has changed, at most 10 times a second. Figures that change all the time (uptime,
    * position) raise no event: who shows them reads the document when it shows them.

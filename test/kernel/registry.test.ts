@@ -536,6 +536,32 @@ t.test('a change', async (t) => {
   })
 })
 
+t.test('GET /parameters and GET /commands say what a form needs', async (t) => {
+  const { station, change } = await settings(t)
+  t.match(await change({ 'wifi-pswd': 'open sesame', 'udp-port': 2200 }), { result: 'ok' })
+  const { text, json } = await station.request('/parameters')
+  t.notMatch(text, /sesame/)
+  const parameters = json() as { name: string }[]
+  const of = (name: string) => parameters.find((one) => one.name === name)
+  const port = { plugin: 'udp', default: 2102, value: 2200, secret: false, endsLink: false, onTrial: false }
+  t.match(of('udp-port'), { ...port, schema: { type: 'integer', minimum: 1, maximum: 65_535 } })
+  t.strictSame(of('wifi-pswd'), {
+    name: 'wifi-pswd',
+    plugin: 'wifi',
+    schema: { type: 'string', maxLength: 16 },
+    set: true,
+    secret: true,
+    endsLink: false,
+    onTrial: false,
+  })
+  t.notOk(of('trigger'), 'an action has no value')
+  const ask = plugin('ask', (ctx) => ctx.commands.add('ask', 'asks', () => 'yes', { value: false, caution: 'Sure?' }))
+  const other = await stationWith(t, { ask })
+  t.strictSame((await other.request('/commands')).json(), [
+    { name: 'ask', help: 'asks', plugin: 'ask', value: false, caution: 'Sure?' },
+  ])
+})
+
 t.test('the document', async (t) => {
   const parts = plugin('parts', (ctx) => {
     ctx.info.block('a', {

@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import {
   createTestStation,
   freeUdpPort,
+  gateOnly,
   ManualClock,
   type StationProcess,
   startStation as startProcess,
@@ -348,7 +349,7 @@ t.test('it is renewed by itself in the last third of its life, and not before', 
 
 t.test(
   'in a process of its own, as it is installed: mqtt-renew, and a restart with the new certificate',
-  unless,
+  { skip: gateOnly || skip },
   async (t) => {
     const folder = t.testdir()
     const pki = createPki(join(folder, 'pki'), 'SIM00001')

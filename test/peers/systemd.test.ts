@@ -4,8 +4,12 @@ import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { machineOnly, rtkBase, sample, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import leds from '../../plugins/leds/index.js'
+import radio from '../../plugins/radio/index.js'
+import { dropIn } from '../../runtime/build/deb/index.js'
 import { writeSums } from '../../runtime/build/deb/sums.js'
 import { packageRoot } from '../../runtime/build/release.js'
+import type { PluginDefinition } from '../../runtime/plugin.js'
 import { copyFor, debian13, inCopy, type Machine, noMachine, startMachine } from '../harness/peers/machine.js'
 import { noPeer } from '../harness/peers/peers.js'
 
@@ -141,14 +145,18 @@ t.test('the unit exposes little', { skip: noPeer('systemd-analyze') }, async (t)
   const unit = join(folder, 'rtk-base.service')
   const dropIns = `${unit}.d`
   copyFileSync(join(files, 'rtk-base.service'), unit)
-  for (const more of [undefined, 'leds.conf', 'wifi.conf']) {
+  for (const plugin of [undefined, leds, radio]) {
     rmSync(dropIns, { recursive: true, force: true })
-    if (more) {
+    if (plugin) {
       mkdirSync(dropIns)
-      copyFileSync(join(files, more), join(dropIns, more))
+      writeFileSync(join(dropIns, 'plugin.conf'), dropIn(plugin as PluginDefinition) ?? '')
     }
     const command = ['security', '--offline=yes', '--threshold=30', '--no-pager', unit]
     const { status, stdout } = spawnSync('systemd-analyze', command, { encoding: 'utf8' })
-    t.equal(status, 0, `${more ?? 'the unit alone'}: ${/level for .*: (\S+)/.exec(stdout)?.[1]}`)
+    t.equal(
+      status,
+      0,
+      `${plugin ? `with ${plugin.name}` : 'the unit alone'}: ${/level for .*: (\S+)/.exec(stdout)?.[1]}`,
+    )
   }
 })

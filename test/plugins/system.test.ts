@@ -5,6 +5,7 @@ import { type BaseFacts, baseState } from '../../plugins/system/base-state.js'
 import system from '../../plugins/system/index.js'
 import { checks, type Evidence, runChecks } from '../../plugins/system/self-test/checks.js'
 import { summaryOf } from '../../plugins/system/summary.js'
+import { type Facts, factsOf, judge, rules } from '../../plugins/system/verdict.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { gnssStatuses } from '../../schemas/index.js'
@@ -130,7 +131,10 @@ t.test('base.state.base', async (t) => {
         plugins: { ...plugins, 'fake-receiver': fake.definition, rtcm, procedure: procedure as unknown as Definition },
       })
       t.teardown(() => station.stop())
-      const of = () => station.field('base.state') as { base: string; errors: { code: string; text: string }[] }
+      const of = () => {
+        const state = station.field('base.state') as { base: string; errors: { code: string; text: string }[] }
+        return { base: state.base, errors: state.errors }
+      }
       t.strictSame(of(), { base: 'starting', errors: [] })
       // Without a look at the document: the reason is there all the same.
       await clock.advance(121_000)
@@ -208,7 +212,7 @@ t.test('base.state.base', async (t) => {
     t.equal(rig.state(), 'fixed')
     rig.base.observes = true
     await rig.seconds(1)
-    t.strictSame(rig.station.field('base.state'), { base: 'ready', errors: [] })
+    t.match(rig.station.field('base.state'), { base: 'ready', errors: [] })
   })
 
   await t.test('a receiver that is only listened to is judged by what it sends', async (t) => {
@@ -234,6 +238,80 @@ t.test('base.state.base', async (t) => {
     t.equal(station.field('base.state.base'), 'stopping')
     await station.clock.advance(200)
     t.match(station.field('base.state'), { base: 'starting', errors: [{ code: 'reboot', text: /not permitted/ }] })
+  })
+})
+
+t.test('the verdict', async (t) => {
+  const good: Facts = {
+    base: 'ready',
+    errors: [],
+    status: 'fixed',
+    antenna: 'ok',
+    jamming: 'ok',
+    spoofing: 'none',
+    slips_percent: 0.2,
+    satellitesUsed: 24,
+    isListening: false,
+    reference: { method: 'survey', acc_m: 1.2, isIncomplete: false },
+    linkFailure: '',
+  }
+  const error = (code: string) => ({ errors: [{ code, text: `${code} happened; mend it; or not` }] })
+  /** Code of the rule → what makes it fire, how bad it is. */
+  const cases: Record<string, [Partial<Facts>, 'degraded' | 'unfit']> = {
+    stopping: [{ base: 'stopping' }, 'unfit'],
+    antenna: [{ antenna: 'open' }, 'unfit'],
+    receiver: [{ base: 'degraded', status: undefined }, 'unfit'],
+    moved: [{ base: 'degraded', status: 'moved', ...error('gnss-moved') }, 'unfit'],
+    surveying: [{ base: 'surveying', status: 'survey' }, 'unfit'],
+    offline: [{ base: 'starting', status: 'offline' }, 'unfit'],
+    stalled: [{ base: 'degraded', status: 'stalled' }, 'unfit'],
+    starting: [{ base: 'starting', status: 'acquire' }, 'unfit'],
+    silent: [{ base: 'degraded', status: 'fault', ...error('gnss-fault') }, 'unfit'],
+    spoofing: [{ spoofing: 'multiple' }, 'degraded'],
+    jamming: [{ jamming: 'warning' }, 'degraded'],
+    unwatched: [error('gnss-unwatched'), 'degraded'],
+    unverified: [{ isListening: true }, 'degraded'],
+    reference: [error('gnss-reference-doubtful'), 'degraded'],
+    incomplete: [{ reference: { ...good.reference, isIncomplete: true } }, 'degraded'],
+    coarse: [{ reference: { ...good.reference, acc_m: 12 } }, 'degraded'],
+    slips: [{ slips_percent: 30 }, 'degraded'],
+    satellites: [{ satellitesUsed: 5 }, 'degraded'],
+    updating: [{ base: 'updating' }, 'degraded'],
+    link: [{ linkFailure: 'dns' }, 'degraded'],
+    error: [error('mqtt-cert'), 'degraded'],
+  }
+  t.match(judge(good), { fitness: 'fit', code: 'ok', advice: '' })
+  t.match(judge({ ...good, linkFailure: 'config' }), { fitness: 'fit' }, 'a link that nobody set up is not missed')
+  for (const [code, [facts, fitness]] of Object.entries(cases)) {
+    const found = judge({ ...good, ...facts })
+    t.match(found, { code, fitness, why: /^\S.{8}/, advice: /^\S/ }, `${code}: ${found.why}; ${found.advice}`)
+  }
+  t.strictSame(
+    Object.keys(cases),
+    rules.map(([code]) => code),
+    'every rule fires',
+  )
+  t.match(judge({ ...good, ...cases.moved?.[0] }), { why: 'gnss-moved happened', advice: 'mend it; or not' })
+  t.match(judge({ ...good, ...cases.error?.[0], ...cases.antenna?.[0] }), { code: 'antenna' }, 'the worst decides')
+  t.match(
+    judge(factsOf({}, { status: undefined, isListening: false })),
+    { fitness: 'unfit', code: 'receiver' },
+    'of an empty document',
+  )
+
+  await t.test('is in the document and the metrics, since it is so', async (t) => {
+    const rig = await simulator(t, { plugins: { ...plugins, 'http-api': httpApi as unknown as Definition } })
+    const verdict = () => rig.station.field('base.state.verdict') as { fitness: string; since: number } | undefined
+    t.match(verdict(), { fitness: 'unfit', code: 'starting' })
+    await rig.until(() => verdict()?.fitness === 'fit', 300)
+    const since = verdict()?.since ?? 0
+    t.ok(since > 0)
+    await rig.seconds(10)
+    t.match(verdict(), { fitness: 'fit', since })
+    t.match((await rig.station.request('/metrics')).text, 'rtk_base_fitness{fitness="fit"} 1')
+    rig.simulated.antenna('open')
+    await rig.until(() => verdict()?.fitness === 'unfit', 60)
+    t.match(verdict(), { code: 'antenna', why: /open/, advice: /cable/ })
   })
 })
 

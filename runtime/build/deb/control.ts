@@ -9,21 +9,17 @@ function maintainer({ DEBFULLNAME, DEBEMAIL }: NodeJS.ProcessEnv): string {
   return `${clean(DEBFULLNAME || 'The rtk-base authors')} <${clean(DEBEMAIL || 'rtk-base@packages.invalid')}>`
 }
 
-/** Programs that plugins of the variant work with. */
-const recommended: Readonly<Record<string, readonly string[]>> = {
-  network: ['network-manager'],
-  radio: ['wpasupplicant', 'dnsmasq-base', 'iw', 'wireless-regdb'],
-}
-
 export interface ControlFacts {
   version: string
   architecture: string
   variant: Variant
+  /** Packages with which it does more. */
+  recommends: readonly string[]
   size_KiB: number
 }
 
-export function controlText({ version, architecture, variant, size_KiB }: ControlFacts, env = process.env): string {
-  const recommends = ['polkitd', ...Object.keys(variant.plugins).flatMap((name) => recommended[name] ?? [])]
+export function controlText(facts: ControlFacts, env = process.env): string {
+  const { version, architecture, variant, recommends, size_KiB } = facts
   return `Package: rtk-base
 Version: ${debVersion(version)}
 Architecture: ${architecture}

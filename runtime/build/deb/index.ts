@@ -18,11 +18,12 @@ import { gzipSync } from 'node:zlib'
 import type { Variant } from '../../../schemas/variant.js'
 import type { VariantFile } from '../../cli/variant-file.js'
 import { messageOf, RtkError } from '../../errors.js'
+import type { PluginDefinition } from '../../plugin.js'
 import { buildDevice, type DeviceBuild } from '../device.js'
 import { writeJson } from '../prebuild.js'
 import { filesBelow, packageRoot, readRelease } from '../release.js'
 import { bundledPackages } from './bundled.js'
-import { changelogText, controlText, debVersion } from './control.js'
+import { type ControlFacts, changelogText, controlText, debVersion } from './control.js'
 import { copyrightText } from './copyright.js'
 import { sbom } from './sbom.js'
 import { makeSlot } from './slot.js'
@@ -58,8 +59,10 @@ const places: Readonly<Record<string, string>> = {
   postrm: 'DEBIAN/postrm',
 }
 
-/** Plugin → what the unit has to allow for it. */
-const dropIns: Readonly<Record<string, string>> = { leds: 'leds.conf', radio: 'wifi.conf' }
+/** What the unit has to allow for a plugin; undefined: nothing more. */
+export function dropIn({ name, system }: PluginDefinition): string | undefined {
+  return system?.unit && `# For the plugin ${name}.\n[Service]\n${system.unit.join('\n')}\n`
+}
 
 /** Settings of the device: dpkg keeps what a person changed there. */
 const isSetting = (path: string) => path.startsWith('etc/')
@@ -115,18 +118,21 @@ function packDeb(tree: string, out: string, { device, variant, target, built }: 
     return join(tree, path)
   }
   makeSlot(device.out, at(`${lib}/factory`), target, built)
-  const own = Object.keys(variant.plugins).flatMap((plugin) => dropIns[plugin] ?? [])
-  const drops = own.map((name) => [name, `${drop}/${name}`] as const)
-  for (const [name, place] of [...Object.entries(places), ...drops]) {
+  for (const [name, place] of Object.entries(places)) {
     copyFileSync(join(root, 'runtime', 'build', 'deb', 'files', name), at(place))
+  }
+  for (const definition of device.definitions) {
+    const lines = dropIn(definition)
+    if (lines) writeFileSync(at(`${drop}/${definition.name}.conf`), lines)
   }
   const manifest = readFileSync(join(tree, lib, 'factory', 'manifest.json'), 'utf8')
   const { version, sha256 } = JSON.parse(manifest) as { version: string; sha256: string }
-  const packages = bundledPackages(device.inputs, join(tree, lib, 'factory'), root)
-  writeFileSync(at(`${doc}/copyright`), copyrightText(root, packages))
-  writeJson(at(`${doc}/sbom.cdx.json`), sbom({ version, sha256, architecture, built }, packages))
+  const bundled = bundledPackages(device.inputs, join(tree, lib, 'factory'), root)
+  writeFileSync(at(`${doc}/copyright`), copyrightText(root, bundled))
+  writeJson(at(`${doc}/sbom.cdx.json`), sbom({ version, sha256, architecture, built }, bundled))
   writeFileSync(at(`${doc}/changelog.gz`), gzipSync(changelogText(version, built), { level: 9 }))
-  writeControl(tree, { version, architecture, variant })
+  const packages = device.definitions.flatMap(({ system }) => system?.packages ?? [])
+  writeControl(tree, { version, architecture, variant, recommends: ['polkitd', ...packages] })
   settle(tree, built)
   const name = join(out, `rtk-base_${debVersion(version)}_${architecture}.deb`)
   const epoch = { SOURCE_DATE_EPOCH: String(built.getTime() / 1000) }
@@ -138,7 +144,7 @@ function packDeb(tree: string, out: string, { device, variant, target, built }: 
   }
 }
 
-function writeControl(tree: string, facts: { version: string; architecture: string; variant: Variant }): void {
+function writeControl(tree: string, facts: Omit<ControlFacts, 'size_KiB'>): void {
   const paths = [...filesBelow(tree)].map((file) => relative(tree, file)).filter((path) => !path.startsWith('DEBIAN/'))
   const size = (path: string) => Math.ceil(statSync(join(tree, path)).size / 1024)
   const md5 = (path: string) =>

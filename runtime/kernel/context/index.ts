@@ -90,9 +90,9 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       },
     },
     commands: {
-      add(command, help, run, { value = true, words = [] } = {}) {
+      add(command, help, run, { value = true, words = [], caution = '' } = {}) {
         named(instance, 'command', command)
-        registered.commands.push({ owner: instance, name: command, help, value, words, run })
+        registered.commands.push({ owner: instance, name: command, help, value, caution, words, run })
       },
     },
     hooks: {

@@ -75,6 +75,8 @@ export interface CommandRecord {
   readonly help: string
   /** False: it takes no value. */
   readonly value: boolean
+  /** What a person should know before it runs; '' nothing. */
+  readonly caution: string
   /** What its value may begin with; none: it is no group. */
   readonly words: readonly string[]
   readonly run: (call: CommandCall) => string | Promise<string>

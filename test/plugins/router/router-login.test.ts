@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { guardLimits, LoginGuard, labelText, parseLabel } from '../../../plugins/teltonika-router/credentials/index.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
-import { ManualClock } from '../../harness/index.js'
+import { gateOnly, ManualClock } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { FakeRouter } from './fake-router.js'
 import { startRig } from './rig.js'
@@ -66,7 +66,7 @@ t.test('the ladder', async (t) => {
     t.strictSame(tried(router), ['admin:mine', 'admin:protected', ...five.map(({ user, pswd }) => `${user}:${pswd}`)])
   })
 
-  t.test('is left after four where another station may have the same address', async (t) => {
+  t.test('is left after four where another station may have the same address', { skip: gateOnly }, async (t) => {
     const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
     const rig = await startRig(t, { url: router.url, options: { defaults: five } })
     for (let days = 0; days < 4; days++) await rig.pass(24 * 60 * minute_ms, 10 * 60_000)
@@ -74,35 +74,39 @@ t.test('the ladder', async (t) => {
     t.equal(rig.link(), 'locked')
   })
 
-  t.test('never comes near the block: two stations, restarts in between, no entry right', async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
-    const at_ms: number[] = []
-    const clock = new ManualClock()
-    const original = router.logins.push.bind(router.logins)
-    router.logins.push = (...logins) => {
-      at_ms.push(clock.now())
-      return original(...logins)
-    }
-    const stores = [new MemoryStore(), new MemoryStore()]
-    for (let round = 0; round < 6; round++) {
-      for (const store of stores) {
-        const rig = await startRig(t, {
-          url: router.url,
-          options: { defaults: five },
-          store,
-          clock,
-          changes: { 'rtr-pswd': 'wrong' },
-        })
-        await rig.pass(3 * minute_ms, 5_000)
-        await rig.station.stop()
+  t.test(
+    'never comes near the block: two stations, restarts in between, no entry right',
+    { skip: gateOnly },
+    async (t) => {
+      const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+      const at_ms: number[] = []
+      const clock = new ManualClock()
+      const original = router.logins.push.bind(router.logins)
+      router.logins.push = (...logins) => {
+        at_ms.push(clock.now())
+        return original(...logins)
       }
-    }
-    const most = Math.max(
-      ...at_ms.map((begin) => at_ms.filter((one) => one >= begin && one < begin + guardLimits.window_ms).length),
-    )
-    t.ok(failures(router) >= 6, 'they tried')
-    t.ok(most <= 8, `${most} attempts in any half an hour, 10 block`)
-  })
+      const stores = [new MemoryStore(), new MemoryStore()]
+      for (let round = 0; round < 6; round++) {
+        for (const store of stores) {
+          const rig = await startRig(t, {
+            url: router.url,
+            options: { defaults: five },
+            store,
+            clock,
+            changes: { 'rtr-pswd': 'wrong' },
+          })
+          await rig.pass(3 * minute_ms, 5_000)
+          await rig.station.stop()
+        }
+      }
+      const most = Math.max(
+        ...at_ms.map((begin) => at_ms.filter((one) => one >= begin && one < begin + guardLimits.window_ms).length),
+      )
+      t.ok(failures(router) >= 6, 'they tried')
+      t.ok(most <= 8, `${most} attempts in any half an hour, 10 block`)
+    },
+  )
 
   t.test('says what to do when nothing fits, and a person is heard at once', async (t) => {
     const router = await new FakeRouter({ ubus: current().ubus }).listen(t)

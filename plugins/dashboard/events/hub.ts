@@ -1,0 +1,125 @@
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { device, type LogLine, logs, receiver, type SatelliteEpoch, station } from 'rtk-base/services'
+import type { SurveyCurve } from '../history/survey-curve.js'
+import { EventClient, type PageEvent } from './event-client.js'
+import type { Topic } from './topics.js'
+
+/** A page that hears nothing for 3 s shows everything grey. */
+const beat_ms = 1_000
+const mostClients = 16
+const mostPerPeer = 4
+/** Lines that a page gets when it opens. */
+const keptLines = 500
+
+export interface Caller {
+  readonly address: string
+  readonly reader: 'viewer' | 'operator'
+  readonly acceptsGzip: boolean
+  readonly topics: ReadonlySet<Topic>
+}
+
+interface Page extends Caller {
+  readonly client: EventClient
+}
+
+interface News {
+  readonly document: Readonly<Record<Caller['reader'], () => string>>
+  /** Undefined: the same as a second ago. */
+  readonly satellites: string | undefined
+}
+
+/** Every open page, and what it is told. What several of them want is made once. */
+export class EventHub {
+  readonly #ctx: PluginContext
+  readonly #survey: SurveyCurve
+  readonly #pages = new Set<Page>()
+  #lines: PageEvent[] = []
+  #satellites: SatelliteEpoch | undefined
+
+  constructor(ctx: PluginContext, survey: SurveyCurve) {
+    this.#ctx = ctx
+    this.#survey = survey
+  }
+
+  start(): void {
+    const { on, services, timers } = this.#ctx
+    on(services.use(logs).onLine, (line) => this.#line(line))
+    timers.every(beat_ms, () => this.#beat())
+  }
+
+  /** @throws RTK_ERR_UNAVAILABLE when so many pages are open */
+  open(caller: Caller): EventClient {
+    const fromHere = [...this.#pages].filter(({ address }) => address === caller.address).length
+    if (fromHere >= mostPerPeer) throw tooMany(`${mostPerPeer} pages of ${caller.address}`)
+    if (this.#pages.size >= mostClients) throw tooMany(`${mostClients} pages`)
+    const page = { ...caller, client: new EventClient(caller.acceptsGzip) }
+    this.#pages.add(page)
+    page.client.stream.once('close', () => this.#pages.delete(page))
+    const { version, sha256, hardware } = this.#ctx.services.use(device)
+    const { serial } = this.#ctx
+    page.client.send({
+      name: 'hello',
+      data: JSON.stringify({ serial, version, sha256, hardware, role: caller.reader }),
+    })
+    if (page.topics.has('log')) for (const line of this.#lines) page.client.send(line)
+    if (page.topics.has('survey')) page.client.send({ name: 'curve', data: JSON.stringify(this.#survey.points) })
+    this.#tell(page, this.#news())
+    return page.client
+  }
+
+  /** Pages come back by themselves. */
+  stop(): void {
+    for (const { client } of this.#pages) client.end()
+  }
+
+  #beat(): void {
+    const grown = this.#survey.take()
+    if (this.#pages.size === 0) return
+    const news = this.#news()
+    for (const page of this.#pages) {
+      this.#tell(page, news)
+      if (!page.topics.has('survey') || grown === undefined) continue
+      if (grown === 'anew') page.client.send({ name: 'curve', data: JSON.stringify(this.#survey.points) })
+      else page.client.send({ name: 'point', data: JSON.stringify(grown) })
+    }
+  }
+
+  #news(): News {
+    const { services } = this.#ctx
+    const now = services.use(station)
+    const epoch = services.find(receiver)?.satellites
+    const isNew = epoch !== this.#satellites
+    this.#satellites = epoch
+    return {
+      document: { operator: () => now.documentText(), viewer: () => now.documentText(undefined, 'viewer') },
+      satellites: isNew || epoch === undefined ? JSON.stringify(epoch ? skyOf(epoch) : []) : undefined,
+    }
+  }
+
+  #tell({ client, reader, topics }: Page, { document, satellites }: News): void {
+    if (topics.has('document')) client.send({ name: 'document', data: document[reader]() })
+    if (topics.has('satellites') && satellites !== undefined) client.send({ name: 'satellites', data: satellites })
+  }
+
+  #line({ level, time, plugin = '', msg = '' }: LogLine): void {
+    const event = { name: 'log', data: JSON.stringify({ level, time, plugin, msg }), isLine: true }
+    this.#lines.push(event)
+    if (this.#lines.length > keptLines) this.#lines.shift()
+    for (const { client, topics } of this.#pages) if (topics.has('log')) client.send(event)
+  }
+}
+
+const tooMany = (what: string) =>
+  new RtkError('RTK_ERR_UNAVAILABLE', `${what} are open already: close one, the figures are in GET /get-info too`)
+
+/** As a page draws it: short names, as it goes out each second. */
+const skyOf = ({ satellites }: SatelliteEpoch) =>
+  satellites.map(({ constellation, satellite, azimuth_deg, elevation_deg, cno_dbhz, used, signals }) => ({
+    sys: constellation,
+    id: satellite,
+    az: azimuth_deg ?? null,
+    el: elevation_deg ?? null,
+    cno: cno_dbhz,
+    used,
+    signals: signals.map(({ signal, cno_dbhz, used }) => ({ name: signal, cno: cno_dbhz, used })),
+  }))

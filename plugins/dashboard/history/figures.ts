@@ -1,0 +1,94 @@
+/** The figures of the day that plots need. Pure. */
+import type { SatelliteEpoch } from 'rtk-base/services'
+import type { Figure } from './ring.js'
+
+/** What they are read from: the information document, and the satellites of the newest epoch. */
+export interface Evidence {
+  readonly document: Record<string, unknown>
+  readonly satellites: SatelliteEpoch | undefined
+  /** RTCM bytes and epochs that went out since the sample before, and its length. */
+  readonly rtcm: { bytes: number; epochs: number; elapsed_s: number }
+}
+
+type Read = (evidence: Evidence) => number | undefined
+
+const fitnesses = ['unfit', 'degraded', 'fit']
+const L1 = /^(L1|E1|B1I|B1C)$/
+
+/** Mean of the signals in use, of one band group. */
+const cno =
+  (isBand: (signal: string) => boolean): Read =>
+  ({ satellites }) => {
+    const all = (satellites?.satellites ?? []).flatMap(({ signals }) =>
+      signals.filter(({ signal, cno_dbhz }) => cno_dbhz > 0 && isBand(signal)).map(({ cno_dbhz }) => cno_dbhz),
+    )
+    return all.length === 0 ? undefined : all.reduce((sum, one) => sum + one, 0) / all.length
+  }
+
+const field =
+  (...path: string[]): Read =>
+  ({ document }) => {
+    const value = path.reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
+    return typeof value === 'number' ? value : undefined
+  }
+
+const bands = ({ document }: Evidence) =>
+  (document as { gnss?: { state?: { rf?: { bands?: { indicator: number; noise: number }[] } } } }).gnss?.state?.rf
+    ?.bands ?? []
+
+const table: readonly (Figure & { read: Read })[] = [
+  {
+    name: 'fitness',
+    unit: '',
+    resolution: 1,
+    read: ({ document }) => {
+      const { base } = document as { base?: { state?: { verdict?: { fitness: string } } } }
+      const found = fitnesses.indexOf(base?.state?.verdict?.fitness ?? '')
+      return found < 0 ? undefined : found
+    },
+  },
+  { name: 'satellites-used', unit: '', resolution: 1, read: field('gnss', 'state', 'satuse') },
+  { name: 'satellites-seen', unit: '', resolution: 1, read: field('gnss', 'state', 'satvis') },
+  { name: 'cno-l1', unit: 'dB-Hz', resolution: 0.1, read: cno((signal) => L1.test(signal)) },
+  { name: 'cno-l2', unit: 'dB-Hz', resolution: 0.1, read: cno((signal) => !L1.test(signal)) },
+  {
+    name: 'interference',
+    unit: '',
+    resolution: 1,
+    read: (all) => highest(bands(all).map(({ indicator }) => indicator)),
+  },
+  { name: 'slips', unit: '%', resolution: 0.1, read: field('gnss', 'state', 'rf', 'slips') },
+  {
+    name: 'sway',
+    unit: 'mm',
+    resolution: 0.1,
+    read: (all) => scaled(field('gnss', 'state', 'motion', 'sway')(all), 1_000),
+  },
+  { name: 'distance', unit: 'm', resolution: 0.001, read: field('gnss', 'pos', 'delta') },
+  {
+    name: 'rtcm-rate',
+    unit: 'B/s',
+    resolution: 1,
+    read: ({ rtcm: { bytes, elapsed_s } }) => (elapsed_s > 0 ? bytes / elapsed_s : undefined),
+  },
+  {
+    name: 'epochs',
+    unit: '1/s',
+    resolution: 0.01,
+    read: ({ rtcm: { epochs, elapsed_s } }) => (elapsed_s > 0 ? epochs / elapsed_s : undefined),
+  },
+  { name: 'rovers', unit: '', resolution: 1, read: ({ document }) => subscribersOf(document) },
+  { name: 'mobile-rsrp', unit: 'dBm', resolution: 0.1, read: field('modem', 'state', 'rsrp') },
+  { name: 'wifi-rssi', unit: 'dBm', resolution: 1, read: field('sta', 'state', 'rssi') },
+]
+
+const highest = (values: readonly number[]) => (values.length === 0 ? undefined : Math.max(...values))
+const scaled = (value: number | undefined, factor: number) => (value === undefined ? undefined : value * factor)
+
+function subscribersOf(document: Record<string, unknown>): number | undefined {
+  const { gnss } = document as { gnss?: { rtcm?: { subscribers?: unknown[] } } }
+  return gnss?.rtcm?.subscribers?.length
+}
+
+export const figures: readonly Figure[] = table.map(({ name, unit, resolution }) => ({ name, unit, resolution }))
+export const readFigures = (evidence: Evidence): (number | undefined)[] => table.map(({ read }) => read(evidence))

@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import { type Dispose, type PluginContext, replaceFile } from 'rtk-base/plugin'
+import { device, receiver, rtcmStream, station } from 'rtk-base/services'
+import { figures, readFigures } from './figures.js'
+import { Ring } from './ring.js'
+import { Shading } from './shading.js'
+
+const interval_s = 10
+const day_s = 86_400
+/** About 40 kB each time: 1 MB of flash a day. A power cut costs so much of the curves. */
+const save_ms = 3_600_000
+const largest_bytes = 1_048_576
+
+/** Records the figures, and keeps them through a restart of the service. */
+export class Recorder {
+  readonly #ctx: PluginContext
+  readonly #ring = new Ring(figures, day_s / interval_s)
+  readonly shading = new Shading()
+  #bytes = 0
+  #epochs = 0
+  #before_ms = 0
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  async start(): Promise<void> {
+    const { clock, on, services, timers } = this.#ctx
+    await this.#load()
+    this.#before_ms = clock.monotonic()
+    services.watch(rtcmStream, (stream): Dispose | undefined => {
+      if (!stream) return undefined
+      return on(stream.onEpoch, ({ frames }) => {
+        this.#epochs += 1
+        for (const { bytes } of frames) this.#bytes += bytes.length
+      })
+    })
+    timers.every(interval_s * 1_000, () => this.#sample())
+    timers.every(save_ms, () => this.save())
+  }
+
+  /** Never rejects: curves are no reason to stop anything. */
+  async save(): Promise<void> {
+    const { log } = this.#ctx
+    try {
+      const t = Math.floor(this.#ctx.services.use(device).utc_ms() / 1_000)
+      const shading = this.shading.save()
+      const head = Buffer.alloc(12)
+      head.writeDoubleLE(t)
+      head.writeUInt32LE(shading.length, 8)
+      await replaceFile(this.#file(), await promisify(gzip)(Buffer.concat([head, shading, this.#ring.save()])))
+    } catch (error) {
+      log.warn({ err: error }, 'the curves of the day could not be saved')
+    }
+  }
+
+  /** @param names of figures; none: all */
+  series(names: readonly string[], step: number) {
+    const wanted = names.length > 0 ? names : figures.map(({ name }) => name)
+    const t = Math.floor(this.#ctx.services.use(device).utc_ms() / 1_000)
+    const units = Object.fromEntries(figures.map(({ name, unit }) => [name, unit]))
+    return { t, interval_s: interval_s * step, units, figures: this.#ring.series(wanted, step) }
+  }
+
+  #sample(): void {
+    const { clock, services } = this.#ctx
+    const now_ms = clock.monotonic()
+    const elapsed_s = (now_ms - this.#before_ms) / 1_000
+    const rtcm = { bytes: this.#bytes, epochs: this.#epochs, elapsed_s }
+    const satellites = services.find(receiver)?.satellites
+    if (satellites) this.shading.add(satellites.satellites)
+    this.#ring.add(readFigures({ document: services.use(station).document(), satellites, rtcm }))
+    this.#bytes = 0
+    this.#epochs = 0
+    this.#before_ms = now_ms
+  }
+
+  #file(): string {
+    return join(this.#ctx.dataDir('history').path, 'day.gz')
+  }
+
+  async #load(): Promise<void> {
+    const { log, services } = this.#ctx
+    try {
+      const bytes = await promisify(gunzip)(await readFile(this.#file()), { maxOutputLength: largest_bytes })
+      const saved_s = bytes.readDoubleLE(0)
+      const body = 12 + bytes.readUInt32LE(8)
+      this.shading.load(bytes.subarray(12, body))
+      const now_s = Math.floor(services.use(device).utc_ms() / 1_000)
+      const gap_s = now_s - saved_s
+      // Without a credible clock the gap is not known: the curves would lie about their time.
+      if (saved_s === 0 || now_s === 0 || gap_s < 0 || gap_s > day_s) return
+      if (this.#ring.load(bytes.subarray(body))) this.#ring.skip(Math.round(gap_s / interval_s))
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ENOENT')
+        log.warn({ err: error }, 'the curves of the day could not be read')
+    }
+  }
+}

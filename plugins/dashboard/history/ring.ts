@@ -1,0 +1,106 @@
+/** A ring of samples at one interval: figures over a day, in bounded memory. Pure. */
+
+/** A figure is kept as a whole number of its resolution. */
+export interface Figure {
+  readonly name: string
+  /** For the page, e.g. `dB-Hz`. */
+  readonly unit: string
+  readonly resolution: number
+}
+
+const unknown = -32_768
+const largest = 32_767
+
+export interface Series {
+  /** UTC seconds of the newest sample, 0 while no time is known. */
+  readonly t: number
+  readonly interval_s: number
+  /** Oldest first; null: nothing is known of that time. */
+  readonly figures: Record<string, (number | null)[]>
+}
+
+export class Ring {
+  readonly #figures: readonly Figure[]
+  readonly #capacity: number
+  readonly #columns: Int16Array[]
+  /** Samples ever taken: the newest is at `(#taken - 1) % capacity`. */
+  #taken = 0
+
+  constructor(figures: readonly Figure[], capacity: number) {
+    this.#figures = figures
+    this.#capacity = capacity
+    this.#columns = figures.map(() => new Int16Array(capacity).fill(unknown))
+  }
+
+  /** @param values in the order of the figures; undefined: not known */
+  add(values: readonly (number | undefined)[]): void {
+    const at = this.#taken % this.#capacity
+    for (const [n, { resolution }] of this.#figures.entries()) {
+      const value = values[n]
+      const steps = value === undefined || !Number.isFinite(value) ? unknown : Math.round(value / resolution)
+      const column = this.#columns[n] as Int16Array
+      column[at] = steps === unknown ? unknown : Math.max(-largest, Math.min(largest, steps))
+    }
+    this.#taken += 1
+  }
+
+  /** Time in which nothing was recorded. */
+  skip(samples: number): void {
+    for (let n = 0; n < Math.min(samples, this.#capacity); n++) this.add([])
+  }
+
+  /**
+   * @param names of figures; those that are not known are left out
+   * @param step so many samples are one value, their mean
+   */
+  series(names: readonly string[], step: number): Record<string, (number | null)[]> {
+    const length = Math.min(this.#taken, this.#capacity)
+    const found: Record<string, (number | null)[]> = {}
+    for (const [n, { name, resolution }] of this.#figures.entries()) {
+      if (!names.includes(name)) continue
+      const column = this.#columns[n] as Int16Array
+      const values: (number | null)[] = []
+      // From the newest back, so that whole steps end now.
+      for (let end = length; end > 0; end -= step) {
+        let sum = 0
+        let count = 0
+        for (let i = Math.max(0, end - step); i < end; i++) {
+          const steps = column[(this.#taken - length + i) % this.#capacity] as number
+          if (steps === unknown) continue
+          sum += steps
+          count += 1
+        }
+        values.push(count === 0 ? null : rounded((sum / count) * resolution))
+      }
+      found[name] = values.reverse()
+    }
+    return found
+  }
+
+  /** As bytes that `load` takes back. */
+  save(): Buffer {
+    const length = Math.min(this.#taken, this.#capacity)
+    const bytes = Buffer.alloc(length * this.#columns.length * 2)
+    let at = 0
+    for (const column of this.#columns) {
+      for (let i = 0; i < length; i++)
+        at = bytes.writeInt16LE(column[(this.#taken - length + i) % this.#capacity] as number, at)
+    }
+    return bytes
+  }
+
+  /** @returns false, and the ring is as it was, when the bytes are of another shape */
+  load(bytes: Buffer): boolean {
+    const row_bytes = this.#columns.length * 2
+    const length = bytes.length / row_bytes
+    if (!Number.isInteger(length) || length > this.#capacity) return false
+    for (const [n, column] of this.#columns.entries()) {
+      column.fill(unknown)
+      for (let i = 0; i < length; i++) column[i] = bytes.readInt16LE((n * length + i) * 2)
+    }
+    this.#taken = length
+    return true
+  }
+}
+
+const rounded = (value: number) => Number(value.toPrecision(5))

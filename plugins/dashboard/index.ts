@@ -1,0 +1,85 @@
+import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { device, logs, station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { EventHub } from './events/hub.js'
+import { Recorder } from './history/recorder.js'
+import { SurveyCurve, type SurveyPoint } from './history/survey-curve.js'
+import { Pages } from './pages.js'
+import { wantedSeries, wantedTopics } from './query.js'
+
+const Position = Type.Object({ x: Type.Number(), y: Type.Number(), z: Type.Number() })
+const Curve = Type.Array(Type.Object({ t: Type.Number(), now: Position, mean: Position, acc: Type.Number() }))
+
+/** The page that a person sees: whether this base can be trusted, and everything that can be set and sent. */
+export default definePlugin({
+  name: 'dashboard',
+  version: '1.0.0',
+  api: '^1.1.0',
+  needs: [station, device, logs],
+
+  setup(ctx) {
+    const recorder = new Recorder(ctx)
+    const survey = new SurveyCurve(() => {
+      const { gnss } = ctx.services.use(station).document() as {
+        gnss?: { pos?: SurveyPoint['now']; ref?: { survey?: Survey } }
+      }
+      if (!gnss?.pos || !gnss.ref?.survey) return undefined
+      const { state, elapsed, count, acc, x, y, z } = gnss.ref.survey
+      return { state, elapsed, count, acc, mean: { x, y, z }, now: { x: gnss.pos.x, y: gnss.pos.y, z: gnss.pos.z } }
+    })
+    const hub = new EventHub(ctx, survey)
+    new Pages(ctx).register()
+    ctx.banner('dashboard', () => '{http}/')
+
+    ctx.http.route({
+      method: 'GET',
+      url: '/events',
+      handler: (request, reply) => {
+        const reader = request.role === 'operator' ? 'operator' : 'viewer'
+        const acceptsGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
+        const topics = new Set(wantedTopics(request.query))
+        // As `GET /get-log-saved`: a log may say what is nobody else's business.
+        if (reader === 'viewer') topics.delete('log')
+        const { stream } = hub.open({ address: request.ip, reader, acceptsGzip, topics })
+        if (acceptsGzip) reply.header('content-encoding', 'gzip')
+        return reply
+          .type('text/event-stream')
+          .header('cache-control', 'no-store')
+          .header('vary', 'accept-encoding')
+          .send(stream)
+      },
+    })
+    ctx.http.route({
+      method: 'GET',
+      url: '/history',
+      handler: async (request) => {
+        const { names, step } = wantedSeries(request.query)
+        return recorder.series(names, step)
+      },
+    })
+    ctx.http.route({ method: 'GET', url: '/history/sky', handler: async () => ({ cells: recorder.shading.cells() }) })
+    return { recorder, survey, hub }
+  },
+
+  async start(_ctx, handoff, { recorder, survey, hub }) {
+    survey.restore(handedOver(handoff, 'curve', Curve) ?? [])
+    await recorder.start()
+    hub.start()
+  },
+
+  async stop(_reason, { recorder, survey, hub }) {
+    hub.stop()
+    await recorder.save()
+    return [['curve', survey.points]]
+  },
+})
+
+interface Survey {
+  state: string
+  elapsed: number
+  count: number
+  acc: number
+  x: number
+  y: number
+  z: number
+}

@@ -1,0 +1,80 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { PluginContext } from 'rtk-base/plugin'
+import client from './ui/main.tsx?client'
+
+/**
+ * No inline code, nothing from elsewhere. Never HSTS or `upgrade-insecure-requests`: on the access point there is no https, and they would
+ * blank the page.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>rtk-base</title>
+<link rel="icon" href="data:,">
+${client.styles.map((name) => `<link rel="stylesheet" href="/ui/${name}">`).join('\n')}
+<script type="module" src="/ui/${client.entry}"></script>
+</head>
+<body>
+<div id="app"><h1>rtk-base</h1><p>This page needs JavaScript. The figures as text: <a href="/get-info">/get-info</a>.</p></div>
+</body>
+</html>
+`
+
+/** The page and its files, from memory. */
+export class Pages {
+  readonly #ctx: PluginContext
+  readonly #files = new Map(client.files.map((file) => [file.name, file]))
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  register(): void {
+    const { http } = this.#ctx
+    http.route({ method: 'GET', url: '/', config: { public: true }, handler: (_request, reply) => this.#page(reply) })
+    http.route({
+      method: 'GET',
+      url: '/ui/:name',
+      config: { public: true },
+      handler: (request, reply) => this.#file(request, reply),
+    })
+  }
+
+  #page(reply: FastifyReply) {
+    return secured(reply)
+      .type('text/html; charset=utf-8')
+      .header('cache-control', 'no-cache')
+      .header('content-security-policy', policy)
+      .header('permissions-policy', 'camera=(), microphone=(), geolocation=()')
+      .send(page)
+  }
+
+  #file(request: FastifyRequest, reply: FastifyReply) {
+    const file = this.#files.get((request.params as { name: string }).name)
+    if (!file) return reply.code(404).send()
+    secured(reply).type(file.type).header('vary', 'accept-encoding')
+    reply.header('cache-control', file.immutable ? 'max-age=31536000, immutable' : 'no-cache')
+    if (!file.gzip || !/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(file.bytes)
+    return reply.header('content-encoding', 'gzip').send(file.gzip)
+  }
+}
+
+const secured = (reply: FastifyReply) =>
+  reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer')

@@ -1,0 +1,19 @@
+import { badValue } from 'rtk-base/plugin'
+import { type Topic, topics, topicsOf } from './events/topics.js'
+
+type Query = Readonly<Record<string, unknown>>
+
+/** @throws RTK_ERR_COMMAND_VALUE */
+export function wantedTopics(query: unknown): ReadonlySet<Topic> {
+  const found = topicsOf((query as Query).want)
+  if (!found) throw badValue(`want=<${topics.join(',')}>`)
+  return found
+}
+
+/** Names of figures, and how many samples are one value. @throws RTK_ERR_COMMAND_VALUE */
+export function wantedSeries(query: unknown): { names: string[]; step: number } {
+  const { figures = '', step = '6' } = query as Query
+  const count = Number(step)
+  if (!Number.isInteger(count) || count < 1 || count > 8_640) throw badValue('step=<1 to 8640>, samples of 10 s')
+  return { names: String(figures).split(',').filter(Boolean).slice(0, 32), step: count }
+}

@@ -1,0 +1,58 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import { fitnesses, type Verdict } from 'rtk-base/schemas'
+import { device, procedureStatus, receiver, station } from 'rtk-base/services'
+import { factsOf, type Judgement, judge } from './verdict.js'
+
+/** Figures that raise no event, such as the number of satellites, are looked at so often. */
+const look_ms = 2_000
+
+/** The verdict as it stands, and since when. */
+export class VerdictWatch {
+  readonly #ctx: PluginContext
+  readonly #changed: () => void
+  #now: Judgement = { fitness: 'unfit', code: 'starting', why: 'the station starts', advice: 'wait up to 2 minutes' }
+  #since_ms: number
+  #since_utc_ms = 0
+
+  /** @param changed the document has to be built again */
+  constructor(ctx: PluginContext, changed: () => void) {
+    this.#ctx = ctx
+    this.#changed = changed
+    this.#since_ms = ctx.clock.monotonic()
+    ctx.metrics.gauge({
+      name: 'fitness',
+      help: 'Whether the base is fit to serve: 1 at the one that holds.',
+      labels: ['fitness'],
+      collect: (gauge) => {
+        for (const fitness of fitnesses) gauge.set(fitness === this.#now.fitness ? 1 : 0, { fitness })
+      },
+    })
+  }
+
+  get verdict(): Verdict {
+    const { clock } = this.#ctx
+    const for_s = Math.max(0, Math.floor((clock.monotonic() - this.#since_ms) / 1000))
+    return { ...this.#now, since: Math.floor(this.#since_utc_ms / 1000), for_s }
+  }
+
+  watch(): void {
+    const { on, services, timers } = this.#ctx
+    on(services.use(station).onDocument, () => this.look())
+    timers.every(look_ms, () => this.look())
+  }
+
+  look(): void {
+    const { clock, services } = this.#ctx
+    const source = services.find(receiver)
+    const status = services.find(procedureStatus)?.status ?? source?.link
+    const isListening = source?.mode === 'listening'
+    const next = judge(factsOf(services.use(station).document(), { status, isListening }))
+    const before = this.#now
+    if (next.fitness !== before.fitness || next.code !== before.code) {
+      this.#since_ms = clock.monotonic()
+      this.#since_utc_ms = services.use(device).utc_ms()
+    }
+    this.#now = next
+    if (next.why !== before.why || next.fitness !== before.fitness) this.#changed()
+  }
+}
