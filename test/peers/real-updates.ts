@@ -89,13 +89,14 @@ async function imageOf(folder: string, name: string, { code, without }: Partial<
   return image
 }
 
+/** At the start of a service blocks are missing. */
 interface Seen {
-  esp: { version: string; partition: string }
-  base: {
-    update: { state: string; failed: boolean }
-    state: { base: string; errors: { code: string; text: string }[] }
+  esp?: { version: string; partition: string }
+  base?: {
+    update?: { state: string; failed: boolean }
+    state?: { base: string; errors: { code: string; text: string }[] }
   }
-  mqtt: { state: { link: string } }
+  mqtt?: { state?: { link: string } }
 }
 
 /** @param folder where `buildField` has built */
@@ -105,14 +106,14 @@ export async function realUpdates(t: Test, machine: Machine, folder: string): Pr
   machine.run('systemctl', 'stop', 'rtk-base')
   machine.run('sh', '-c', `rm -rf ${home}/a ${home}/b ${home}/state ${home}/data/*`)
   const node = (script: string) => machine.run('node', '-e', script).stdout
-  const seen = (): Partial<Seen> => {
+  const seen = (): Seen => {
     const text = node(`fetch('http://127.0.0.1/get-info').then((r) => r.text()).then(console.log, () => {})`)
     return text.startsWith('{') ? (JSON.parse(text) as Seen) : {}
   }
   /** Asks once a second: a question starts a program. */
-  const reached = (condition: (document: Partial<Seen>) => boolean, what: string, limit_ms = 120_000) => {
+  const reached = (condition: (document: Seen) => boolean, what: string, limit_ms = 120_000) => {
     let asked_ms = Number.NEGATIVE_INFINITY
-    let document: Partial<Seen> = {}
+    let document: Seen = {}
     const isSo = () => {
       if (performance.now() - asked_ms < 1_000) return false
       document = seen()
@@ -132,7 +133,7 @@ export async function realUpdates(t: Test, machine: Machine, folder: string): Pr
     return stdout.trim().replaceAll('\n', ' ')
   }
   const works = () =>
-    reached(({ base, mqtt }) => base?.state.base === 'ready' && mqtt?.state.link === 'up', 'RTCM and the broker')
+    reached(({ base, mqtt }) => base?.state?.base === 'ready' && mqtt?.state?.link === 'up', 'RTCM and the broker')
   const limit = (startLimit_s = 180) => {
     // A machine that runs many tests is slow to start a service.
     const lines = ['[Service]', 'RestartSec=100ms', `TimeoutStartSec=${startLimit_s}`, 'WatchdogSec=12', '']
@@ -157,10 +158,10 @@ export async function realUpdates(t: Test, machine: Machine, folder: string): Pr
       limit(what.startLimit_s)
       t.equal(send(await imageOf(folder, 'bad', what)), '{"result":"ok","version":"2.0.0"}\n')
       const begin = performance.now()
-      const document = await reached(({ base }) => base?.update.failed === true, 'the report', 400_000)
+      const document = await reached(({ base }) => base?.update?.failed === true, 'the report', 400_000)
       t.comment(`${name}: reported after ${((performance.now() - begin) / 1000).toFixed(1)} s`)
       t.match(document, { esp: { version: '1.0.0', partition: 'f' }, base: { update: { state: 'failed' } } })
-      const text = document.base?.state.errors.find(({ code }) => code === 'update-failed')?.text ?? ''
+      const text = document.base?.state?.errors.find(({ code }) => code === 'update-failed')?.text ?? ''
       t.match(text, /^the update to 2\.0\.0 was given up: .*; 1\.0\.0 runs again$/)
       t.match(text, what.reason)
       t.equal(state(), 'good=f trial= tries=0 back=')
@@ -171,7 +172,7 @@ export async function realUpdates(t: Test, machine: Machine, folder: string): Pr
   await t.test('the real service: a good update stays', async (t) => {
     await works()
     t.equal(send(await imageOf(folder, 'good', {})), '{"result":"ok","version":"2.0.0"}\n')
-    const isDone = ({ esp, base }: Partial<Seen>) => esp?.version === '2.0.0' && base?.update.state === 'idle'
+    const isDone = ({ esp, base }: Seen) => esp?.version === '2.0.0' && base?.update?.state === 'idle'
     t.match(await reached(isDone, 'the confirmation'), { esp: { partition: 'a' }, base: { update: { failed: false } } })
     t.equal(state(), 'good=a trial= tries=0 back=')
     t.equal(machine.run('systemctl', 'is-active', 'rtk-base').stdout.trim(), 'active')
