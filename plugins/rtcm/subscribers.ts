@@ -151,6 +151,10 @@ export class Subscribers {
     }
   }
 
+  get count(): number {
+    return this.#all.size + this.#listed.size
+  }
+
   /** For the document: `seen` is seconds since it was last heard of, 0 for one that is connected. */
   block(): { via: string; name: string; seen: number; ip: string }[] {
     const now_ms = this.#deps.now()

@@ -5,6 +5,17 @@
 export { AwakeClock } from './awake-clock.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export {
+  Bus,
+  BusError,
+  type BusEvents,
+  BusLost,
+  BusTimeout,
+  type Call,
+  type Signal,
+  systemBus,
+  variant,
+} from './d-bus.js'
+export {
   addressesFor,
   type DialAddress,
   type DialState,

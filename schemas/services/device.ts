@@ -33,10 +33,14 @@ export interface Device {
   readonly onTrial: boolean
   /** The trial succeeded, durably: whoever supervises the service gets to know that it is ready. */
   confirmed(): void
+  /** Reports what the service does, in a line for whoever supervises it (`systemctl status`). */
+  describe(text: string): void
   /** Where the HTTP server listens, and how this machine reaches it (`http://127.0.0.1:80`); undefined before it listens. */
   readonly http: { readonly host: string; readonly port: number; readonly url: string } | undefined
   /** How the run before this one ended; undefined where that is not recorded (a station inside another process). */
   readonly lastEnd: RunEnd | undefined
+  /** Id of this start of the machine: another one after a restart; `''` unknown. */
+  readonly bootId: string
   /** Milliseconds since the service started. */
   uptime_ms(): number
   /** Restarts the machine; in a simulator variant the service in place. Resolves when it is under way. */

@@ -59,6 +59,8 @@ export interface RtcmStream {
   readonly open: boolean
   /** Why the gate is closed, '' while it is open. */
   readonly reason: string
+  /** Who takes it now. */
+  readonly outputs: number
   /** A newcomer gets the newest 1005/1006, 1008, 1033 and 1230 at once. */
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription
   readonly onEpoch: Event<RtcmEpoch>
