@@ -1,7 +1,5 @@
-import { connect as connectTcp, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
 import { Framer } from 'rtk-base/gnss'
-import { Backoff } from 'rtk-base/link'
+import { Backoff, type Dialled, dial } from 'rtk-base/link'
 import { ChunkReader, HeadReader, parseTable } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
@@ -14,6 +12,7 @@ const silent_ms = 30_000
 const gga_ms = 10_000
 /** A wrong password does not become right by asking often. */
 const final_ms = 600_000
+const mostHead_bytes = 4_096
 const mostTable_bytes = 4_194_304
 
 export type ClientState = 'off' | 'idle' | 'connecting' | 'streaming' | 'waiting'
@@ -23,12 +22,14 @@ export class NtripClient {
   readonly #ctx: PluginContext
   readonly #backoff = new Backoff({ first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] })
   #source: Source = { host: '' }
-  #socket: Socket | undefined
+  #line: Dialled | undefined
   #state: ClientState = 'off'
   #text = ''
   #mount = ''
   #notBefore_ms = 0
   #late: Dispose = () => {}
+  /** What the end of the connection means: it depends on what was being read. */
+  #ended: () => void = () => {}
   #good_ms = 0
   #gga_ms = Number.NEGATIVE_INFINITY
   #wantsGga = false
@@ -85,11 +86,11 @@ export class NtripClient {
     if (this.#source.host === '') return
     const now_ms = this.#ctx.clock.monotonic()
     if (!this.#wanted) {
-      if (this.#socket) this.#drop()
+      if (this.#line) this.#drop()
       if (this.#state !== 'idle') this.#become('idle', '')
       return
     }
-    if (this.#socket === undefined) {
+    if (this.#line === undefined) {
       if (now_ms >= this.#notBefore_ms) this.#connect()
     } else if (this.#state === 'streaming') {
       if (now_ms - this.#good_ms > silent_ms) {
@@ -99,7 +100,7 @@ export class NtripClient {
       const here = this.#here
       if (this.#wantsGga && here && now_ms - this.#gga_ms >= gga_ms) {
         this.#gga_ms = now_ms
-        this.#socket.write(ggaOf(here, this.#ctx.services.use(device).utc_ms()))
+        this.#line.socket.write(ggaOf(here, this.#ctx.services.use(device).utc_ms()))
       }
     }
   }
@@ -112,48 +113,46 @@ export class NtripClient {
       return
     }
     this.#become('connecting', '')
-    const options = { host, port, autoSelectFamilyAttemptTimeout: 2_000 }
-    const socket = tls ? connectTls({ ...options, servername: host, rejectUnauthorized: true }) : connectTcp(options)
-    this.#socket = socket
-    const over = (final: boolean, text: string) => {
-      if (this.#socket === socket) this.#over(final, text)
-    }
-    this.#late = this.#ctx.timers.after(answer_ms, () => over(false, 'the caster did not answer in 10 s'))
-    const head = new HeadReader()
+    const answerIsLate = () => this.#over(false, 'the caster did not answer in 10 s')
+    const head = new HeadReader(mostHead_bytes, /^ICY 200 OK$/)
     let take: ((bytes: Buffer) => void) | undefined
-    socket.setNoDelay(true)
-    socket.once(tls ? 'secureConnect' : 'connect', () =>
-      socket.write(requestOf(this.#source, mount, this.#ctx.services.use(device).version)),
+    this.#ended = () => this.#over(false, 'the caster closed the connection')
+    this.#line = dial(
+      this.#ctx.timers,
+      { host, port, tls },
+      {
+        connected: (socket) => {
+          this.#late = this.#ctx.timers.after(answer_ms, answerIsLate)
+          socket.write(requestOf(this.#source, mount, this.#ctx.services.use(device).version))
+        },
+        data: (bytes) => {
+          try {
+            if (take) return take(bytes)
+            const found = head.push(bytes)
+            if (found === undefined) return
+            if (found === 'too-large') return this.#over(false, 'what answers is no caster')
+            void this.#late()
+            const answer = readAnswer(found.lines)
+            if (answer.kind === 'refused') return this.#over(answer.final, answer.text)
+            take = answer.kind === 'table' ? this.#tableReader(mount, found.lines) : this.#streamReader(answer.chunked)
+            take(found.rest)
+          } catch (error) {
+            this.#over(false, (error as Error).message)
+          }
+        },
+        failed: (text) => this.#over(false, text),
+        closed: () => this.#ended(),
+      },
     )
-    socket.on('data', (bytes) => {
-      if (this.#socket !== socket) return
-      try {
-        if (take) return take(bytes)
-        const found = headOf(head, bytes)
-        if (found === undefined) return
-        if (found === 'too-large') return over(false, 'what answers is no caster')
-        void this.#late()
-        const answer = readAnswer(found.lines)
-        if (answer.kind === 'refused') return over(answer.final, answer.text)
-        take =
-          answer.kind === 'table' ? this.#tableReader(socket, mount, found.lines) : this.#streamReader(answer.chunked)
-        take(found.rest)
-      } catch (error) {
-        over(false, (error as Error).message)
-      }
-    })
-    socket.on('error', (error) => over(false, `the connection failed: ${error.message}`))
-    socket.on('close', () => over(false, 'the caster closed the connection'))
   }
 
   /** A table in place of a stream: the mount point is wrong, or this address blocked; or it is what was asked for. */
-  #tableReader(socket: Socket, mount: string, lines: readonly string[]): (bytes: Buffer) => void {
+  #tableReader(mount: string, lines: readonly string[]): (bytes: Buffer) => void {
     const chunks = lines.some((line) => /^transfer-encoding: *chunked/i.test(line))
       ? new ChunkReader(mostTable_bytes)
       : undefined
     let text = ''
     const done = () => {
-      if (this.#socket !== socket) return
       const there = parseTable(text).some((row) => row.mount === mount)
       if (mount !== '')
         return this.#over(
@@ -171,7 +170,7 @@ export class NtripClient {
       this.#drop()
       this.#connect()
     }
-    socket.removeAllListeners('close').on('close', done)
+    this.#ended = done
     return (bytes) => {
       for (const part of chunks?.push(bytes) ?? [bytes]) text += part.toString('latin1')
       if (text.length > mostTable_bytes) return this.#over(false, 'the source table is too large')
@@ -213,16 +212,8 @@ export class NtripClient {
 
   #drop(): void {
     void this.#late()
-    const socket = this.#socket
-    this.#socket = undefined
-    socket?.destroy()
+    const line = this.#line
+    this.#line = undefined
+    line?.hangUp()
   }
-}
-
-/** A yes of NTRIP 1 is often one line without a blank one behind it: then the stream follows at once. */
-function headOf(reader: HeadReader, bytes: Buffer): ReturnType<HeadReader['push']> {
-  const yes = /^(ICY 200 OK)\r?\n(?!\r?\n)/.exec(bytes.toString('latin1', 0, 64))
-  if (yes && (bytes.length === yes[0].length || bytes[yes[0].length] === 0xd3))
-    return { lines: ['ICY 200 OK'], rest: bytes.subarray(yes[0].length) }
-  return reader.push(bytes)
 }

@@ -1,5 +1,5 @@
 import { distance, ecefToGeodetic, encodeNmea, geodeticToEcef } from 'rtk-base/gnss'
-import { parseHeaders, parseTable, type StreamRow } from 'rtk-base/ntrip'
+import { Host, MountName, Password, Port, parseHeaders, parseTable, type StreamRow, Tls, User } from 'rtk-base/ntrip'
 import type { Ecef } from 'rtk-base/services'
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
@@ -7,25 +7,17 @@ import { Type } from 'typebox'
 /** Where corrections come from. */
 export const Source = Type.Object(
   {
-    host: Type.String({
-      pattern: '^([A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?)?$',
-      description: 'a host name or address, without http://; empty: none',
-    }),
-    port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, description: '2101 where it is left out' })),
+    host: Type.Union([Type.Literal(''), Host], { description: 'a host name or address, without http://; empty: none' }),
+    port: Type.Optional(Port),
     mount: Type.Optional(
-      Type.String({
-        pattern: '^[A-Za-z0-9_.-]{0,100}$',
+      Type.Union([Type.Literal(''), MountName], {
         description: 'letters, digits, _ . -; empty: the nearest of the source table',
       }),
     ),
-    user: Type.Optional(
-      Type.String({ pattern: '^[!-9;-~]{0,64}$', description: 'printable characters without a colon' }),
-    ),
-    password: Type.Optional(
-      Type.String({ pattern: '^[!-~]{0,64}$', description: 'printable characters without a space' }),
-    ),
+    user: Type.Optional(User),
+    password: Type.Optional(Password),
     version: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)], { description: 'NTRIP 1 or 2; 2' })),
-    tls: Type.Optional(Type.Boolean({ description: 'the certificate of the caster is checked' })),
+    tls: Type.Optional(Tls),
     gga: Type.Optional(
       Type.Boolean({ description: 'the position is sent; left out: where the source table asks for it' }),
     ),

@@ -4,6 +4,7 @@
  */
 export { AwakeClock } from './awake-clock.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
+export { type DialEvents, type Dialled, type DialTarget, dial, failureText } from './dial.js'
 export { Dialog, type Matcher } from './dialog.js'
 export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './kept-port.js'
 export { pause } from './pause.js'

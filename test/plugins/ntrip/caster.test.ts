@@ -1,85 +1,36 @@
-import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
-import { Pacing } from '../../../plugins/ntrip-caster/users.js'
-import rtcm from '../../../plugins/rtcm/index.js'
-import { encodeNmea, encodeRtcm, Framer } from '../../../runtime/gnss/index.js'
+import { Pacing } from '../../../plugins/ntrip-caster/logins.js'
+import { encodeNmea, encodeRtcm } from '../../../runtime/gnss/index.js'
 import { ChunkReader, chunkOf, parseTable } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, until } from '../../harness/index.js'
+import { arpFrame, until } from '../../harness/index.js'
+import { Client, here, setUpStation } from './rig.js'
 
-const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
 const there = { ...here, x: here.x + 40 }
 
 async function setUp(t: Test, options: Record<string, unknown> = {}) {
-  const clock = new ManualClock()
-  const receiver = fakeReceiver(() => clock.monotonic())
-  const station = await createTestStation({
-    clock,
-    plugins: {
-      'fake-receiver': receiver.definition,
-      rtcm: rtcm as AnyPlugin,
-      'ntrip-caster': [ntripCaster as AnyPlugin, { host: '127.0.0.1', ...options }] as never,
-    },
+  const rig = await setUpStation(t, {
+    plugins: { 'ntrip-caster': [ntripCaster as AnyPlugin, { host: '127.0.0.1', ...options }] },
     variant: { changes: { 'ntrip-caster-port': 0 } },
   })
-  t.teardown(() => station.stop())
-  type Block = { port: number; connected: number; refused: number; rovers: Record<string, unknown>[]; users: number }
-  const caster = () => station.field('ntrip.caster') as Block
-  await until(() => caster().port > 0, 'it listens')
-  receiver.become({ mode: 'listening' })
-  const epoch = (time: number, ...types: number[]) => {
-    const all = types.length > 0 ? types : [1074, 1084, 1124]
-    for (const [index, type] of all.entries()) receiver.emit(msmFrame(type, time, index < all.length - 1))
+  type Block = {
+    port: number
+    connected: number
+    refused: number
+    users: number
+    rovers: Record<string, unknown>[]
+    bases: Record<string, unknown>[]
   }
+  const caster = () => rig.station.field('ntrip.caster') as Block
+  await until(() => caster().port > 0, 'it listens')
   const rover = async (head: string, mount = 'TEST0001') => {
     const client = new Client(caster().port)
     t.teardown(() => client.socket.destroy())
     client.socket.write(head.replaceAll('MOUNT', mount))
     return client
   }
-  const command = (text: string) => station.station.command(text, { source: 'console' })
-  return { station, clock, receiver, caster, epoch, rover, command }
-}
-
-class Client {
-  readonly socket: Socket
-  bytes = Buffer.alloc(0)
-  closed = false
-
-  constructor(port: number) {
-    this.socket = connect(port, '127.0.0.1')
-    this.socket.on('data', (bytes) => {
-      this.bytes = Buffer.concat([this.bytes, bytes])
-    })
-    this.socket.on('error', () => {})
-    this.socket.on('close', () => {
-      this.closed = true
-    })
-  }
-
-  get text(): string {
-    return this.bytes.toString('latin1')
-  }
-
-  get head(): string {
-    return this.text.slice(0, this.text.indexOf('\r\n\r\n'))
-  }
-
-  /** Message numbers after the head; the coding is taken away where there is one. */
-  types(): number[] {
-    const end = this.bytes.indexOf('\r\n\r\n')
-    let body = end < 0 ? Buffer.alloc(0) : this.bytes.subarray(end + 4)
-    if (/chunked/.test(this.head)) body = Buffer.concat(new ChunkReader().push(body))
-    const types: number[] = []
-    new Framer({ onFrame: (frame) => frame.kind === 'rtcm' && types.push(frame.type) }).push(body, 0)
-    return types
-  }
-
-  async ends(): Promise<string> {
-    await until(() => this.closed, 'the end of the connection')
-    return this.text
-  }
+  return { ...rig, caster, rover }
 }
 
 const v1 = 'GET /MOUNT HTTP/1.0\r\nUser-Agent: NTRIP test/1\r\n\r\n'
@@ -89,7 +40,9 @@ const login = (head: string, user: string, password: string) =>
 
 t.test('a rover', async (t) => {
   t.test('of NTRIP 1 gets ICY, the position of the base, then whole epochs', async (t) => {
-    const { receiver, epoch, rover, caster } = await setUp(t)
+    const { receiver, epoch, rover, caster, station } = await setUp(t)
+    const subscribers = () => station.field('gnss.rtcm.subscribers')
+    t.strictSame(subscribers(), [], 'nobody is there')
     receiver.emit(arpFrame(here))
     epoch(1_000)
     const client = await rover(v1)
@@ -102,8 +55,12 @@ t.test('a rover', async (t) => {
       connected: 1,
       rovers: [{ mount: 'TEST0001', agent: 'NTRIP test/1', ip: '127.0.0.1', user: '' }],
     })
+    t.strictSame(subscribers(), [{ via: 'ntrip', name: 'NTRIP test/1', seen: 0, ip: '127.0.0.1' }])
+    await station.reload('ntrip-caster')
+    t.match(subscribers(), [{ name: 'NTRIP test/1' }], 'after a reload too, once')
     client.socket.destroy()
     await until(() => caster().connected === 0, 'gone')
+    t.strictSame(subscribers(), [])
   })
 
   t.test('of NTRIP 2 gets chunks, one an epoch', async (t) => {
@@ -230,7 +187,7 @@ t.test('a rover', async (t) => {
 t.test('mount points', async (t) => {
   const mounts = [
     { name: 'ALL' },
-    { name: 'GPS', messages: [1005, 1074] },
+    { name: 'GPS', messages: [1074] },
     { name: 'SLOW', interval_s: 5 },
     { name: 'PLAIN', plainV2: true },
   ]
@@ -284,8 +241,20 @@ t.test('mount points', async (t) => {
   })
 })
 
+t.test('the position goes out whatever messages are chosen, as 1005 or as 1006', async (t) => {
+  const { receiver, epoch, rover, station, change } = await setUp(t, { mounts: [{ name: 'GPS', messages: [1074] }] })
+  await change({ 'gnss-antenna-height': 1.5 })
+  receiver.emit(arpFrame(here))
+  const client = await rover(v1, 'GPS')
+  await until(() => client.types().length === 1, 'the position')
+  epoch(1_000)
+  await until(() => client.types().length === 2, 'position and epoch')
+  t.strictSame(client.types(), [1006, 1074])
+  t.match(station.field('gnss.rtcm.antenna'), { height: 1.5 })
+})
+
 t.test('MSM7 becomes MSM4 where the mount asks for it', async (t) => {
-  const { receiver, epoch, rover } = await setUp(t, { mounts: [{ name: 'THIN', msm4: true, messages: [1005, 1074] }] })
+  const { receiver, epoch, rover } = await setUp(t, { mounts: [{ name: 'THIN', msm4: true, messages: [1074] }] })
   receiver.emit(arpFrame(here))
   const client = await rover(v1, 'THIN')
   await until(() => client.types().length === 1, 'the position')
@@ -319,6 +288,9 @@ t.test('logins', async (t) => {
   await station.station.change({ 'ntrip-caster-anonymous': 1 }, { source: 'http' })
   const open = await rover(v1, 'B')
   await until(() => open.types().length === 1, 'anonymous')
+  t.match(await command('ntrip-user=anna:0ther:A:1'), { status: 200 })
+  await station.station.change({ 'ntrip-caster-anonymous': 0 }, { source: 'http' })
+  t.match(await (await rover(login(v1, 'anna', 's3cret'), 'A')).ends(), /401/, 'a login that was right is forgotten')
   t.match(await command('ntrip-user=anna'), { text: /deleted/ })
   t.match(await command('ntrip-user=anna'), { text: /no user anna/ })
   t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
@@ -349,7 +321,9 @@ t.test('what is no request of a rover gets a clear answer, and costs nobody anyt
     ['HELLO / HTTP/1.0\r\n\r\n', /405/],
     ['GET / HTTP/9.9\r\n\r\n', /400/],
     ['SOURCE pw MOUNT\r\nSource-Agent: NTRIP x\r\n\r\n', /^ERROR - Mount Point Taken or Invalid\r\n$/],
-    ['POST /MOUNT HTTP/1.1\r\nNtrip-Version: Ntrip/2.0\r\n\r\n', /^HTTP\/1\.1 404/],
+    ['POST /MOUNT HTTP/1.1\r\nNtrip-Version: Ntrip/2.0\r\n\r\n', /^HTTP\/1\.1 409/],
+    ['POST /OTHER HTTP/1.1\r\nNtrip-Version: Ntrip/2.0\r\n\r\n', /^HTTP\/1\.1 404/],
+    ['SOURCE pw /OTHER\r\n\r\n', /^ERROR - Mount Point Taken or Invalid\r\n$/],
     [`GET /${'x'.repeat(5_000)} HTTP/1.0\r\n\r\n`, /400 Bad Request(.|\r|\n)*too large/],
     ['a'.repeat(1_000_000), /400|^$/],
     [`GET / HTTP/1.0\r\nX: ${'y'.repeat(1_000_000)}\r\n\r\n`, /400|^$/],

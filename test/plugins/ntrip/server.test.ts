@@ -1,113 +1,44 @@
-import { createServer, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import ntripServer from '../../../plugins/ntrip-server/index.js'
 import { findQueue } from '../../../plugins/ntrip-server/kernel-queue.js'
 import { readReply } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, type RetryState, waitOf } from '../../../plugins/ntrip-server/retry.js'
-import rtcm from '../../../plugins/rtcm/index.js'
-import { Framer } from '../../../runtime/gnss/index.js'
-import { ChunkReader } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, until } from '../../harness/index.js'
-
-const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
-
-/** A caster from the reference: it keeps what it gets, and answers what it is told to. */
-async function fakeCaster(t: Test, answer: (head: string, socket: Socket) => void) {
-  const connections: { socket: Socket; bytes: Buffer }[] = []
-  const server: Server = createServer((socket) => {
-    const connection = { socket, bytes: Buffer.alloc(0) }
-    let answered = false
-    connections.push(connection)
-    socket.on('error', () => {})
-    socket.on('data', (bytes) => {
-      connection.bytes = Buffer.concat([connection.bytes, bytes])
-      const text = connection.bytes.toString('latin1')
-      if (answered || !text.includes('\r\n\r\n')) return
-      answered = true
-      answer(text.slice(0, text.indexOf('\r\n\r\n')), socket)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    for (const { socket } of connections) socket.destroy()
-    server.close()
-  })
-  const head = (index = 0) => connections[index]?.bytes.toString('latin1').split('\r\n\r\n')[0] ?? ''
-  const types = (index = 0) => {
-    const { bytes } = connections[index] ?? { bytes: Buffer.alloc(0) }
-    let body = bytes.subarray(bytes.indexOf('\r\n\r\n') + 4)
-    if (/chunked/.test(head(index))) body = Buffer.concat(new ChunkReader().push(body))
-    const found: number[] = []
-    new Framer({ onFrame: (frame) => frame.kind === 'rtcm' && found.push(frame.type) }).push(body, 0)
-    return found
-  }
-  return { port: (server.address() as { port: number }).port, connections, head, types, close: () => server.close() }
-}
+import { until } from '../../harness/index.js'
+import { fakeCaster, setUpStation } from './rig.js'
 
 type Shown = { state: string; text: string; next: number; sent: number; dropped: number; mount: string }
 
 async function setUp(t: Test, store = new MemoryStore()) {
-  const clock = new ManualClock()
-  const receiver = fakeReceiver(() => clock.monotonic())
-  const station = await createTestStation({
-    clock,
-    store,
-    plugins: {
-      'fake-receiver': receiver.definition,
-      rtcm: rtcm as AnyPlugin,
-      'ntrip-server': ntripServer as AnyPlugin,
-    },
-  })
-  t.teardown(() => station.stop())
-  receiver.become({ mode: 'listening' })
-  let time = 0
-  const second = async () => {
-    receiver.emit(arpFrame(here))
-    receiver.emit(msmFrame(1074, ++time * 1_000, true))
-    receiver.emit(msmFrame(1084, time * 1_000, false))
-    await clock.advance(1_000)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  const push = (...targets: object[]) => station.station.change({ 'ntrip-server': targets }, { source: 'http' })
-  const shown = () => (station.field('ntrip.server') as Shown[])[0] as Shown
-  /** Seconds of RTCM until something is so. */
-  const secondsUntil = async (condition: () => boolean, what: string) => {
-    let seconds = 0
-    await until(
-      async () => {
-        if (condition()) return true
-        await second()
-        seconds += 1
-        return false
-      },
-      what,
-      60_000,
-    )
-    return seconds
-  }
-  return { station, clock, receiver, second, push, shown, secondsUntil, store }
+  const rig = await setUpStation(t, { store, plugins: { 'ntrip-server': ntripServer as AnyPlugin } })
+  const push = (...targets: object[]) => rig.change({ 'ntrip-server': targets })
+  const shown = () => (rig.station.field('ntrip.server') as Shown[])[0] as Shown
+  return { ...rig, push, shown }
 }
 
 t.test('a push', async (t) => {
   t.test('by NTRIP 1: the request, the position first, whole epochs, acknowledged', async (t) => {
-    const caster = await fakeCaster(t, (_head, socket) => socket.write('ICY 200 OK\r\n\r\n'))
+    const caster = await fakeCaster(t, ({ socket }) => socket.write('ICY 200 OK\r\n\r\n'))
     const { push, shown, secondsUntil, station } = await setUp(t)
+    const subscribers = () => station.field('gnss.rtcm.subscribers')
     t.match(await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 's3cret' }), { result: 'ok' })
+    t.strictSame(subscribers(), [], 'no caster takes the stream yet')
     await secondsUntil(() => shown().state === 'accepted', 'accepted')
-    t.match(caster.head(), /^SOURCE s3cret ROOF\r\nSource-Agent: NTRIP rtk-base\/.*\r\nSTR: $/)
+    t.strictSame(subscribers(), [{ via: 'ntrip', name: `127.0.0.1:${caster.port}/ROOF`, seen: 0, ip: '127.0.0.1' }])
+    t.match(caster.visits[0]?.head, /^SOURCE s3cret ROOF\r\nSource-Agent: NTRIP rtk-base\/.*\r\nSTR: $/)
     await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
-    await until(() => caster.types().length >= 4, 'the stream')
-    t.equal(caster.types()[0], 1005)
+    await until(() => (caster.visits[0]?.types.length ?? 0) >= 4, 'the stream')
+    t.equal(caster.visits[0]?.types[0], 1005)
     t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
     await push()
-    await until(() => caster.connections[0]?.socket.destroyed === true, 'ended')
+    await until(() => caster.visits[0]?.socket.destroyed === true, 'ended')
     t.strictSame(station.field('ntrip.server'), [])
+    t.strictSame(subscribers(), [])
   })
 
   t.test('by NTRIP 2: POST with chunks; the answer byte by byte', async (t) => {
-    const caster = await fakeCaster(t, (_head, socket) => {
+    const caster = await fakeCaster(t, ({ socket }) => {
       for (const byte of 'HTTP/1.1 200 OK\r\nNtrip-Version: Ntrip/2.0\r\nContent-Type: gnss/data\r\n\r\n')
         socket.write(byte)
     })
@@ -119,25 +50,25 @@ t.test('a push', async (t) => {
       user: 'me',
       password: 'x',
       version: 2,
-      messages: [1005, 1084],
+      messages: [1084],
     })
     await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
     t.match(
-      caster.head(),
+      caster.visits[0]?.head,
       /^POST \/ROOF HTTP\/1\.1\r\nHost: 127\.0\.0\.1\r\nNtrip-Version: Ntrip\/2\.0\r\n(.*\r\n)*Authorization: Basic bWU6eA==\r\n/,
     )
-    await until(() => caster.types().length >= 4, 'the stream')
-    t.strictSame(new Set(caster.types()), new Set([1005, 1084]))
+    await until(() => (caster.visits[0]?.types.length ?? 0) >= 4, 'the stream')
+    t.strictSame(new Set(caster.visits[0]?.types), new Set([1005, 1084]))
   })
 
   t.test('is not made before RTCM goes out, and ends 10 s after it stops', async (t) => {
-    const caster = await fakeCaster(t, (_head, socket) => socket.write('OK\r\n'))
+    const caster = await fakeCaster(t, ({ socket }) => socket.write('OK\r\n'))
     const { push, shown, secondsUntil, receiver, clock } = await setUp(t)
     receiver.become({ mode: 'rover' })
     await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
     await clock.advance(60_000)
     t.match(shown(), { state: 'waiting', text: /no RTCM goes out/ })
-    t.equal(caster.connections.length, 0)
+    t.equal(caster.visits.length, 0)
     receiver.become({ mode: 'listening' })
     await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
     await until(async () => {
@@ -146,11 +77,11 @@ t.test('a push', async (t) => {
     }, 'ended')
     t.match(shown().text, /no RTCM/)
     await clock.advance(600_000)
-    t.equal(caster.connections.length, 1)
+    t.equal(caster.visits.length, 1)
   })
 
   t.test('several at once do not disturb each other', async (t) => {
-    const good = await fakeCaster(t, (_head, socket) => socket.write('ICY 200 OK\r\n'))
+    const good = await fakeCaster(t, ({ socket }) => socket.write('ICY 200 OK\r\n'))
     const silent = await fakeCaster(t, () => {})
     const { push, shown, secondsUntil, station } = await setUp(t)
     const target = (port: number, mount: string) => ({ host: '127.0.0.1', port, mount })
@@ -162,7 +93,7 @@ t.test('a push', async (t) => {
     await secondsUntil(() => /did not answer in 10 s/.test(second().text), 'the silent one')
     await push(target(good.port, 'A'))
     t.equal(shown().state, 'acknowledged', 'what is the same goes on')
-    t.equal(good.connections.length, 1)
+    t.equal(good.visits.length, 1)
   })
 })
 
@@ -185,7 +116,7 @@ t.test('every answer of a caster, in words, and how long the station stays away'
     ['', 1, 'waiting', /did not answer in 10 s|closed the connection without/, [15, 19]],
   ] as const) {
     await t.test(JSON.stringify(answer), async (t) => {
-      const caster = await fakeCaster(t, (_head, socket) => {
+      const caster = await fakeCaster(t, ({ socket }) => {
         if (answer !== '') socket.write(answer)
         else socket.destroy()
       })
@@ -199,7 +130,7 @@ t.test('every answer of a caster, in words, and how long the station stays away'
       t.match(shown(), { state, text })
       t.ok(shown().next >= least_s - 1 && shown().next <= most_s, `${shown().next} s`)
       await station.clock.advance((least_s - 5) * 1_000)
-      t.equal(caster.connections.length, 1, 'no second attempt')
+      t.equal(caster.visits.length, 1, 'no second attempt')
     })
   }
   t.match(readReply(['OK'], 2), { accepted: false }, 'which is no answer of NTRIP 2')
@@ -236,7 +167,7 @@ t.test('the waits', async (t) => {
   t.ok(waitOf({ ...refused, notBefore_ms: 1e15 }, 0) <= 8 * 3_600_000, 'a clock that was set back')
 
   t.test('survive a restart of the service, and end with other settings', async (t) => {
-    const caster = await fakeCaster(t, (_head, socket) => socket.write('ERROR - Bad Password\r\n'))
+    const caster = await fakeCaster(t, ({ socket }) => socket.write('ERROR - Bad Password\r\n'))
     const store = new MemoryStore()
     const target = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 'wrong' }
     const first = await setUp(t, store)
@@ -245,19 +176,19 @@ t.test('the waits', async (t) => {
     await first.station.stop()
     const again = await setUp(t, store)
     for (let n = 0; n < 60; n++) await again.second()
-    t.equal(caster.connections.length, 1, 'no attempt after the restart')
+    t.equal(caster.visits.length, 1, 'no attempt after the restart')
     t.ok(again.shown().next > 3_600)
     await again.push({ ...target, password: 'right' })
-    await again.secondsUntil(() => caster.connections.length === 2, 'tried with the other password')
+    await again.secondsUntil(() => caster.visits.length === 2, 'tried with the other password')
   })
 
   t.test('a caster that closes soon after its yes is said to forward nothing', async (t) => {
-    const caster = await fakeCaster(t, (_head, socket) => socket.end('ICY 200 OK\r\n\r\n'))
+    const caster = await fakeCaster(t, ({ socket }) => socket.end('ICY 200 OK\r\n\r\n'))
     const { push, shown, secondsUntil } = await setUp(t)
     await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
     await secondsUntil(() => /accepted, not forwarded/.test(shown().text), 'the second time')
     await secondsUntil(() => /another base may use/.test(shown().text), 'the third time')
-    t.equal(caster.connections.length, 3)
+    t.equal(caster.visits.length, 3)
   })
 })
 
