@@ -72,7 +72,7 @@ export class Rovers {
     // Shown beside those of the other outputs; not where it takes another base's stream.
     const listed = mount.unverified
       ? undefined
-      : services.use(rtcmStream).list({ via: 'ntrip', name: user || agent, ip, connected: true })
+      : services.use(rtcmStream).list({ via: 'ntrip', name: (user || agent).slice(0, 32), ip, connected: true })
     this.#all.set(id, { rover, mount, listed })
     if (user) this.#byUser.set(user, this.ofUser(user) + 1)
     mount.add(rover)

@@ -1,4 +1,4 @@
-import { decodeMsm, encodeMsm, isMsm, lockTime } from '../gnss/index.js'
+import { asLast, decodeMsm, encodeMsm, isMsm, lockTime } from '../gnss/index.js'
 
 /** 1005 or 1006: where the base is. */
 export const isPosition = (type: number): boolean => type === 1005 || type === 1006
@@ -39,6 +39,13 @@ export function asMsm4(frame: Numbered): Numbered {
   return { type: msm4, bytes: encodeMsm({ ...head, type: msm4, observations: plain }) }
 }
 
+/** Where the last message of an epoch is left out, the one before says that it is the last: rovers wait for more otherwise. */
+export function closed(frames: readonly Numbered[]): readonly Numbered[] {
+  const last = frames.at(-1)
+  if (!last || !isMsm(last.type)) return frames
+  return [...frames.slice(0, -1), { type: last.type, bytes: asLast(last.bytes) }]
+}
+
 /** Chooses frames and epochs; thinned by epoch, so that a rover never gets half of one. */
 export class Selector {
   readonly #wanted: Selection
@@ -64,6 +71,7 @@ export class Selector {
       ({ type }) => this.wantsFrame(type) || (msm4 && this.wantsFrame(type - (type % 10) + 4)),
     )
     if (chosen.length > 0) this.#sent_ms = now_ms
-    return msm4 ? chosen.map(asMsm4) : chosen
+    const converted = msm4 ? chosen.map(asMsm4) : chosen
+    return chosen.length < frames.length ? closed(converted) : converted
   }
 }

@@ -2,7 +2,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import rtcm from '../../../plugins/rtcm/index.js'
-import { Framer } from '../../../runtime/gnss/index.js'
+import { encodeMsm, Framer, messageNumber } from '../../../runtime/gnss/index.js'
 import { ChunkReader } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import {
@@ -17,12 +17,24 @@ import {
 
 export const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
 
-/** Message numbers of the whole frames in these bytes. */
-export function typesIn(bytes: Uint8Array): number[] {
-  const types: number[] = []
-  new Framer({ onFrame: (frame) => frame.kind === 'rtcm' && types.push(frame.type) }).push(bytes, 0)
-  return types
+/** An epoch of one message of 64 cells. */
+export const largeEpoch = (): Uint8Array =>
+  encodeMsm({
+    ...{ type: 1077, stationId: 0, epochTime: 1_000, multiple: false },
+    observations: Array.from({ length: 64 }, (_, cell) => ({
+      ...{ satellite: (cell >> 1) + 1, signal: 2 + (cell & 1), pseudorange_m: 22_000_000 + cell, phase_m: 22_000_000 },
+    })),
+  })
+
+/** The whole RTCM frames in these bytes. */
+export function framesIn(bytes: Uint8Array): Uint8Array[] {
+  const frames: Uint8Array[] = []
+  new Framer({ onFrame: (frame) => frame.kind === 'rtcm' && frames.push(frame.bytes) }).push(bytes, 0)
+  return frames
 }
+
+/** Their message numbers. */
+export const typesIn = (bytes: Uint8Array): number[] => framesIn(bytes).map(messageNumber)
 
 /** What follows the head of a message, without its chunks where it has any. */
 function bodyOf(bytes: Buffer): Buffer {
