@@ -4,7 +4,7 @@ import { Pacing } from '../../../plugins/ntrip-caster/logins.js'
 import { encodeNmea, encodeRtcm, moreFollows } from '../../../runtime/gnss/index.js'
 import { ChunkReader, chunkOf, parseTable } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
-import { arpFrame, until } from '../../harness/index.js'
+import { arpFrame, msmFrame, until } from '../../harness/index.js'
 import { Client, framesIn, here, largeEpoch, setUpStation } from './rig.js'
 
 const there = { ...here, x: here.x + 40 }
@@ -346,6 +346,151 @@ t.test('what is no request of a rover gets a clear answer, and costs nobody anyt
   }
   epoch(2_000)
   await until(() => good.types().length === 7, 'still')
+})
+
+t.test('a foreign base', async (t) => {
+  const source = 'SOURCE s3cret /EAST\r\nSource-Agent: NTRIP other/1\r\nSTR: \r\n\r\n'
+  const post = (password: string, mount = 'EAST') =>
+    login(
+      `POST /${mount} HTTP/1.1\r\nHost: x\r\nNtrip-Version: Ntrip/2.0\r\nUser-Agent: NTRIP other/2\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      'anyone',
+      password,
+    )
+  const position = Buffer.from(arpFrame(there, 7))
+  const observations = (time: number) => Buffer.from(msmFrame(1074, time * 1_000, false, 7))
+
+  async function withBase(t: Test) {
+    const rig = await setUp(t)
+    rig.receiver.emit(arpFrame(here))
+    t.match(await rig.command('ntrip-base=EAST:s3cret'), { status: 200, text: /may push to EAST/ })
+    return rig
+  }
+
+  t.test('pushes to a mount point of its own: to the rovers of that one and to nobody else', async (t) => {
+    const { rover, caster, epoch, station } = await withBase(t)
+    const [east, own] = [await rover(v2, 'EAST'), await rover(v1)]
+    await until(() => own.types().length === 1 && east.head.includes('200'), 'both rovers')
+    const table = async () => parseTable(await (await rover('GET / HTTP/1.0\r\n\r\n')).ends())
+    t.match(
+      (await table()).map(({ mount }) => mount),
+      ['TEST0001'],
+      'not offered before a base is there',
+    )
+    const base = await rover(source)
+    await until(() => base.text === 'ICY 200 OK\r\n\r\n', 'accepted')
+    base.socket.write(observations(1))
+    base.socket.write(position)
+    base.socket.write(observations(2))
+    await until(() => east.types().length === 2, 'its stream')
+    t.strictSame(east.types(), [1005, 1074], 'the position first')
+    const damaged = Buffer.from(observations(3))
+    damaged[20] = (damaged[20] as number) ^ 1
+    for (const byte of Buffer.concat([damaged, Buffer.from('noise'), observations(4)]))
+      base.socket.write(Buffer.from([byte]))
+    await until(() => east.types().length === 3, 'what is whole')
+    const late = await rover(v1, 'EAST')
+    await until(() => late.types().length === 1, 'a newcomer gets the position')
+    epoch(1_000)
+    await until(() => own.types().length === 4, 'the own stream')
+    t.strictSame(own.types(), [1005, 1074, 1084, 1124])
+    t.equal(east.types().length, 3)
+    t.match(caster().bases, [
+      {
+        mount: 'EAST',
+        unverified: true,
+        connected: true,
+        agent: 'NTRIP other/1',
+        ip: '127.0.0.1',
+        frames: 4,
+        rovers: 2,
+      },
+    ])
+    t.match(caster().rovers, [{ unverified: true }, { unverified: false }, { unverified: true }])
+    t.equal((station.field('gnss.rtcm.subscribers') as unknown[]).length, 1, 'only the own stream has subscribers')
+    const [, row] = await table()
+    t.match(row, { mount: 'EAST', misc: 'unverified', details: '1005(1),1074(1)', systems: 'GPS', lat: 52 })
+    t.match(row?.generator, 'NTRIP other/1')
+    base.socket.destroy()
+    await until(() => caster().bases[0]?.connected === false, 'gone')
+    t.notOk(east.closed, 'rovers stay')
+    const again = await rover(post('s3cret'))
+    await until(() => /^HTTP\/1\.1 200 OK\r\nNtrip-Version/.test(again.head), 'by NTRIP 2')
+    again.socket.write(chunkOf(Buffer.concat([observations(5), position, observations(6)])))
+    await until(() => east.types().length === 5, 'its stream')
+    t.strictSame(east.types().slice(3), [1005, 1074], 'with its own position first')
+    again.socket.end('0\r\n\r\n')
+    await again.ends()
+  })
+
+  t.test('is refused in words that it knows; one that is silent makes room', async (t) => {
+    const { rover, caster, command, clock } = await withBase(t)
+    const answer = async (head: string) => (await rover(head)).ends()
+    t.equal(await answer(source.replace('s3cret', 'wrong')), 'ERROR - Bad Password\r\n')
+    t.equal(await answer(source.replace('EAST', 'WEST')), 'ERROR - Mount Point Taken or Invalid\r\n')
+    t.equal(await answer(source.replace('EAST', 'TEST0001')), 'ERROR - Mount Point Taken or Invalid\r\n')
+    t.match(await answer(post('wrong')), /^HTTP\/1\.1 401 (.*\r\n)*WWW-Authenticate: Basic realm="\/EAST"/)
+    t.match(await answer(post('s3cret', 'WEST')), /^HTTP\/1\.1 404 /)
+    t.match(await answer(post('s3cret', 'TEST0001')), /^HTTP\/1\.1 409 /)
+    const first = await rover(source)
+    await until(() => first.text === 'ICY 200 OK\r\n\r\n', 'accepted')
+    t.equal(await answer(source), 'ERROR - Mount Point Taken or Invalid\r\n')
+    t.match(await answer(post('s3cret')), /^HTTP\/1\.1 409 /)
+    await clock.advance(9_000)
+    first.socket.write(position)
+    await until(() => caster().bases[0]?.frames === 1, 'it speaks')
+    await clock.advance(9_000)
+    t.match(await answer(post('s3cret')), /^HTTP\/1\.1 409 /)
+    await clock.advance(1_000)
+    const second = await rover(source)
+    await until(() => second.text === 'ICY 200 OK\r\n\r\n', 'after 10 s of silence')
+    await first.ends()
+    await clock.advance(65_000)
+    await second.ends()
+    t.match(caster().bases, [{ connected: false }])
+    const flood = await rover(source)
+    await until(() => flood.head !== '' || flood.text.includes('ICY'), 'accepted')
+    flood.socket.write(Buffer.alloc(1_100_000, 0xd3))
+    await flood.ends()
+    const bad = await rover(post('s3cret'))
+    await until(() => bad.head !== '', 'accepted')
+    bad.socket.write('this is no chunk\r\n')
+    await bad.ends()
+    for (let n = 0; n < 20; n++) {
+      const client = await rover(source.replace('s3cret', 'wrong'))
+      await until(async () => {
+        await clock.advance(1_000)
+        return client.closed
+      }, 'refused')
+    }
+    t.equal(await answer(source), 'ERROR - Not Allowed\r\n', 'too many wrong passwords')
+    t.match(await command('ntrip-base=TEST0001:s3cret'), { status: 400, text: /station itself/ })
+    t.match(await command('ntrip-base=a b:s3cret'), { status: 400 })
+    t.match(await command('ntrip-base=WEST:x'), { status: 400 })
+    t.match(await command('ntrip-bases'), { text: /^EAST\n$/ })
+  })
+
+  t.test('and its rovers keep their connections over a reload, and no frame is lost', async (t) => {
+    const { rover, caster, station, command } = await withBase(t)
+    const east = [await rover(v1, 'EAST'), await rover(v2, 'EAST')]
+    const base = await rover(post('s3cret'))
+    await until(() => base.head !== '', 'accepted')
+    base.socket.write(chunkOf(position))
+    await until(() => east.every((client) => client.types().length === 1), 'the position')
+    for (let time = 1; time <= 5; time++) {
+      const chunk = chunkOf(observations(time))
+      base.socket.write(chunk.subarray(0, 5 * time))
+      await station.reload('ntrip-caster')
+      base.socket.write(chunk.subarray(5 * time))
+    }
+    const count = (client: Client) => client.types().filter((type) => type === 1074).length
+    await until(() => east.every((client) => count(client) === 5), 'every frame')
+    t.match(caster().bases, [{ connected: true, rovers: 2 }])
+    t.match(await command('ntrip-base=EAST'), { text: /deleted/ })
+    await Promise.all([...east, base].map((client) => client.ends()))
+    t.strictSame(caster().bases, [])
+    t.match(await command('ntrip-base=EAST'), { text: /no base may push/ })
+    t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
+  })
 })
 
 t.test('the parameters: off, another port; and the stream that is closed', async (t) => {
