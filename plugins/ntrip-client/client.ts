@@ -1,9 +1,9 @@
 import { Framer } from 'rtk-base/gnss'
 import { Backoff, type Dialled, dial } from 'rtk-base/link'
-import { ChunkReader, HeadReader, parseTable } from 'rtk-base/ntrip'
+import { type Answer, AnswerReader, getRequest, parseTable } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
-import { ggaOf, nearestOf, readAnswer, requestOf, type Source } from './source.js'
+import { ggaOf, nearestOf, type Source } from './source.js'
 
 const look_ms = 1_000
 const answer_ms = 10_000
@@ -12,7 +12,6 @@ const silent_ms = 30_000
 const gga_ms = 10_000
 /** A wrong password does not become right by asking often. */
 const final_ms = 600_000
-const mostHead_bytes = 4_096
 const mostTable_bytes = 4_194_304
 
 export type ClientState = 'off' | 'idle' | 'connecting' | 'streaming' | 'waiting'
@@ -114,28 +113,26 @@ export class NtripClient {
     }
     this.#become('connecting', '')
     const answerIsLate = () => this.#over(false, 'the caster did not answer in 10 s')
-    const head = new HeadReader(mostHead_bytes, /^ICY 200 OK$/)
-    let take: ((bytes: Buffer) => void) | undefined
+    const reader = new AnswerReader()
+    let take: (bytes: Buffer) => void = () => {}
     this.#ended = () => this.#over(false, 'the caster closed the connection')
-    this.#line = dial(
+    const line = dial(
       this.#ctx.timers,
       { host, port, tls },
       {
         connected: (socket) => {
           this.#late = this.#ctx.timers.after(answer_ms, answerIsLate)
-          socket.write(requestOf(this.#source, mount, this.#ctx.services.use(device).version))
+          const { version = 2, user, password } = this.#source
+          const agent = `rtk-base/${this.#ctx.services.use(device).version}`
+          socket.write(getRequest({ host, mount, version, user, password, agent }))
         },
         data: (bytes) => {
           try {
-            if (take) return take(bytes)
-            const found = head.push(bytes)
-            if (found === undefined) return
-            if (found === 'too-large') return this.#over(false, 'what answers is no caster')
-            void this.#late()
-            const answer = readAnswer(found.lines)
-            if (answer.kind === 'refused') return this.#over(answer.final, answer.text)
-            take = answer.kind === 'table' ? this.#tableReader(mount, found.lines) : this.#streamReader(answer.chunked)
-            take(found.rest)
+            const isFirst = reader.answer === undefined
+            const parts = reader.push(bytes)
+            if (isFirst && reader.answer) take = this.#taker(reader.answer, mount)
+            for (const part of parts) if (this.#line === line) take(part)
+            if (reader.over && this.#line === line) this.#ended()
           } catch (error) {
             this.#over(false, (error as Error).message)
           }
@@ -144,13 +141,20 @@ export class NtripClient {
         closed: () => this.#ended(),
       },
     )
+    this.#line = line
+  }
+
+  /** @returns what reads the content of an answer */
+  #taker(answer: Answer, mount: string): (bytes: Buffer) => void {
+    void this.#late()
+    if (answer.kind === 'table') return this.#tableReader(mount)
+    if (answer.kind === 'stream') return this.#streamReader()
+    this.#over(answer.final, answer.text)
+    return () => {}
   }
 
   /** A table in place of a stream: the mount point is wrong, or this address blocked; or it is what was asked for. */
-  #tableReader(mount: string, lines: readonly string[]): (bytes: Buffer) => void {
-    const chunks = lines.some((line) => /^transfer-encoding: *chunked/i.test(line))
-      ? new ChunkReader(mostTable_bytes)
-      : undefined
+  #tableReader(mount: string): (bytes: Buffer) => void {
     let text = ''
     const done = () => {
       const there = parseTable(text).some((row) => row.mount === mount)
@@ -172,19 +176,19 @@ export class NtripClient {
     }
     this.#ended = done
     return (bytes) => {
-      for (const part of chunks?.push(bytes) ?? [bytes]) text += part.toString('latin1')
+      text += bytes.toString('latin1')
       if (text.length > mostTable_bytes) return this.#over(false, 'the source table is too large')
       if (/^ENDSOURCETABLE/m.test(text)) done()
     }
   }
 
-  #streamReader(chunked: boolean): (bytes: Buffer) => void {
+  #streamReader(): (bytes: Buffer) => void {
     const { host, port = 2101 } = this.#source
     const remote = `ntrip ${host}:${port}/${this.#mount}`
     this.#good_ms = this.#ctx.clock.monotonic()
     this.#gga_ms = Number.NEGATIVE_INFINITY
     this.#become('streaming', '')
-    const chunks = chunked ? new ChunkReader() : undefined
+    this.#ended = () => this.#over(false, 'the caster ended the stream')
     const framer = new Framer({
       onFrame: ({ kind, bytes }) => {
         if (kind !== 'rtcm') return
@@ -194,10 +198,7 @@ export class NtripClient {
         this.#ctx.services.find(correctionInput)?.take(bytes, remote, host)
       },
     })
-    return (bytes) => {
-      for (const part of chunks?.push(bytes) ?? [bytes]) framer.push(part, this.#ctx.clock.monotonic())
-      if (chunks?.over) this.#over(false, 'the caster ended the stream')
-    }
+    return (bytes) => framer.push(bytes, this.#ctx.clock.monotonic())
   }
 
   #over(final: boolean, text: string): void {
