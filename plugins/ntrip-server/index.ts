@@ -104,7 +104,7 @@ class Pushes {
   }
 
   get acknowledged(): number {
-    return this.#all.filter((push) => push.block().state === 'acknowledged').length
+    return this.#all.filter((push) => /^(acknowledged|proven)$/.test(push.block().state)).length
   }
 
   block() {

@@ -3,6 +3,7 @@ import { HeadReader, Outlet, type Piece, type StreamSink } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { device, type RtcmEpoch, type RtcmFrame, type RtcmStream, type RtcmSubscription } from 'rtk-base/services'
 import { unacknowledged } from './kernel-queue.js'
+import { Proof } from './proof.js'
 import { readReply } from './reply.js'
 import { afterEnd, afterNetworkUp, type End, fresh, type RetryState, waitOf } from './retry.js'
 import { nameOf, requestOf, type Target } from './target.js'
@@ -19,9 +20,11 @@ const proven_ms = 300_000
 const shortLived_ms = 30_000
 /** Unsent bytes from which on whole epochs are left out: some seconds of a full stream. */
 const backlog_bytes = 16_384
+/** A link is called slow for so long after an epoch was left out. */
+const slow_ms = 60_000
 const mostResponse_bytes = 4_096
 
-export type PushState = 'off' | 'waiting' | 'connecting' | 'refused' | 'accepted' | 'acknowledged'
+export type PushState = 'off' | 'waiting' | 'connecting' | 'refused' | 'accepted' | 'acknowledged' | 'proven'
 
 /** One connection to a caster, and when to make the next. */
 export class Push implements StreamSink {
@@ -31,6 +34,7 @@ export class Push implements StreamSink {
   readonly #keep: (state: RetryState) => void
   #retry: RetryState
   readonly #outlet: Outlet<{ primed: boolean }>
+  readonly #proof: Proof
   #line: Dialled | undefined
   #streaming = false
   /** Shows the caster beside the other outputs. */
@@ -43,6 +47,8 @@ export class Push implements StreamSink {
   /** Monotonic ms. */
   #accepted_ms = 0
   #rtcm_ms = Number.NEGATIVE_INFINITY
+  #isAcknowledged = false
+  #dropped_ms = Number.NEGATIVE_INFINITY
   #acknowledged = { bytes: 0, at_ms: 0 }
   #shortLived = 0
   sent = 0
@@ -64,6 +70,10 @@ export class Push implements StreamSink {
     this.#outlet = new Outlet(stream, target, () => ctx.clock.monotonic(), {
       send: (_taker, piece) => this.#write(piece),
     })
+    this.#proof = new Proof(ctx, target, {
+      changed: () => this.#judge(),
+      moved: (text) => this.#over('network', text),
+    })
   }
 
   start(): void {
@@ -84,6 +94,7 @@ export class Push implements StreamSink {
     this.#streaming = false
     void this.#late()
     this.#outlet.takers.clear()
+    this.#proof.stop()
     this.#listed?.close()
     this.#listed = undefined
     line?.hangUp()
@@ -97,6 +108,7 @@ export class Push implements StreamSink {
       ...{ host, port, mount, version, tls, state: this.#state, text: this.#text },
       next: this.#line ? 0 : Math.ceil(waitOf(this.#retry, this.#now_ms()) / 1000),
       since: this.#streaming ? Math.floor((now_ms - this.#accepted_ms) / 1000) : 0,
+      ip: this.#line?.socket.remoteAddress ?? '',
       sent: this.sent,
       dropped: this.dropped,
     }
@@ -128,9 +140,11 @@ export class Push implements StreamSink {
     if (!socket || !this.#streaming) return
     if (socket.writableLength > backlog_bytes) {
       this.dropped += 1
+      this.#dropped_ms = this.#ctx.clock.monotonic()
       return
     }
     this.sent += 1
+    this.#proof.sent(piece.bytes)
     socket.write((this.target.version ?? 1) === 2 ? piece.chunk : piece.bytes)
   }
 
@@ -192,10 +206,12 @@ export class Push implements StreamSink {
     this.#streaming = true
     this.#accepted_ms = this.#ctx.clock.monotonic()
     this.#acknowledged = { bytes: 0, at_ms: this.#accepted_ms }
-    this.#become('accepted', '')
+    this.#isAcknowledged = false
+    this.#judge()
     this.#ctx.log.info({ caster: nameOf(this.target) }, 'the caster accepted the stream')
     const ip = this.#line?.socket.remoteAddress ?? ''
     this.#listed = this.#stream.list({ via: 'ntrip', name: nameOf(this.target), ip, connected: true })
+    this.#proof.start(ip)
     this.#outlet.add({ primed: false })
   }
 
@@ -236,6 +252,15 @@ export class Push implements StreamSink {
 
   // ── proof of delivery ─────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The state of a push that stands. A proof that failed lowers it, and never ends the push. */
+  #judge(): void {
+    if (!this.#streaming) return
+    const { state, text: proof } = this.#proof
+    const isSlow = this.#ctx.clock.monotonic() - this.#dropped_ms < slow_ms
+    const text = isSlow ? ['slow link: whole epochs are left out', proof].filter(Boolean).join('; ') : proof
+    this.#become(!this.#isAcknowledged ? 'accepted' : state === 'proven' ? 'proven' : 'acknowledged', text)
+  }
+
   async #look(): Promise<void> {
     const socket = this.#line?.socket
     if (!socket || !this.#streaming) return
@@ -248,7 +273,8 @@ export class Push implements StreamSink {
     const bytes = socket.bytesWritten - socket.writableLength - queue
     if (bytes > this.#acknowledged.bytes || (queue === 0 && socket.writableLength === 0)) {
       this.#acknowledged = { bytes, at_ms: now_ms }
-      if (this.#state === 'accepted') this.#become('acknowledged', '')
+      this.#isAcknowledged = true
+      this.#judge()
       if (now_ms - this.#accepted_ms > proven_ms && this.#retry.failures > 0) {
         this.#shortLived = 0
         this.#store({ ...fresh, tried_ms: this.#retry.tried_ms })

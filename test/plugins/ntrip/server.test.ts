@@ -1,12 +1,13 @@
 import t, { type Test } from 'tap'
 import ntripServer from '../../../plugins/ntrip-server/index.js'
 import { findQueue } from '../../../plugins/ntrip-server/kernel-queue.js'
+import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, type RetryState, waitOf } from '../../../plugins/ntrip-server/retry.js'
-import type { AnyPlugin } from '../../../runtime/plugin.js'
+import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
-import { until } from '../../harness/index.js'
-import { fakeCaster, setUpStation } from './rig.js'
+import { arpFrame, ManualClock, until } from '../../harness/index.js'
+import { fakeCaster, here, setUpStation, type Visit } from './rig.js'
 
 type Shown = { state: string; text: string; next: number; sent: number; dropped: number; mount: string }
 
@@ -77,7 +78,7 @@ t.test('a push', async (t) => {
     }, 'ended')
     t.match(shown().text, /no RTCM/)
     await clock.advance(600_000)
-    t.equal(caster.visits.length, 1)
+    t.equal(caster.visits.filter(({ head }) => head.startsWith('SOURCE')).length, 1)
   })
 
   t.test('several at once do not disturb each other', async (t) => {
@@ -135,6 +136,129 @@ t.test('every answer of a caster, in words, and how long the station stays away'
   }
   t.match(readReply(['OK'], 2), { accepted: false }, 'which is no answer of NTRIP 2')
   t.match(readReply(['ICY 200 OKAY'], 1), { accepted: false })
+})
+
+t.test('proof of delivery', async (t) => {
+  const row = (mount: string, place = 'Delft') =>
+    `STR;${mount};${place};RTCM 3.2;1005(1);2;GPS;NONE;NLD;52;4;0;0;x;none;B;N;1000;`
+  const table = (...rows: string[]) => ['SOURCETABLE 200 OK', '', ...rows, 'ENDSOURCETABLE', ''].join('\r\n')
+
+  /** A caster that takes the push of ROOF, and answers rovers as it is told to. */
+  async function forwarding(t: Test, rover: (visit: Visit, pushed: Buffer) => void, offered = table(row('ROOF'))) {
+    const caster = await fakeCaster(t, (visit) => {
+      if (visit.head.startsWith('GET / ')) visit.socket.end(offered)
+      else if (visit.head.startsWith('GET /ROOF')) rover(visit, caster.visits[0]?.body ?? Buffer.alloc(0))
+      else visit.socket.write('ICY 200 OK\r\n')
+    })
+    const rig = await setUp(t)
+    const target = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 's3cret' }
+    /** Minutes of RTCM; slower while a rover is being answered. */
+    const minutesUntil = async (condition: () => boolean, what: string) => {
+      const [start_ms, position] = [rig.clock.monotonic(), arpFrame(here)]
+      await until(async () => {
+        if (condition()) return true
+        const isAsked = caster.visits.some(({ head, socket }) => !head.startsWith('SOURCE') && !socket.destroyed)
+        rig.receiver.emit(position)
+        await rig.clock.advance(isAsked ? 200 : 4_000)
+        return false
+      }, what)
+      return (rig.clock.monotonic() - start_ms) / 1_000
+    }
+    const asked = (what: string) => caster.visits.filter(({ head }) => head.startsWith(what))
+    return { ...rig, caster, target, asked, minutesUntil }
+  }
+  const stream = (bytes: Uint8Array) => Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), bytes])
+
+  t.test('the own mount point echoes what was sent: proven; where it does not any more: acknowledged', async (t) => {
+    let forwards = true
+    const { push, target, shown, minutesUntil, asked } = await forwarding(t, ({ socket }, pushed) =>
+      socket.write(stream(forwards ? pushed : arpFrame({ ...here, x: 1 }))),
+    )
+    await push({ ...target, proof: 'echo', echo: { user: 'me', password: 'rover' } })
+    await minutesUntil(() => shown().state === 'proven', 'proven')
+    t.match(shown().text, /^proven at \d\d:\d\d UTC, delay \d+\.\d s; listed in the caster’s source table$/)
+    const basic = Buffer.from('me:rover').toString('base64')
+    t.match(
+      asked('GET /ROOF')[0]?.head,
+      new RegExp(`^GET /ROOF HTTP/1\\.0\\r\\n(.*\\r\\n)*Authorization: Basic ${basic}`),
+    )
+    t.notMatch(asked('GET / ')[0]?.head, 'Authorization')
+    forwards = false
+    const seconds = await minutesUntil(() => shown().state === 'acknowledged', 'not any more')
+    t.ok(seconds >= 1_790 && seconds <= 3_620, `looked at again after ${seconds} s`)
+    t.match(shown().text, /^accepted, not forwarded/)
+    t.equal(asked('SOURCE').length, 1, 'the push goes on')
+    const tables = asked('GET / ').length
+    t.ok(tables >= 2 && tables <= 13, `${tables} looks at the table`)
+  })
+
+  for (const [what, rover, offered, state, text] of [
+    ['the table has no row', undefined, table(row('OTHER')), 'acknowledged', /no row for ROOF/],
+    ['a sandbox', undefined, table(row('ROOF', 'Sandbox')), 'acknowledged', /in its sandbox/],
+    ['the table is there', undefined, table(row('ROOF')), 'acknowledged', /^listed/],
+    [
+      'a login that rovers need',
+      'HTTP/1.0 401 Unauthorized\r\n\r\n',
+      table(),
+      'acknowledged',
+      /not proven: .*user and password/,
+    ],
+    ['no such mount point for rovers', table(), table(), 'acknowledged', /not proven: .*no mount point ROOF/],
+    ['silence', 'ICY 200 OK\r\n\r\n', table(), 'acknowledged', /accepted, not forwarded/],
+  ] as const) {
+    t.test(what, async (t) => {
+      const answer = ({ socket }: Visit) => void socket.write(rover ?? '')
+      const { push, target, shown, minutesUntil, asked } = await forwarding(t, answer, offered)
+      await push({ ...target, proof: rover === undefined ? 'table' : 'echo' })
+      await minutesUntil(() => text.test(shown().text), 'the text')
+      t.equal(shown().state, state)
+      t.equal(asked('SOURCE').length, 1, 'the push goes on')
+      t.equal(asked('GET /ROOF').length, rover === undefined ? 0 : 1)
+    })
+  }
+
+  t.test('is not looked for where that is switched off', async (t) => {
+    const { push, target, shown, minutesUntil, caster, second } = await forwarding(t, () => {})
+    await push({ ...target, proof: 'off' })
+    await minutesUntil(() => shown().state === 'acknowledged', 'acknowledged')
+    for (let n = 0; n < 1_000; n++) await second()
+    t.equal(caster.visits.length, 1)
+  })
+
+  t.test('a name that leads elsewhere now ends a push that is not forwarded, and no other', async (t) => {
+    for (const [forwards, addresses, moves] of [
+      [false, ['192.0.2.7'], true],
+      [false, ['192.0.2.7', '127.0.0.1'], false],
+      [true, ['192.0.2.7'], false],
+      [false, [], false],
+    ] as const) {
+      const frame = arpFrame(here)
+      const caster = await fakeCaster(t, ({ socket }) =>
+        socket.write(stream(forwards ? frame : arpFrame({ ...here, x: 1 }))),
+      )
+      const clock = new ManualClock()
+      const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
+      const log = { warn: () => {}, debug: () => {} }
+      const services = { use: () => ({ version: '1', utc_ms: () => 0 }) }
+      const ctx = { clock, timers, log, services, signal: new AbortController().signal } as unknown as PluginContext
+      const moved: string[] = []
+      const target = { host: 'localhost', port: caster.port, mount: 'ROOF', proof: 'echo' } as const
+      const events = { changed: () => {}, moved: (text: string) => void moved.push(text) }
+      const proof = new Proof(ctx, target, events, { random: () => 0.5, lookup: async () => [...addresses] })
+      proof.start('127.0.0.1')
+      await until(async () => {
+        proof.sent(frame)
+        await clock.advance(caster.visits.some(({ socket }) => !socket.destroyed) ? 200 : 4_000)
+        return clock.monotonic() > 630_000 && proof.state !== 'none'
+      }, 'ten minutes')
+      t.strictSame(
+        moved,
+        moves ? ['address changed: localhost leads to 192.0.2.7 now'] : [],
+        `${forwards} ${addresses}`,
+      )
+      proof.stop()
+    }
+  })
 })
 
 t.test('the waits', async (t) => {
