@@ -265,6 +265,7 @@ export class Caster {
     return {
       enabled,
       port: this.address?.port ?? 0,
+      tls: this.#listeners[1]?.address?.port ?? 0,
       mounts: [...this.#own.keys()],
       users: this.#secrets.users.count,
       connected: this.rovers.size,
