@@ -15,6 +15,7 @@ export {
   systemBus,
   variant,
 } from './d-bus.js'
+export { type DialEvents, type Dialled, type DialTarget, dial, failureText } from './dial.js'
 export {
   addressesFor,
   type DialAddress,
@@ -27,7 +28,7 @@ export {
   stepOf,
   succeeded,
   untried,
-} from './dial.js'
+} from './dial-steps.js'
 export { Dialog, type Matcher } from './dialog.js'
 export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './kept-port.js'
 export { isAnswer, Outbound, type ResolveName } from './outbound.js'
