@@ -18,11 +18,15 @@ export default definePlugin({
   options: CasterOptions,
 
   setup(ctx, options) {
-    const enabled = ctx.config.define('ntrip-caster-en', flag, { default: 1 })
+    const enabled = ctx.config.define('ntrip-caster-en', flag, { default: 1, title: 'NTRIP caster' })
     const port = ctx.config.define('ntrip-caster-port', Type.Integer({ minimum: 0, maximum: 65_535 }), {
       default: 2101,
+      title: 'NTRIP caster: port',
     })
-    const anonymous = ctx.config.define('ntrip-caster-anonymous', flag, { default: 0 })
+    const anonymous = ctx.config.define('ntrip-caster-anonymous', flag, {
+      default: 0,
+      title: 'NTRIP caster: rovers need no login',
+    })
     const users = new Logins(ctx, 'users')
     const bases = new Logins(ctx, 'bases', mostBases)
     const caster = new Caster(ctx, options, { users, bases, anonymous: () => anonymous.get() === 1 })

@@ -26,6 +26,7 @@ export default definePlugin({
     const targets = ctx.config.define('ntrip-server', Type.Array(Target, { maxItems: 8 }), {
       default: [],
       secret: true,
+      title: 'Casters to push to',
     })
     ctx.config.rule([targets.name], (get) => {
       const names = (get(targets.name) as Target[]).map(nameOf)

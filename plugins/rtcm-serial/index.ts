@@ -11,7 +11,10 @@ export default definePlugin({
   needs: [rtcmStream],
 
   setup(ctx) {
-    const line = ctx.config.define('rtcm-serial', Line, { default: { port: '' } })
+    const line = ctx.config.define('rtcm-serial', Line, {
+      default: { port: '' },
+      title: 'Radio modem on a serial port',
+    })
     let output: SerialOutput | undefined
     const apply = async () => {
       await output?.stop()
