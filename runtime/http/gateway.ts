@@ -195,6 +195,12 @@ export class Gateway {
     if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
       response.once('finish', () => this.#dumpRest(request))
     if (this.#closing) response.shouldKeepAlive = false
+    const page = this.#network.portal.redirect(request)
+    if (page !== undefined) {
+      response.shouldKeepAlive = false
+      response.writeHead(302, { location: page, 'cache-control': 'no-store', 'content-length': 0 }).end()
+      return
+    }
     const admitted = this.#admit(request, false)
     if (admitted instanceof RtkError) {
       this.#log.debug({ code: admitted.code, peer: request.socket.remoteAddress }, admitted.message)

@@ -1,4 +1,5 @@
 /** Provided by the runtime: the controller that runs the service, and who counts as its local network. */
+import type { Dispose } from '../event.js'
 import { defineService } from '../token.js'
 
 /** How a run of the service ended. */
@@ -71,5 +72,10 @@ export const device = defineService<Device>('device')
 export interface LocalNetwork {
   /** Loopback, link-local, private, or inside a prefix of an own interface. */
   isLocal(address: string): boolean
+  /**
+   * Phones on an access point with these own addresses are led to the station's page when they look for the internet. Until the returned
+   * function is called: `ctx.defer(network.redirectProbes(…))`.
+   */
+  redirectProbes(addresses: () => readonly string[]): Dispose
 }
 export const localNetwork = defineService<LocalNetwork>('local-network')
