@@ -1,4 +1,6 @@
+import { NtripServerInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
+import { Value } from 'typebox/value'
 import ntripServer from '../../../plugins/ntrip-server/index.js'
 import { findQueue } from '../../../plugins/ntrip-server/kernel-queue.js'
 import { Proof } from '../../../plugins/ntrip-server/proof.js'
@@ -177,6 +179,7 @@ t.test('proof of delivery', async (t) => {
     await push({ ...target, proof: 'echo', echo: { user: 'me', password: 'rover' } })
     await minutesUntil(() => shown().state === 'proven', 'proven')
     t.match(shown().text, /^proven at \d\d:\d\d UTC, delay \d+\.\d s; listed in the caster’s source table$/)
+    t.strictSame(Value.Errors(NtripServerInfo, [shown()]), [])
     const basic = Buffer.from('me:rover').toString('base64')
     t.match(
       asked('GET /ROOF')[0]?.head,
@@ -211,7 +214,7 @@ t.test('proof of delivery', async (t) => {
       const { push, target, shown, minutesUntil, asked } = await forwarding(t, answer, offered)
       await push({ ...target, proof: rover === undefined ? 'table' : 'echo' })
       await minutesUntil(() => text.test(shown().text), 'the text')
-      t.equal(shown().state, state)
+      await minutesUntil(() => shown().state === state, 'the state')
       t.equal(asked('SOURCE').length, 1, 'the push goes on')
       t.equal(asked('GET /ROOF').length, rover === undefined ? 0 : 1)
     })
