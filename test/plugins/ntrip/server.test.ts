@@ -1,4 +1,6 @@
+import { NtripServerInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
+import { Value } from 'typebox/value'
 import ntripServer from '../../../plugins/ntrip-server/index.js'
 import { findQueue } from '../../../plugins/ntrip-server/kernel-queue.js'
 import { Proof } from '../../../plugins/ntrip-server/proof.js'
@@ -188,6 +190,7 @@ t.test('proof of delivery', async (t) => {
     await push({ ...target, proof: 'echo', echo: { user: 'me', password: 'rover' } })
     await minutesUntil(() => shown().state === 'proven', 'proven')
     t.match(shown().text, /^proven at \d\d:\d\d UTC, delay \d+\.\d s; listed in the caster’s source table$/)
+    t.strictSame(Value.Errors(NtripServerInfo, [shown()]), [])
     const basic = Buffer.from('me:rover').toString('base64')
     t.match(
       asked('GET /ROOF')[0]?.head,
@@ -259,7 +262,7 @@ t.test('proof of delivery', async (t) => {
       await until(async () => {
         proof.sent(frame)
         await clock.advance(caster.visits.some(({ socket }) => !socket.destroyed) ? 200 : 4_000)
-        return clock.monotonic() > 630_000 && proof.state !== 'none'
+        return clock.monotonic() > 630_000 && proof.state !== 'none' && moved.length >= (moves ? 1 : 0)
       }, 'ten minutes')
       t.strictSame(
         moved,
