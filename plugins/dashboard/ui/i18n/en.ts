@@ -93,6 +93,29 @@ export const en = {
   'commands.run': 'Run {name}',
   'commands.running': 'It runs …',
   'commands.yes': 'Yes, do it',
+
+  'settings.search': 'Search settings',
+  'settings.default': 'default {value}',
+  'settings.secretSet': 'set; enter another one to replace it',
+  'settings.secretNotSet': 'not set',
+  'settings.forget': 'As it was',
+  'settings.sending': 'It is being applied …',
+  'settings.refused': 'Nothing was changed.',
+  'settings.done': 'Applied.',
+  'settings.undo': 'Undo: {names}',
+  'settings.count': '{count} changes',
+  'settings.discard': 'Discard',
+  'settings.review': 'Review',
+  'settings.reviewTitle': 'What changes',
+  'settings.apply': 'Apply',
+  'settings.what': 'Setting',
+  'settings.now': 'Now',
+  'settings.then': 'Then',
+  'settings.risky':
+    'May cut you off: {names}. What is on trial comes back by itself unless the station is reached again.',
+  'trial.text': 'A change of {names} is on trial: the old values return in {s} s.',
+  'trial.keep': 'Keep it',
+  'trial.undo': 'Take it back',
 } as const
 
 export type TextKey = keyof typeof en

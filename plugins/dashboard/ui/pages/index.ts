@@ -12,6 +12,7 @@ export interface PageEntry {
 export const pages: readonly PageEntry[] = [
   { path: 'status', title: 'page.status', load: () => StatusPage },
   { path: 'errors', title: 'page.errors', load: async () => (await import('./errors.js')).ErrorsPage },
+  { path: 'settings', title: 'page.settings', load: async () => (await import('./settings.js')).SettingsPage },
   { path: 'commands', title: 'page.commands', load: async () => (await import('./commands.js')).CommandsPage },
   { path: 'logs', title: 'page.logs', load: async () => (await import('./logs.js')).LogsPage },
   { path: 'plugins', title: 'page.plugins', load: async () => (await import('./plugins.js')).PluginsPage },
