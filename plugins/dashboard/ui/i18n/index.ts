@@ -33,6 +33,12 @@ export function t(key: TextKey, values: Readonly<Record<string, string | number>
   return texts.value[key].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
 }
 
+/** The text of a value such as a state; the value itself where no language knows it. */
+export function word(prefix: string, value: string): string {
+  const key = `${prefix}.${value}`
+  return key in en ? t(key as TextKey) : value
+}
+
 /** A number with its unit, in the reader's notation. */
 export function figure(value: number | undefined, digits: number, unit = ''): string {
   if (value === undefined) return '–'
