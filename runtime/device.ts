@@ -15,7 +15,10 @@ export interface DeviceDeps {
   slot: RunningSlot | undefined
   /** The trial of the slot succeeded. */
   confirmed(): void
+  /** What the service does changed. */
+  described(text: string): void
   lastEnd?: RunEnd | undefined
+  bootId: string
   clock: Clock
   machine: Machine
   /** Trouble of the runtime and of every plugin. */
@@ -36,11 +39,13 @@ export class StationDevice implements Device {
   /** Set once the HTTP server listens. */
   http: Device['http']
   readonly lastEnd: RunEnd | undefined
+  readonly bootId: string
   readonly #deps: DeviceDeps
   readonly #started_ms: number
   /** UTC minus monotonic time, as the receiver gave it. */
   #offset_ms: number | undefined
   #onTrial: boolean
+  #description = ''
 
   constructor(deps: DeviceDeps) {
     this.#deps = deps
@@ -54,6 +59,7 @@ export class StationDevice implements Device {
     this.slots = slot && { root: slot.root, running: slot.running }
     this.#onTrial = slot?.onTrial ?? false
     this.lastEnd = deps.lastEnd
+    this.bootId = deps.bootId
     this.#started_ms = deps.clock.monotonic()
   }
 
@@ -104,6 +110,12 @@ export class StationDevice implements Device {
     if (!this.#onTrial) return
     this.#onTrial = false
     this.#deps.confirmed()
+  }
+
+  describe(text: string): void {
+    if (text === this.#description) return
+    this.#description = text
+    this.#deps.described(text)
   }
 
   restartService(): void {

@@ -39,6 +39,8 @@ export interface RuntimeOptions {
   clock?: Clock
   store?: Store
   processes?: ProcessPort
+  /** Id of this start of the machine. */
+  bootId?: string
   release?: Release
   /** Definitions given in the process; the key is the plugin's key in the variant. */
   definitions?: Readonly<Record<string, PluginDefinition>>

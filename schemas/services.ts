@@ -5,6 +5,7 @@
 export * from './services/corrections.js'
 export * from './services/device.js'
 export * from './services/gnss.js'
+export * from './services/http-routes.js'
 export * from './services/links.js'
 export * from './services/logs.js'
 export * from './services/metrics.js'

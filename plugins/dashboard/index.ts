@@ -34,6 +34,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/events',
+      schema: { summary: 'Server-sent events: document, satellites, survey, log' },
       handler: (request, reply) => {
         const reader = request.role === 'operator' ? 'operator' : 'viewer'
         const acceptsGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
@@ -52,12 +53,18 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/history',
+      schema: { summary: 'Figures of the last 24 h' },
       handler: async (request) => {
         const { names, step } = wantedSeries(request.query)
         return recorder.series(names, step)
       },
     })
-    ctx.http.route({ method: 'GET', url: '/history/sky', handler: async () => ({ cells: recorder.shading.cells() }) })
+    ctx.http.route({
+      method: 'GET',
+      url: '/history/sky',
+      schema: { summary: 'Mean C/N0 by direction' },
+      handler: async () => ({ cells: recorder.shading.cells() }),
+    })
     return { recorder, survey, hub }
   },
 

@@ -14,6 +14,9 @@ export function addFirmwareRoutes(ctx: PluginContext): void {
     ctx.http.route({
       method: 'POST',
       url,
+      schema: {
+        summary: 'Installs firmware: `?esp…` the signed image in the body, `?rut` the URL in the body on the router',
+      },
       config: { rawBody: 'stream', timeout_ms: limit_ms },
       handler: (request, reply) => install(ctx, request, reply),
     })

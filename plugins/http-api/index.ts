@@ -1,7 +1,8 @@
 import type { FastifyReply } from 'fastify'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
-import { metrics as metricsToken, station as stationToken } from 'rtk-base/services'
+import { device, httpRoutes, metrics as metricsToken, station as stationToken } from 'rtk-base/services'
 import { addFirmwareRoutes } from './firmware.js'
+import { openApi } from './openapi.js'
 import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
 
 const json = 'application/json; charset=utf-8'
@@ -12,7 +13,7 @@ export default definePlugin({
   name: 'http-api',
   version: '1.0.0',
   api: '^1.1.0',
-  needs: [stationToken, metricsToken],
+  needs: [stationToken, metricsToken, device, httpRoutes],
 
   setup(ctx) {
     const station = () => ctx.services.use(stationToken)
@@ -22,6 +23,7 @@ export default definePlugin({
       ctx.http.route({
         method: 'GET',
         url,
+        schema: { summary: 'The information document, or what a mask such as `?0x02` selects' },
         handler: (request, reply) => {
           const reader = request.role === 'operator' ? 'operator' : 'viewer'
           return reply.type(json).send(station().documentText(maskOf(rawQuery(request.raw.url)), reader))
@@ -32,6 +34,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/metrics',
+      schema: { summary: 'The figures of every plugin, for Prometheus' },
       handler: async (_request, reply) => {
         const metrics = ctx.services.use(metricsToken)
         return reply.type(metrics.contentType).send(await metrics.text())
@@ -41,6 +44,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'POST',
       url: '/change',
+      schema: { summary: 'Changes parameters: all of them, durably, or none' },
       // Every owner may take 10 s, one after the other.
       config: { timeout_ms: 300_000 },
       handler: async (request, reply) => {
@@ -53,6 +57,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'POST',
       url: '/system',
+      schema: { summary: 'Runs the command in the query: `?reboot`, `?log=d`' },
       config: { rawBody: 'ignore', errors: 'text' },
       handler: async (request, reply) => {
         const command = commandText(rawQuery(request.raw.url))
@@ -64,6 +69,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/nvs',
+      schema: { summary: 'Key-value pairs of a namespace; without one the namespaces' },
       // Anybody may have written anything there, also secrets.
       config: { role: 'operator' },
       handler: async (request) => {
@@ -76,6 +82,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'POST',
       url: '/nvs',
+      schema: { summary: 'Writes key-value pairs to a namespace' },
       handler: async (request) => {
         const written = await station().nvs.write(namespaceOf(request.query) ?? 'user', request.body)
         return { result: 'ok', written }
@@ -84,9 +91,25 @@ export default definePlugin({
 
     addFirmwareRoutes(ctx)
 
-    ctx.http.route({ method: 'GET', url: '/plugins', handler: async () => station().plugins() })
-    ctx.http.route({ method: 'GET', url: '/parameters', handler: async () => station().parameters() })
-    ctx.http.route({ method: 'GET', url: '/commands', handler: async () => station().commands() })
+    for (const [url, summary, list] of [
+      ['/plugins', 'Every plugin with its state', () => station().plugins()],
+      ['/parameters', 'Every change parameter with its schema and its value', () => station().parameters()],
+      ['/commands', 'Every command', () => station().commands()],
+    ] as const) {
+      ctx.http.route({ method: 'GET', url, schema: { summary }, handler: async () => list() })
+    }
+    ctx.http.route({
+      method: 'GET',
+      url: '/openapi.json',
+      schema: { summary: 'This description' },
+      handler: async () => {
+        const { services, serial } = ctx
+        const parameters = station().parameters()
+        const routes = services.use(httpRoutes).list()
+        const { version } = services.use(device)
+        return openApi({ version, serial, routes, parameters, commands: station().commands() })
+      },
+    })
   },
 })
 

@@ -101,6 +101,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/get-log-saved',
+      schema: { summary: 'The saved logs; `?tail=n` the last lines, JSON lines by Accept' },
       handler: async (request, reply) => {
         const lines = files.read().slice(-tailOf(request.query))
         if (/\bapplication\/(x-ndjson|json|jsonl)\b/.test(request.headers.accept ?? '')) {

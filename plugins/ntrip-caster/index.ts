@@ -2,9 +2,11 @@ import { badValue, definePlugin } from 'rtk-base/plugin'
 import { device, localNetwork, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Caster } from './caster.js'
+import { Logins } from './logins.js'
 import { CasterOptions } from './options.js'
-import { Users } from './users.js'
 
+/** Mount points that foreign bases may push to. */
+const mostBases = 16
 const flag = Type.Integer({ minimum: 0, maximum: 1 })
 
 /** An NTRIP caster in the station: rovers of the local network, or of the world, take the gated stream from it. */
@@ -16,12 +18,18 @@ export default definePlugin({
   options: CasterOptions,
 
   setup(ctx, options) {
-    const enabled = ctx.config.define('ntrip-caster-en', flag, { default: 1 })
+    const enabled = ctx.config.define('ntrip-caster-en', flag, { default: 1, title: 'NTRIP caster' })
     const port = ctx.config.define('ntrip-caster-port', Type.Integer({ minimum: 0, maximum: 65_535 }), {
       default: 2101,
+      title: 'NTRIP caster: port',
     })
-    const anonymous = ctx.config.define('ntrip-caster-anonymous', flag, { default: 0 })
-    const caster = new Caster(ctx, options, new Users(ctx), () => anonymous.get() === 1)
+    const anonymous = ctx.config.define('ntrip-caster-anonymous', flag, {
+      default: 0,
+      title: 'NTRIP caster: rovers need no login',
+    })
+    const users = new Logins(ctx, 'users')
+    const bases = new Logins(ctx, 'bases', mostBases)
+    const caster = new Caster(ctx, options, { users, bases, anonymous: () => anonymous.get() === 1 })
     ctx.config.onChange([enabled.name, port.name], async () => {
       if (enabled.get() === 0) caster.close()
       else await caster.move(port.get())
@@ -39,12 +47,12 @@ export default definePlugin({
         const [name = '', password, mounts = '', most = '4'] = (arg ?? '').split(':')
         const isName = /^[A-Za-z0-9_.@-]{1,64}$/.test(name)
         if (isName && password === undefined)
-          return (await caster.users.delete(name)) ? `user ${name} deleted` : `there is no user ${name}`
+          return (await users.delete(name)) ? `user ${name} deleted` : `there is no user ${name}`
         if (!isName || password === undefined || !/^[!-~]{4,64}$/.test(password) || !/^[1-9]\d{0,3}$/.test(most))
           throw badValue(
             'ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS], a password of 4 to 64 printable characters without a colon',
           )
-        await caster.users.set(name, password, mounts.split(',').filter(Boolean), Number(most))
+        await users.set(name, password, mounts.split(',').filter(Boolean), Number(most))
         return `user ${name} set`
       },
     )
@@ -52,23 +60,53 @@ export default definePlugin({
       'ntrip-users',
       'lists the rovers’ logins',
       () => {
-        const lines = caster.users
+        const lines = users
           .list()
           .map(({ name, mounts, most }) => `${name}: ${mounts.join(', ') || 'every mount'}, ${most} connections`)
         return lines.join('\n') || 'no users'
       },
       { value: false },
     )
+    ctx.commands.add(
+      'ntrip-base',
+      'ntrip-base=MOUNT:PASSWORD lets another base push to a mount point of its own, ntrip-base=MOUNT deletes that',
+      async ({ arg }) => {
+        const [, mount = '', password] = /^([^:]*)(?::(.*))?$/s.exec(arg ?? '') ?? []
+        const isName = /^[A-Za-z0-9_.-]{1,100}$/.test(mount)
+        if (isName && password === undefined) {
+          const isGone = await bases.delete(mount)
+          caster.basesChanged()
+          return isGone ? `mount point ${mount} deleted` : `no base may push to ${mount}`
+        }
+        if (!isName || !/^[!-~]{4,64}$/.test(password ?? ''))
+          throw badValue('ntrip-base=MOUNT:PASSWORD, a password of 4 to 64 printable characters without a space')
+        if (caster.isOwn(mount)) throw badValue(`${mount} is a mount point of the station itself: choose another name`)
+        await bases.set(mount, password as string, [mount], 1)
+        caster.basesChanged()
+        return `a base may push to ${mount}`
+      },
+    )
+    ctx.commands.add(
+      'ntrip-bases',
+      'lists the mount points that other bases may push to',
+      () =>
+        bases
+          .list()
+          .map(({ name }) => name)
+          .join('\n') || 'none',
+      { value: false },
+    )
     ctx.commands.add('ntrip-kick', 'ntrip-kick=ID ends the connection of a rover (ntrip.caster.rovers)', ({ arg }) => {
       if (arg === undefined || !/^\d{1,12}$/.test(arg)) throw badValue('ntrip-kick=ID')
-      return caster.kick(Number(arg)) ? `rover ${arg} is disconnected` : `there is no rover ${arg}`
+      return caster.rovers.kick(Number(arg)) ? `rover ${arg} is disconnected` : `there is no rover ${arg}`
     })
-    ctx.metrics.gauge({ name: 'ntrip_caster_rovers', help: 'Rovers connected.', collect: () => caster.connections })
-    return { caster, enabled, port }
+    ctx.metrics.gauge({ name: 'ntrip_caster_rovers', help: 'Rovers connected.', collect: () => caster.rovers.size })
+    return { caster, users, bases, enabled, port }
   },
 
-  async start(_ctx, _handoff, { caster, enabled, port }) {
-    await caster.users.load()
+  async start(_ctx, _handoff, { caster, users, bases, enabled, port }) {
+    await users.load()
+    await bases.load()
     caster.start(port.get(), enabled.get() === 1)
   },
 })

@@ -1,22 +1,10 @@
+import { MountName, selectionFields } from 'rtk-base/ntrip'
 import { Type } from 'typebox'
 
 const Mount = Type.Object(
   {
-    name: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$', description: 'letters, digits, _ . -; rovers name it' }),
-    messages: Type.Optional(
-      Type.Array(Type.Integer({ minimum: 1, maximum: 4_095 }), {
-        maxItems: 64,
-        description: 'Message numbers that go out; left out: all',
-      }),
-    ),
-    interval_s: Type.Optional(
-      Type.Number({
-        minimum: 0.05,
-        maximum: 3_600,
-        description: 'Observations every so many seconds; left out: each epoch',
-      }),
-    ),
-    msm4: Type.Optional(Type.Boolean({ description: 'MSM5–7 are sent as MSM4, a third of the bytes' })),
+    name: MountName,
+    ...selectionFields,
     plainV2: Type.Optional(
       Type.Boolean({ description: 'NTRIP 2 without chunks, for clients that cannot take them away' }),
     ),

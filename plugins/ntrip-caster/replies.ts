@@ -30,11 +30,25 @@ const reasons: Readonly<Record<number, string>> = {
   403: 'Forbidden',
   404: 'Not Found',
   405: 'Method Not Allowed',
+  409: 'Conflict',
   503: 'Service Unavailable',
 }
 
-/** @param text for a person */
-export function errorReply(status: number, text: string, version: 1 | 2, realm = ''): string {
+/** What bases of NTRIP 1 know. */
+const sourceErrors: Readonly<Record<number, string>> = {
+  401: 'Bad Password',
+  403: 'Not Allowed',
+  404: 'Mount Point Taken or Invalid',
+  409: 'Mount Point Taken or Invalid',
+}
+
+/**
+ * @param text for a person
+ * @param method SOURCE is answered in one line of NTRIP 1
+ * @param realm the mount point that a login is wanted for
+ */
+export function errorReply(status: number, text: string, version: 1 | 2, method = '', realm = ''): string {
+  if (method === 'SOURCE') return `ERROR - ${sourceErrors[status] ?? 'Bad Request'}\r\n`
   const first = `HTTP/1.${version === 2 ? 1 : 0} ${status} ${reasons[status] ?? 'Error'}`
   const login = status === 401 ? `WWW-Authenticate: Basic realm="/${realm}"\r\n` : ''
   const mark = version === 2 ? 'Ntrip-Version: Ntrip/2.0\r\n' : ''

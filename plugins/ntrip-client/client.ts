@@ -1,11 +1,9 @@
-import { connect as connectTcp, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
 import { Framer } from 'rtk-base/gnss'
-import { Backoff, isAnswer, Outbound } from 'rtk-base/link'
-import { ChunkReader, HeadReader, parseTable } from 'rtk-base/ntrip'
+import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
+import { type Answer, AnswerReader, getRequest, parseTable } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
-import { ggaOf, nearestOf, readAnswer, requestOf, type Source } from './source.js'
+import { ggaOf, nearestOf, type Source } from './source.js'
 
 const look_ms = 1_000
 const answer_ms = 10_000
@@ -24,12 +22,14 @@ export class NtripClient {
   readonly #backoff = new Backoff({ first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] })
   readonly #out: Outbound
   #source: Source = { host: '' }
-  #socket: Socket | undefined
+  #line: Dialled | undefined
   #state: ClientState = 'off'
   #text = ''
   #mount = ''
   #notBefore_ms = 0
   #late: Dispose = () => {}
+  /** What the end of the connection means: it depends on what was being read. */
+  #ended: () => void = () => {}
   #good_ms = 0
   #gga_ms = Number.NEGATIVE_INFINITY
   #wantsGga = false
@@ -84,7 +84,7 @@ export class NtripClient {
     this.#state = state
     this.#text = text
     if (state === 'off' || state === 'idle') this.#out.idle(text)
-    if (state === 'streaming') this.#out.up(this.#socket)
+    if (state === 'streaming') this.#out.up(this.#line?.socket)
     this.#ctx.status(text || state)
   }
 
@@ -92,11 +92,11 @@ export class NtripClient {
     if (this.#source.host === '') return
     const now_ms = this.#ctx.clock.monotonic()
     if (!this.#wanted) {
-      if (this.#socket) this.#drop()
+      if (this.#line) this.#drop()
       if (this.#state !== 'idle') this.#become('idle', '')
       return
     }
-    if (this.#socket === undefined) {
+    if (this.#line === undefined) {
       if (now_ms >= this.#notBefore_ms) this.#connect()
     } else if (this.#state === 'streaming') {
       if (now_ms - this.#good_ms > silent_ms) {
@@ -106,7 +106,7 @@ export class NtripClient {
       const here = this.#here
       if (this.#wantsGga && here && now_ms - this.#gga_ms >= gga_ms) {
         this.#gga_ms = now_ms
-        this.#socket.write(ggaOf(here, this.#ctx.services.use(device).utc_ms()))
+        this.#line.socket.write(ggaOf(here, this.#ctx.services.use(device).utc_ms()))
       }
     }
   }
@@ -119,49 +119,52 @@ export class NtripClient {
       return
     }
     this.#become('connecting', '')
-    const options = { host, port, ...this.#out.dial }
-    const socket = tls ? connectTls({ ...options, servername: host, rejectUnauthorized: true }) : connectTcp(options)
-    this.#socket = socket
-    this.#out.tries(socket)
-    const over = (final: boolean, text: string, answered = true) => {
-      if (this.#socket === socket) this.#over(final, text, answered)
-    }
-    this.#late = this.#ctx.timers.after(answer_ms, () => over(false, 'the caster did not answer in 10 s', false))
-    const head = new HeadReader()
-    let take: ((bytes: Buffer) => void) | undefined
-    socket.setNoDelay(true)
-    socket.once(tls ? 'secureConnect' : 'connect', () =>
-      socket.write(requestOf(this.#source, mount, this.#ctx.services.use(device).version)),
+    const answerIsLate = () => this.#over(false, 'the caster did not answer in 10 s', false)
+    const reader = new AnswerReader()
+    let take: (bytes: Buffer) => void = () => {}
+    this.#ended = () => this.#over(false, 'the caster closed the connection')
+    const line = dial(
+      this.#ctx.timers,
+      { host, port, tls },
+      {
+        connected: (socket) => {
+          this.#late = this.#ctx.timers.after(answer_ms, answerIsLate)
+          const { version = 2, user, password } = this.#source
+          const agent = `rtk-base/${this.#ctx.services.use(device).version}`
+          socket.write(getRequest({ host, mount, version, user, password, agent }))
+        },
+        data: (bytes) => {
+          try {
+            const isFirst = reader.answer === undefined
+            const parts = reader.push(bytes)
+            if (isFirst && reader.answer) take = this.#taker(reader.answer, mount)
+            for (const part of parts) if (this.#line === line) take(part)
+            if (reader.over && this.#line === line) this.#ended()
+          } catch (error) {
+            this.#over(false, (error as Error).message)
+          }
+        },
+        failed: (text, answered) => this.#over(false, text, answered),
+        closed: () => this.#ended(),
+      },
+      this.#out,
     )
-    socket.on('data', (bytes) => {
-      if (this.#socket !== socket) return
-      try {
-        if (take) return take(bytes)
-        const found = headOf(head, bytes)
-        if (found === undefined) return
-        if (found === 'too-large') return over(false, 'what answers is no caster')
-        void this.#late()
-        const answer = readAnswer(found.lines)
-        if (answer.kind === 'refused') return over(answer.final, answer.text)
-        take =
-          answer.kind === 'table' ? this.#tableReader(socket, mount, found.lines) : this.#streamReader(answer.chunked)
-        take(found.rest)
-      } catch (error) {
-        over(false, (error as Error).message)
-      }
-    })
-    socket.on('error', (error) => over(false, `the connection failed: ${error.message}`, isAnswer(error)))
-    socket.on('close', () => over(false, 'the caster closed the connection'))
+    this.#line = line
+  }
+
+  /** @returns what reads the content of an answer */
+  #taker(answer: Answer, mount: string): (bytes: Buffer) => void {
+    void this.#late()
+    if (answer.kind === 'table') return this.#tableReader(mount)
+    if (answer.kind === 'stream') return this.#streamReader()
+    this.#over(answer.final, answer.text)
+    return () => {}
   }
 
   /** A table in place of a stream: the mount point is wrong, or this address blocked; or it is what was asked for. */
-  #tableReader(socket: Socket, mount: string, lines: readonly string[]): (bytes: Buffer) => void {
-    const chunks = lines.some((line) => /^transfer-encoding: *chunked/i.test(line))
-      ? new ChunkReader(mostTable_bytes)
-      : undefined
+  #tableReader(mount: string): (bytes: Buffer) => void {
     let text = ''
     const done = () => {
-      if (this.#socket !== socket) return
       const there = parseTable(text).some((row) => row.mount === mount)
       if (mount !== '')
         return this.#over(
@@ -179,21 +182,21 @@ export class NtripClient {
       this.#drop()
       this.#connect()
     }
-    socket.removeAllListeners('close').on('close', done)
+    this.#ended = done
     return (bytes) => {
-      for (const part of chunks?.push(bytes) ?? [bytes]) text += part.toString('latin1')
+      text += bytes.toString('latin1')
       if (text.length > mostTable_bytes) return this.#over(false, 'the source table is too large')
       if (/^ENDSOURCETABLE/m.test(text)) done()
     }
   }
 
-  #streamReader(chunked: boolean): (bytes: Buffer) => void {
+  #streamReader(): (bytes: Buffer) => void {
     const { host, port = 2101 } = this.#source
     const remote = `ntrip ${host}:${port}/${this.#mount}`
     this.#good_ms = this.#ctx.clock.monotonic()
     this.#gga_ms = Number.NEGATIVE_INFINITY
     this.#become('streaming', '')
-    const chunks = chunked ? new ChunkReader() : undefined
+    this.#ended = () => this.#over(false, 'the caster ended the stream')
     const framer = new Framer({
       onFrame: ({ kind, bytes }) => {
         if (kind !== 'rtcm') return
@@ -203,10 +206,7 @@ export class NtripClient {
         this.#ctx.services.find(correctionInput)?.take(bytes, remote, host)
       },
     })
-    return (bytes) => {
-      for (const part of chunks?.push(bytes) ?? [bytes]) framer.push(part, this.#ctx.clock.monotonic())
-      if (chunks?.over) this.#over(false, 'the caster ended the stream')
-    }
+    return (bytes) => framer.push(bytes, this.#ctx.clock.monotonic())
   }
 
   /** @param answered the caster was reached: only it can change that */
@@ -224,16 +224,8 @@ export class NtripClient {
 
   #drop(): void {
     void this.#late()
-    const socket = this.#socket
-    this.#socket = undefined
-    socket?.destroy()
+    const line = this.#line
+    this.#line = undefined
+    line?.hangUp()
   }
-}
-
-/** A yes of NTRIP 1 is often one line without a blank one behind it: then the stream follows at once. */
-function headOf(reader: HeadReader, bytes: Buffer): ReturnType<HeadReader['push']> {
-  const yes = /^(ICY 200 OK)\r?\n(?!\r?\n)/.exec(bytes.toString('latin1', 0, 64))
-  if (yes && (bytes.length === yes[0].length || bytes[yes[0].length] === 0xd3))
-    return { lines: ['ICY 200 OK'], rest: bytes.subarray(yes[0].length) }
-  return reader.push(bytes)
 }

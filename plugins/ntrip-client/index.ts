@@ -11,7 +11,11 @@ export default definePlugin({
   needs: [device],
 
   setup(ctx) {
-    const source = ctx.config.define('ntrip-client', Source, { default: { host: '' }, secret: true })
+    const source = ctx.config.define('ntrip-client', Source, {
+      default: { host: '' },
+      secret: true,
+      title: 'Caster that corrections come from',
+    })
     const client = new NtripClient(ctx)
     ctx.config.onChange([source.name], () => client.apply(source.get()))
     ctx.info.block('ntrip.client', () => client.block())

@@ -1,3 +1,4 @@
+import { feed } from 'rtk-base/ntrip'
 import { definePlugin, type PluginContext } from 'rtk-base/plugin'
 import { device, rtcmStream, uplinks } from 'rtk-base/services'
 import { Type } from 'typebox'
@@ -25,6 +26,7 @@ export default definePlugin({
     const targets = ctx.config.define('ntrip-server', Type.Array(Target, { maxItems: 8 }), {
       default: [],
       secret: true,
+      title: 'Casters to push to',
     })
     ctx.config.rule([targets.name], (get) => {
       const names = (get(targets.name) as Target[]).map(nameOf)
@@ -68,19 +70,7 @@ class Pushes {
       if (Value.Check(Kept, state)) this.#kept[name] = state as RetryState
     }
     const stream = services.use(rtcmStream)
-    stream.subscribe({
-      ...{ via: 'ntrip', name: 'ntrip-server', ip: '', connected: true },
-      take: (frame) => {
-        for (const push of this.#all) push.frame(frame)
-        return true
-      },
-    })
-    this.#ctx.on(stream.onEpoch, (epoch) => {
-      for (const push of this.#all) push.epoch(epoch)
-    })
-    this.#ctx.on(stream.onState, () => {
-      for (const push of this.#all) push.reset()
-    })
+    feed(this.#ctx, stream, () => this.#all)
     services.watch(uplinks, (found) => found && this.#ctx.on(found.onUp, () => this.#networkUp()))
     this.apply(targets)
   }
@@ -115,7 +105,7 @@ class Pushes {
   }
 
   get acknowledged(): number {
-    return this.#all.filter((push) => push.block().state === 'acknowledged').length
+    return this.#all.filter((push) => /^(acknowledged|proven)$/.test(push.block().state)).length
   }
 
   block() {

@@ -1,16 +1,13 @@
-import { connect as connectTcp, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import { isMsm } from 'rtk-base/gnss'
-import { isAnswer, Outbound } from 'rtk-base/link'
-import { chunkOf, HeadReader, Selector } from 'rtk-base/ntrip'
+import { type Dialled, dial, Outbound } from 'rtk-base/link'
+import { HeadReader, Outlet, type Piece, type StreamSink } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
-import { device, type RtcmEpoch, type RtcmFrame, type RtcmStream } from 'rtk-base/services'
+import { device, type RtcmEpoch, type RtcmFrame, type RtcmStream, type RtcmSubscription } from 'rtk-base/services'
 import { unacknowledged } from './kernel-queue.js'
+import { Proof } from './proof.js'
 import { readReply } from './reply.js'
 import { afterEnd, afterNetworkUp, type End, fresh, type RetryState, waitOf } from './retry.js'
 import { nameOf, requestOf, type Target } from './target.js'
 
-const connect_ms = 10_000
 const reply_ms = 10_000
 /** Without RTCM a push means nothing: casters drop silent ones, some ban them. */
 const silent_ms = 10_000
@@ -23,29 +20,36 @@ const proven_ms = 300_000
 const shortLived_ms = 30_000
 /** Unsent bytes from which on whole epochs are left out: some seconds of a full stream. */
 const backlog_bytes = 16_384
+/** A link is called slow for so long after an epoch was left out. */
+const slow_ms = 60_000
 const mostResponse_bytes = 4_096
 
-export type PushState = 'off' | 'waiting' | 'connecting' | 'refused' | 'accepted' | 'acknowledged'
+export type PushState = 'off' | 'waiting' | 'connecting' | 'refused' | 'accepted' | 'acknowledged' | 'proven'
 
 /** One connection to a caster, and when to make the next. */
-export class Push {
+export class Push implements StreamSink {
   readonly target: Target
   readonly #ctx: PluginContext
   readonly #stream: RtcmStream
   readonly #keep: (state: RetryState) => void
   readonly #out: Outbound
   #retry: RetryState
-  #selector: Selector
-  #socket: Socket | undefined
+  readonly #outlet: Outlet<{ primed: boolean }>
+  readonly #proof: Proof
+  #line: Dialled | undefined
   #streaming = false
-  #primed = false
+  /** Shows the caster beside the other outputs. */
+  #listed: Pick<RtcmSubscription, 'close'> | undefined
   #state: PushState = 'waiting'
   #text = ''
   #cancel: Dispose = () => {}
   #looking: Dispose = () => {}
+  #late: Dispose = () => {}
   /** Monotonic ms. */
   #accepted_ms = 0
   #rtcm_ms = Number.NEGATIVE_INFINITY
+  #isAcknowledged = false
+  #dropped_ms = Number.NEGATIVE_INFINITY
   #acknowledged = { bytes: 0, at_ms: 0 }
   #shortLived = 0
   sent = 0
@@ -64,8 +68,14 @@ export class Push {
     this.target = target
     this.#retry = retry ?? fresh
     this.#keep = keep
-    this.#selector = new Selector(target)
     this.#out = new Outbound(ctx, `ntrip-server ${nameOf(target)}`, `${target.host}:${target.port ?? 2101}`)
+    this.#outlet = new Outlet(stream, target, () => ctx.clock.monotonic(), {
+      send: (_taker, piece) => this.#write(piece),
+    })
+    this.#proof = new Proof(ctx, target, {
+      changed: () => this.#judge(),
+      moved: (text) => this.#over('network', text),
+    })
   }
 
   start(): void {
@@ -78,9 +88,20 @@ export class Push {
     this.#out.close()
     void this.#looking()
     void this.#cancel()
-    this.#socket?.destroy()
-    this.#socket = undefined
+    this.#hangUp()
     this.#state = 'off'
+  }
+
+  #hangUp(): void {
+    const line = this.#line
+    this.#line = undefined
+    this.#streaming = false
+    void this.#late()
+    this.#outlet.takers.clear()
+    this.#proof.stop()
+    this.#listed?.close()
+    this.#listed = undefined
+    line?.hangUp()
   }
 
   /** `ntrip.server[]` of the document. */
@@ -89,8 +110,9 @@ export class Push {
     const { host, port = 2101, mount, version = 1, tls = false } = this.target
     return {
       ...{ host, port, mount, version, tls, state: this.#state, text: this.#text },
-      next: this.#socket ? 0 : Math.ceil(waitOf(this.#retry, this.#now_ms()) / 1000),
+      next: this.#line ? 0 : Math.ceil(waitOf(this.#retry, this.#now_ms()) / 1000),
       since: this.#streaming ? Math.floor((now_ms - this.#accepted_ms) / 1000) : 0,
+      ip: this.#line?.socket.remoteAddress ?? '',
       sent: this.sent,
       dropped: this.dropped,
     }
@@ -99,39 +121,35 @@ export class Push {
   /** A network came up. */
   networkUp(): void {
     this.#retry = afterNetworkUp(this.#retry)
-    if (!this.#socket) this.#schedule()
+    if (!this.#line) this.#schedule()
   }
 
   // ── the stream ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  frame({ type, bytes }: RtcmFrame): void {
+  frame(frame: RtcmFrame): void {
     this.#rtcm_ms = this.#ctx.clock.monotonic()
-    if (isMsm(type) || !this.#selector.wantsFrame(type)) return
-    if (type === 1005 || type === 1006) this.#primed = true
-    if (this.#primed) this.#write(bytes)
+    this.#outlet.frame(frame)
   }
 
-  epoch({ frames }: RtcmEpoch): void {
-    if (!this.#streaming || !this.#primed) return
-    const chosen = this.#selector.epoch(frames, this.#ctx.clock.monotonic())
-    if (chosen.length > 0) this.#write(Buffer.concat(chosen))
+  epoch(epoch: RtcmEpoch): void {
+    this.#outlet.epoch(epoch)
   }
 
-  /** The gate opened or closed: the position comes first again. */
   reset(): void {
-    this.#primed = false
-    this.#selector = new Selector(this.target)
+    this.#outlet.reset()
   }
 
-  #write(bytes: Uint8Array): void {
-    const socket = this.#socket
+  #write(piece: Piece): void {
+    const socket = this.#line?.socket
     if (!socket || !this.#streaming) return
     if (socket.writableLength > backlog_bytes) {
       this.dropped += 1
+      this.#dropped_ms = this.#ctx.clock.monotonic()
       return
     }
     this.sent += 1
-    socket.write((this.target.version ?? 1) === 2 ? chunkOf(bytes) : bytes)
+    this.#proof.sent(piece.bytes)
+    socket.write((this.target.version ?? 1) === 2 ? piece.chunk : piece.bytes)
   }
 
   // ── an attempt ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -150,7 +168,7 @@ export class Push {
   }
 
   #connect(): void {
-    if (this.#socket) return
+    if (this.#line) return
     if (!this.#hasRtcm) {
       this.#become('waiting', this.#stream.open ? 'no RTCM comes' : `no RTCM goes out: ${this.#stream.reason}`)
       this.#out.idle(this.#text)
@@ -160,51 +178,48 @@ export class Push {
     const { host, port = 2101, tls } = this.target
     this.#become('connecting', '')
     this.#store({ ...this.#retry, tried_ms: this.#now_ms() })
-    const options = { host, port, ...this.#out.dial }
-    const socket = tls ? connectTls({ ...options, servername: host, rejectUnauthorized: true }) : connectTcp(options)
-    this.#socket = socket
-    this.#out.tries(socket)
-    this.#streaming = false
-    const over = (end: End, text: string, answered = false) => {
-      if (this.#socket === socket) this.#over(end, text, answered)
-    }
-    let late = this.#ctx.timers.after(connect_ms, () => over('network', `no connection to ${host} in 10 s`))
-    const reader = new HeadReader(mostResponse_bytes)
-    socket.setNoDelay(true)
-    socket.once(tls ? 'secureConnect' : 'connect', () => {
-      void late()
-      late = this.#ctx.timers.after(reply_ms, () => over('network', 'the caster did not answer in 10 s'))
-      socket.write(requestOf(this.target, this.#ctx.services.use(device).version))
-    })
-    socket.on('data', (bytes) => {
-      if (this.#socket !== socket) return
-      // Some send a heart-beat, or say that they ban: only that is of interest.
-      if (this.#streaming) return this.#heard(bytes.toString('latin1'))
-      const head = headOf(reader, bytes)
-      if (head === undefined) return
-      void late()
-      const reply = readReply(head, this.target.version ?? 1)
-      if (reply.accepted) this.#accepted()
-      else over(reply.kind, reply.text)
-    })
-    socket.on('error', (error) => over('network', failureText(error as NodeJS.ErrnoException, host), isAnswer(error)))
-    socket.on('close', () => {
-      void late()
-      if (!this.#streaming) return over('network', 'the caster closed the connection without an answer')
-      over('closed', this.#closedText())
-    })
+    const reader = new HeadReader(mostResponse_bytes, /^(ICY 200 OK|OK|ERROR\b.*)$/)
+    this.#line = dial(
+      this.#ctx.timers,
+      { host, port, tls },
+      {
+        connected: (socket) => {
+          const late = () => this.#over('network', 'the caster did not answer in 10 s')
+          this.#late = this.#ctx.timers.after(reply_ms, late)
+          socket.write(requestOf(this.target, this.#ctx.services.use(device).version))
+        },
+        data: (bytes) => {
+          // Some send a heart-beat, or say that they ban: only that is of interest.
+          if (this.#streaming) return this.#heard(bytes.toString('latin1'))
+          const head = reader.push(bytes)
+          if (head === undefined) return
+          void this.#late()
+          const reply = readReply(head === 'too-large' ? ['', 'too much'] : head.lines, this.target.version ?? 1)
+          if (reply.accepted) this.#accepted()
+          else this.#over(reply.kind, reply.text)
+        },
+        failed: (text, answered) => this.#over('network', text, answered),
+        closed: () => {
+          if (this.#streaming) this.#over('closed', this.#closedText())
+          else this.#over('network', 'the caster closed the connection without an answer')
+        },
+      },
+      this.#out,
+    )
   }
 
   #accepted(): void {
     this.#streaming = true
     this.#accepted_ms = this.#ctx.clock.monotonic()
     this.#acknowledged = { bytes: 0, at_ms: this.#accepted_ms }
-    this.#become('accepted', '')
-    this.#out.up(this.#socket)
+    this.#isAcknowledged = false
+    this.#judge()
+    this.#out.up(this.#line?.socket)
     this.#ctx.log.info({ caster: nameOf(this.target) }, 'the caster accepted the stream')
-    const reference = this.#stream.reference().filter(({ type }) => this.#selector.wantsFrame(type))
-    this.#primed = reference.some(({ type }) => type === 1005 || type === 1006)
-    if (reference.length > 0) this.#write(Buffer.concat(reference.map(({ bytes }) => bytes)))
+    const ip = this.#line?.socket.remoteAddress ?? ''
+    this.#listed = this.#stream.list({ via: 'ntrip', name: nameOf(this.target), ip, connected: true })
+    this.#proof.start(ip)
+    this.#outlet.add({ primed: false })
   }
 
   #heard(text: string): void {
@@ -222,10 +237,7 @@ export class Push {
 
   /** @param answered the caster was reached: only it can change that */
   #over(end: End, text: string, answered = false): void {
-    const socket = this.#socket
-    this.#socket = undefined
-    this.#streaming = false
-    socket?.destroy()
+    this.#hangUp()
     this.#store(afterEnd(this.#retry, end, this.#now_ms(), Math.random()))
     const refused = end !== 'network' && end !== 'closed'
     this.#become(refused ? 'refused' : 'waiting', text)
@@ -251,19 +263,29 @@ export class Push {
 
   // ── proof of delivery ─────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The state of a push that stands. A proof that failed lowers it, and never ends the push. */
+  #judge(): void {
+    if (!this.#streaming) return
+    const { state, text: proof } = this.#proof
+    const isSlow = this.#ctx.clock.monotonic() - this.#dropped_ms < slow_ms
+    const text = isSlow ? ['slow link: whole epochs are left out', proof].filter(Boolean).join('; ') : proof
+    this.#become(!this.#isAcknowledged ? 'accepted' : state === 'proven' ? 'proven' : 'acknowledged', text)
+  }
+
   async #look(): Promise<void> {
-    const socket = this.#socket
+    const socket = this.#line?.socket
     if (!socket || !this.#streaming) return
     const now_ms = this.#ctx.clock.monotonic()
     if (!this.#hasRtcm) return this.#over('closed', 'no RTCM for 10 s: the stream is ended')
     const { localPort, remotePort } = socket
     const queue = localPort && remotePort ? await unacknowledged(localPort, remotePort) : undefined
-    if (this.#socket !== socket || queue === undefined) return
+    if (this.#line?.socket !== socket || queue === undefined) return
     // Over TLS the bytes written are those before encryption: an empty queue is what counts there.
     const bytes = socket.bytesWritten - socket.writableLength - queue
     if (bytes > this.#acknowledged.bytes || (queue === 0 && socket.writableLength === 0)) {
       this.#acknowledged = { bytes, at_ms: now_ms }
-      if (this.#state === 'accepted') this.#become('acknowledged', '')
+      this.#isAcknowledged = true
+      this.#judge()
       if (now_ms - this.#accepted_ms > proven_ms && this.#retry.failures > 0) {
         this.#shortLived = 0
         this.#store({ ...fresh, tried_ms: this.#retry.tried_ms })
@@ -275,25 +297,4 @@ export class Push {
       )
     }
   }
-}
-
-/** The lines of an answer. A yes of NTRIP 1 is often one line without a blank one behind it. */
-function headOf(reader: HeadReader, bytes: Buffer): string[] | undefined {
-  const head = reader.push(bytes)
-  if (head === 'too-large') return ['', 'too much']
-  if (head !== undefined) return head.lines
-  const text = bytes.toString('latin1')
-  return /^(ICY 200 OK|OK|ERROR\b[^\r\n]*)\r?\n$/.test(text) ? [text.trim()] : undefined
-}
-
-function failureText(error: NodeJS.ErrnoException, host: string): string {
-  const { code = '' } = error
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return `${host} is not known: check the name, and the DNS of the network`
-  if (code === 'ECONNREFUSED') return `${host} refuses connections: wrong port, or this address is banned there`
-  if (code === 'CERT_NOT_YET_VALID')
-    return 'the certificate of the caster is not valid yet: check the clock of this station'
-  if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code))
-    return `the certificate of the caster is not valid: ${error.message}`
-  return `the connection failed: ${error.message}`
 }

@@ -1,29 +1,32 @@
+import { Host, MountName, Password, Port, selectionFields, Tls, User } from 'rtk-base/ntrip'
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
 
 /** A caster that the station pushes to. */
 export const Target = Type.Object(
   {
-    host: Type.String({
-      pattern: '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?$',
-      description: 'a host name or address, without http://',
-    }),
-    port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, description: '2101 where it is left out' })),
-    mount: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$', description: 'letters, digits, _ . -' }),
+    host: Host,
+    port: Type.Optional(Port),
+    mount: MountName,
     /** NTRIP 2 only. */
-    user: Type.Optional(
-      Type.String({ pattern: '^[!-9;-~]{0,64}$', description: 'printable characters without a colon' }),
-    ),
-    password: Type.Optional(
-      Type.String({ pattern: '^[!-~]{0,64}$', description: 'printable characters without a space' }),
-    ),
+    user: Type.Optional(User),
+    password: Type.Optional(Password),
     version: Type.Optional(
       Type.Union([Type.Literal(1), Type.Literal(2)], { description: 'NTRIP 1 (SOURCE) or 2 (POST); 1' }),
     ),
-    tls: Type.Optional(Type.Boolean({ description: 'the certificate of the caster is checked' })),
-    messages: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 4_095 }), { maxItems: 64 })),
-    interval_s: Type.Optional(Type.Number({ minimum: 0.05, maximum: 3_600 })),
-    msm4: Type.Optional(Type.Boolean()),
+    tls: Type.Optional(Tls),
+    ...selectionFields,
+    proof: Type.Optional(
+      Type.Union([Type.Literal('off'), Type.Literal('table'), Type.Literal('echo')], {
+        description: 'table: looks for its row in the source table; echo: reads its own mount point too; table',
+      }),
+    ),
+    echo: Type.Optional(
+      Type.Object(
+        { user: User, password: Password },
+        { additionalProperties: false, description: 'a rover’s login for the echo; left out: user and password' },
+      ),
+    ),
   },
   { additionalProperties: false },
 )

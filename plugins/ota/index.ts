@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
+import { systemBus } from 'rtk-base/link'
 import { badValue, definePlugin, handedOver, type PluginContext, type RtkError, unavailable } from 'rtk-base/plugin'
 import { device, firmwareInstaller, pluginUpdates } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { reasonOf } from './aftermath.js'
 import { Download } from './download.js'
 import { Memory } from './memory.js'
+import { Rauc } from './rauc/index.js'
+import { followRauc } from './rauc/life.js'
 import { StationSigns } from './signs.js'
 import { Slots } from './slots/index.js'
 import { Trial } from './trial.js'
@@ -18,7 +21,16 @@ const Options = Type.Object(
       publicKeys: true,
       description: 'Who may sign images: public keys as PEM text, or absolute paths of PEM files',
     }),
-    limit_mb: Type.Integer({ default: 64, minimum: 1, maximum: 1_024, description: 'Largest image that is taken' }),
+    installer: Type.Union([Type.Literal('slots'), Type.Literal('rauc')], {
+      default: 'slots',
+      description: 'Who installs whole updates: the launcher with its two slots, or RAUC with those of the boot loader',
+    }),
+    bus: Type.String({
+      default: '',
+      pattern: '^(|(unix|tcp):.+)$',
+      description: 'D-Bus address of RAUC; empty: DBUS_SYSTEM_BUS_ADDRESS, else the system bus of the machine',
+    }),
+    limit_mb: Type.Integer({ default: 64, minimum: 1, maximum: 8_192, description: 'Largest image that is taken' }),
     trial_min: Type.Number({
       default: 20,
       minimum: 1,
@@ -50,17 +62,23 @@ export default definePlugin({
   provides: [firmwareInstaller],
   options: Options,
 
-  setup(ctx, { keys = [], limit_mb = 64, insecure = false, ca = '', trial_min = 20, healthy_s = 60 }) {
+  setup(ctx, options) {
+    const { keys = [], limit_mb = 64, insecure = false, ca = '', trial_min = 20, healthy_s = 60 } = options
     const memory = new Memory(ctx, keys)
     const signs = new StationSigns(ctx)
+    const rauc = options.installer === 'rauc' ? new Rauc(ctx, options.bus || systemBus()) : undefined
+    const folder = () => folderOf(ctx, limit_mb)
     let slots: Slots | undefined
     const updates = new Updates(ctx, {
       memory,
       signs,
       insecure,
       largest_bytes: bytesOf(limit_mb),
-      download: () => new Download({ fetch: ctx.fetch, folder: folderOf(ctx, limit_mb), insecure, ca: pemOf(ca) }),
-      installer: () => slots,
+      download: () => new Download({ fetch: ctx.fetch, folder: folder(), insecure, ca: pemOf(ca) }),
+      folders: () => slots,
+      bundles: rauc && { installer: rauc, folder },
+      isTrial: () => state.trial?.over === false,
+      partition: () => rauc?.partition ?? ctx.services.use(device).partition,
       changed: () => block.changed(),
     })
     const block = ctx.info.block('base.update', () => updates.fields)
@@ -81,30 +99,39 @@ export default definePlugin({
     }
     const limits = { hold_ms: healthy_s * 1_000, limit_ms: trial_min * 60_000 }
     const open = () => {
-      const place = ctx.services.use(device).slots
-      slots = place && new Slots(place)
+      const { slots: place } = ctx.services.use(device)
+      slots = place && new Slots({ ...place, restart: () => ctx.services.use(device).restartService() })
       return slots
     }
-    return { memory, signs, updates, open, limits, trial: undefined as Trial | undefined }
+    const state = { memory, signs, updates, rauc, open, limits, trial: undefined as Trial | undefined }
+    return state
   },
 
   async start(ctx, handoff, state) {
-    const { memory, signs, updates, open, limits } = state
+    const { memory, signs, updates, rauc, open, limits } = state
     signs.watch()
-    const installer = open()
     const failed = await memory.failed()
     if (failed) updates.showFailure(failed)
+    const installer = rauc ?? open()
     if (!installer) return
-    // The restart that this plugin was about to make.
-    if (handoff.get('rebooting') === true) return updates.restartSoon()
     const progress = (percent: number) => updates.show(percent < 100 ? 'verifying' : 'idle', percent)
     const deps = { installer, memory, signs, ...limits, progress }
     const trial = new Trial(ctx, deps, handedOver(handoff, 'trialBegun_ms', Type.Number()))
-    if (ctx.services.use(device).onTrial) {
+    const begin = async () => {
       state.trial = trial
       updates.show('verifying', 0)
+      updates.look()
       await trial.start()
-    } else if (!handoff.has('rebooting')) await lookBack(ctx, { installer, memory, updates, trial })
+    }
+    if (rauc) {
+      // A bus that does not answer holds nothing up.
+      void followRauc(ctx, { ...deps, installer: rauc, updates, trial, begin, isReload: handoff.has('rebooting') })
+      return
+    }
+    // The restart that this plugin was about to make.
+    if (handoff.get('rebooting') === true) return updates.restartSoon()
+    if (ctx.services.use(device).onTrial) await begin()
+    else if (!handoff.has('rebooting')) await lookBack(ctx, { installer: installer as Slots, memory, updates, trial })
   },
 
   stop: (_reason, { updates, trial }) => [

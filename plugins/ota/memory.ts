@@ -22,6 +22,13 @@ const Pending = Type.Object({
   slot: Type.String(),
   /** Why the version on trial has given itself up. */
   verdict: Type.Optional(Type.String()),
+  // Where another program installs it, and the machine has to restart:
+  /** The start of the machine during which it was installed. */
+  boot: Type.Optional(Type.String()),
+  /** It was installed to its end. */
+  installed: Type.Optional(Type.Boolean()),
+  /** How often the service was started on trial. */
+  starts: Type.Optional(Type.Integer()),
 })
 export type Pending = Static<typeof Pending>
 
@@ -68,10 +75,10 @@ export class Memory {
 
   /** @throws RTK_ERR_STORE_WRITE */
   async begin(
-    { version, minVersion, newKeys }: ImageManifest,
-    { from, slot, before }: Pick<Pending, 'from' | 'slot' | 'before'>,
+    { version, minVersion, newKeys }: Pick<ImageManifest, 'version' | 'minVersion' | 'newKeys'>,
+    place: Pick<Pending, 'from' | 'slot' | 'before' | 'boot'>,
   ): Promise<void> {
-    const pending = { version, from, slot, before, ...(minVersion && { minVersion }), ...(newKeys && { newKeys }) }
+    const pending = { version, ...place, ...(minVersion && { minVersion }), ...(newKeys && { newKeys }) }
     await this.#ctx.store.protected.batch({ pending, failed: undefined })
   }
 
@@ -83,8 +90,24 @@ export class Memory {
 
   /** @throws RTK_ERR_STORE_WRITE */
   async note(verdict: string): Promise<void> {
+    await this.#add({ verdict })
+  }
+
+  /** The update is where it is started from next. @throws RTK_ERR_STORE_WRITE */
+  async installed(): Promise<void> {
+    await this.#add({ installed: true })
+  }
+
+  /** Counts a start of the service on trial. @returns how many there were with this one @throws RTK_ERR_STORE_WRITE */
+  async started(): Promise<number> {
+    const starts = ((await this.pending())?.starts ?? 0) + 1
+    await this.#add({ starts })
+    return starts
+  }
+
+  async #add(more: Partial<Pending>): Promise<void> {
     const pending = await this.pending()
-    if (pending) await this.#ctx.store.protected.set('pending', { ...pending, verdict })
+    if (pending) await this.#ctx.store.protected.set('pending', { ...pending, ...more })
   }
 
   /** The update is over. @param failed why it has failed @throws RTK_ERR_STORE_WRITE */

@@ -5,7 +5,7 @@ import type { Installer } from './installer.js'
 import type { Memory } from './memory.js'
 import type { StationSigns } from './signs.js'
 
-const look_ms = 5_000
+export const look_ms = 5_000
 
 export interface TrialDeps {
   installer: Installer
@@ -35,6 +35,10 @@ export class Trial {
     return this.#begun_ms
   }
 
+  get over(): boolean {
+    return this.#over
+  }
+
   async start(): Promise<void> {
     const { memory, hold_ms, limit_ms } = this.#deps
     const before = (await memory.pending())?.before ?? { rtcm: false, broker: false }
@@ -52,7 +56,7 @@ export class Trial {
     this.#ctx.log.debug({ ...found, verdict: verdict.kind }, 'looked at the version on trial')
     if (verdict.kind === 'wait') progress(Math.min(99, Math.floor((100 * verdict.held_ms) / hold_ms)))
     else if (verdict.kind === 'good') await this.#confirm()
-    else await this.#giveUp(verdict.text)
+    else await this.giveUp(verdict.text)
   }
 
   /** In this order: once the slot is good, a floor and keys that could not be stored are made up for at the next start. */
@@ -88,15 +92,15 @@ export class Trial {
     }
   }
 
-  async #giveUp(text: string): Promise<void> {
+  /** The version before is started. */
+  async giveUp(text: string): Promise<void> {
     this.#over = true
     const { installer, memory } = this.#deps
-    const { log, services } = this.#ctx
+    const { log } = this.#ctx
     log.error(`this version is given up: ${text}; the one before it is started`)
     // What cannot be written costs the reason, or two more starts that the launcher counts.
-    for (const step of [() => memory.note(text), () => installer.giveUp()]) {
+    for (const step of [() => memory.note(text), () => installer.giveUp(), () => installer.restart()]) {
       await step().catch((error) => log.error({ err: error }, (error as Error).message))
     }
-    services.use(device).restartService()
   }
 }

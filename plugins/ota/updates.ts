@@ -1,13 +1,16 @@
 import { createReadStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type ImageManifest, unpackImage } from 'rtk-base/image'
 import { pause } from 'rtk-base/link'
 import { type EventSource, type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import type { UpdateStateName } from 'rtk-base/schemas'
 import { device, type FirmwareInstaller, pluginUpdates } from 'rtk-base/services'
 import { checkUrl, type Download } from './download.js'
-import type { Installer } from './installer.js'
+import { type BundleInstaller, type FolderInstaller, type Installer, OutcomeUnknown } from './installer.js'
 import type { Memory } from './memory.js'
 import { checkImage } from './policy.js'
+import { beginning, receive } from './receive.js'
 import type { StationSigns } from './signs.js'
 
 const errorCode = 'update-failed'
@@ -23,8 +26,14 @@ export interface UpdatesDeps {
   memory: Memory
   signs: StationSigns
   download(): Download
-  /** Undefined where no bundle can be installed. */
-  installer(): Installer | undefined
+  /** Takes images; undefined where there is no place for another bundle. */
+  folders(): FolderInstaller | undefined
+  /** Takes bundles of another format instead, which are kept in `folder` until then. */
+  bundles?: { installer: BundleInstaller; folder(): string } | undefined
+  /** What runs is on trial. */
+  isTrial(): boolean
+  /** Where what runs lies; `''` unknown. */
+  partition(): string
   insecure: boolean
   /** Of an image as it is sent. */
   largest_bytes: number
@@ -55,6 +64,14 @@ export class Updates implements FirmwareInstaller {
     return this.#changed.on
   }
 
+  get onTrial(): boolean {
+    return this.#ctx.services.use(device).onTrial || this.#deps.isTrial()
+  }
+
+  get running(): string {
+    return this.#deps.partition()
+  }
+
   /** `base.update` */
   get fields(): { state: UpdateStateName; failed: boolean; progress: number } {
     return { state: this.#state, failed: this.#failed, progress: this.#progress }
@@ -74,12 +91,17 @@ export class Updates implements FirmwareInstaller {
       await this.#download(download, url)
       this.#show('verifying', 0)
       try {
-        await this.#install(createReadStream(download.file))
+        await this.#install(createReadStream(download.file), download.file)
       } finally {
         // Refused is refused: the same bytes are not tried again.
         await download.discard()
       }
     }).catch(() => {})
+  }
+
+  /** What runs, or whether it is on trial, changed. */
+  look(): void {
+    this.#changed.emit()
   }
 
   /** An update that failed earlier, or a trial: what `base.update` says of it. */
@@ -97,7 +119,14 @@ export class Updates implements FirmwareInstaller {
   restartSoon(): void {
     this.#running = true
     this.#show('rebooting', 100)
-    this.#ctx.timers.after(restart_ms, () => this.#ctx.services.use(device).restartService())
+    this.#ctx.timers.after(restart_ms, async () => {
+      try {
+        await this.#installer()?.restart()
+      } catch (error) {
+        this.#running = false
+        this.showFailure(`what was installed is not started: ${(error as Error).message}; restart the machine`)
+      }
+    })
   }
 
   /** @throws RTK_ERR_UPDATE_RUNNING */
@@ -105,7 +134,7 @@ export class Updates implements FirmwareInstaller {
     if (this.#running) {
       throw new RtkError('RTK_ERR_UPDATE_RUNNING', `an update is running (${this.#state}, ${this.#progress} %)`)
     }
-    if (this.#ctx.services.use(device).onTrial) {
+    if (this.onTrial) {
       const { version } = this.#ctx.services.use(device)
       throw new RtkError('RTK_ERR_UPDATE_RUNNING', `${version} is on trial: wait until it is confirmed or given up`)
     }
@@ -154,7 +183,56 @@ export class Updates implements FirmwareInstaller {
     }
   }
 
-  async #install(image: AsyncIterable<Uint8Array>): Promise<{ version: string }> {
+  #installer(): Installer | undefined {
+    return this.#deps.bundles?.installer ?? this.#deps.folders()
+  }
+
+  /** @param file where the image lies already */
+  async #install(image: AsyncIterable<Uint8Array>, file?: string): Promise<{ version: string }> {
+    const { bundles } = this.#deps
+    if (!bundles) return this.#installImage(image)
+    const { first, whole } = await beginning(this.#whileRunning(image))
+    // A manifest, of a plugin.
+    if (first === 0x7b) return this.#installImage(whole)
+    if (first === undefined) throw new RtkError('RTK_ERR_IMAGE', 'there is no bundle: what was sent is empty')
+    if (file !== undefined) {
+      await whole.return(undefined)
+      return this.#installBundle(bundles.installer, file)
+    }
+    const kept = join(bundles.folder(), 'bundle')
+    try {
+      await receive(whole, kept, this.#deps.largest_bytes)
+      return await this.#installBundle(bundles.installer, kept)
+    } finally {
+      await rm(kept, { force: true })
+    }
+  }
+
+  async #installBundle(installer: BundleInstaller, file: string): Promise<{ version: string }> {
+    const { memory, signs } = this.#deps
+    const { version: from, bootId } = this.#ctx.services.use(device)
+    let version = ''
+    try {
+      await installer.install(file, {
+        begin: async (bundle) => {
+          version = bundle.version
+          await memory.begin({ version }, { from, slot: bundle.slot, before: signs.before(), boot: bootId })
+          this.#show('installing', 0)
+        },
+        progress: (percent) => this.#show('installing', percent),
+      })
+    } catch (error) {
+      // If it was installed all the same, the next start of the machine finds it on trial.
+      if (version !== '' && !(error instanceof OutcomeUnknown)) await memory.end()
+      throw error
+    }
+    await memory.installed()
+    this.#ctx.log.info({ version }, `bundle ${version} is installed`)
+    this.restartSoon()
+    return { version }
+  }
+
+  async #installImage(image: AsyncIterable<Uint8Array>): Promise<{ version: string }> {
     const { memory, largest_bytes } = this.#deps
     let place: Place | undefined
     let manifest: ImageManifest
@@ -207,7 +285,13 @@ export class Updates implements FirmwareInstaller {
   }
 
   #slotPlace(manifest: ImageManifest): Place {
-    const installer = this.#deps.installer()
+    const installer = this.#deps.folders()
+    if (this.#deps.bundles) {
+      throw new RtkError(
+        'RTK_ERR_IMAGE',
+        'this station is updated by RAUC: send a RAUC bundle, or the image of a plugin',
+      )
+    }
     if (!installer) {
       const text = 'the service was not started from slots, so there is no place for another version'
       throw unavailable(`${text}: install the Debian package, or run the simulator by \`rtk-base run\``)

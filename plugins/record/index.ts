@@ -47,6 +47,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/record',
+      schema: { summary: 'The flight record, JSON lines; `?from=` and `to=` as ISO time or UTC seconds' },
       handler: (request, reply) => {
         const { from_ms, to_ms } = rangeOf(request.query)
         if (readers >= mostReaders) throw unavailable(`${mostReaders} others read the record: try again in a moment`)

@@ -84,7 +84,7 @@ export class Recorder {
     services.watch(rtcmStream, (stream) => {
       if (!stream) return
       stream.subscribe({
-        ...{ via: 'record', name: 'record', ip: '', connected: true, unlisted: true },
+        ...{ via: 'record', name: 'record', ip: '', connected: true, shown: false },
         take: ({ type }) => {
           this.#minutes.frame(type)
           return true

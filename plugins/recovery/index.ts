@@ -21,17 +21,17 @@ export default definePlugin({
     const modem = ctx.config.define(
       'recovery-modem',
       Type.Integer({ minimum: 0, maximum: 1, description: '1: the modem is restarted when nothing else helps' }),
-      { default: 1 },
+      { default: 1, title: 'Outage: restart the modem' },
     )
     const most = ctx.config.define(
       'recovery-modem-max',
       Type.Integer({ minimum: 0, maximum: 24, description: 'Restarts of the modem in 24 h' }),
-      { default: 3 },
+      { default: 3, title: 'Outage: most restarts of the modem a day' },
     )
     const wait = ctx.config.define(
       'recovery-wait',
       Type.Integer({ minimum: 1, maximum: 1_440, description: 'Minutes without any link before a step' }),
-      { default: 5 },
+      { default: 5, title: 'Outage: minutes before a step' },
     )
     const table = new LinkTable(ctx)
     ctx.services.provide(links, table)

@@ -24,9 +24,12 @@ export default definePlugin({
     const port = ctx.config.define(
       'rtcm-tcp-port',
       Type.Integer({ minimum: 0, maximum: 65_535, description: '0: nobody can connect' }),
-      { default: 0 },
+      { default: 0, title: 'RTCM over TCP: port' },
     )
-    const targets = ctx.config.define('rtcm-tcp-push', Type.Array(Target, { maxItems: 8 }), { default: [] })
+    const targets = ctx.config.define('rtcm-tcp-push', Type.Array(Target, { maxItems: 8 }), {
+      default: [],
+      title: 'RTCM over TCP: addresses to connect to',
+    })
     const clients = new Clients(ctx, options.host ?? '0.0.0.0', options.maxClients ?? 64)
     const outputs = new Outputs(ctx)
     ctx.config.onChange([port.name], () => clients.apply(port.get()))

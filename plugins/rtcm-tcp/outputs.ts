@@ -1,5 +1,5 @@
-import { connect, type Socket } from 'node:net'
-import { Backoff, isAnswer, Outbound } from 'rtk-base/link'
+import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
+import { Host } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
@@ -7,17 +7,13 @@ import { Value } from 'typebox/value'
 
 export const Target = Type.Object(
   {
-    host: Type.String({
-      pattern: '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?$',
-      description: 'a host name or address, without http://',
-    }),
+    host: Host,
     port: Type.Integer({ minimum: 1, maximum: 65_535 }),
   },
   { additionalProperties: false },
 )
 type Target = Static<typeof Target>
 
-const connect_ms = 10_000
 const backlog_bytes = 65_536
 /** So long a connection has to last before the next wait is a short one again. */
 const lasting_ms = 60_000
@@ -64,7 +60,7 @@ class Output {
   readonly #stream: RtcmStream
   readonly #backoff = new Backoff({ first_ms: 1_000, longest_ms: 60_000, spread: [0.8, 1.2] })
   readonly #out: Outbound
-  #socket: Socket | undefined
+  #line: Dialled | undefined
   #subscription: RtcmSubscription | undefined
   #state: 'connecting' | 'connected' | 'waiting' = 'waiting'
   #text = ''
@@ -89,37 +85,32 @@ class Output {
     const { clock, timers } = this.#ctx
     const { host, port } = this.target
     this.#state = 'connecting'
-    const socket = connect({ host, port, ...this.#out.dial })
-    this.#socket = socket
-    this.#out.tries(socket)
-    const over = (text: string, answered = false) => {
-      if (this.#socket === socket) this.#over(text, answered)
-    }
-    const late = timers.after(connect_ms, () => over('no connection in 10 s'))
-    socket.setNoDelay(true)
-    // What the other end says is of no interest, but has to be read.
-    socket.resume()
-    socket.once('connect', () => {
-      void late()
-      this.#state = 'connected'
-      this.#text = ''
-      this.#out.up(socket)
-      this.#since_ms = clock.monotonic()
-      this.#subscription = this.#stream.subscribe({
-        ...{ via: 'tcp', name: `${host}:${port}`, ip: socket.remoteAddress ?? '', connected: true },
-        take(frame) {
-          if (socket.writableLength > backlog_bytes) return false
-          socket.write(frame.bytes)
-          return true
+    this.#line = dial(
+      timers,
+      this.target,
+      {
+        connected: (socket) => {
+          this.#state = 'connected'
+          this.#text = ''
+          this.#out.up(socket)
+          this.#since_ms = clock.monotonic()
+          this.#subscription = this.#stream.subscribe({
+            ...{ via: 'tcp', name: `${host}:${port}`, ip: socket.remoteAddress ?? '', connected: true },
+            take(frame) {
+              if (socket.writableLength > backlog_bytes) return false
+              socket.write(frame.bytes)
+              return true
+            },
+          })
         },
-      })
-    })
-    socket.on('drain', () => this.#subscription?.resume())
-    socket.on('error', (error) => over(error.message, isAnswer(error)))
-    socket.on('close', () => {
-      void late()
-      over('the other end closed the connection', true)
-    })
+        // What the other end says is of no interest, but has to be read.
+        data: () => {},
+        drain: () => this.#subscription?.resume(),
+        failed: (text, answered) => this.#over(text, answered),
+        closed: () => this.#over('the other end closed the connection', true),
+      },
+      this.#out,
+    )
   }
 
   stop(): void {
@@ -154,8 +145,8 @@ class Output {
   #drop(): void {
     this.#subscription?.close()
     this.#subscription = undefined
-    const socket = this.#socket
-    this.#socket = undefined
-    socket?.destroy()
+    const line = this.#line
+    this.#line = undefined
+    line?.hangUp()
   }
 }

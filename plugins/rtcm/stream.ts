@@ -173,6 +173,10 @@ export class GatedStream implements RtcmStream {
     return this.#subscribers.add({ ...subscriber, take }, this.open ? this.reference() : [], this.#epochs.sequence)
   }
 
+  get outputs(): number {
+    return this.#subscribers.count
+  }
+
   list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'> {
     return this.#subscribers.list(taker)
   }

@@ -151,17 +151,23 @@ export class Subscribers {
     }
   }
 
+  get count(): number {
+    return this.#all.size + this.#listed.size
+  }
+
   /** For the document: `seen` is seconds since it was last heard of, 0 for one that is connected. */
   block(): { via: string; name: string; seen: number; ip: string }[] {
     const now_ms = this.#deps.now()
-    const shown = [...this.#all].filter(({ subscriber }) => !subscriber.unlisted)
-    const subscribed = shown.map(({ subscriber: { via, ip, connected }, name, seen_ms }) => ({
-      via,
-      name,
+    const subscribed = [...this.#all]
+      .filter(({ subscriber }) => subscriber.shown !== false)
+      .map(({ subscriber: { via, ip, connected }, name, seen_ms }) => ({
+        ...{ via, name, ip },
+        seen_ms: connected ? now_ms : seen_ms,
+      }))
+    const listed = [...this.#listed].map(({ taker: { via, name, ip, connected }, seen_ms }) => ({
+      ...{ via, name, ip },
       seen_ms: connected ? now_ms : seen_ms,
-      ip,
     }))
-    const listed = [...this.#listed].map(({ taker: { via, name, ip }, seen_ms }) => ({ via, name, seen_ms, ip }))
     return [...subscribed, ...listed]
       .sort((a, b) => b.seen_ms - a.seen_ms)
       .slice(0, mostShown)

@@ -9,12 +9,14 @@ export function historyRoutes(ctx: PluginContext, conductor: Conductor): void {
   ctx.http.route({
     method: 'GET',
     url: '/reference/history',
+    schema: { summary: 'Every reference that was used' },
     handler: async () => ({ entries: conductor.ledger.entries }),
   })
   ctx.http.route({
     method: 'POST',
     url: '/reference/history/:id',
     schema: {
+      summary: 'Goes back to a reference of the history',
       params: Type.Object({
         id: Type.String({ pattern: '^\\d{1,9}$', description: 'a number of at most nine digits' }),
       }),

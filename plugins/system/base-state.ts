@@ -2,9 +2,11 @@ import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName } from 'rtk-base/schemas'
 import { device, firmwareInstaller, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
 import { ObservationFlow } from './observation-flow.js'
+import { summaryOf } from './summary.js'
 
 /** A station has this long after its start, and after a survey-in, before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
+const outputs_ms = 10_000
 
 export interface BaseFacts {
   /** A restart was requested. */
@@ -67,13 +69,13 @@ export class BaseState {
   /** Not while a new version is on trial: it does its work. */
   #isUpdating(): boolean {
     const { services } = this.#ctx
-    const state = services.find(firmwareInstaller)?.state ?? 'idle'
-    return state !== 'idle' && state !== 'failed' && !services.use(device).onTrial
+    const { state = 'idle', onTrial = false } = services.find(firmwareInstaller) ?? {}
+    return state !== 'idle' && state !== 'failed' && !onTrial
   }
 
   /** Notices what changes it, also while nobody reads the document: what follows a survey-in is a start. */
   watch(): void {
-    const { on, services } = this.#ctx
+    const { on, services, timers } = this.#ctx
     const follow = (event: Event<unknown> | undefined) => {
       this.look()
       return event && on(event, () => this.#lookSettled())
@@ -90,6 +92,8 @@ export class BaseState {
     })
     services.watch(firmwareInstaller, (installer) => follow(installer?.onState))
     services.watch(receiver, (source) => follow(source?.onState))
+    // Who takes the stream changes without an event.
+    timers.every(outputs_ms, () => this.look())
   }
 
   /** The state now. `degraded` has its reason in `base.state.errors`. */
@@ -104,6 +108,7 @@ export class BaseState {
     const elapsed_ms = uptime_ms - this.#begun_ms
     const state = baseState({ stopping: this.stopping, updating: this.#isUpdating(), status, sending, elapsed_ms })
     this.#explain(state, status)
+    this.#describe(state, status)
     void this.#look()
     if (state === 'starting') this.#look = this.#ctx.timers.after(startTime_ms - elapsed_ms, () => this.look())
     return state
@@ -113,6 +118,13 @@ export class BaseState {
   #lookSettled(): void {
     void this.#settled()
     this.#settled = this.#ctx.timers.after(0, () => this.look())
+  }
+
+  #describe(base: BaseStateName, status = ''): void {
+    const { services } = this.#ctx
+    const { state: update = 'idle', onTrial = false } = services.find(firmwareInstaller) ?? {}
+    const outputs = services.find(rtcmStream)?.outputs ?? 0
+    services.use(device).describe(summaryOf({ base, status, update, onTrial, outputs, reason: this.#reason() }))
   }
 
   #explain(state: BaseStateName, status: string | undefined): void {

@@ -1,5 +1,5 @@
 import { badValue, definePlugin, type PluginContext, unavailable } from 'rtk-base/plugin'
-import { type Device, device as deviceToken, station } from 'rtk-base/services'
+import { type Device, device as deviceToken, firmwareInstaller, station } from 'rtk-base/services'
 import { BaseState } from './base-state.js'
 import { BootRecord } from './boot-record.js'
 import { keepSystemClock } from './clock.js'
@@ -22,6 +22,7 @@ export default definePlugin({
     const esp = ctx.info.block('esp', {
       static: () => {
         const { version, sha256, built, hardware, partition } = device()
+        const running = ctx.services.find(firmwareInstaller)?.running
         return {
           version,
           sha256,
@@ -29,7 +30,7 @@ export default definePlugin({
           built,
           serial: ctx.serial,
           hardware,
-          partition,
+          partition: running || partition,
           ...record.fields,
         }
       },
@@ -80,10 +81,11 @@ export default definePlugin({
       esp.changed()
       return `prodflag=${record.fields.productionflag}`
     })
-    return { record, base, verdict }
+    return { record, base, esp, verdict }
   },
 
-  async start(ctx, handoff, { record, base, verdict }) {
+  async start(ctx, handoff, { record, base, esp, verdict }) {
+    ctx.services.watch(firmwareInstaller, (installer) => installer && ctx.on(installer.onState, () => esp.changed()))
     await record.load(handoff.has('counted'))
     base.watch()
     verdict.watch()

@@ -15,6 +15,7 @@ export function addRutRoute(ctx: PluginContext, router: Router): void {
   ctx.http.route({
     method: 'POST',
     url: '/rut',
+    schema: { summary: 'JSON-RPC to the router, with the session of the station' },
     config: { timeout_ms: limits_ms.scan + patience_ms + 5_000 },
     handler: async (request, reply) => {
       const asked = requestOf(request.body)

@@ -157,11 +157,16 @@ export class AccessPoint {
     return this.#turns.runExclusive(() => this.#dhcp.reload(this.#radio as Radio, this.interfaceName))
   }
 
-  /** The caller comes through this access point, and it runs as it is set now. */
-  reaches({ source, address }: Caller): boolean {
-    if (source !== 'http' || address === undefined || !this.isUp) return false
+  /** Own IPv4 addresses on the access point; none while it is not up. */
+  get addresses(): string[] {
+    if (!this.isUp) return []
     const one = this.#network?.interfaces.find(({ name }) => name === this.interfaceName)
-    return one?.wifi?.mode === 'ap' && one.ip4.some((own) => own.address === address)
+    return one?.wifi?.mode === 'ap' ? one.ip4.map(({ address }) => address) : []
+  }
+
+  /** The caller comes through this access point, and it runs as it is set now. */
+  reaches({ source, address = '' }: Caller): boolean {
+    return source === 'http' && this.addresses.includes(address)
   }
 
   /** The plugin goes for good. */

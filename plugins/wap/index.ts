@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { network, radio } from 'rtk-base/services'
+import { localNetwork, network, radio } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { AccessPoint } from './access-point.js'
 import { addCommands } from './commands.js'
@@ -12,7 +12,7 @@ export default definePlugin({
   name: 'wap',
   version: '1.0.0',
   api: '^1.1.0',
-  needs: [network, radio],
+  needs: [network, radio, localNetwork],
   options: Type.Object(
     {
       address: Type.String({
@@ -49,6 +49,7 @@ export default definePlugin({
   },
 
   async start(ctx, _handoff, accessPoint) {
+    ctx.defer(ctx.services.use(localNetwork).redirectProbes(() => accessPoint.addresses))
     await accessPoint.start(ctx.services.use(radio), ctx.services.use(network), await devicePassword(ctx))
   },
 

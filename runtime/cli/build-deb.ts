@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util'
 import { buildDebs, type DebTarget, debTargets } from '../build/deb/index.js'
 import { RtkError } from '../errors.js'
+import { versionOf } from './build.js'
+import { readText, signingKey } from './signing.js'
 import { readVariant } from './variant-file.js'
 
 const isTarget = (text: string): text is DebTarget => Object.hasOwn(debTargets, text)
@@ -10,7 +12,14 @@ export async function buildDebCommand(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { deb: { type: 'boolean' }, out: { type: 'string' }, target: { type: 'string', multiple: true } },
+    options: {
+      deb: { type: 'boolean' },
+      out: { type: 'string' },
+      target: { type: 'string', multiple: true },
+      release: { type: 'string' },
+      sign: { type: 'string' },
+      notes: { type: 'string' },
+    },
   })
   const [source, ...more] = positionals
   if (!source || more.length > 0)
@@ -20,7 +29,10 @@ export async function buildDebCommand(args: string[]): Promise<number> {
     if (isTarget(target)) return target
     throw new RtkError('RTK_ERR_USAGE', `--target takes ${Object.keys(debTargets).join(', ')}, not "${target}"`)
   })
-  const made = await buildDebs(readVariant(source), values.out, targets, (line) => {
+  const release = versionOf('--release', values.release)
+  const signer = values.sign === undefined ? undefined : signingKey(values.sign)
+  const notes = values.notes === undefined ? undefined : readText(values.notes)
+  const made = await buildDebs(readVariant(source), values.out, { targets, release, signer, notes }, (line) => {
     process.stdout.write(`  ${line}\n`)
   })
   for (const { file, size, sha256 } of made) process.stdout.write(`${file}: ${size} bytes, sha256 ${sha256}\n`)

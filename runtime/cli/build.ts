@@ -8,7 +8,7 @@ import { readVariant } from './variant-file.js'
 
 export const buildHelp = `rtk-base build VARIANT.json --out DIR [--target TARGET] [--release VERSION]
                [--sign KEY [--min-version VERSION] [--new-key PUB]...]
-rtk-base build VARIANT.json --deb --out DIR [--target TARGET]...
+rtk-base build VARIANT.json --deb --out DIR [--target TARGET]... [--release VERSION] [--sign KEY] [--notes FILE]
 
 Makes the folder that a device runs: the runtime and the variant's plugins bundled, with digests, and the native packages.
 On the device: node DIR/rtk-base.mjs run --data /var/lib/rtk-base
@@ -24,6 +24,8 @@ On the device: node DIR/rtk-base.mjs run --data /var/lib/rtk-base
   --deb           makes Debian packages in DIR instead, which is not emptied; needs dpkg-deb. SOURCE_DATE_EPOCH sets the time
                   in them: the same sources then give the same bytes. DEBFULLNAME and DEBEMAIL name the maintainer.
                   --target: linux-x64 (amd64), linux-arm64 (arm64) or linux-arm (armhf); left out: all three
+                  --sign: the package's slot trusts this key; images are made without --deb
+  --notes FILE    what is new, for the changelog of the package: each line of the text a point of its own
 `
 
 export async function buildCommand(args: string[]): Promise<number> {

@@ -6,16 +6,17 @@ import { readPrivateKey, readPublicKey } from '../image/keys.js'
 
 /** @throws RTK_ERR_USAGE */
 export function signingKey(file: string): KeyObject {
-  return readPrivateKey(read(file))
+  return readPrivateKey(readText(file))
 }
 
 /** The PEM of a public key. @throws RTK_ERR_USAGE */
 export function publicKeyText(file: string): string {
-  const pem = read(file)
+  const pem = readText(file)
   return readPublicKey(pem).export({ type: 'spki', format: 'pem' }).toString()
 }
 
-function read(file: string): string {
+/** @throws RTK_ERR_USAGE */
+export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {

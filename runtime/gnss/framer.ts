@@ -116,6 +116,11 @@ export class Framer {
     return this.#keptAt[0] + Math.max(patience_ms, wire_ms)
   }
 
+  /** The bytes that wait: the beginning of a frame, for whoever goes on with this stream. A copy. */
+  get pending(): Uint8Array {
+    return this.#kept.slice(0, this.#keptSize)
+  }
+
   /**
    * Takes bytes as they come; `chunk` may be reused afterwards. Bytes that complete a candidate count even when they come
    * late: it is the reading process that was held up then, more likely than the sender. After a break in the stream (the

@@ -144,6 +144,14 @@ export function moreFollows(frame: Uint8Array): boolean {
   return (frame[9] & 2) !== 0
 }
 
+/** The same MSM as the last one of its epoch: the multiple-message bit is 0. The frame itself where it is so already. */
+export function asLast(frame: Uint8Array): Uint8Array {
+  if (!moreFollows(frame)) return frame
+  const payload = frame.slice(3, -3)
+  payload[6] &= ~2
+  return encodeFrame(payload)
+}
+
 /** The header of an MSM frame; undefined when it is not one, or too short. */
 export function decodeMsmHeader(frame: Uint8Array): MsmHeader | undefined {
   return readHeader(frame)?.header

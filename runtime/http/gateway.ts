@@ -8,6 +8,7 @@ import { hostname as machineName } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
+import type { HttpRoute } from '../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
@@ -122,6 +123,11 @@ export class Gateway {
     return buildGeneration(owners, { log: this.#log, clock: this.#clock, limits: this.#limits, login: this.#login })
   }
 
+  /** Those that answer now. */
+  get routes(): readonly HttpRoute[] {
+    return this.#live?.routes ?? []
+  }
+
   /** From now on `next` answers. The old generation finishes what it has begun, then closes. */
   commit(next: Generation): void {
     const old = this.#live
@@ -189,6 +195,12 @@ export class Gateway {
     if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
       response.once('finish', () => this.#dumpRest(request))
     if (this.#closing) response.shouldKeepAlive = false
+    const page = this.#network.portal.redirect(request)
+    if (page !== undefined) {
+      response.shouldKeepAlive = false
+      response.writeHead(302, { location: page, 'cache-control': 'no-store', 'content-length': 0 }).end()
+      return
+    }
     const admitted = this.#admit(request, false)
     if (admitted instanceof RtkError) {
       this.#log.debug({ code: admitted.code, peer: request.socket.remoteAddress }, admitted.message)

@@ -11,9 +11,9 @@ import {
   type RouteOptions,
 } from 'fastify'
 import type { Logger } from 'pino'
+import type { HttpRoute } from '../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
-import { isReading } from './access.js'
 import { bodyParser, RequestError, ValidationError, validatorCompiler } from './body.js'
 import { noteReply } from './connection.js'
 import type { HttpLimits } from './limits.js'
@@ -22,7 +22,7 @@ import { sessionPath, sessionRoutes } from './login/session.js'
 import { errorBody, errorText, headersOf, statusOf } from './replies.js'
 import type { Role } from './routes/config.js'
 import type { RouteOwner } from './routes/owner.js'
-import { RouteTable, routeTaken } from './routes/table.js'
+import { neededRole, RouteTable, routeTaken } from './routes/table.js'
 import { UpgradeTable } from './routes/upgrades.js'
 
 export interface GenerationDeps {
@@ -36,6 +36,7 @@ export interface GenerationDeps {
 export class Generation {
   readonly #app: FastifyInstance
   readonly upgrades: UpgradeTable
+  readonly routes: readonly HttpRoute[]
   #inFlight = 0
   #idle: { promise: Promise<void>; resolve: () => void } | undefined
   #closed: Promise<void> | undefined
@@ -47,9 +48,10 @@ export class Generation {
     this.#idle = undefined
   }
 
-  constructor(app: FastifyInstance, upgrades: UpgradeTable) {
+  constructor(app: FastifyInstance, upgrades: UpgradeTable, routes: readonly HttpRoute[]) {
     this.#app = app
     this.upgrades = upgrades
+    this.routes = routes
   }
 
   /** Requests that it has not answered to the end. */
@@ -140,7 +142,7 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
     if (error instanceof RtkError) throw error
     throw new RtkError('RTK_ERR_ROUTES', messageOf(error), { cause: error })
   }
-  return new Generation(app, upgrades)
+  return new Generation(app, upgrades, taken.entries)
 }
 
 function ownRole(this: FastifyRequest): Role {
@@ -150,8 +152,7 @@ function ownRole(this: FastifyRequest): Role {
 /** Before every route, and where there is none: what the caller may do against what the route asks for. */
 function checkRole(request: FastifyRequest, reply: FastifyReply, done: () => void, log: Logger): void {
   const config = request.routeOptions.config ?? {}
-  const needed = config.public ? 'none' : (config.role ?? (isReading(request.method) ? 'viewer' : 'operator'))
-  const refused = roleRefusal(request.role, needed)
+  const refused = roleRefusal(request.role, neededRole(request.method, config))
   if (refused === undefined) done()
   else answerError(refused, request, reply, log)
 }

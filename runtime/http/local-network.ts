@@ -1,13 +1,16 @@
 import type { BlockList } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { isLocalPeer, ownPrefixes } from './access.js'
+import { CaptivePortal } from './captive-portal.js'
 
 /** How long the prefixes of own interfaces are believed: asking for them costs a system call each. */
 const prefixAge_ms = 10_000
 
 /** What counts as the local network of this machine right now. */
 export class LocalNetwork {
+  readonly portal = new CaptivePortal()
   readonly #clock: Clock
   #own: { list: BlockList; at_ms: number } | undefined
 
@@ -25,5 +28,9 @@ export class LocalNetwork {
 
   isLocal(address: string): boolean {
     return isLocalPeer(address, this.prefixes())
+  }
+
+  redirectProbes(addresses: () => readonly string[]): Dispose {
+    return this.portal.add(addresses)
   }
 }

@@ -1,77 +1,98 @@
-/** Which address an attempt to reach a peer takes: the first steps of the recovery ladder. Pure; `Outbound` is its edge. */
-import type { LinkInfo } from '../../schemas/info/links.js'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { isAnswer, type Outbound } from './outbound.js'
+import type { Edges } from './port.js'
 
-export type DialStep = LinkInfo['step']
-export type Family = 4 | 6
+const connect_ms = 10_000
+/** What an address gets before the next one of the same name is tried: Node's own 250 ms are too short for cellular. */
+const eachAddress_ms = 2_000
 
-export interface DialAddress {
-  readonly address: string
-  readonly family: Family
+export interface DialTarget {
+  host: string
+  port: number
+  /** The certificate of the other end is checked. */
+  tls?: boolean | undefined
 }
 
-/** What is known of the way to one peer. */
-export interface DialState {
-  /** Attempts that failed since one succeeded. */
-  readonly failures: number
-  /** The address of the connection that was good last. */
-  readonly good: DialAddress | undefined
-  /** The family that the last attempt failed with. */
-  readonly failed: Family | undefined
-  /** What the name resolved to last, and when (monotonic): it helps while no name server answers. */
-  readonly known: { readonly addresses: readonly DialAddress[]; readonly at_ms: number } | undefined
+export interface DialEvents {
+  /** Connected, and over TLS the certificate is good. */
+  connected(socket: Socket): void
+  data(bytes: Buffer): void
+  /** Bytes that waited are with the system. */
+  drain?(): void
+  /**
+   * It could not be made, or failed; called once, and never after `hangUp`.
+   * @param answered the other end was reached: only it can change that
+   */
+  failed(text: string, answered: boolean): void
+  /** The other end closed it without an error; called once, in place of `failed`. */
+  closed(): void
 }
 
-export const untried: DialState = { failures: 0, good: undefined, failed: undefined, known: undefined }
-
-/** A name server that is away for longer than this must not keep a station at an address that may be somebody else's by now. */
-const keep_ms = 24 * 3_600_000
+/** A connection that the station makes. */
+export interface Dialled {
+  readonly socket: Socket
+  /** Ends it; nothing is reported any more. */
+  hangUp(): void
+}
 
 /**
- * What the next attempt does differently: first the address that worked, where the name still has it; then whatever it resolves to, as it
- * comes; then only the other family, whose packets may take another way; then these two in turn. The name is resolved for every one.
+ * Connects within 10 s, or reports why not, in words for the person who entered the address.
+ * @param out says which addresses this attempt takes; left out: those of the name, as they come
  */
-export function stepOf({ failures }: DialState): DialStep {
-  if (failures === 0) return 'reconnect'
-  return failures % 2 === 1 ? 'resolve' : 'family'
-}
-
-/** The addresses of the next attempt in their order. @param answer what the name resolves to now; never empty */
-export function addressesFor(state: DialState, answer: readonly DialAddress[]): readonly DialAddress[] {
-  const step = stepOf(state)
-  const { good, failed } = state
-  if (step === 'resolve') return answer
-  if (step === 'reconnect') {
-    const same = answer.find(({ address }) => address === good?.address)
-    return same ? [same, ...answer.filter((one) => one !== same)] : answer
+export function dial(
+  timers: Pick<Edges['timers'], 'after'>,
+  target: DialTarget,
+  events: DialEvents,
+  out?: Outbound,
+): Dialled {
+  const { host, port, tls = false } = target
+  const options = { host, port, ...(out?.dial ?? { autoSelectFamilyAttemptTimeout: eachAddress_ms }) }
+  const name = isIP(host) ? {} : { servername: host }
+  const socket = tls ? connectTls({ ...options, ...name, rejectUnauthorized: true }) : connectTcp(options)
+  out?.tries(socket)
+  let over = false
+  const hangUp = () => {
+    over = true
+    void late()
+    socket.destroy()
   }
-  const others = answer.filter(({ family }) => family !== failed)
-  if (others.length > 0 && others.length < answer.length) return others
-  // One family only: its addresses take turns.
-  const turn = (state.failures / 2) % answer.length
-  return [...answer.slice(turn), ...answer.slice(0, turn)]
+  const failed = (text: string, answered = false) => {
+    if (over) return
+    hangUp()
+    events.failed(text, answered)
+  }
+  const late = timers.after(connect_ms, () => failed(`no connection to ${host} in 10 s`))
+  socket.setNoDelay(true)
+  socket.once(tls ? 'secureConnect' : 'connect', () => {
+    void late()
+    if (!over) events.connected(socket)
+  })
+  socket.on('data', (bytes) => {
+    if (!over) events.data(bytes)
+  })
+  socket.on('drain', () => {
+    if (!over) events.drain?.()
+  })
+  socket.on('error', (error) => failed(failureText(error as NodeJS.ErrnoException, host), isAnswer(error)))
+  socket.on('close', () => {
+    if (over) return
+    hangUp()
+    events.closed()
+  })
+  return { socket, hangUp }
 }
 
-/** The name was resolved. */
-export const resolved = (state: DialState, addresses: readonly DialAddress[], now_ms: number): DialState => ({
-  ...state,
-  known: { addresses, at_ms: now_ms },
-})
-
-/** What the name resolved to before, while no name server answers; undefined when that is too long ago. */
-export function remembered({ known }: DialState, now_ms: number): readonly DialAddress[] | undefined {
-  return known && now_ms - known.at_ms < keep_ms ? known.addresses : undefined
+/** Why a connection failed, for a person. */
+export function failureText({ code = '', message }: NodeJS.ErrnoException, host: string): string {
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `${host} is not known: check the name, and the DNS of the network`
+  if (code === 'ECONNREFUSED') return `${host} refuses connections: wrong port, or this address is banned there`
+  if (code === 'CERT_NOT_YET_VALID')
+    return `the certificate of ${host} is not valid yet: check the clock of this station`
+  if (code === 'CERT_HAS_EXPIRED')
+    return `the certificate of ${host} has expired, or the clock of this station is wrong`
+  if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) return `the certificate of ${host} is not valid: ${message}`
+  if (/^(ERR_SSL|EPROTO)/.test(code)) return `${host} does not speak TLS at this port: ${message}`
+  return `the connection failed: ${message}`
 }
-
-export const succeeded = (state: DialState, good: DialAddress | undefined): DialState => ({
-  ...state,
-  failures: 0,
-  failed: undefined,
-  good: good ?? state.good,
-})
-
-/** @param family of the connection that failed; undefined: none was made */
-export const failed = (state: DialState, family: Family | undefined): DialState => ({
-  ...state,
-  failures: state.failures + 1,
-  failed: family ?? addressesFor(state, state.known?.addresses ?? [])[0]?.family ?? state.failed,
-})

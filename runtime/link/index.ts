@@ -5,6 +5,18 @@
 export { AwakeClock } from './awake-clock.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export {
+  Bus,
+  BusError,
+  type BusEvents,
+  BusLost,
+  BusTimeout,
+  type Call,
+  type Signal,
+  systemBus,
+  variant,
+} from './d-bus.js'
+export { type DialEvents, type Dialled, type DialTarget, dial, failureText } from './dial.js'
+export {
   addressesFor,
   type DialAddress,
   type DialState,
@@ -16,7 +28,7 @@ export {
   stepOf,
   succeeded,
   untried,
-} from './dial.js'
+} from './dial-steps.js'
 export { Dialog, type Matcher } from './dialog.js'
 export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './kept-port.js'
 export { isAnswer, Outbound, type ResolveName } from './outbound.js'

@@ -13,6 +13,7 @@
  * | `open`    | end of a recording                  | `ended`   |                                               |
  * | any       | `stop`                              | `stopped` |                                               |
  */
+import type { Dispose } from '../plugin.js'
 import { Backoff } from './backoff.js'
 import type { BytePort, Edges } from './port.js'
 
@@ -44,6 +45,7 @@ export class KeptPort {
   #phase: KeptPortPhase = 'stopped'
   #retryAt_ms = 0
   #wasAbsent: boolean = false
+  #looking: Dispose = () => {}
 
   constructor(port: BytePort, edges: Edges, events: KeptPortEvents, random?: () => number) {
     this.#port = port
@@ -57,11 +59,12 @@ export class KeptPort {
   }
 
   start(): void {
-    this.#edges.timers.every(look_ms, () => this.#look())
+    this.#looking = this.#edges.timers.every(look_ms, () => this.#look())
     this.#open()
   }
 
   async stop(): Promise<void> {
+    void this.#looking()
     this.#phase = 'stopped'
     this.#generation++
     await this.#port.close()

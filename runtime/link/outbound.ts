@@ -12,7 +12,7 @@ import {
   stepOf,
   succeeded,
   untried,
-} from './dial.js'
+} from './dial-steps.js'
 import { isLocal, ownAddresses, plain } from './own-addresses.js'
 import { type WayEvents, Ways } from './ways.js'
 

@@ -17,6 +17,7 @@ export const hostPackages: Readonly<Record<string, () => unknown>> = {
 
 /** npm packages that only the runtime uses, and not at every start. */
 export const ownPackages: Readonly<Record<string, () => unknown>> = {
+  '@jellybrick/dbus-next': () => require('@jellybrick/dbus-next'),
   'prom-client/lib/counter': () => require('prom-client/lib/counter'),
   'prom-client/lib/gauge': () => require('prom-client/lib/gauge'),
   'prom-client/lib/histogram': () => require('prom-client/lib/histogram'),

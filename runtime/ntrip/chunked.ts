@@ -5,16 +5,33 @@ export function chunkOf(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 }
 
+const states = ['size', 'data', 'end', 'over'] as const
+
+/** Where a reader stands, for one that goes on with its stream. */
+export interface ChunkPosition {
+  line: string
+  left: number
+  state: string
+}
+
 /** Takes the coding away again, however the bytes are split. */
 export class ChunkReader {
   readonly #largest: number
-  #line = ''
-  /** Bytes left of the chunk; its line end counts. */
-  #left = 0
-  #state: 'size' | 'data' | 'end' | 'over' = 'size'
+  #line: string
+  /** Bytes left of the chunk. */
+  #left: number
+  #state: (typeof states)[number]
 
-  constructor(largest_bytes = 1_048_576) {
+  /** @param position of the reader before */
+  constructor(largest_bytes = 1_048_576, position: ChunkPosition = { line: '', left: 0, state: 'size' }) {
     this.#largest = largest_bytes
+    this.#line = position.line
+    this.#left = position.left
+    this.#state = states.find((state) => state === position.state) ?? 'size'
+  }
+
+  get position(): ChunkPosition {
+    return { line: this.#line, left: this.#left, state: this.#state }
   }
 
   /** The stream has ended with its last chunk. */

@@ -8,20 +8,35 @@ export type HeadHeaders = ReadonlyMap<string, string>
 /** Bytes up to the blank line that ends a head; bounded, whatever comes. */
 export class HeadReader {
   readonly #limit: number
+  readonly #oneLine: RegExp | undefined
   #held: Buffer = Buffer.alloc(0)
 
-  constructor(limit_bytes = 4_096) {
+  /** @param oneLine a head that is this line alone: answers of NTRIP 1 often have no blank line behind them */
+  constructor(limit_bytes = 4_096, oneLine?: RegExp) {
     this.#limit = limit_bytes
+    this.#oneLine = oneLine
   }
 
   /** @returns undefined while the head is not complete; `too-large` when it never will be */
   push(bytes: Uint8Array): { lines: string[]; rest: Buffer } | 'too-large' | undefined {
     this.#held = Buffer.concat([this.#held, bytes])
+    const short = this.#shortHead()
+    if (short) return short
     const end = endOfHead(this.#held)
     if (end === undefined) return this.#held.length > this.#limit ? 'too-large' : undefined
     if (end.text > this.#limit) return 'too-large'
     const lines = this.#held.toString('latin1', 0, end.text).split(/\r?\n/)
     return { lines, rest: this.#held.subarray(end.next) }
+  }
+
+  /** Nothing, or the stream itself, follows the line. */
+  #shortHead(): { lines: string[]; rest: Buffer } | undefined {
+    const end = this.#oneLine ? this.#held.indexOf(10) : -1
+    if (end < 0 || end > this.#limit) return undefined
+    const line = this.#held.toString('latin1', 0, end).trim()
+    const next = this.#held[end + 1]
+    if (!this.#oneLine?.test(line) || (next !== undefined && next !== 0xd3)) return undefined
+    return { lines: [line], rest: this.#held.subarray(end + 1) }
   }
 }
 

@@ -1,5 +1,8 @@
 /** `rtk-base/ntrip`: the pieces of NTRIP that casters, pushers and clients share. No sockets. */
 export * from './chunked.js'
+export * from './get.js'
 export * from './head.js'
+export * from './options.js'
+export * from './outlet.js'
 export * from './selection.js'
 export * from './source-table.js'

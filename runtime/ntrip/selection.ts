@@ -1,8 +1,11 @@
-import { decodeMsm, encodeMsm, isMsm, lockTime, messageNumber } from '../gnss/index.js'
+import { asLast, decodeMsm, encodeMsm, isMsm, lockTime } from '../gnss/index.js'
+
+/** 1005 or 1006: where the base is. */
+export const isPosition = (type: number): boolean => type === 1005 || type === 1006
 
 /** What of the stream goes to a mount. */
 export interface Selection {
-  /** Message numbers; left out: all. */
+  /** Message numbers beside the position, which always goes out; left out: all. */
   messages?: readonly number[] | undefined
   /** Observations every so many seconds; left out: each epoch. */
   interval_s?: number | undefined
@@ -16,17 +19,31 @@ function shortLock(extended: number): number {
   return from_ms < 32 ? 0 : Math.min(15, Math.floor(Math.log2(from_ms)) - 4)
 }
 
+/** A frame and its message number. */
+export interface Numbered {
+  readonly type: number
+  readonly bytes: Uint8Array
+}
+
 /** The same observations as MSM4 (RTCM 10403.3, table 3.5-78): no Doppler, phases to 0.5 mm; the frame itself where it is no MSM5–7. */
-export function asMsm4(frame: Uint8Array): Uint8Array {
-  const type = messageNumber(frame)
+export function asMsm4(frame: Numbered): Numbered {
+  const { type, bytes } = frame
   if (!isMsm(type) || type % 10 < 5) return frame
-  const msm = decodeMsm(frame)
+  const msm = decodeMsm(bytes)
   if (!msm) return frame
   const { info: _info, observations, ...head } = msm
   const plain = observations.map(({ rate_mps: _rate, ...observation }) =>
     type % 10 === 5 ? observation : { ...observation, lock: shortLock(observation.lock ?? 0) },
   )
-  return encodeMsm({ ...head, type: type - (type % 10) + 4, observations: plain })
+  const msm4 = type - (type % 10) + 4
+  return { type: msm4, bytes: encodeMsm({ ...head, type: msm4, observations: plain }) }
+}
+
+/** Where the last message of an epoch is left out, the one before says that it is the last: rovers wait for more otherwise. */
+export function closed(frames: readonly Numbered[]): readonly Numbered[] {
+  const last = frames.at(-1)
+  if (!last || !isMsm(last.type)) return frames
+  return [...frames.slice(0, -1), { type: last.type, bytes: asLast(last.bytes) }]
 }
 
 /** Chooses frames and epochs; thinned by epoch, so that a rover never gets half of one. */
@@ -42,11 +59,11 @@ export class Selector {
 
   /** A frame that belongs to no epoch. */
   wantsFrame(type: number): boolean {
-    return this.#numbers === undefined || this.#numbers.has(type)
+    return this.#numbers === undefined || isPosition(type) || this.#numbers.has(type)
   }
 
   /** The frames of an epoch that go out; none: it is thinned out. @param now_ms monotonic */
-  epoch(frames: readonly { type: number; bytes: Uint8Array }[], now_ms: number): Uint8Array[] {
+  epoch(frames: readonly Numbered[], now_ms: number): readonly Numbered[] {
     const { interval_s = 0, msm4 } = this.#wanted
     // Epochs come with some jitter.
     if (now_ms - this.#sent_ms < interval_s * 1000 - 300) return []
@@ -54,6 +71,7 @@ export class Selector {
       ({ type }) => this.wantsFrame(type) || (msm4 && this.wantsFrame(type - (type % 10) + 4)),
     )
     if (chosen.length > 0) this.#sent_ms = now_ms
-    return chosen.map(({ bytes }) => (msm4 ? asMsm4(bytes) : bytes))
+    const converted = msm4 ? chosen.map(asMsm4) : chosen
+    return chosen.length < frames.length ? closed(converted) : converted
   }
 }

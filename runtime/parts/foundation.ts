@@ -7,7 +7,7 @@ import type { RuntimeOptions } from '../options.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import { DataFiles } from '../ports/data-files.js'
 import { machineSerial } from '../ports/machine.js'
-import { RunRecord } from '../ports/run-record.js'
+import { bootId, RunRecord } from '../ports/run-record.js'
 import { SealableStore } from '../ports/sealed-store.js'
 import { slotFromEnvironment } from '../ports/slots.js'
 import { openStore, type Store, type StoreTrouble } from '../ports/store.js'
@@ -73,7 +73,9 @@ export async function layFoundation(
       release,
       slot: options.slots ?? slotFromEnvironment(),
       confirmed: () => options.supervisor?.ready(),
+      described: (text) => options.supervisor?.status(text),
       lastEnd: record?.before,
+      bootId: options.bootId ?? bootId(),
       clock,
       machine: options.machine,
       errors: () => [...storeErrors, ...troubles.list(), ...later.pluginTroubles()],

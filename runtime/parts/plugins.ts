@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { serviceHomes } from '../../schemas/index.js'
 import {
   device as deviceToken,
+  httpRoutes,
   type LogLine,
   type Logs,
   localNetwork,
@@ -96,6 +97,7 @@ export function buildPlugins(
       [mqttBus.id, bus],
       [localNetwork.id, network],
       [metricsToken.id, figures],
+      [httpRoutes.id, { list: () => gateway.routes }],
       [logsToken.id, logs],
       [pluginUpdatesToken.id, updates],
     ]),

@@ -3,6 +3,7 @@ import type { Supervisor } from './supervisor.js'
 
 /** A sign of life is sent at most this often. */
 const shortest_ms = 1_000
+const longestStatus = 200
 
 /**
  * systemd's notify protocol (sd_notify(3)) over a descriptor that `notify-exec` has opened. A message that finds the queue full is
@@ -14,6 +15,8 @@ export class NotifySupervisor implements Supervisor {
   readonly #monotonic: () => number
   #told_ms = Number.NEGATIVE_INFINITY
   #oweReady = false
+  #status = ''
+  #oweStatus = false
 
   /** @param watchdog_ms what systemd waits; 0: it does not */
   constructor(fd: number, watchdog_ms: number, monotonic: () => number = () => performance.now()) {
@@ -36,10 +39,17 @@ export class NotifySupervisor implements Supervisor {
 
   alive(): void {
     if (this.#oweReady) this.ready()
+    if (this.#oweStatus) this.status(this.#status)
     if (this.#interval_ms === Number.POSITIVE_INFINITY) return
     const now_ms = this.#monotonic()
     if (now_ms - this.#told_ms < this.#interval_ms) return
     if (this.#tell('WATCHDOG=1')) this.#told_ms = now_ms
+  }
+
+  /** Messages are separated by line breaks: it stays on its line. */
+  status(text: string): void {
+    this.#status = text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, longestStatus)
+    this.#oweStatus = !this.#tell(`STATUS=${this.#status}`)
   }
 
   stopping(): void {

@@ -4,6 +4,8 @@ export interface Supervisor {
   ready(): void
   /** The event loop turns; at most once a second. */
   alive(): void
+  /** What the service does, one line; only when it changes. */
+  status(text: string): void
   /** The service begins to stop. */
   stopping(): void
 }

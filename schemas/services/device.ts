@@ -1,4 +1,5 @@
 /** Provided by the runtime: the controller that runs the service, and who counts as its local network. */
+import type { Dispose } from '../event.js'
 import { defineService } from '../token.js'
 
 /** How a run of the service ended. */
@@ -33,10 +34,14 @@ export interface Device {
   readonly onTrial: boolean
   /** The trial succeeded, durably: whoever supervises the service gets to know that it is ready. */
   confirmed(): void
+  /** Reports what the service does, in a line for whoever supervises it (`systemctl status`). */
+  describe(text: string): void
   /** Where the HTTP server listens, and how this machine reaches it (`http://127.0.0.1:80`); undefined before it listens. */
   readonly http: { readonly host: string; readonly port: number; readonly url: string } | undefined
   /** How the run before this one ended; undefined where that is not recorded (a station inside another process). */
   readonly lastEnd: RunEnd | undefined
+  /** Id of this start of the machine: another one after a restart; `''` unknown. */
+  readonly bootId: string
   /** Milliseconds since the service started. */
   uptime_ms(): number
   /** Restarts the machine; in a simulator variant the service in place. Resolves when it is under way. */
@@ -67,5 +72,10 @@ export const device = defineService<Device>('device')
 export interface LocalNetwork {
   /** Loopback, link-local, private, or inside a prefix of an own interface. */
   isLocal(address: string): boolean
+  /**
+   * Phones on an access point with these own addresses are led to the station's page when they look for the internet. Until the returned
+   * function is called: `ctx.defer(network.redirectProbes(…))`.
+   */
+  redirectProbes(addresses: () => readonly string[]): Dispose
 }
 export const localNetwork = defineService<LocalNetwork>('local-network')

@@ -22,8 +22,8 @@ export interface RtcmSubscriber {
   ip: string
   /** It has a connection of its own (TCP): while that stands it counts as heard of now, and `seen` stays 0. */
   connected?: true
-  /** It is a part of the station that only looks: the document does not list it. */
-  unlisted?: true
+  /** false: the document leaves it out: a part of the station that only looks, or one whose takers are shown by `list`. */
+  shown?: false
   /**
    * Called with each frame, in order. It sends the frame, or keeps it to send it, and returns at once: nobody waits for it.
    * @param frame its bytes are shared by all subscribers and must not be changed
@@ -50,6 +50,8 @@ export interface RtcmTaker {
   /** Surface, e.g. `mqtt`. */
   via: string
   name: string
+  /** It has a connection of its own: `seen` stays 0. */
+  connected?: true
   /** Read again for each document. */
   readonly ip: string
 }
@@ -59,6 +61,8 @@ export interface RtcmStream {
   readonly open: boolean
   /** Why the gate is closed, '' while it is open. */
   readonly reason: string
+  /** Who takes it now. */
+  readonly outputs: number
   /** A newcomer gets the newest 1005/1006, 1008, 1033 and 1230 at once. */
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription
   readonly onEpoch: Event<RtcmEpoch>

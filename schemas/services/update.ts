@@ -6,7 +6,11 @@ import { defineService } from '../token.js'
 /** Installs signed images, for `POST /update-firmware?esp`. */
 export interface FirmwareInstaller {
   readonly state: UpdateStateName
-  /** `state` changed. */
+  /** Where the bundle that runs lies, as whoever installs bundles names it; `''` unknown. */
+  readonly running: string
+  /** The version that runs is on trial: it does its work, and is not kept yet. */
+  readonly onTrial: boolean
+  /** `state`, `running` or `onTrial` changed. */
   readonly onState: Event<void>
   /**
    * Reads an image, verifies it and installs it. Resolves with its version when it is durable; a bundle is started soon after that.

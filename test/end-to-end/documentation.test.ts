@@ -302,6 +302,8 @@ t.test('the README of a plugin', async (t) => {
       const has = (what: string, text: string) => t.ok(page.includes(text), `${what} ${text}`)
       t.equal(page.split('\n')[0], `# ${name}`)
       for (const parameter of mine.parameters) has('parameter', `\`${parameter}\``)
+      for (const { name: parameter, title } of station.station.parameters().filter(({ plugin }) => plugin === name))
+        t.not(title, parameter, `${parameter} has a title for a person`)
       for (const command of commands.filter(({ plugin }) => plugin === name)) has('command', `\`${command.name}`)
       for (const { id } of [...needs, ...provides]) {
         const exported = id.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { connect as connectTcp } from 'node:net'
+import { connect as connectTcp, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'mqtt'
@@ -26,11 +26,13 @@ import t, { type Test } from 'tap'
 import hello from '../../examples/hello-plugin/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
-import { Framer } from '../../runtime/gnss/index.js'
+import { encodeNmea, Framer } from '../../runtime/gnss/index.js'
 
 const root = packageRoot()
 const client = join('examples', 'udp-rtcm-client', 'client.mjs')
 const thirdParty = join(root, 'examples', 'third-party-plugin')
+const roverProgram = join('examples', 'ntrip-rover', 'rover.mjs')
+const setUpProgram = join('examples', 'three-stations', 'set-up.mjs')
 const observer = join('examples', 'mqtt-observer', 'observer.mjs')
 
 /** An example as a person runs it. */
@@ -180,6 +182,80 @@ t.test('on a station that runs', async (t) => {
     )
   })
 
+  t.test('ntrip-rover feeds a receiver, and follows the base through losses', async (t) => {
+    const received: { socket: Socket; bytes: Buffer }[] = []
+    const receiver = createTcpServer((socket) => {
+      const line = { socket, bytes: Buffer.alloc(0) }
+      received.push(line)
+      socket.on('error', () => {})
+      socket.on('data', (chunk) => {
+        line.bytes = Buffer.concat([line.bytes, chunk])
+      })
+    })
+    await once(receiver.listen(0, '127.0.0.1'), 'listening')
+    t.teardown(() => receiver.close())
+    type Caster = { port: number; rovers: { agent: string; quality: number; id: number }[] }
+    const caster = async () => ((await station.info()) as { ntrip: { caster: Caster } }).ntrip.caster
+    const url = `ntrip://127.0.0.1:${(await caster()).port}/SIM00001`
+    const port = `tcp://127.0.0.1:${(receiver.address() as { port: number }).port}`
+    const { output, ended, child } = program(t, [roverProgram, url, port, '--gga'])
+    const types = (index: number) => {
+      const found: number[] = []
+      const framer = new Framer({ onFrame: (frame) => frame.kind === 'rtcm' && found.push(frame.type) })
+      framer.push(received[index]?.bytes ?? Buffer.alloc(0), 0)
+      return found
+    }
+    await until(() => types(0).includes(1074), 'observations at the receiver')
+    t.equal(types(0)[0], 1005)
+    received[0]?.socket.write(encodeNmea('GNGGA,120000.00,5200.0000,N,00400.0000,E,4,12,0.8,5.0,M,44.6,M,1.0,0001'))
+    await until(async () => (await caster()).rovers.some(({ quality }) => quality === 4), 'its position at the caster')
+    t.match((await caster()).rovers, [{ agent: 'NTRIP ntrip-rover/1.0' }])
+    received[0]?.socket.destroy()
+    await until(() => types(1).includes(1074), 'observations at the receiver that is back')
+    await station.post(`/system?ntrip-kick=${(await caster()).rovers[0]?.id}`)
+    await until(() => /next attempt in [456] s/.test(output.stdout), 'it says when it tries again')
+    const before = types(1).length
+    await until(() => types(1).length > before + 4, 'the stream again')
+    child.kill('SIGINT')
+    t.equal(await ended, 0, output.stderr)
+    t.match(output.stdout, /\d+ messages$/m)
+    for (const { socket } of received) socket.destroy()
+  })
+
+  t.test('three-stations puts the caster in front of three others', async (t) => {
+    const others = await Promise.all(
+      ['NORTH', 'EAST', 'SOUTH'].map(async (mount) => ({ mount, ...(await simulator(t)) })),
+    )
+    type Caster = { port: number; bases: { mount: string; connected: boolean; frames: number }[] }
+    const caster = async () => ((await station.info()) as { ntrip: { caster: Caster } }).ntrip.caster
+    const { port } = await caster()
+    const { ended, output } = program(t, [
+      setUpProgram,
+      ...[station.url, `127.0.0.1:${port}`],
+      ...others.map(({ mount, url }) => `${mount}=${url}`),
+    ])
+    t.equal(await ended, 0, output.stderr)
+    const names = others.map(({ mount }) => mount).sort()
+    await until(
+      async () => (await caster()).bases.filter(({ frames }) => frames > 5).length === 3,
+      'three streams',
+      60_000,
+    )
+    const table = await (await fetch(`http://127.0.0.1:${port}/`, { headers: { 'user-agent': 'Mozilla/5' } })).text()
+    for (const name of names) t.match(table, new RegExp(`^STR;${name};.*;unverified\\r$`, 'm'))
+    const rover = connectTcp(port, '127.0.0.1')
+    t.teardown(() => rover.destroy())
+    const types: number[] = []
+    const framer = new Framer({ onFrame: (frame) => frame.kind === 'rtcm' && types.push(frame.type) })
+    rover.on('data', (bytes) => framer.push(bytes, 0))
+    rover.write('GET /EAST HTTP/1.0\r\nUser-Agent: NTRIP test\r\n\r\n')
+    await until(() => types.includes(1074), 'the stream of EAST')
+    t.equal(types[0], 1005)
+    const refused = program(t, [setUpProgram, station.url, '127.0.0.1', `SIM00001=${others[0]?.url}`])
+    t.equal(await refused.ended, 1)
+    t.match(refused.output.stderr, /station itself/)
+  })
+
   t.test('those that print go on no longer than somebody reads, without a word', async (t) => {
     for (const args of [
       [client, `127.0.0.1:${station.udp}`],
@@ -240,7 +316,7 @@ t.test('mqtt-observer ends with 1 when no broker is there', async (t) => {
   t.match(output.stderr, /ECONNREFUSED/)
 })
 
-for (const example of [client, observer]) {
+for (const example of [client, observer, roverProgram, setUpProgram]) {
   t.test(`${example}: --help shows every option, a slip of the pen is exit code 2`, async (t) => {
     const asked = program(t, [example, '--help'])
     t.equal(await asked.ended, 0)

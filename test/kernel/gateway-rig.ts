@@ -11,6 +11,7 @@ import type { Test } from 'tap'
 import { WebSocketServer } from 'ws'
 import { Gateway, type HttpOptions } from '../../runtime/http/gateway.js'
 import type { HttpLimits } from '../../runtime/http/limits.js'
+import { LocalNetwork } from '../../runtime/http/local-network.js'
 import type { LoginRole } from '../../runtime/http/routes/config.js'
 import type { RouteOwner, UpgradeHandler } from '../../runtime/http/routes/owner.js'
 import { type Clock, systemClock } from '../../runtime/ports/clock.js'
@@ -62,18 +63,20 @@ export async function serve(
     logLines = [],
     clock = systemClock,
     sessionKey = randomBytes(32),
+    network = new LocalNetwork(clock),
     ...options
   }: Partial<HttpOptions> & {
     limits?: Partial<HttpLimits>
     logLines?: string[]
     clock?: Clock
     sessionKey?: Buffer
+    network?: LocalNetwork
   } = {},
 ) {
   const sink = new PassThrough().on('data', (line) => logLines.push(String(line)))
   const gateway = new Gateway(
     { host: '127.0.0.1', port: 0, ...options },
-    { log: pino(sink), clock, hostname: 'station.example', limits, sessionKey },
+    { log: pino(sink), clock, hostname: 'station.example', limits, sessionKey, network },
   )
   const { port } = await gateway.listen()
   gateway.commit(await gateway.stage(owners))

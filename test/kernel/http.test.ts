@@ -12,6 +12,7 @@ import { RtkError } from '../../runtime/errors.js'
 import { isLocalHost, isLocalPeer, normalAddress, ownPrefixes } from '../../runtime/http/access.js'
 import { Connection } from '../../runtime/http/connection.js'
 import { Gateway } from '../../runtime/http/gateway.js'
+import { LocalNetwork } from '../../runtime/http/local-network.js'
 import type { UpgradeHandler } from '../../runtime/http/routes/owner.js'
 import { definePlugin, type PluginContext } from '../../runtime/plugin.js'
 import { systemClock } from '../../runtime/ports/clock.js'
@@ -931,3 +932,32 @@ function fakeSocket(writableLength: number) {
   }
   return socket
 }
+
+t.test('a probe for the internet on an access point leads to the page, whatever its Host', async (t) => {
+  const network = new LocalNetwork(systemClock)
+  const { port } = await serve(t, [owner('page', { routes: [get('/', says('page'))] })], { network })
+  const ask = (path: string, method = 'GET') =>
+    raw(port, `${method} ${path} HTTP/1.1\r\nHost: connectivitycheck.example\r\nConnection: close\r\n\r\n`)
+  t.match(await ask('/generate_204'), /^HTTP\/1\.1 403/, 'no access point: a foreign name')
+  let addresses: string[] = []
+  const end = network.redirectProbes(() => addresses)
+  t.match(await ask('/generate_204'), /^HTTP\/1\.1 403/, 'it is not up')
+  addresses = ['127.0.0.1']
+  for (const path of [
+    '/generate_204',
+    '/hotspot-detect.html?x=1',
+    '/connecttest.txt',
+    '/ncsi.txt',
+    '/canonical.html',
+    '/success.txt',
+  ])
+    t.match(
+      await ask(path),
+      new RegExp(`^HTTP/1\\.1 302[\\s\\S]*location: http://127\\.0\\.0\\.1:${port}/\r`, 'i'),
+      path,
+    )
+  for (const path of ['/', '/get-info', '/generate_204/x']) t.match(await ask(path), /^HTTP\/1\.1 403/, path)
+  t.match(await ask('/generate_204', 'POST'), /^HTTP\/1\.1 403/)
+  void end()
+  t.match(await ask('/generate_204'), /^HTTP\/1\.1 403/, 'the plugin is gone')
+})

@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import pino from 'pino'
 import t, { type Test } from 'tap'
@@ -562,6 +563,51 @@ t.test('GET /parameters and GET /commands say what a form needs', async (t) => {
     { name: 'ask', help: 'asks', plugin: 'ask', value: false, caution: 'Sure?' },
   ])
 })
+
+t.test('GET /openapi.json describes what answers, with parameters and commands', async (t) => {
+  const own = plugin('own', (ctx) => {
+    const params = Type.Object({ id: Type.Integer() })
+    ctx.http.route({ method: 'GET', url: '/own/:id', schema: { summary: 'Mine', params }, handler: async () => ({}) })
+    ctx.http.route({ method: 'POST', url: '/own/*', config: { public: true }, handler: async () => ({}) })
+    ctx.config.define('own-en', Type.Integer({ minimum: 0, maximum: 1 }), { default: 1, title: 'Own' })
+    ctx.config.define('own-pswd', Type.String(), { default: 'hidden', secret: true })
+    ctx.commands.add('own-go', 'goes', () => 'gone')
+  })
+  const station = await stationWith(t, { own })
+  const { text, json } = await station.request('/openapi.json')
+  t.notMatch(text, /hidden/)
+  const { openapi, paths } = json() as { openapi: string; paths: Record<string, Record<string, Json>> }
+  t.equal(openapi, '3.1.0')
+  t.match(paths['/own/{id}']?.get, {
+    tags: ['own'],
+    summary: 'Mine',
+    parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'integer' } }],
+    security: [{ token: ['viewer'] }, { session: ['viewer'] }],
+  })
+  t.match(paths['/own/{rest}']?.post, { security: [] })
+  const body = paths['/change']?.post as { requestBody: { content: Json } }
+  const { schema } = body.requestBody.content['application/json'] as { schema: Json }
+  t.match(schema, { properties: { 'own-en': { title: 'Own', default: 1 }, 'own-pswd': { writeOnly: true } } })
+  t.match(JSON.stringify(paths['/system']), /`own-go`: goes/)
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  for (const [path, methods] of Object.entries(paths))
+    for (const [method, { parameters, requestBody, responses }] of Object.entries(methods)) {
+      const found = JSON.stringify([parameters, requestBody, responses])
+      for (const [, name] of path.matchAll(/\{(\w+)\}/g)) t.match(found, `"name":"${name}"`, `${method} ${path}`)
+      for (const one of schemasIn([parameters, requestBody, responses]))
+        t.ok(ajv.validateSchema(one as object), `${method} ${path}`)
+    }
+  await station.unload('own')
+  t.notMatch((await station.request('/openapi.json')).text, /own-|\/own/)
+})
+
+type Json = Record<string, unknown>
+
+/** Every JSON Schema in a part of an OpenAPI document. */
+function schemasIn(part: unknown): unknown[] {
+  if (typeof part !== 'object' || part === null) return []
+  return Object.entries(part).flatMap(([name, value]) => (name === 'schema' ? [value] : schemasIn(value)))
+}
 
 t.test('the document', async (t) => {
   const parts = plugin('parts', (ctx) => {

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { childEnv, freeUdpPort, machineOnly, rtkBase, startStation } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { copyFor, debian13, debianPackages, inCopy, noMachine } from '../harness/peers/machine.js'
@@ -129,11 +130,46 @@ t.test('a package for each machine', { skip }, async (t) => {
   )
 })
 
+t.test('a release: its version, its notes, and the key that it trusts', { skip }, async (t) => {
+  const at = (name: string) => join(folder, name)
+  t.match(await rtkBase(['keys', at('release')]), { code: 0 })
+  const long = 'the reference is kept '.repeat(6).trim()
+  writeFileSync(at('notes'), `- RTCM comes back faster\n\n* ${long}\nplain\n`)
+  const more = ['--target', 'linux-x64', '--release', '1.4.0-rc.1', '--sign', at('release.key'), '--notes', at('notes')]
+  const { amd64 = '' } = await build(t, at('release'), ...more)
+  t.equal(basename(amd64), 'rtk-base_1.4.0~rc.1_amd64.deb')
+  const tree = unpack(amd64, at('release-tree'))
+  const read = (path: string) => readFileSync(join(tree, path), 'utf8')
+  t.match(read('DEBIAN/control'), /^Version: 1\.4\.0~rc\.1$/m)
+  const factory = 'usr/lib/rtk-base/factory'
+  t.match(JSON.parse(read(`${factory}/manifest.json`)), { version: '1.4.0-rc.1' })
+  t.match(JSON.parse(read(`${factory}/runtime/variants/zed-wifi.json`)), {
+    plugins: { ota: { keys: [readFileSync(at('release.pub'), 'utf8')] } },
+  })
+  const changelog = gunzipSync(readFileSync(join(tree, 'usr/share/doc/rtk-base/changelog.gz'))).toString()
+  t.match(
+    changelog,
+    /^rtk-base \(1\.4\.0~rc\.1\) stable; urgency=medium\n\n {2}\* Release 1\.4\.0-rc\.1\.\n {2}\* RTCM comes back faster\n/,
+  )
+  t.match(changelog, /\n {2}\* the reference .*\n {4}.*kept\n {2}\* plain\n\n -- /)
+  t.ok(changelog.split('\n').every((line) => line.length <= 80 || line.startsWith(' -- ')))
+  if (run('which', 'lintian').status === 0)
+    t.equal(run('lintian', '--allow-root', '--fail-on', 'error,warning', amd64).stdout, '')
+})
+
 t.test('what stands in the way is said', { skip }, async (t) => {
   const out = join(folder, 'none')
   const target = await rtkBase(['build', 'zed-f9p', '--deb', '--out', out, '--target', 'vax'])
   t.match(target, { code: 2, stderr: /--target takes linux-x64, linux-arm64, linux-arm, not "vax"/ })
   t.match(await rtkBase(['build', 'zed-f9p', '--deb']), { code: 2, stderr: /--out DIR/ })
+  for (const [flag, value, reason] of [
+    ['--release', 'soon', /--release takes a version/],
+    ['--sign', join(folder, 'missing.key'), /missing\.key cannot be read/],
+    ['--notes', join(folder, 'missing'), /missing cannot be read/],
+    ['--min-version', '1.0.0', /--min-version/],
+  ] as const) {
+    t.match(await rtkBase(['build', 'zed-f9p', '--deb', '--out', out, flag, value]), { code: 2, stderr: reason }, flag)
+  }
   const { PATH } = process.env
   process.env.PATH = folder
   const without = await rtkBase(['build', 'zed-f9p', '--deb', '--out', out])
@@ -149,7 +185,10 @@ const noDebian = machineOnly || noMachine() || noPeer('debootstrap')
 t.test('the life of the package on a Debian 13', { skip: noDebian }, async (t) => {
   const debian = debian13(t)
   const [deb = ''] = Object.values(await build(t, join(folder, 'debian'), '--target', 'linux-x64'))
+  // Of who runs the test: it must not become that of the copy.
+  const umask = process.umask(0o077)
   const root = copyFor(t, debian)
+  process.umask(umask)
   const sh = (script: string) => inCopy(root, 'sh', '-c', script)
   copyFileSync(deb, join(root, 'old.deb'))
   // The same one again, as a later release.

@@ -27,8 +27,11 @@ let now_ms = 0
 const supervisor = NotifySupervisor.of(process.env, () => now_ms)
 for await (const line of createInterface({ input: process.stdin })) {
   const [what, at] = line.split(' ')
-  if (at) now_ms = Number(at)
-  supervisor?.[what]?.()
+  if (what === 'status') supervisor?.status(JSON.parse(line.slice(7)))
+  else {
+    if (at) now_ms = Number(at)
+    supervisor?.[what]?.()
+  }
   console.log(JSON.stringify({ pid: process.pid, fd: process.env.NOTIFY_FD, isThere: supervisor !== undefined }))
 }`
 
@@ -67,8 +70,11 @@ t.test('readiness, signs of life and the stop reach systemd', { skip }, async (t
     const { child, say, heard } = await setUp(t, { abstract })
     t.match(await say('nothing'), { pid: child.pid, isThere: true }, 'the process that systemd started sends')
     await say('ready')
+    await say('status "fixed, 2 outputs"')
+    await say('status "x\\nMAINPID=1"')
     await say('stopping')
-    t.strictSame(await heard(['', '']), ['READY=1', 'STOPPING=1'])
+    const all = ['READY=1', 'STATUS=fixed, 2 outputs', 'STATUS=x MAINPID=1', 'STOPPING=1']
+    t.strictSame(await heard(all), all)
   }
 })
 
@@ -96,6 +102,7 @@ t.test('a full queue holds nobody up, and what did not fit is sent again', { ski
   system.kill('SIGSTOP')
   for (let n = 0; n < 1_000; n++) await say('stopping')
   await say('ready')
+  await say('status "fixed"')
   await say('alive 1')
   system.kill('SIGCONT')
   await until(() => messages.length > 0, 'the queue is read')
@@ -103,8 +110,8 @@ t.test('a full queue holds nobody up, and what did not fit is sent again', { ski
   await until(async () => {
     at_ms += 1
     await say(`alive ${at_ms}`)
-    return messages.includes('READY=1') && messages.includes('WATCHDOG=1')
-  }, 'both come later')
+    return ['READY=1', 'WATCHDOG=1', 'STATUS=fixed'].every((one) => messages.includes(one))
+  }, 'all come later')
   t.ok(messages.length < 1_000, 'the queue was full')
   t.equal(messages.filter((one) => one === 'READY=1').length, 1)
   t.equal(messages.filter((one) => one === 'WATCHDOG=1').length, 1)

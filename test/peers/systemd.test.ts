@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { machineOnly, rtkBase, sample, until } from 'rtk-base/testing'
+import { gateOnly, machineOnly, sample, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import leds from '../../plugins/leds/index.js'
 import radio from '../../plugins/radio/index.js'
@@ -12,6 +12,7 @@ import { packageRoot } from '../../runtime/build/release.js'
 import type { PluginDefinition } from '../../runtime/plugin.js'
 import { copyFor, debian13, inCopy, type Machine, noMachine, startMachine } from '../harness/peers/machine.js'
 import { noPeer } from '../harness/peers/peers.js'
+import { buildField, realUpdates } from './real-updates.js'
 
 t.setTimeout(1_200_000)
 const home = '/var/lib/rtk-base'
@@ -72,9 +73,7 @@ t.test('the package under that of Debian 13', { skip: machineOnly || noMachine()
 
 async function underSystemd(t: Test, base: string): Promise<void> {
   const out = t.testdir()
-  const built = await rtkBase(['build', 'zed-f9p', '--deb', '--target', 'linux-x64', '--out', out])
-  t.match(built, { code: 0 })
-  const deb = /^(.*\.deb): /m.exec(built.stdout)?.[1] ?? ''
+  const deb = await buildField(t, out)
   const root = copyFor(t, base)
   copyFileSync(deb, join(root, 'var', basename(deb)))
   // Node may have come here from elsewhere than from Debian.
@@ -102,13 +101,14 @@ async function underSystemd(t: Test, base: string): Promise<void> {
       t.notMatch(asks('nobody').stdout, 's "yes"')
     })
 
-    t.test('why it ended is known to the next run', async (t) => {
+    t.test('why it ended is known to the next run', async () => {
       machine.run('systemctl', 'kill', '--kill-who=main', '-s', 'KILL', 'rtk-base')
       await until(() => {
         const now = machine.run('systemctl', 'show', '-P', 'MainPID', 'rtk-base').stdout.trim()
         return now !== '0' && now !== pid && active(machine) === 'active'
       }, 'it was started again')
-      t.match(machine.run('journalctl', '-u', 'rtk-base', '--no-pager').stdout, /ended by SIGKILL/)
+      const journal = () => machine.run('journalctl', '-u', 'rtk-base', '--no-pager').stdout
+      await until(() => /ended by SIGKILL/.test(journal()), 'the journal has it')
     })
   })
 
@@ -137,6 +137,8 @@ async function underSystemd(t: Test, base: string): Promise<void> {
     machine.run('systemctl', 'stop', 'rtk-base')
     t.match(ended(), /^[0-9a-f-]{36} success killed TERM\n$/)
   })
+
+  await t.test('updates of the real service', { skip: gateOnly }, (t) => realUpdates(t, machine, out))
 }
 
 t.test('the unit exposes little', { skip: noPeer('systemd-analyze') }, async (t) => {

@@ -4,12 +4,13 @@ import rtcm from '../../plugins/rtcm/index.js'
 import { type BaseFacts, baseState } from '../../plugins/system/base-state.js'
 import system from '../../plugins/system/index.js'
 import { checks, type Evidence, runChecks } from '../../plugins/system/self-test/checks.js'
+import { summaryOf } from '../../plugins/system/summary.js'
 import { type Facts, factsOf, judge, rules } from '../../plugins/system/verdict.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { gnssStatuses } from '../../schemas/index.js'
-import { procedureStatus, type RtcmJudge, rtcmGate } from '../../schemas/services.js'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock, until } from '../harness/index.js'
+import { procedureStatus, type RtcmJudge, type RtcmStream, rtcmGate, rtcmStream } from '../../schemas/services.js'
+import { arpFrame, createTestStation, fakeReceiver, ManualClock, probe, until } from '../harness/index.js'
 import { setUp as simulator } from './gnss/simulator-rig.js'
 import { type Definition, FakeBase, home, setUp } from './gnss/survey-in-rig.js'
 
@@ -43,9 +44,24 @@ t.test('base.state.base', async (t) => {
     'every status has its row',
   )
   t.equal(baseState({ ...late, status: 'survey', sending: true, stopping: true }), 'stopping')
+  const facts = { base: 'ready', status: 'fixed', update: 'idle', onTrial: false, outputs: 2, reason: 'x' } as const
+  t.equal(summaryOf(facts), 'fixed, 2 outputs')
+  t.equal(summaryOf({ ...facts, update: 'verifying', onTrial: true }), 'update on trial; fixed, 2 outputs')
+  t.equal(summaryOf({ ...facts, base: 'updating', update: 'downloading' }), 'update: downloading')
+  t.equal(
+    summaryOf({ ...facts, base: 'degraded', reason: 'the receiver is offline' }),
+    'no RTCM goes out: the receiver is offline',
+  )
 
   await t.test('is surveying during a survey-in, starting until its reference goes out, then ready', async (t) => {
-    const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 150 }, plugins })
+    const said: string[] = []
+    const supervisor = { ready() {}, alive() {}, stopping() {}, status: (text: string) => void said.push(text) }
+    let stream: RtcmStream | undefined
+    const other = probe([rtcmStream], ({ services }) => {
+      stream = services.use(rtcmStream)
+    })
+    const all = { ...plugins, other: { ...other, name: 'other' } as Definition }
+    const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 150 }, plugins: all, supervisor })
     const base = () => rig.station.field('base.state.base')
     t.equal(base(), 'starting')
     await rig.until(() => rig.state() === 'survey', 60)
@@ -56,6 +72,19 @@ t.test('base.state.base', async (t) => {
       return base() === 'ready'
     }, 1_200)
     t.strictSame([...seen], ['surveying', 'starting', 'ready'])
+    const last = () => said.at(-1)
+    t.ok(said.includes('surveying in'))
+    t.equal(last(), 'fixed, 1 output')
+    stream?.list({ via: 'mqtt', name: 'x', ip: '' })
+    await rig.seconds(11)
+    t.equal(last(), 'fixed, 2 outputs')
+    const before = said.length
+    await rig.seconds(60)
+    t.equal(said.length, before, 'only what changes')
+    t.ok(
+      said.every((text, i) => text !== said[i - 1]),
+      said.join(' | '),
+    )
     await rig.command('start-survey-in')
     await rig.until(() => base() === 'surveying', 60)
   })

@@ -1,7 +1,6 @@
-import { Backoff } from 'rtk-base/link'
+import { Backoff, Bus, type Call, type Signal } from 'rtk-base/link'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { callLimit_ms } from '../limits.js'
-import { Bus, type Call, type Signal } from './bus.js'
 import { deviceFailed, interfaces, managerPath, objectManagerInterface, rootPath, service } from './names.js'
 import { numberOf, ObjectModel } from './object-model.js'
 

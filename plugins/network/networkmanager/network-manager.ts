@@ -1,4 +1,4 @@
-import { pause } from 'rtk-base/link'
+import { pause, systemBus, variant } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { AccessPointProfile, NetworkInterface, ScannedNetwork, StationProfile } from 'rtk-base/services'
 import type { Backend } from '../backend.js'
@@ -6,7 +6,6 @@ import { Changes } from '../changes.js'
 import { daemonAway, networkError, noInterface, notManaged } from '../failures.js'
 import { activationLimit_ms, preferredMetric, scanLimit_ms, startLimit_ms } from '../limits.js'
 import { Activation } from './activation.js'
-import { variant } from './bus.js'
 import { Daemon } from './daemon.js'
 import { interfaces as names, noPath, propertiesInterface, rootPath } from './names.js'
 import { readNeighbours } from './neighbours.js'
@@ -15,8 +14,6 @@ import { accessPointSettings, type ProfileKind, type Settings, stationSettings, 
 import { refusal } from './refusals.js'
 import { devicePath, interfacesOf, scannedBy } from './snapshot.js'
 import { type Before, StoredProfiles } from './stored-profiles.js'
-
-const systemBus = 'unix:path=/run/dbus/system_bus_socket'
 
 /** The machine's interfaces by NetworkManager's D-Bus interface. */
 export class NetworkManager implements Backend {
@@ -40,7 +37,7 @@ export class NetworkManager implements Backend {
   constructor(ctx: PluginContext, bus: string) {
     this.#ctx = ctx
     this.#env = bus ? { DBUS_SYSTEM_BUS_ADDRESS: bus } : {}
-    const address = bus || process.env.DBUS_SYSTEM_BUS_ADDRESS || systemBus
+    const address = bus || systemBus()
     this.#daemon = new Daemon(ctx, address, { changed: () => this.#changed() })
     this.#profiles = new StoredProfiles(this.#daemon)
     this.#changes = new Changes(ctx)

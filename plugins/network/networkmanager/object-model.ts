@@ -1,4 +1,4 @@
-import type { Signal } from './bus.js'
+import type { Signal } from 'rtk-base/link'
 import { interfaces, objectManagerInterface, propertiesInterface } from './names.js'
 
 export type Properties = Readonly<Record<string, unknown>>

@@ -1,7 +1,8 @@
 /** Our profiles as the daemon stores them: pure. Keys and types: nm-settings-dbus(5). */
+
 import { createHash } from 'node:crypto'
+import { variant } from 'rtk-base/link'
 import type { AccessPointProfile, StationProfile } from 'rtk-base/services'
-import { variant } from './bus.js'
 
 /** `a{sa{sv}}` */
 export type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>

@@ -1,4 +1,4 @@
-import { variant } from './bus.js'
+import { variant } from 'rtk-base/link'
 import type { Daemon } from './daemon.js'
 import { connectionInterface, settingsInterface, settingsPath, storeFlags } from './names.js'
 import { entryOf } from './object-model.js'

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ImageManifest } from 'rtk-base/image'
 import { type FileSystem, nodeFileSystem, RtkError, syncFolder, unavailable } from 'rtk-base/plugin'
-import type { Installer } from '../installer.js'
+import type { FolderInstaller } from '../installer.js'
 import { readState, type Slot, writeState } from './state.js'
 
 /** Stays free for settings and for the system. */
@@ -12,6 +12,8 @@ export interface SlotsDeps {
   /** Folder of the slots. */
   root: string
   running: string
+  /** Ends the service, which the launcher then starts again. */
+  restart(): void
   fs?: FileSystem
   /** Free bytes on the disk of a folder. */
   free?(folder: string): Promise<number>
@@ -21,16 +23,18 @@ export interface SlotsDeps {
  * Two folders, of which one runs and the other takes the update. Every step leaves a tree from which the launcher starts the old or the
  * new version, whole: the target is taken out of `state` before it is touched, and is named there again after all of it is durable.
  */
-export class Slots implements Installer {
+export class Slots implements FolderInstaller {
   readonly running: string
   readonly #root: string
   readonly #fs: FileSystem
+  readonly #restart: () => void
   readonly #free: (folder: string) => Promise<number>
   #target: Slot | undefined
 
-  constructor({ root, running, fs = nodeFileSystem, free = freeBytes }: SlotsDeps) {
+  constructor({ root, running, restart, fs = nodeFileSystem, free = freeBytes }: SlotsDeps) {
     this.running = running
     this.#root = root
+    this.#restart = restart
     this.#fs = fs
     this.#free = free
   }
@@ -89,6 +93,10 @@ export class Slots implements Installer {
   async giveUp(): Promise<void> {
     const { good } = await readState(this.#root, this.#fs)
     await writeState(this.#root, { good, trial: '', tries: 0, back: this.running as Slot }, this.#fs)
+  }
+
+  async restart(): Promise<void> {
+    this.#restart()
   }
 
   async givenUp(): Promise<Slot | undefined> {

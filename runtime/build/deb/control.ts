@@ -38,7 +38,23 @@ Description: GNSS RTK base station service
 `
 }
 
-export function changelogText(version: string, built: Date, env = process.env): string {
+const longestNote = 76
+
+/** @param notes what is new, a point a line; `''`: nothing is said of it */
+export function changelogText(version: string, built: Date, notes: string, env = process.env): string {
   const date = built.toUTCString().replace('GMT', '+0000')
-  return `rtk-base (${debVersion(version)}) stable; urgency=medium\n\n  * Release ${version}.\n\n -- ${maintainer(env)}  ${date}\n`
+  const said = notes.split('\n').map((line) => line.replaceAll(/\p{Cc}/gu, ' ').replace(/^\s*[-*]?\s+|\s+$/g, ''))
+  const points = [`Release ${version}.`, ...said.filter((line) => line !== '')].map(wrapped).join('\n')
+  return `rtk-base (${debVersion(version)}) stable; urgency=medium\n\n${points}\n\n -- ${maintainer(env)}  ${date}\n`
+}
+
+/** A point of a list, its further lines below its text. */
+function wrapped(point: string): string {
+  const lines = ['']
+  for (const word of point.split(/\s+/)) {
+    const last = lines.at(-1) ?? ''
+    if (last !== '' && last.length + 1 + word.length > longestNote) lines.push(word)
+    else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`
+  }
+  return `  * ${lines.join('\n    ')}`
 }

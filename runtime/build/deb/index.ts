@@ -19,7 +19,7 @@ import type { Variant } from '../../../schemas/variant.js'
 import type { VariantFile } from '../../cli/variant-file.js'
 import { messageOf, RtkError } from '../../errors.js'
 import type { PluginDefinition } from '../../plugin.js'
-import { buildDevice, type DeviceBuild } from '../device.js'
+import { buildDevice, type DeviceBuild, type DeviceOptions } from '../device.js'
 import { writeJson } from '../prebuild.js'
 import { filesBelow, packageRoot, readRelease } from '../release.js'
 import { bundledPackages } from './bundled.js'
@@ -31,6 +31,12 @@ import { makeSlot } from './slot.js'
 /** Machine → Debian's name of it. */
 export const debTargets = { 'linux-x64': 'amd64', 'linux-arm64': 'arm64', 'linux-arm': 'armhf' } as const
 export type DebTarget = keyof typeof debTargets
+
+export interface DebOptions extends Pick<DeviceOptions, 'release' | 'signer'> {
+  targets: readonly DebTarget[]
+  /** What is new, a point a line. */
+  notes?: string | undefined
+}
 
 export interface Deb {
   readonly file: string
@@ -74,7 +80,7 @@ const isSetting = (path: string) => path.startsWith('etc/')
 export async function buildDebs(
   file: VariantFile,
   out: string,
-  targets: readonly DebTarget[],
+  { targets, release, signer, notes = '' }: DebOptions,
   tell: (line: string) => void,
 ): Promise<Deb[]> {
   dpkgDeb('--version')
@@ -83,10 +89,10 @@ export async function buildDebs(
   const work = mkdtempSync(join(tmpdir(), 'rtk-base-deb-'))
   try {
     mkdirSync(folder, { recursive: true })
-    const device = await buildDevice(file, join(work, 'device'), {}, tell)
+    const device = await buildDevice(file, join(work, 'device'), { release, signer }, tell)
     return targets.map((target) => {
       tell(`package for ${debTargets[target]}`)
-      return packDeb(join(work, target), folder, { device, variant: file.variant, target, built })
+      return packDeb(join(work, target), folder, { device, variant: file.variant, target, built, notes })
     })
   } finally {
     rmSync(work, { recursive: true, force: true })
@@ -108,9 +114,10 @@ interface DebParts {
   variant: Variant
   target: DebTarget
   built: Date
+  notes: string
 }
 
-function packDeb(tree: string, out: string, { device, variant, target, built }: DebParts): Deb {
+function packDeb(tree: string, out: string, { device, variant, target, built, notes }: DebParts): Deb {
   const root = packageRoot()
   const architecture = debTargets[target]
   const at = (path: string) => {
@@ -130,7 +137,7 @@ function packDeb(tree: string, out: string, { device, variant, target, built }: 
   const bundled = bundledPackages(device.inputs, join(tree, lib, 'factory'), root)
   writeFileSync(at(`${doc}/copyright`), copyrightText(root, bundled))
   writeJson(at(`${doc}/sbom.cdx.json`), sbom({ version, sha256, architecture, built }, bundled))
-  writeFileSync(at(`${doc}/changelog.gz`), gzipSync(changelogText(version, built), { level: 9 }))
+  writeFileSync(at(`${doc}/changelog.gz`), gzipSync(changelogText(version, built, notes), { level: 9 }))
   const packages = device.definitions.flatMap(({ system }) => system?.packages ?? [])
   writeControl(tree, { version, architecture, variant, recommends: ['polkitd', ...packages] })
   settle(tree, built)

@@ -24,6 +24,11 @@ declare module 'fastify' {
     /** The instance that has the route; set by the gateway. */
     owner?: RouteOwner
   }
+  interface FastifySchema {
+    /** For a description of the interface: one line. */
+    summary?: string
+    description?: string
+  }
   interface FastifyRequest {
     /** Who asks; see `Role`. */
     readonly role: Role

@@ -1,5 +1,7 @@
 import type { RouteOptions } from 'fastify'
+import type { HttpRoute } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
+import { isReading } from '../access.js'
 
 export const routeTaken = (what: string, first: string, second: string) =>
   new RtkError(
@@ -11,6 +13,7 @@ export const routeTaken = (what: string, first: string, second: string) =>
 export class RouteTable {
   readonly #owners = new Map<string, { owner: string; automatic: boolean }>()
   readonly #reserved = new Map<string, string>()
+  readonly #entries: HttpRoute[] = []
   lastConflict: { what: string; owner: string } | undefined
 
   /** Keeps a path for one owner, whatever the method. */
@@ -37,6 +40,27 @@ export class RouteTable {
       this.lastConflict = other === undefined ? undefined : { what, owner: other.owner }
       if (other !== undefined && !other.automatic && !automatic) throw routeTaken(what, other.owner, owner)
       this.#owners.set(key, { owner, automatic })
+      if (method !== 'HEAD' && method !== 'OPTIONS') this.#entries.push(entryOf(route, method, owner))
     }
+  }
+
+  /** Every route, but for those that answer a HEAD or an OPTIONS alone. */
+  get entries(): readonly HttpRoute[] {
+    return this.#entries
+  }
+}
+
+/** Who may use the route where tokens are set: a viewer reads, an operator does the rest, unless it says otherwise. */
+export function neededRole(
+  method: string,
+  { public: isPublic, role }: NonNullable<RouteOptions['config']>,
+): HttpRoute['role'] {
+  return isPublic ? 'none' : (role ?? (isReading(method) ? 'viewer' : 'operator'))
+}
+
+function entryOf({ url, schema, config = {} }: RouteOptions, method: string, plugin: string): HttpRoute {
+  return {
+    ...{ method, url, plugin, schema: { ...(schema as Record<string, unknown> | undefined) } },
+    ...{ role: neededRole(method, config), body: config.rawBody ?? 'json', textErrors: config.errors === 'text' },
   }
 }

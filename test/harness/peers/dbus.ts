@@ -27,6 +27,11 @@ const configuration = (
 <allow own="*"/></policy></busconfig>
 `
 
+const peers = new Set<Peer>()
+process.once('exit', () => {
+  for (const { child } of peers) child.kill('SIGKILL')
+})
+
 /** A process of the machine that a test ends, stops and starts again. */
 export class Peer {
   readonly #start: () => ChildProcess
@@ -35,6 +40,7 @@ export class Peer {
   constructor(t: Test, start: () => ChildProcess) {
     this.#start = start
     t.teardown(() => this.stop('SIGKILL'))
+    peers.add(this)
     this.start()
   }
 
@@ -44,8 +50,6 @@ export class Peer {
 
   start(): void {
     this.#child = this.#start()
-    const { pid } = this.#child
-    process.once('exit', () => this.#child?.pid === pid && this.#child?.kill('SIGKILL'))
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {

@@ -1,6 +1,6 @@
 /** A whole Debian system with its own systemd, in a container on a copy-on-write copy of a file system. Only root may make one. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
@@ -12,6 +12,9 @@ export function noMachine(): string | false {
   if (process.getuid?.() !== 0) return 'only root may start a system in a container'
   return noPeer('systemd-nspawn') || noPeer('nsenter') || noPeer('dpkg-deb')
 }
+
+/** The test runner adds to it for every program that a test starts: a module that the copy does not have. */
+const noNodeOptions = ['env', '--unset=NODE_OPTIONS']
 
 export interface Ran {
   code: number | null
@@ -26,7 +29,11 @@ export function copyFor(t: Test, base = '/'): string {
   execFileSync('mount', ['-t', 'tmpfs', 'none', folder])
   t.teardown(() => spawnSync('umount', ['-l', folder]))
   const [upper, work, root] = ['upper', 'work', 'root'].map((name) => join(folder, name)) as [string, string, string]
-  for (const path of [upper, work, root]) mkdirSync(path)
+  // The root of the copy is `upper`: whatever the umask is here, everybody may enter it there.
+  for (const path of [upper, work, root]) {
+    mkdirSync(path)
+    chmodSync(path, 0o755)
+  }
   execFileSync('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=${base},upperdir=${upper},workdir=${work}`, root])
   t.teardown(() => spawnSync('umount', ['-l', root]))
   return root
@@ -61,7 +68,7 @@ export function debianPackages(t: Test, architecture: string, more: readonly str
 /** Runs a program on such a copy, without its systemd. */
 export function inCopy(root: string, command: string, ...args: string[]): Ran {
   const isolated = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
-  const all = ['-m', '-p', '-f', 'sh', '-c', isolated, root, command, ...args]
+  const all = ['-m', '-p', '-f', 'sh', '-c', isolated, root, ...noNodeOptions, command, ...args]
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' }
   const { status, stdout, stderr } = spawnSync('unshare', all, { encoding: 'utf8', env })
   return { code: status, stdout, stderr }
@@ -98,10 +105,14 @@ export async function startMachine(t: Test, root: string): Promise<Machine> {
     await until(() => container.exitCode !== null || container.signalCode !== null, 'the system ends')
   })
   const run = (command: string, ...args: string[]): Ran => {
-    const { status, stdout, stderr } = spawnSync('nsenter', ['-t', `${init}`, '-a', command, ...args], {
-      encoding: 'utf8',
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' },
-    })
+    const { status, stdout, stderr } = spawnSync(
+      'nsenter',
+      ['-t', `${init}`, '-a', ...noNodeOptions, command, ...args],
+      {
+        encoding: 'utf8',
+        env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' },
+      },
+    )
     return { code: status, stdout, stderr }
   }
   await until(

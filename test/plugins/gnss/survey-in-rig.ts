@@ -15,6 +15,7 @@ import {
 } from '../../../runtime/gnss/index.js'
 import { definePlugin, type PluginDefinition } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import type { Supervisor } from '../../../runtime/ports/supervisor.js'
 import {
   type Ecef,
   type MqttBus,
@@ -31,6 +32,7 @@ export type Definition = PluginDefinition<never, never>
 export const home = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
 
 export interface RigOptions {
+  supervisor?: Supervisor
   changes?: Record<string, unknown>
   options?: Record<string, unknown>
   plugins?: Record<string, Definition | [Definition, Record<string, unknown>]>
@@ -280,6 +282,7 @@ export async function setUp(t: Test, options: RigOptions = {}): Promise<Rig> {
     clock,
     store,
     variant: { changes: options.changes ?? quick },
+    ...(options.supervisor && { supervisor: options.supervisor }),
     plugins: {
       'fake-receiver': base.receiver.definition,
       rtcm: rtcm as unknown as Definition,

@@ -1,85 +1,36 @@
-import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
-import { Pacing } from '../../../plugins/ntrip-caster/users.js'
-import rtcm from '../../../plugins/rtcm/index.js'
-import { encodeNmea, encodeRtcm, Framer } from '../../../runtime/gnss/index.js'
+import { Pacing } from '../../../plugins/ntrip-caster/logins.js'
+import { encodeNmea, encodeRtcm, moreFollows } from '../../../runtime/gnss/index.js'
 import { ChunkReader, chunkOf, parseTable } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, until } from '../../harness/index.js'
+import { arpFrame, msmFrame, until } from '../../harness/index.js'
+import { Client, framesIn, here, largeEpoch, setUpStation } from './rig.js'
 
-const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
 const there = { ...here, x: here.x + 40 }
 
 async function setUp(t: Test, options: Record<string, unknown> = {}) {
-  const clock = new ManualClock()
-  const receiver = fakeReceiver(() => clock.monotonic())
-  const station = await createTestStation({
-    clock,
-    plugins: {
-      'fake-receiver': receiver.definition,
-      rtcm: rtcm as AnyPlugin,
-      'ntrip-caster': [ntripCaster as AnyPlugin, { host: '127.0.0.1', ...options }] as never,
-    },
+  const rig = await setUpStation(t, {
+    plugins: { 'ntrip-caster': [ntripCaster as AnyPlugin, { host: '127.0.0.1', ...options }] },
     variant: { changes: { 'ntrip-caster-port': 0 } },
   })
-  t.teardown(() => station.stop())
-  type Block = { port: number; connected: number; refused: number; rovers: Record<string, unknown>[]; users: number }
-  const caster = () => station.field('ntrip.caster') as Block
-  await until(() => caster().port > 0, 'it listens')
-  receiver.become({ mode: 'listening' })
-  const epoch = (time: number, ...types: number[]) => {
-    const all = types.length > 0 ? types : [1074, 1084, 1124]
-    for (const [index, type] of all.entries()) receiver.emit(msmFrame(type, time, index < all.length - 1))
+  type Block = {
+    port: number
+    connected: number
+    refused: number
+    users: number
+    rovers: Record<string, unknown>[]
+    bases: Record<string, unknown>[]
   }
+  const caster = () => rig.station.field('ntrip.caster') as Block
+  await until(() => caster().port > 0, 'it listens')
   const rover = async (head: string, mount = 'TEST0001') => {
     const client = new Client(caster().port)
     t.teardown(() => client.socket.destroy())
     client.socket.write(head.replaceAll('MOUNT', mount))
     return client
   }
-  const command = (text: string) => station.station.command(text, { source: 'console' })
-  return { station, clock, receiver, caster, epoch, rover, command }
-}
-
-class Client {
-  readonly socket: Socket
-  bytes = Buffer.alloc(0)
-  closed = false
-
-  constructor(port: number) {
-    this.socket = connect(port, '127.0.0.1')
-    this.socket.on('data', (bytes) => {
-      this.bytes = Buffer.concat([this.bytes, bytes])
-    })
-    this.socket.on('error', () => {})
-    this.socket.on('close', () => {
-      this.closed = true
-    })
-  }
-
-  get text(): string {
-    return this.bytes.toString('latin1')
-  }
-
-  get head(): string {
-    return this.text.slice(0, this.text.indexOf('\r\n\r\n'))
-  }
-
-  /** Message numbers after the head; the coding is taken away where there is one. */
-  types(): number[] {
-    const end = this.bytes.indexOf('\r\n\r\n')
-    let body = end < 0 ? Buffer.alloc(0) : this.bytes.subarray(end + 4)
-    if (/chunked/.test(this.head)) body = Buffer.concat(new ChunkReader().push(body))
-    const types: number[] = []
-    new Framer({ onFrame: (frame) => frame.kind === 'rtcm' && types.push(frame.type) }).push(body, 0)
-    return types
-  }
-
-  async ends(): Promise<string> {
-    await until(() => this.closed, 'the end of the connection')
-    return this.text
-  }
+  return { ...rig, caster, rover }
 }
 
 const v1 = 'GET /MOUNT HTTP/1.0\r\nUser-Agent: NTRIP test/1\r\n\r\n'
@@ -89,7 +40,9 @@ const login = (head: string, user: string, password: string) =>
 
 t.test('a rover', async (t) => {
   t.test('of NTRIP 1 gets ICY, the position of the base, then whole epochs', async (t) => {
-    const { receiver, epoch, rover, caster } = await setUp(t)
+    const { receiver, epoch, rover, caster, station } = await setUp(t)
+    const subscribers = () => station.field('gnss.rtcm.subscribers')
+    t.strictSame(subscribers(), [], 'nobody is there')
     receiver.emit(arpFrame(here))
     epoch(1_000)
     const client = await rover(v1)
@@ -102,8 +55,12 @@ t.test('a rover', async (t) => {
       connected: 1,
       rovers: [{ mount: 'TEST0001', agent: 'NTRIP test/1', ip: '127.0.0.1', user: '' }],
     })
+    t.strictSame(subscribers(), [{ via: 'ntrip', name: 'NTRIP test/1', seen: 0, ip: '127.0.0.1' }])
+    await station.reload('ntrip-caster')
+    t.match(subscribers(), [{ name: 'NTRIP test/1' }], 'after a reload too, once')
     client.socket.destroy()
     await until(() => caster().connected === 0, 'gone')
+    t.strictSame(subscribers(), [])
   })
 
   t.test('of NTRIP 2 gets chunks, one an epoch', async (t) => {
@@ -194,26 +151,22 @@ t.test('a rover', async (t) => {
   })
 
   t.test('that reads nothing is let go, and holds nobody up', async (t) => {
-    const { receiver, epoch, rover, caster } = await setUp(t)
+    const { receiver, rover, caster } = await setUp(t)
     receiver.emit(arpFrame(here))
     const [slow, good] = [await rover(v1), await rover(v1)]
     await until(() => caster().connected === 2, 'both')
+    await until(() => good.types().length === 1, 'the position')
     slow.socket.pause()
-    let epochs = 0
-    await until(
-      async () => {
-        for (let i = 0; i < 200; i++) epoch(++epochs * 1_000)
-        await new Promise((resolve) => setImmediate(resolve))
-        return caster().connected === 1
-      },
-      'it is let go',
-      60_000,
-    )
-    await until(
-      () => good.types().filter((type) => type !== 1005).length === epochs * 3,
-      'the other has everything',
-      60_000,
-    )
+    const before = good.bytes.length
+    const large = largeEpoch()
+    let sent = 0
+    await until(async () => {
+      for (let i = 0; i < 200; i++) receiver.emit(large)
+      sent += 200 * large.length
+      await new Promise((resolve) => setImmediate(resolve))
+      return caster().connected === 1
+    }, 'it is let go')
+    await until(() => good.bytes.length - before === sent, 'the other has everything')
   })
 
   t.test('is disconnected by command', async (t) => {
@@ -230,7 +183,7 @@ t.test('a rover', async (t) => {
 t.test('mount points', async (t) => {
   const mounts = [
     { name: 'ALL' },
-    { name: 'GPS', messages: [1005, 1074] },
+    { name: 'GPS', messages: [1074] },
     { name: 'SLOW', interval_s: 5 },
     { name: 'PLAIN', plainV2: true },
   ]
@@ -284,8 +237,22 @@ t.test('mount points', async (t) => {
   })
 })
 
+t.test('the position goes out whatever messages are chosen, as 1005 or as 1006', async (t) => {
+  const { receiver, epoch, rover, station, change } = await setUp(t, { mounts: [{ name: 'GPS', messages: [1074] }] })
+  await change({ 'gnss-antenna-height': 1.5 })
+  receiver.emit(arpFrame(here))
+  const client = await rover(v1, 'GPS')
+  await until(() => client.types().length === 1, 'the position')
+  epoch(1_000)
+  await until(() => client.types().length === 2, 'position and epoch')
+  t.strictSame(client.types(), [1006, 1074])
+  const [, observations] = framesIn(client.bytes)
+  t.notOk(moreFollows(observations as Uint8Array), 'the last one of its epoch says so')
+  t.match(station.field('gnss.rtcm.antenna'), { height: 1.5 })
+})
+
 t.test('MSM7 becomes MSM4 where the mount asks for it', async (t) => {
-  const { receiver, epoch, rover } = await setUp(t, { mounts: [{ name: 'THIN', msm4: true, messages: [1005, 1074] }] })
+  const { receiver, epoch, rover } = await setUp(t, { mounts: [{ name: 'THIN', msm4: true, messages: [1074] }] })
   receiver.emit(arpFrame(here))
   const client = await rover(v1, 'THIN')
   await until(() => client.types().length === 1, 'the position')
@@ -319,6 +286,9 @@ t.test('logins', async (t) => {
   await station.station.change({ 'ntrip-caster-anonymous': 1 }, { source: 'http' })
   const open = await rover(v1, 'B')
   await until(() => open.types().length === 1, 'anonymous')
+  t.match(await command('ntrip-user=anna:0ther:A:1'), { status: 200 })
+  await station.station.change({ 'ntrip-caster-anonymous': 0 }, { source: 'http' })
+  t.match(await (await rover(login(v1, 'anna', 's3cret'), 'A')).ends(), /401/, 'a login that was right is forgotten')
   t.match(await command('ntrip-user=anna'), { text: /deleted/ })
   t.match(await command('ntrip-user=anna'), { text: /no user anna/ })
   t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
@@ -349,7 +319,9 @@ t.test('what is no request of a rover gets a clear answer, and costs nobody anyt
     ['HELLO / HTTP/1.0\r\n\r\n', /405/],
     ['GET / HTTP/9.9\r\n\r\n', /400/],
     ['SOURCE pw MOUNT\r\nSource-Agent: NTRIP x\r\n\r\n', /^ERROR - Mount Point Taken or Invalid\r\n$/],
-    ['POST /MOUNT HTTP/1.1\r\nNtrip-Version: Ntrip/2.0\r\n\r\n', /^HTTP\/1\.1 404/],
+    ['POST /MOUNT HTTP/1.1\r\nNtrip-Version: Ntrip/2.0\r\n\r\n', /^HTTP\/1\.1 409/],
+    ['POST /OTHER HTTP/1.1\r\nNtrip-Version: Ntrip/2.0\r\n\r\n', /^HTTP\/1\.1 404/],
+    ['SOURCE pw /OTHER\r\n\r\n', /^ERROR - Mount Point Taken or Invalid\r\n$/],
     [`GET /${'x'.repeat(5_000)} HTTP/1.0\r\n\r\n`, /400 Bad Request(.|\r|\n)*too large/],
     ['a'.repeat(1_000_000), /400|^$/],
     [`GET / HTTP/1.0\r\nX: ${'y'.repeat(1_000_000)}\r\n\r\n`, /400|^$/],
@@ -376,6 +348,151 @@ t.test('what is no request of a rover gets a clear answer, and costs nobody anyt
   await until(() => good.types().length === 7, 'still')
 })
 
+t.test('a foreign base', async (t) => {
+  const source = 'SOURCE s3cret /EAST\r\nSource-Agent: NTRIP other/1\r\nSTR: \r\n\r\n'
+  const post = (password: string, mount = 'EAST') =>
+    login(
+      `POST /${mount} HTTP/1.1\r\nHost: x\r\nNtrip-Version: Ntrip/2.0\r\nUser-Agent: NTRIP other/2\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      'anyone',
+      password,
+    )
+  const position = Buffer.from(arpFrame(there, 7))
+  const observations = (time: number) => Buffer.from(msmFrame(1074, time * 1_000, false, 7))
+
+  async function withBase(t: Test) {
+    const rig = await setUp(t)
+    rig.receiver.emit(arpFrame(here))
+    t.match(await rig.command('ntrip-base=EAST:s3cret'), { status: 200, text: /may push to EAST/ })
+    return rig
+  }
+
+  t.test('pushes to a mount point of its own: to the rovers of that one and to nobody else', async (t) => {
+    const { rover, caster, epoch, station } = await withBase(t)
+    const [east, own] = [await rover(v2, 'EAST'), await rover(v1)]
+    await until(() => own.types().length === 1 && east.head.includes('200'), 'both rovers')
+    const table = async () => parseTable(await (await rover('GET / HTTP/1.0\r\n\r\n')).ends())
+    t.match(
+      (await table()).map(({ mount }) => mount),
+      ['TEST0001'],
+      'not offered before a base is there',
+    )
+    const base = await rover(source)
+    await until(() => base.text === 'ICY 200 OK\r\n\r\n', 'accepted')
+    base.socket.write(observations(1))
+    base.socket.write(position)
+    base.socket.write(observations(2))
+    await until(() => east.types().length === 2, 'its stream')
+    t.strictSame(east.types(), [1005, 1074], 'the position first')
+    const damaged = Buffer.from(observations(3))
+    damaged[20] = (damaged[20] as number) ^ 1
+    for (const byte of Buffer.concat([damaged, Buffer.from('noise'), observations(4)]))
+      base.socket.write(Buffer.from([byte]))
+    await until(() => east.types().length === 3, 'what is whole')
+    const late = await rover(v1, 'EAST')
+    await until(() => late.types().length === 1, 'a newcomer gets the position')
+    epoch(1_000)
+    await until(() => own.types().length === 4, 'the own stream')
+    t.strictSame(own.types(), [1005, 1074, 1084, 1124])
+    t.equal(east.types().length, 3)
+    t.match(caster().bases, [
+      {
+        mount: 'EAST',
+        unverified: true,
+        connected: true,
+        agent: 'NTRIP other/1',
+        ip: '127.0.0.1',
+        frames: 4,
+        rovers: 2,
+      },
+    ])
+    t.match(caster().rovers, [{ unverified: true }, { unverified: false }, { unverified: true }])
+    t.equal((station.field('gnss.rtcm.subscribers') as unknown[]).length, 1, 'only the own stream has subscribers')
+    const [, row] = await table()
+    t.match(row, { mount: 'EAST', misc: 'unverified', details: '1005(1),1074(1)', systems: 'GPS', lat: 52 })
+    t.match(row?.generator, 'NTRIP other/1')
+    base.socket.destroy()
+    await until(() => caster().bases[0]?.connected === false, 'gone')
+    t.notOk(east.closed, 'rovers stay')
+    const again = await rover(post('s3cret'))
+    await until(() => /^HTTP\/1\.1 200 OK\r\nNtrip-Version/.test(again.head), 'by NTRIP 2')
+    again.socket.write(chunkOf(Buffer.concat([observations(5), position, observations(6)])))
+    await until(() => east.types().length === 5, 'its stream')
+    t.strictSame(east.types().slice(3), [1005, 1074], 'with its own position first')
+    again.socket.end('0\r\n\r\n')
+    await again.ends()
+  })
+
+  t.test('is refused in words that it knows; one that is silent makes room', async (t) => {
+    const { rover, caster, command, clock } = await withBase(t)
+    const answer = async (head: string) => (await rover(head)).ends()
+    t.equal(await answer(source.replace('s3cret', 'wrong')), 'ERROR - Bad Password\r\n')
+    t.equal(await answer(source.replace('EAST', 'WEST')), 'ERROR - Mount Point Taken or Invalid\r\n')
+    t.equal(await answer(source.replace('EAST', 'TEST0001')), 'ERROR - Mount Point Taken or Invalid\r\n')
+    t.match(await answer(post('wrong')), /^HTTP\/1\.1 401 (.*\r\n)*WWW-Authenticate: Basic realm="\/EAST"/)
+    t.match(await answer(post('s3cret', 'WEST')), /^HTTP\/1\.1 404 /)
+    t.match(await answer(post('s3cret', 'TEST0001')), /^HTTP\/1\.1 409 /)
+    const first = await rover(source)
+    await until(() => first.text === 'ICY 200 OK\r\n\r\n', 'accepted')
+    t.equal(await answer(source), 'ERROR - Mount Point Taken or Invalid\r\n')
+    t.match(await answer(post('s3cret')), /^HTTP\/1\.1 409 /)
+    await clock.advance(9_000)
+    first.socket.write(position)
+    await until(() => caster().bases[0]?.frames === 1, 'it speaks')
+    await clock.advance(9_000)
+    t.match(await answer(post('s3cret')), /^HTTP\/1\.1 409 /)
+    await clock.advance(1_000)
+    const second = await rover(source)
+    await until(() => second.text === 'ICY 200 OK\r\n\r\n', 'after 10 s of silence')
+    await first.ends()
+    await clock.advance(65_000)
+    await second.ends()
+    t.match(caster().bases, [{ connected: false }])
+    const flood = await rover(source)
+    await until(() => flood.head !== '' || flood.text.includes('ICY'), 'accepted')
+    flood.socket.write(Buffer.alloc(1_100_000, 0xd3))
+    await flood.ends()
+    const bad = await rover(post('s3cret'))
+    await until(() => bad.head !== '', 'accepted')
+    bad.socket.write('this is no chunk\r\n')
+    await bad.ends()
+    for (let n = 0; n < 5; n++) t.equal(await answer(source.replace('s3cret', 'wrong')), 'ERROR - Bad Password\r\n')
+    const paced = await rover(source)
+    const before_ms = clock.monotonic()
+    await until(async () => {
+      await clock.advance(100)
+      return paced.text !== ''
+    }, 'an answer')
+    t.ok(clock.monotonic() - before_ms >= 2_000, 'after five wrong passwords answers come late')
+    t.match(await command('ntrip-base=TEST0001:s3cret'), { status: 400, text: /station itself/ })
+    t.match(await command('ntrip-base=a b:s3cret'), { status: 400 })
+    t.match(await command('ntrip-base=WEST:x'), { status: 400 })
+    t.match(await command('ntrip-bases'), { text: /^EAST$/m })
+  })
+
+  t.test('and its rovers keep their connections over a reload, and no frame is lost', async (t) => {
+    const { rover, caster, station, command } = await withBase(t)
+    const east = [await rover(v1, 'EAST'), await rover(v2, 'EAST')]
+    const base = await rover(post('s3cret'))
+    await until(() => base.head !== '', 'accepted')
+    base.socket.write(chunkOf(position))
+    await until(() => east.every((client) => client.types().length === 1), 'the position')
+    for (let time = 1; time <= 5; time++) {
+      const chunk = chunkOf(observations(time))
+      base.socket.write(chunk.subarray(0, 5 * time))
+      await station.reload('ntrip-caster')
+      base.socket.write(chunk.subarray(5 * time))
+    }
+    const count = (client: Client) => client.types().filter((type) => type === 1074).length
+    await until(() => east.every((client) => count(client) === 5), 'every frame')
+    t.match(caster().bases, [{ connected: true, rovers: 2 }])
+    t.match(await command('ntrip-base=EAST'), { text: /deleted/ })
+    await Promise.all([...east, base].map((client) => client.ends()))
+    t.strictSame(caster().bases, [])
+    t.match(await command('ntrip-base=EAST'), { text: /no base may push/ })
+    t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
+  })
+})
+
 t.test('the parameters: off, another port; and the stream that is closed', async (t) => {
   const { rover, caster, station } = await setUp(t)
   const change = (values: object) => station.station.change(values, { source: 'http' })
@@ -383,7 +500,8 @@ t.test('the parameters: off, another port; and the stream that is closed', async
   await until(() => caster().connected === 1, 'connected')
   await change({ 'ntrip-caster-en': 0 })
   await client.ends()
-  t.match(caster(), { enabled: false, port: 0, connected: 0 })
+  await until(() => caster().connected === 0, 'nobody')
+  t.match(caster(), { enabled: false, port: 0 })
   await change({ 'ntrip-caster-en': 1 })
   await until(() => caster().port > 0, 'open again')
   const again = await rover(v1)

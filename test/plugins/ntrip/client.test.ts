@@ -1,41 +1,12 @@
-import { createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import ntripClient from '../../../plugins/ntrip-client/index.js'
-import { ggaOf, nearestOf, readAnswer } from '../../../plugins/ntrip-client/source.js'
+import { ggaOf, nearestOf } from '../../../plugins/ntrip-client/source.js'
 import { decodeGga } from '../../../runtime/gnss/index.js'
-import { chunkOf } from '../../../runtime/ntrip/index.js'
+import { chunkOf, readAnswer } from '../../../runtime/ntrip/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { correctionInput, correctionStatus, type Ecef, procedureStatus, receiver } from '../../../schemas/services.js'
 import { arpFrame, createTestStation, msmFrame, until } from '../../harness/index.js'
-
-const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
-
-/** A caster that answers each connection with the next of these. */
-async function fakeCaster(t: Test, ...answers: ((socket: Socket, head: string) => void)[]) {
-  const heads: string[] = []
-  const after: string[] = []
-  const sockets: Socket[] = []
-  const server = createServer((socket) => {
-    const index = sockets.push(socket) - 1
-    let text = ''
-    socket.on('error', () => {})
-    socket.on('data', (bytes) => {
-      text += bytes.toString('latin1')
-      const end = text.indexOf('\r\n\r\n')
-      if (end < 0) return
-      after[index] = text.slice(end + 4)
-      if (heads[index] !== undefined) return
-      heads[index] = text.slice(0, end)
-      answers[Math.min(index, answers.length - 1)]?.(socket, heads[index] as string)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return { port: (server.address() as { port: number }).port, heads, after, sockets }
-}
+import { fakeCaster, here } from './rig.js'
 
 async function setUp(t: Test) {
   const state = { wants: true, fix: here as Ecef | undefined }
@@ -100,7 +71,7 @@ t.test('takes the stream, however a caster writes its yes', async (t) => {
   }
   for (const [what, bytes] of Object.entries(yes)) {
     for (const split of [bytes.length, 1]) {
-      const caster = await fakeCaster(t, (socket) => {
+      const caster = await fakeCaster(t, ({ socket }) => {
         for (let at = 0; at < bytes.length; at += split) socket.write(bytes.subarray(at, at + split))
       })
       const { set, shown, secondsUntil, taken, station } = await setUp(t)
@@ -112,7 +83,7 @@ t.test('takes the stream, however a caster writes its yes', async (t) => {
       t.equal(taken[0]?.remote, `ntrip 127.0.0.1:${caster.port}/NET`)
       t.strictSame(Buffer.from(taken[0]?.bytes ?? []), Buffer.from(arpFrame(here)))
       t.match(
-        caster.heads[0],
+        caster.visits[0]?.head,
         /^GET \/NET HTTP\/1\.1\r\nHost: 127\.0\.0\.1\r\nNtrip-Version: Ntrip\/2\.0\r\n(.*\r\n)*Authorization: Basic bWU6czNjcmV0/,
       )
       t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
@@ -122,22 +93,22 @@ t.test('takes the stream, however a caster writes its yes', async (t) => {
 })
 
 t.test('is connected only while corrections are wanted, and says where it is where the caster asks', async (t) => {
-  const caster = await fakeCaster(t, (socket) =>
+  const caster = await fakeCaster(t, ({ socket }) =>
     socket.write(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), frames])),
   )
   const { set, shown, secondsUntil, state, station } = await setUp(t)
   state.wants = false
   await set({ host: '127.0.0.1', port: caster.port, mount: 'NET', version: 1, gga: true })
   await station.clock.advance(60_000)
-  t.equal(caster.sockets.length, 0)
+  t.equal(caster.visits.length, 0)
   t.equal(shown().state, 'idle')
   state.wants = true
-  await secondsUntil(() => /GPGGA/.test(caster.after[0] ?? ''), 'its position')
-  const sentence = /\$GPGGA[^\r]*/.exec(caster.after[0] ?? '')?.[0] ?? ''
+  await secondsUntil(() => /GPGGA/.test(caster.visits[0]?.body.toString() ?? ''), 'its position')
+  const sentence = /\$GPGGA[^\r]*/.exec(caster.visits[0]?.body.toString() ?? '')?.[0] ?? ''
   t.match(decodeGga(Buffer.from(sentence)), { lat: /^52(\.0|$)/, lon: /^4(\.0|$)/, quality: 1 })
   state.wants = false
   await secondsUntil(() => shown().state === 'idle', 'left alone again')
-  await until(() => caster.sockets[0]?.destroyed === true, 'the connection is ended')
+  await until(() => caster.visits[0]?.socket.destroyed === true, 'the connection is ended')
 })
 
 t.test('no mount point is set: the nearest of the table', async (t) => {
@@ -152,16 +123,18 @@ t.test('no mount point is set: the nearest of the table', async (t) => {
     'ENDSOURCETABLE',
     '',
   ].join('\r\n')
-  const caster = await fakeCaster(
-    t,
-    (socket) => socket.write(`SOURCETABLE 200 OK\r\nContent-Length: ${table.length}\r\n\r\n${table}`),
-    (socket) => socket.write(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), frames])),
-  )
+  const caster = await fakeCaster(t, ({ socket }, index) => {
+    if (index === 0) socket.write(`SOURCETABLE 200 OK\r\nContent-Length: ${table.length}\r\n\r\n${table}`)
+    else socket.write(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), frames]))
+  })
   const { set, shown, secondsUntil, taken } = await setUp(t)
   await set({ host: '127.0.0.1', port: caster.port })
   await secondsUntil(() => taken.length >= 2, 'the stream')
-  t.match(caster.heads, [/^GET \/ /, /^GET \/NEAR /])
-  await secondsUntil(() => /GPGGA/.test(caster.after[1] ?? ''), 'which wants to know where it is')
+  t.match(
+    caster.visits.map(({ head }) => head),
+    [/^GET \/ /, /^GET \/NEAR /],
+  )
+  await secondsUntil(() => /GPGGA/.test(caster.visits[1]?.body.toString() ?? ''), 'which wants to know where it is')
   t.equal(shown().mount, 'NEAR')
   t.equal(nearestOf(table, here)?.row.mount, 'NEAR')
   t.equal(nearestOf('nothing', here), undefined)
@@ -181,7 +154,7 @@ t.test('what goes wrong, in words; and how long it stays away', async (t) => {
     ['', /did not answer in 10 s/, 3, 6],
     ['ICY 200 OK\r\n\r\n', /no good message for 30 s/, 3, 6],
   ] as const) {
-    const caster = await fakeCaster(t, (socket) => answer && socket.write(answer))
+    const caster = await fakeCaster(t, ({ socket }) => answer && socket.write(answer))
     const { set, shown, secondsUntil, station } = await setUp(t)
     await set({ host: '127.0.0.1', port: caster.port, mount: 'NET' })
     await secondsUntil(() => shown().state === 'waiting', JSON.stringify(answer.slice(0, 40)))

@@ -1,113 +1,45 @@
-import { createServer, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import ntripServer from '../../../plugins/ntrip-server/index.js'
 import { findQueue } from '../../../plugins/ntrip-server/kernel-queue.js'
+import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, type RetryState, waitOf } from '../../../plugins/ntrip-server/retry.js'
-import rtcm from '../../../plugins/rtcm/index.js'
-import { Framer } from '../../../runtime/gnss/index.js'
-import { ChunkReader } from '../../../runtime/ntrip/index.js'
-import type { AnyPlugin } from '../../../runtime/plugin.js'
+import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, until } from '../../harness/index.js'
-
-const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
-
-/** A caster from the reference: it keeps what it gets, and answers what it is told to. */
-async function fakeCaster(t: Test, answer: (head: string, socket: Socket) => void) {
-  const connections: { socket: Socket; bytes: Buffer }[] = []
-  const server: Server = createServer((socket) => {
-    const connection = { socket, bytes: Buffer.alloc(0) }
-    let answered = false
-    connections.push(connection)
-    socket.on('error', () => {})
-    socket.on('data', (bytes) => {
-      connection.bytes = Buffer.concat([connection.bytes, bytes])
-      const text = connection.bytes.toString('latin1')
-      if (answered || !text.includes('\r\n\r\n')) return
-      answered = true
-      answer(text.slice(0, text.indexOf('\r\n\r\n')), socket)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    for (const { socket } of connections) socket.destroy()
-    server.close()
-  })
-  const head = (index = 0) => connections[index]?.bytes.toString('latin1').split('\r\n\r\n')[0] ?? ''
-  const types = (index = 0) => {
-    const { bytes } = connections[index] ?? { bytes: Buffer.alloc(0) }
-    let body = bytes.subarray(bytes.indexOf('\r\n\r\n') + 4)
-    if (/chunked/.test(head(index))) body = Buffer.concat(new ChunkReader().push(body))
-    const found: number[] = []
-    new Framer({ onFrame: (frame) => frame.kind === 'rtcm' && found.push(frame.type) }).push(body, 0)
-    return found
-  }
-  return { port: (server.address() as { port: number }).port, connections, head, types, close: () => server.close() }
-}
+import { arpFrame, ManualClock, until } from '../../harness/index.js'
+import { fakeCaster, here, setUpStation, type Visit } from './rig.js'
 
 type Shown = { state: string; text: string; next: number; sent: number; dropped: number; mount: string }
 
 async function setUp(t: Test, store = new MemoryStore()) {
-  const clock = new ManualClock()
-  const receiver = fakeReceiver(() => clock.monotonic())
-  const station = await createTestStation({
-    clock,
-    store,
-    plugins: {
-      'fake-receiver': receiver.definition,
-      rtcm: rtcm as AnyPlugin,
-      'ntrip-server': ntripServer as AnyPlugin,
-    },
-  })
-  t.teardown(() => station.stop())
-  receiver.become({ mode: 'listening' })
-  let time = 0
-  const second = async () => {
-    receiver.emit(arpFrame(here))
-    receiver.emit(msmFrame(1074, ++time * 1_000, true))
-    receiver.emit(msmFrame(1084, time * 1_000, false))
-    await clock.advance(1_000)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  const push = (...targets: object[]) => station.station.change({ 'ntrip-server': targets }, { source: 'http' })
-  const shown = () => (station.field('ntrip.server') as Shown[])[0] as Shown
-  /** Seconds of RTCM until something is so. */
-  const secondsUntil = async (condition: () => boolean, what: string) => {
-    let seconds = 0
-    await until(
-      async () => {
-        if (condition()) return true
-        await second()
-        seconds += 1
-        return false
-      },
-      what,
-      60_000,
-    )
-    return seconds
-  }
-  return { station, clock, receiver, second, push, shown, secondsUntil, store }
+  const rig = await setUpStation(t, { store, plugins: { 'ntrip-server': ntripServer as AnyPlugin } })
+  const push = (...targets: object[]) => rig.change({ 'ntrip-server': targets })
+  const shown = () => (rig.station.field('ntrip.server') as Shown[])[0] as Shown
+  return { ...rig, push, shown }
 }
 
 t.test('a push', async (t) => {
   t.test('by NTRIP 1: the request, the position first, whole epochs, acknowledged', async (t) => {
-    const caster = await fakeCaster(t, (_head, socket) => socket.write('ICY 200 OK\r\n\r\n'))
+    const caster = await fakeCaster(t, ({ socket }) => socket.write('ICY 200 OK\r\n\r\n'))
     const { push, shown, secondsUntil, station } = await setUp(t)
+    const subscribers = () => station.field('gnss.rtcm.subscribers')
     t.match(await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 's3cret' }), { result: 'ok' })
+    t.strictSame(subscribers(), [], 'no caster takes the stream yet')
     await secondsUntil(() => shown().state === 'accepted', 'accepted')
-    t.match(caster.head(), /^SOURCE s3cret ROOF\r\nSource-Agent: NTRIP rtk-base\/.*\r\nSTR: $/)
+    t.strictSame(subscribers(), [{ via: 'ntrip', name: `127.0.0.1:${caster.port}/ROOF`, seen: 0, ip: '127.0.0.1' }])
+    t.match(caster.visits[0]?.head, /^SOURCE s3cret ROOF\r\nSource-Agent: NTRIP rtk-base\/.*\r\nSTR: $/)
     await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
-    await until(() => caster.types().length >= 4, 'the stream')
-    t.equal(caster.types()[0], 1005)
+    await until(() => (caster.visits[0]?.types.length ?? 0) >= 4, 'the stream')
+    t.equal(caster.visits[0]?.types[0], 1005)
     t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
     await push()
-    await until(() => caster.connections[0]?.socket.destroyed === true, 'ended')
+    await until(() => caster.visits[0]?.socket.destroyed === true, 'ended')
     t.strictSame(station.field('ntrip.server'), [])
+    t.strictSame(subscribers(), [])
   })
 
   t.test('by NTRIP 2: POST with chunks; the answer byte by byte', async (t) => {
-    const caster = await fakeCaster(t, (_head, socket) => {
+    const caster = await fakeCaster(t, ({ socket }) => {
       for (const byte of 'HTTP/1.1 200 OK\r\nNtrip-Version: Ntrip/2.0\r\nContent-Type: gnss/data\r\n\r\n')
         socket.write(byte)
     })
@@ -119,25 +51,25 @@ t.test('a push', async (t) => {
       user: 'me',
       password: 'x',
       version: 2,
-      messages: [1005, 1084],
+      messages: [1084],
     })
     await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
     t.match(
-      caster.head(),
+      caster.visits[0]?.head,
       /^POST \/ROOF HTTP\/1\.1\r\nHost: 127\.0\.0\.1\r\nNtrip-Version: Ntrip\/2\.0\r\n(.*\r\n)*Authorization: Basic bWU6eA==\r\n/,
     )
-    await until(() => caster.types().length >= 4, 'the stream')
-    t.strictSame(new Set(caster.types()), new Set([1005, 1084]))
+    await until(() => (caster.visits[0]?.types.length ?? 0) >= 4, 'the stream')
+    t.strictSame(new Set(caster.visits[0]?.types), new Set([1005, 1084]))
   })
 
   t.test('is not made before RTCM goes out, and ends 10 s after it stops', async (t) => {
-    const caster = await fakeCaster(t, (_head, socket) => socket.write('OK\r\n'))
+    const caster = await fakeCaster(t, ({ socket }) => socket.write('OK\r\n'))
     const { push, shown, secondsUntil, receiver, clock } = await setUp(t)
     receiver.become({ mode: 'rover' })
     await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
     await clock.advance(60_000)
     t.match(shown(), { state: 'waiting', text: /no RTCM goes out/ })
-    t.equal(caster.connections.length, 0)
+    t.equal(caster.visits.length, 0)
     receiver.become({ mode: 'listening' })
     await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
     await until(async () => {
@@ -146,11 +78,11 @@ t.test('a push', async (t) => {
     }, 'ended')
     t.match(shown().text, /no RTCM/)
     await clock.advance(600_000)
-    t.equal(caster.connections.length, 1)
+    t.equal(caster.visits.filter(({ head }) => head.startsWith('SOURCE')).length, 1)
   })
 
   t.test('several at once do not disturb each other', async (t) => {
-    const good = await fakeCaster(t, (_head, socket) => socket.write('ICY 200 OK\r\n'))
+    const good = await fakeCaster(t, ({ socket }) => socket.write('ICY 200 OK\r\n'))
     const silent = await fakeCaster(t, () => {})
     const { push, shown, secondsUntil, station } = await setUp(t)
     const target = (port: number, mount: string) => ({ host: '127.0.0.1', port, mount })
@@ -162,7 +94,7 @@ t.test('a push', async (t) => {
     await secondsUntil(() => /did not answer in 10 s/.test(second().text), 'the silent one')
     await push(target(good.port, 'A'))
     t.equal(shown().state, 'acknowledged', 'what is the same goes on')
-    t.equal(good.connections.length, 1)
+    t.equal(good.visits.length, 1)
   })
 })
 
@@ -185,7 +117,7 @@ t.test('every answer of a caster, in words, and how long the station stays away'
     ['', 1, 'waiting', /did not answer in 10 s|closed the connection without/, [15, 19]],
   ] as const) {
     await t.test(JSON.stringify(answer), async (t) => {
-      const caster = await fakeCaster(t, (_head, socket) => {
+      const caster = await fakeCaster(t, ({ socket }) => {
         if (answer !== '') socket.write(answer)
         else socket.destroy()
       })
@@ -199,11 +131,134 @@ t.test('every answer of a caster, in words, and how long the station stays away'
       t.match(shown(), { state, text })
       t.ok(shown().next >= least_s - 1 && shown().next <= most_s, `${shown().next} s`)
       await station.clock.advance((least_s - 5) * 1_000)
-      t.equal(caster.connections.length, 1, 'no second attempt')
+      t.equal(caster.visits.length, 1, 'no second attempt')
     })
   }
   t.match(readReply(['OK'], 2), { accepted: false }, 'which is no answer of NTRIP 2')
   t.match(readReply(['ICY 200 OKAY'], 1), { accepted: false })
+})
+
+t.test('proof of delivery', async (t) => {
+  const row = (mount: string, place = 'Delft') =>
+    `STR;${mount};${place};RTCM 3.2;1005(1);2;GPS;NONE;NLD;52;4;0;0;x;none;B;N;1000;`
+  const table = (...rows: string[]) => ['SOURCETABLE 200 OK', '', ...rows, 'ENDSOURCETABLE', ''].join('\r\n')
+
+  /** A caster that takes the push of ROOF, and answers rovers as it is told to. */
+  async function forwarding(t: Test, rover: (visit: Visit, pushed: Buffer) => void, offered = table(row('ROOF'))) {
+    const caster = await fakeCaster(t, (visit) => {
+      if (visit.head.startsWith('GET / ')) visit.socket.end(offered)
+      else if (visit.head.startsWith('GET /ROOF')) rover(visit, caster.visits[0]?.body ?? Buffer.alloc(0))
+      else visit.socket.write('ICY 200 OK\r\n')
+    })
+    const rig = await setUp(t)
+    const target = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 's3cret' }
+    /** Minutes of RTCM; slower while a rover is being answered. */
+    const minutesUntil = async (condition: () => boolean, what: string) => {
+      const [start_ms, position] = [rig.clock.monotonic(), arpFrame(here)]
+      await until(async () => {
+        if (condition()) return true
+        const isAsked = caster.visits.some(({ head, socket }) => !head.startsWith('SOURCE') && !socket.destroyed)
+        rig.receiver.emit(position)
+        await rig.clock.advance(isAsked ? 200 : 4_000)
+        return false
+      }, what)
+      return (rig.clock.monotonic() - start_ms) / 1_000
+    }
+    const asked = (what: string) => caster.visits.filter(({ head }) => head.startsWith(what))
+    return { ...rig, caster, target, asked, minutesUntil }
+  }
+  const stream = (bytes: Uint8Array) => Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), bytes])
+
+  t.test('the own mount point echoes what was sent: proven; where it does not any more: acknowledged', async (t) => {
+    let forwards = true
+    const { push, target, shown, minutesUntil, asked } = await forwarding(t, ({ socket }, pushed) =>
+      socket.write(stream(forwards ? pushed : arpFrame({ ...here, x: 1 }))),
+    )
+    await push({ ...target, proof: 'echo', echo: { user: 'me', password: 'rover' } })
+    await minutesUntil(() => shown().state === 'proven', 'proven')
+    t.match(shown().text, /^proven at \d\d:\d\d UTC, delay \d+\.\d s; listed in the caster’s source table$/)
+    const basic = Buffer.from('me:rover').toString('base64')
+    t.match(
+      asked('GET /ROOF')[0]?.head,
+      new RegExp(`^GET /ROOF HTTP/1\\.0\\r\\n(.*\\r\\n)*Authorization: Basic ${basic}`),
+    )
+    t.notMatch(asked('GET / ')[0]?.head, 'Authorization')
+    forwards = false
+    const seconds = await minutesUntil(() => shown().state === 'acknowledged', 'not any more')
+    t.ok(seconds >= 1_790 && seconds <= 3_620, `looked at again after ${seconds} s`)
+    t.match(shown().text, /^accepted, not forwarded/)
+    t.equal(asked('SOURCE').length, 1, 'the push goes on')
+    const tables = asked('GET / ').length
+    t.ok(tables >= 2 && tables <= 13, `${tables} looks at the table`)
+  })
+
+  for (const [what, rover, offered, state, text] of [
+    ['the table has no row', undefined, table(row('OTHER')), 'acknowledged', /no row for ROOF/],
+    ['a sandbox', undefined, table(row('ROOF', 'Sandbox')), 'acknowledged', /in its sandbox/],
+    ['the table is there', undefined, table(row('ROOF')), 'acknowledged', /^listed/],
+    [
+      'a login that rovers need',
+      'HTTP/1.0 401 Unauthorized\r\n\r\n',
+      table(),
+      'acknowledged',
+      /not proven: .*user and password/,
+    ],
+    ['no such mount point for rovers', table(), table(), 'acknowledged', /not proven: .*no mount point ROOF/],
+    ['silence', 'ICY 200 OK\r\n\r\n', table(), 'acknowledged', /accepted, not forwarded/],
+  ] as const) {
+    t.test(what, async (t) => {
+      const answer = ({ socket }: Visit) => void socket.write(rover ?? '')
+      const { push, target, shown, minutesUntil, asked } = await forwarding(t, answer, offered)
+      await push({ ...target, proof: rover === undefined ? 'table' : 'echo' })
+      await minutesUntil(() => text.test(shown().text), 'the text')
+      t.equal(shown().state, state)
+      t.equal(asked('SOURCE').length, 1, 'the push goes on')
+      t.equal(asked('GET /ROOF').length, rover === undefined ? 0 : 1)
+    })
+  }
+
+  t.test('is not looked for where that is switched off', async (t) => {
+    const { push, target, shown, minutesUntil, caster, second } = await forwarding(t, () => {})
+    await push({ ...target, proof: 'off' })
+    await minutesUntil(() => shown().state === 'acknowledged', 'acknowledged')
+    for (let n = 0; n < 1_000; n++) await second()
+    t.equal(caster.visits.length, 1)
+  })
+
+  t.test('a name that leads elsewhere now ends a push that is not forwarded, and no other', async (t) => {
+    for (const [forwards, addresses, moves] of [
+      [false, ['192.0.2.7'], true],
+      [false, ['192.0.2.7', '127.0.0.1'], false],
+      [true, ['192.0.2.7'], false],
+      [false, [], false],
+    ] as const) {
+      const frame = arpFrame(here)
+      const caster = await fakeCaster(t, ({ socket }) =>
+        socket.write(stream(forwards ? frame : arpFrame({ ...here, x: 1 }))),
+      )
+      const clock = new ManualClock()
+      const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
+      const log = { warn: () => {}, debug: () => {} }
+      const services = { use: () => ({ version: '1', utc_ms: () => 0 }) }
+      const ctx = { clock, timers, log, services, signal: new AbortController().signal } as unknown as PluginContext
+      const moved: string[] = []
+      const target = { host: 'localhost', port: caster.port, mount: 'ROOF', proof: 'echo' } as const
+      const events = { changed: () => {}, moved: (text: string) => void moved.push(text) }
+      const proof = new Proof(ctx, target, events, { random: () => 0.5, lookup: async () => [...addresses] })
+      proof.start('127.0.0.1')
+      await until(async () => {
+        proof.sent(frame)
+        await clock.advance(caster.visits.some(({ socket }) => !socket.destroyed) ? 200 : 4_000)
+        return clock.monotonic() > 630_000 && proof.state !== 'none'
+      }, 'ten minutes')
+      t.strictSame(
+        moved,
+        moves ? ['address changed: localhost leads to 192.0.2.7 now'] : [],
+        `${forwards} ${addresses}`,
+      )
+      proof.stop()
+    }
+  })
 })
 
 t.test('the waits', async (t) => {
@@ -236,7 +291,7 @@ t.test('the waits', async (t) => {
   t.ok(waitOf({ ...refused, notBefore_ms: 1e15 }, 0) <= 8 * 3_600_000, 'a clock that was set back')
 
   t.test('survive a restart of the service, and end with other settings', async (t) => {
-    const caster = await fakeCaster(t, (_head, socket) => socket.write('ERROR - Bad Password\r\n'))
+    const caster = await fakeCaster(t, ({ socket }) => socket.write('ERROR - Bad Password\r\n'))
     const store = new MemoryStore()
     const target = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 'wrong' }
     const first = await setUp(t, store)
@@ -245,19 +300,19 @@ t.test('the waits', async (t) => {
     await first.station.stop()
     const again = await setUp(t, store)
     for (let n = 0; n < 60; n++) await again.second()
-    t.equal(caster.connections.length, 1, 'no attempt after the restart')
+    t.equal(caster.visits.length, 1, 'no attempt after the restart')
     t.ok(again.shown().next > 3_600)
     await again.push({ ...target, password: 'right' })
-    await again.secondsUntil(() => caster.connections.length === 2, 'tried with the other password')
+    await again.secondsUntil(() => caster.visits.length === 2, 'tried with the other password')
   })
 
   t.test('a caster that closes soon after its yes is said to forward nothing', async (t) => {
-    const caster = await fakeCaster(t, (_head, socket) => socket.end('ICY 200 OK\r\n\r\n'))
+    const caster = await fakeCaster(t, ({ socket }) => socket.end('ICY 200 OK\r\n\r\n'))
     const { push, shown, secondsUntil } = await setUp(t)
     await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
     await secondsUntil(() => /accepted, not forwarded/.test(shown().text), 'the second time')
     await secondsUntil(() => /another base may use/.test(shown().text), 'the third time')
-    t.equal(caster.connections.length, 3)
+    t.equal(caster.visits.length, 3)
   })
 })
 

@@ -1,39 +1,22 @@
+import { spawn } from 'node:child_process'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import rtcm from '../../../plugins/rtcm/index.js'
+import rtcmSerial from '../../../plugins/rtcm-serial/index.js'
+import { fittingStep, loadOf, type Measured, rankOf, steps } from '../../../plugins/rtcm-serial/plan.js'
+import { Thinner } from '../../../plugins/rtcm-serial/thinning.js'
 import rtcmTcp from '../../../plugins/rtcm-tcp/index.js'
-import { Framer } from '../../../runtime/gnss/index.js'
+import { Framer, isMsm, messageNumber, moreFollows } from '../../../runtime/gnss/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
-import {
-  arpFrame,
-  createTestStation,
-  fakeReceiver,
-  freeTcpPort,
-  ManualClock,
-  msmFrame,
-  until,
-} from '../../harness/index.js'
-
-const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
+import { arpFrame, freeTcpPort, msmFrame, openPty, until } from '../../harness/index.js'
+import { noPeer } from '../../harness/peers/peers.js'
+import { framesIn, here, setUpStation, typesIn } from './rig.js'
 
 async function setUp(t: Test) {
-  const clock = new ManualClock()
-  const receiver = fakeReceiver(() => clock.monotonic())
-  const station = await createTestStation({
-    clock,
-    plugins: {
-      'fake-receiver': receiver.definition,
-      rtcm: rtcm as AnyPlugin,
-      'rtcm-tcp': [rtcmTcp as AnyPlugin, { host: '127.0.0.1' }] as never,
-    },
-  })
-  t.teardown(() => station.stop())
-  receiver.become({ mode: 'listening' })
-  receiver.emit(arpFrame(here))
-  const epoch = (time: number) => receiver.emit(msmFrame(1074, time * 1_000, false))
-  const change = (values: object) => station.station.change(values, { source: 'http' })
+  const rig = await setUpStation(t, { plugins: { 'rtcm-tcp': [rtcmTcp as AnyPlugin, { host: '127.0.0.1' }] } })
+  rig.receiver.emit(arpFrame(here))
+  const epoch = (time: number) => rig.epoch(time * 1_000, 1074)
   type Shown = { port: number; connected: number; push: { state: string; text: string }[] }
-  return { station, clock, epoch, change, shown: () => station.field('rtcm_tcp') as Shown }
+  return { ...rig, epoch, shown: () => rig.station.field('rtcm_tcp') as Shown }
 }
 
 const reading = (socket: Socket) => {
@@ -88,7 +71,7 @@ t.test('addresses that it connects to: again and again, with longer waits; what 
   })
   await until(() => shown().push[0]?.state === 'connected', 'connected')
   await until(() => shown().push[1]?.state === 'waiting', 'refused')
-  t.match(shown().push[1]?.text, /ECONNREFUSED/)
+  t.match(shown().push[1]?.text, /refuses connections/)
   epoch(1)
   await until(() => types[0]?.length === 2, 'the stream')
   t.strictSame(types[0], [1005, 1074])
@@ -106,4 +89,183 @@ t.test('addresses that it connects to: again and again, with longer waits; what 
   t.match(await change({ 'rtcm-tcp-push': [{ host: '-x', port: 1 }] }), { result: 'failed' })
   await change({ 'rtcm-tcp-push': [] })
   await until(() => sockets.at(-1)?.destroyed === true, 'ended')
+})
+
+t.test('a serial line', async (t) => {
+  type Line = { state: string; text: string; sends: string; sent: number; dropped: number; budget: number }
+
+  /** A station, and a serial server of which every connection keeps what it gets. */
+  async function lineStation(t: Test) {
+    const rig = await setUpStation(t, { plugins: { 'rtcm-serial': rtcmSerial as AnyPlugin } })
+    const lines: { socket: Socket; bytes: Buffer }[] = []
+    const server = createServer((socket) => {
+      const line = { socket, bytes: Buffer.alloc(0) }
+      lines.push(line)
+      socket.on('error', () => {})
+      socket.on('data', (bytes) => {
+        line.bytes = Buffer.concat([line.bytes, bytes])
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => {
+      for (const { socket } of lines) socket.destroy()
+      server.close()
+    })
+    const port = `tcp://127.0.0.1:${(server.address() as { port: number }).port}`
+    const shown = () => rig.station.field('rtcm_serial') as Line
+    const types = (index = 0) => typesIn(lines[index]?.bytes ?? Buffer.alloc(0))
+    return { ...rig, lines, port, shown, types }
+  }
+
+  t.test('gets the position first and whole epochs, and after a loss the position again', async (t) => {
+    const { change, port, shown, types, receiver, epoch, lines, clock, station } = await lineStation(t)
+    t.match(shown(), { state: 'off' })
+    receiver.emit(arpFrame(here))
+    t.match(await change({ 'rtcm-serial': { port, budget: 5_000 } }), { result: 'ok' })
+    await until(() => types().length === 1, 'the position')
+    t.match(shown(), { state: 'open', budget: 5_000, sends: 'everything' })
+    t.match(station.field('gnss.rtcm.subscribers'), [{ via: 'serial', seen: 0 }])
+    epoch(1_000)
+    await until(() => types().length === 4, 'an epoch')
+    t.strictSame(types(), [1005, 1074, 1084, 1124])
+    lines[0]?.socket.destroy()
+    await until(() => shown().state === 'waiting', 'lost')
+    t.strictSame(station.field('gnss.rtcm.subscribers'), [])
+    epoch(2_000)
+    await until(async () => {
+      await clock.advance(1_000)
+      return types(1).length === 1
+    }, 'open again')
+    epoch(3_000)
+    await until(() => types(1).length === 4, 'an epoch')
+    t.strictSame(types(1), [1005, 1074, 1084, 1124])
+    receiver.become({ mode: 'rover' })
+    epoch(4_000)
+    receiver.become({ mode: 'listening' })
+    epoch(5_000)
+    receiver.emit(arpFrame({ ...here, x: here.x + 40 }))
+    epoch(6_000)
+    await until(() => types(1).length === 8, 'the other position')
+    t.strictSame(types(1).slice(4), [1005, 1074, 1084, 1124], 'nothing without the position of the present verdict')
+    await change({ 'rtcm-serial': { port: '' } })
+    t.match(shown(), { state: 'off' })
+    t.match(await change({ 'rtcm-serial': { port: 'ttyUSB0' } }), { result: 'failed' })
+  })
+
+  t.test('that is slow gets what is most important, in whole epochs, within its budget', async (t) => {
+    const { change, port, shown, types, receiver, lines, clock, epoch } = await lineStation(t)
+    receiver.emit(arpFrame(here))
+    await change({ 'rtcm-serial': { port, budget: 150 } })
+    await until(() => types().length === 1, 'the position')
+    const seconds = 120
+    for (let time = 1; time <= seconds; time++) {
+      receiver.emit(arpFrame(here))
+      epoch(time * 1_000, 1077, 1087, 1097, 1127)
+      await clock.advance(1_000)
+    }
+    await until(() => (lines[0]?.bytes.length ?? 0) === shown().sent, 'everything has arrived')
+    t.match(shown(), { sends: /^GPS, Galileo(, GLONASS)? each second$/ })
+    t.ok(shown().sent / seconds <= 155, `${shown().sent / seconds} bytes a second`)
+    t.ok(shown().sent / seconds > 75, 'and it is made use of')
+    const frames = framesIn(lines[0]?.bytes ?? Buffer.alloc(0))
+    const epochs = frames.filter((frame) => messageNumber(frame) === 1074).length
+    t.ok(epochs > seconds * 0.9, `${epochs} epochs`)
+    t.equal(types().filter((type) => type === 1094).length, epochs, 'each with Galileo')
+    const lasts = frames.filter((frame) => isMsm(messageNumber(frame)) && !moreFollows(frame))
+    t.equal(lasts.length, epochs, 'each of them ends as one')
+    t.ok(types().filter((type) => type === 1005).length < 20, 'the same position not each second')
+  })
+
+  t.test('that takes nothing more costs whole epochs, and the position is tried again', (t) => {
+    const now = { ms: 0, takes: false }
+    const written: Uint8Array[] = []
+    const thinner = new Thinner(5_000, () => now.ms, {
+      write: (bytes) => now.takes && written.push(bytes) > 0,
+      thinned: () => {},
+    })
+    const frame = (bytes: Uint8Array) => ({ type: messageNumber(bytes), bytes, arrival_ms: 0 })
+    const second = () => {
+      now.ms += 1_000
+      thinner.frame(frame(arpFrame(here)))
+      const frames = [frame(msmFrame(1074, now.ms, true)), frame(msmFrame(1124, now.ms, false))]
+      thinner.epoch({ frames, time: now.ms, satellites: 4, complete: true })
+    }
+    second()
+    t.equal(thinner.sent_bytes, 0)
+    now.takes = true
+    second()
+    now.takes = false
+    for (let n = 0; n < 5; n++) second()
+    now.takes = true
+    second()
+    t.strictSame(
+      written.map((bytes) => typesIn(bytes)),
+      [[1005], [1074, 1124], [1005], [1074, 1124]],
+    )
+    t.equal(thinner.dropped, 5)
+    t.end()
+  })
+
+  t.test('of a real port', { skip: noPeer('socat') }, async (t) => {
+    const { change, shown, epoch, receiver, clock } = await lineStation(t)
+    const pty = await openPty()
+    t.teardown(() => pty.close())
+    let bytes = Buffer.alloc(0)
+    const listen = () => {
+      const cat = spawn('cat', [pty.far])
+      t.teardown(() => cat.kill('SIGKILL'))
+      cat.stdout.on('data', (chunk: Buffer) => {
+        bytes = Buffer.concat([bytes, chunk])
+      })
+    }
+    listen()
+    receiver.emit(arpFrame(here))
+    t.match(await change({ 'rtcm-serial': { port: pty.near, baud: 9_600 } }), { result: 'ok' })
+    await until(() => typesIn(bytes).length === 1, 'the position')
+    t.match(shown(), { state: 'open', budget: 768 })
+    epoch(1_000)
+    await until(() => typesIn(bytes).length === 4, 'an epoch')
+    await pty.pull()
+    await until(async () => {
+      await clock.advance(250)
+      return shown().state === 'waiting'
+    }, 'pulled')
+    bytes = Buffer.alloc(0)
+    await pty.giveBack()
+    listen()
+    await until(async () => {
+      await clock.advance(1_000)
+      return typesIn(bytes)[0] === 1005
+    }, 'open again')
+  })
+
+  t.test('the plan: what goes first, and what is left out', (t) => {
+    t.strictSame(
+      [1006, 1077, 1097, 1087, 1230, 1124, 1117, 1033, 1019, 4072].map(rankOf),
+      [0, 1, 2, 3, 3, 4, 5, 6, 7, 7],
+    )
+    const measured = new Map<number, Measured>()
+    const note = (type: number, count: number, size: number, msm4 = size) =>
+      measured.set(type, { count, bytes: count * size, msm4_bytes: count * msm4 })
+    note(1005, 10, 25)
+    for (const type of [1077, 1087, 1097, 1127]) note(type, 10, 400, 240)
+    note(1019, 20, 67)
+    note(1033, 1, 80)
+    const text = (budget: number) => steps[fittingStep(budget, measured, 10, 10)]?.text
+    t.equal(text(2_000), 'everything')
+    t.equal(text(1_200), 'MSM4')
+    t.equal(text(1_010), 'MSM4, no ephemerides')
+    t.equal(text(975), 'MSM4 each second')
+    t.equal(text(780), 'GPS, Galileo, GLONASS each second')
+    t.equal(text(500), 'GPS, Galileo each second')
+    t.equal(text(250), 'GPS each second')
+    t.equal(text(60), 'GPS each 5 s')
+    t.equal(text(1), 'GPS each 30 s')
+    const loads = steps.map((one) => loadOf(one, measured, 10, 10))
+    t.ok(
+      loads.every((load, index) => index === 0 || load <= (loads[index - 1] as number) + 1e-9),
+      'each step sends less',
+    )
+    t.end()
+  })
 })

@@ -4,12 +4,13 @@ import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readPublicKey, unpackImage } from 'rtk-base/image'
-import { nodeFileSystem } from 'rtk-base/plugin'
-import { sample } from 'rtk-base/testing'
+import { type FileSystem, nodeFileSystem } from 'rtk-base/plugin'
+import { machineOnly, sample } from 'rtk-base/testing'
 import t from 'tap'
 import { Download } from '../../../plugins/ota/download.js'
 import { Slots } from '../../../plugins/ota/slots/index.js'
 import { Desk } from '../../../runtime/cli/desk.js'
+import { Ext4Disk, noExt4 } from './ext4-disk.js'
 import { Killed, MemoryDisk, type Survivors } from './memory-disk.js'
 import { bundleFiles, imageOf, maker, scratch } from './rig.js'
 
@@ -131,20 +132,21 @@ async function fetched(disk: MemoryDisk): Promise<Download> {
 }
 
 const slotsOn = (disk: MemoryDisk, running = 'a') =>
-  new Slots({ root: 'root', running, fs: disk.fs, free: async () => 1e9 })
+  new Slots({ root: 'root', running, restart() {}, fs: disk.fs, free: async () => 1e9 })
 
 /** As plugins/ota/updates.ts does it. */
-async function update(disk: MemoryDisk, running = 'a'): Promise<void> {
-  const download = await fetched(disk)
-  const slots = slotsOn(disk, running)
+const update = async (disk: MemoryDisk, running = 'a'): Promise<void> =>
+  install(await fetched(disk), slotsOn(disk, running), disk.fs, () => disk.bytes('data/incoming/image'))
+
+async function install(download: Download, slots: Slots, fs: FileSystem, bytes: () => Uint8Array): Promise<void> {
   try {
     const source = async function* () {
-      yield disk.bytes('data/incoming/image')
+      yield bytes()
     }
     const manifest = await unpackImage(source(), {
       keys,
       largest_bytes: 1_000_000,
-      fs: disk.fs,
+      fs,
       accept: async (found) => (await slots.prepare(found)).folder,
     })
     await slots.commit(manifest)
@@ -236,6 +238,7 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
       }
       t.comment(`${calls} calls: ${JSON.stringify(seen)}`)
       t.ok(Object.keys(seen).length === 2, 'both outcomes were seen')
+      t.ok(point >= sample(45, 200, 200), `${point} points`)
     },
   )
 
@@ -284,7 +287,7 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
         ['b:b new', 'b:b new', 'b:b new', 'a: old', 'a: old'],
       )
       t.equal(readFileSync(join(root, 'state'), 'utf8'), stateText('a', '', 0, 'b'))
-      t.equal(await new Slots({ root, running: 'a', fs: nodeFileSystem }).givenUp(), 'b')
+      t.equal(await new Slots({ root, running: 'a', restart() {}, fs: nodeFileSystem }).givenUp(), 'b')
     },
   )
 
@@ -349,6 +352,80 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
       clean(root)
     }
     t.ok(resumed > 3, `${resumed} had a part to go on with`)
+  })
+
+  await t.test('on a real file system', { skip: machineOnly || noExt4() }, async (t) => {
+    const onTrial = { slot: 'b', trial: 'b', version: 'new' }
+    const files = {
+      'root/state': stateText('a', '', 0, 'b'),
+      ...below('root/a', withSums(versions.old as Record<string, string>)),
+      ...below('root/b', withSums(versions.factory as Record<string, string>)),
+    }
+    /** An update whose power is cut before each of its calls. @param look at what is found then */
+    const cutEverywhere = async (look: (disk: Ext4Disk) => void, syncs?: (path: string) => boolean) => {
+      const disk = Ext4Disk.make(t, files)
+      const at = (name: string) => join(disk.folder, name)
+      const cut = () => {
+        const found = disk.cut()
+        try {
+          look(found)
+        } finally {
+          found.remove()
+        }
+      }
+      const fs = disk.fs(cut, syncs)
+      const deps = { fetch: serving() as never, folder: at('incoming'), insecure: false, ca: '', fs }
+      const download = new Download(deps)
+      const url = new URL('https://example.org/image')
+      await download.attempt(url, attempt).catch(() => download.attempt(url, attempt))
+      const slots = (running: string) =>
+        new Slots({ root: at('root'), running, restart() {}, fs, free: async () => 1e9 })
+      await install(download, slots('a'), fs, () => readFileSync(at('incoming/image')))
+      cut()
+      t.match(started(at('root')), onTrial)
+      cut()
+      await slots('b').confirm()
+      cut()
+      t.match(started(at('root')), { slot: 'b', trial: '', version: 'new' })
+    }
+
+    await t.test('a power cut anywhere leaves the old or the new version, whole', async (t) => {
+      const seen: Record<string, number> = {}
+      let counted = 0
+      await cutEverywhere((disk) => {
+        const root = join(disk.folder, 'root')
+        const { slot, trial, version } = started(root)
+        const key = `${version} from ${slot}${trial && ' on trial'}`
+        seen[key] = (seen[key] ?? 0) + 1
+        if (trial === '') return
+        // Again, now that the launcher has counted: it did so durably before it started the slot.
+        const next = disk.cut()
+        if (/^tries=[1-3]$/m.test(readFileSync(join(next.folder, 'root', 'state'), 'utf8'))) counted++
+        next.remove()
+      })
+      t.comment(JSON.stringify(seen))
+      t.strictSame(Object.keys(seen), ['old from a', 'new from b on trial', 'new from b'])
+      t.equal(counted, seen['new from b on trial'])
+    })
+
+    await t.test(
+      'the control: with files that are not synced, the launcher’s check finds what is broken',
+      async (t) => {
+        const outcome = { points: 0, checked: 0, careless: 0 }
+        const syncs = (path: string) => path.endsWith('state.new')
+        const look = (disk: Ext4Disk) => {
+          outcome.points++
+          const other = disk.cut()
+          if (started(join(disk.folder, 'root')).version === 'broken') outcome.checked++
+          if (started(join(other.folder, 'root'), careless).version === 'broken') outcome.careless++
+          other.remove()
+        }
+        await cutEverywhere(look, syncs)
+        t.comment(JSON.stringify(outcome))
+        t.ok(outcome.careless >= 3, `${outcome.careless} of ${outcome.points} are broken without the check`)
+        t.equal(outcome.checked, 0)
+      },
+    )
   })
 
   await t.test(

@@ -180,7 +180,7 @@ t.test('what is not for this station is refused with the reason, and the disk is
   t.test('a disk without room: 503, and the running slot is untouched', async (t) => {
     const { Slots } = await import('../../../plugins/ota/slots/index.js')
     const root = scratch(t)
-    const slots = new Slots({ root, running: 'a', free: async () => 8 * 1_048_576 + 4_096 })
+    const slots = new Slots({ root, running: 'a', restart() {}, free: async () => 8 * 1_048_576 + 4_096 })
     const manifest = { files: [{ path: 'x', size: 5_000, sha256: '' }] } as unknown as ImageManifest
     await t.rejects(slots.prepare(manifest), {
       code: 'RTK_ERR_UNAVAILABLE',

@@ -84,6 +84,7 @@ export async function otaStation(t: Test, options: RigOptions = {}) {
         ready++
       },
       alive: () => {},
+      status: () => {},
       stopping: () => {},
     },
     ...rest,

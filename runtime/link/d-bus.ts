@@ -1,8 +1,12 @@
 /** A connection to a D-Bus, as little of it as is needed: the library can be replaced behind this file. */
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
-import { DBusError, Message, type MessageBus, sessionBus, Variant } from '@jellybrick/dbus-next'
-import type { Dispose } from 'rtk-base/plugin'
+import type { Message, MessageBus } from '@jellybrick/dbus-next'
+import type { Dispose } from '../../schemas/event.js'
+import { ownPackages } from '../loader/host-packages.js'
+
+/** Loaded where a bus is used: a station without one does not pay for it. */
+const library = () => ownPackages['@jellybrick/dbus-next']() as typeof import('@jellybrick/dbus-next')
 
 export interface Signal {
   readonly sender: string
@@ -53,6 +57,10 @@ const daemon = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DB
 /** So many calls in a row without an answer: the connection is taken for dead, and what waits in it is given up. */
 const mostUnanswered = 3
 
+/** Address of the bus of the machine. */
+export const systemBus = (env: NodeJS.ProcessEnv = process.env): string =>
+  env.DBUS_SYSTEM_BUS_ADDRESS || 'unix:path=/run/dbus/system_bus_socket'
+
 export class Bus {
   readonly #bus: MessageBus
   readonly #events: BusEvents
@@ -75,7 +83,7 @@ export class Bus {
 
   /** @param limit_ms of the connection and of every call. @throws when the daemon is not reached */
   static async open(address: string, events: BusEvents, limit_ms: number): Promise<Bus> {
-    const raw = sessionBus({ busAddress: address })
+    const raw = library().sessionBus({ busAddress: address })
     const bus = new Bus(raw, events, limit_ms)
     try {
       await bus.#limited<void>('the connection was not accepted', (resolve) => raw.once('connect', () => resolve()))
@@ -95,13 +103,13 @@ export class Bus {
   async callRaw(call: Call): Promise<readonly unknown[]> {
     if (this.#end !== undefined) throw new BusLost(this.#end)
     const { signature = '', body = [], answered, ...target } = call
-    const message = new Message({ ...target, signature, body: [...body] })
+    const message = new (library().Message)({ ...target, signature, body: [...body] })
     const reply = await this.#limited<Message | null>(`${call.member} was not answered`, (resolve, reject) => {
       this.#bus.call(message).then(resolve, reject)
       if (answered && message.serial !== null) this.#answered = { serial: message.serial, fn: answered }
     }).catch((error: Error) => {
       if (error instanceof BusTimeout) this.#notAnswered()
-      throw error instanceof DBusError ? new BusError(error.type, error.text || error.message) : error
+      throw error instanceof library().DBusError ? new BusError(error.type, error.text || error.message) : error
     })
     this.#unanswered = 0
     return reply?.body ?? []
@@ -181,11 +189,11 @@ function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value)
   if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return value
   if (Array.isArray(value)) return value.map(plain)
-  if (value instanceof Variant) return plain(value.value)
+  if (value instanceof library().Variant) return plain(value.value)
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]))
 }
 
 /** A value inside a dictionary of settings or properties. */
 export function variant(signature: string, value: unknown): unknown {
-  return new Variant(signature, value)
+  return new (library().Variant)(signature, value)
 }

@@ -1,12 +1,12 @@
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { PluginContext } from 'rtk-base/plugin'
 import { RtkError } from 'rtk-base/plugin'
 
 const derive = promisify(scrypt) as (password: string, salt: Buffer, length: number) => Promise<Buffer>
-const mostUsers = 256
+const mostLogins = 256
 
-interface User {
+export interface Login {
   /** Hexadecimal: salt and scrypt of the password. */
   salt: string
   hash: string
@@ -16,65 +16,77 @@ interface User {
   most: number
 }
 
-/** Rovers' logins, hashed, in the protected store; a login that was right lately is not derived again. */
-export class Users {
+/** Logins, hashed, in the protected store; one that was right lately is not derived again. */
+export class Logins {
   readonly #ctx: PluginContext
-  #users: Record<string, User> = {}
-  /** Login → user name, for a while: deriving costs 50 ms of a core on purpose. */
-  readonly #known = new Map<string, string>()
+  readonly #key: string
+  readonly #most: number
+  #all: Record<string, Login> = {}
+  /** Keyed hashes of logins that were right, for a while: deriving costs 50 ms of a core on purpose. */
+  readonly #known = new Set<string>()
+  readonly #secret = randomBytes(32)
 
-  constructor(ctx: PluginContext) {
+  /** @param key under which they are stored */
+  constructor(ctx: PluginContext, key: string, most = mostLogins) {
     this.#ctx = ctx
+    this.#key = key
+    this.#most = most
   }
 
   async load(): Promise<void> {
-    const kept = await this.#ctx.store.protected.get('users')
-    if (typeof kept === 'object' && kept !== null) this.#users = kept as Record<string, User>
+    const kept = await this.#ctx.store.protected.get(this.#key)
+    if (typeof kept === 'object' && kept !== null) this.#all = kept as Record<string, Login>
   }
 
   get count(): number {
-    return Object.keys(this.#users).length
+    return Object.keys(this.#all).length
   }
 
   list(): { name: string; mounts: string[]; most: number }[] {
-    return Object.entries(this.#users).map(([name, { mounts, most }]) => ({ name, mounts, most }))
+    return Object.entries(this.#all).map(([name, { mounts, most }]) => ({ name, mounts, most }))
   }
 
   /** Durable when it resolves. */
   async set(name: string, password: string, mounts: string[], most: number): Promise<void> {
-    if (this.#users[name] === undefined && this.count >= mostUsers) {
-      throw new RtkError('RTK_ERR_COMMAND_VALUE', `there are ${mostUsers} users already: delete one first`)
+    if (this.#all[name] === undefined && this.count >= this.#most) {
+      throw new RtkError('RTK_ERR_COMMAND_VALUE', `there are ${this.#most} already: delete one first`)
     }
     const salt = randomBytes(16)
     const hash = (await derive(password, salt, 32)).toString('hex')
-    await this.#keep({ ...this.#users, [name]: { salt: salt.toString('hex'), hash, mounts, most } })
+    await this.#keep({ ...this.#all, [name]: { salt: salt.toString('hex'), hash, mounts, most } })
   }
 
   /** @returns false: there was none */
   async delete(name: string): Promise<boolean> {
-    if (!Object.hasOwn(this.#users, name)) return false
-    const { [name]: _gone, ...rest } = this.#users
+    if (!this.has(name)) return false
+    const { [name]: _gone, ...rest } = this.#all
     await this.#keep(rest)
     return true
   }
 
-  async #keep(users: Record<string, User>): Promise<void> {
-    await this.#ctx.store.protected.batch({ users })
-    this.#users = users
+  async #keep(all: Record<string, Login>): Promise<void> {
+    await this.#ctx.store.protected.batch({ [this.#key]: all })
+    this.#all = all
     this.#known.clear()
   }
 
-  /** Whether the login is right for this mount. */
-  async allows(login: { user: string; password: string } | undefined, mount: string): Promise<User | undefined> {
-    const user = login && Object.hasOwn(this.#users, login.user) ? this.#users[login.user] : undefined
+  has(name: string): boolean {
+    return Object.hasOwn(this.#all, name)
+  }
+
+  /** @returns the login where it is right for this mount */
+  async allows(login: { user: string; password: string } | undefined, mount: string): Promise<Login | undefined> {
+    const user = login && this.has(login.user) ? this.#all[login.user] : undefined
     if (login === undefined || user === undefined) return undefined
     if (user.mounts.length > 0 && !user.mounts.includes(mount)) return undefined
-    const key = `${login.user}\0${login.password}`
-    if (this.#known.get(key) === login.user) return user
+    const known = createHmac('sha256', this.#secret).update(`${login.user}\0${login.password}`).digest('base64')
+    if (this.#known.has(known)) return user
     const hash = await derive(login.password, Buffer.from(user.salt, 'hex'), 32)
     if (!timingSafeEqual(hash, Buffer.from(user.hash, 'hex'))) return undefined
-    if (this.#known.size >= mostUsers) this.#known.clear()
-    this.#known.set(key, login.user)
+    // Changed or deleted meanwhile: what was right is not any more.
+    if (this.#all[login.user] !== user) return undefined
+    if (this.#known.size >= mostLogins) this.#known.clear()
+    this.#known.add(known)
     return user
   }
 }

@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+// Puts the caster of one station in front of others: each gets a mount point there and pushes to it.
+import { randomBytes } from 'node:crypto'
+import { parseArgs } from 'node:util'
+
+const help = `set-up.mjs CASTER HOST[:PORT] MOUNT=STATION… [--token TEXT]
+
+  CASTER        the station whose caster is used, e.g. http://192.168.1.10
+  HOST[:PORT]   where the other stations reach that caster by NTRIP, e.g. 192.168.1.10:2101
+  MOUNT=STATION mount point and address of each other station, e.g. NORTH=http://192.168.1.11
+  --token TEXT  operator's token, where the stations have a login
+
+Makes a password for each mount point; nobody has to know it. Run again, it makes new ones.
+Exit codes: 0 done, 1 a station refused or was not reached, 2 usage error.
+`
+
+function usage(message) {
+  process.stderr.write(`set-up.mjs: ${message}\nSee set-up.mjs --help\n`)
+  process.exit(2)
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        token: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+  } catch (error) {
+    return usage(error.message)
+  }
+}
+
+const { values, positionals } = readArguments()
+if (values.help) {
+  process.stdout.write(help)
+  process.exit(0)
+}
+const [caster, address = '', ...stations] = positionals
+const [, host, port = '2101'] = /^\[?([^\]/]+?)\]?(?::(\d+))?$/.exec(address) ?? []
+const named = stations.map(
+  (text) => /^([A-Za-z0-9_.-]+)=(https?:\/\/.+)$/.exec(text) ?? usage(`MOUNT=STATION, not "${text}"`),
+)
+if (!caster || !host || named.length === 0) usage('give the caster, its address for NTRIP and at least one station')
+
+async function post(station, path, body) {
+  const headers = values.token ? { authorization: `Bearer ${values.token}` } : {}
+  const response = await fetch(new URL(path, station), { method: 'POST', headers, body })
+  const text = await response.text()
+  if (!response.ok || /"result":"failed"/.test(text)) throw new Error(text.trim() || String(response.status))
+}
+
+for (const [, mount, station] of named) {
+  const password = randomBytes(12).toString('hex')
+  try {
+    await post(caster, `/system?ntrip-base=${mount}:${password}`)
+    // What the station pushes to already stays as it is only if it is entered here too: the list is one parameter.
+    const target = { host, port: Number(port), mount, password, version: 1 }
+    await post(station, '/change', JSON.stringify({ 'ntrip-server': [target] }))
+    process.stdout.write(`${mount}  ${station} pushes to ${host}:${port}\n`)
+  } catch (error) {
+    process.stderr.write(`${mount}  ${station}: ${error.message}\n`)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,232 @@
+import { Framer, referencePoint } from 'rtk-base/gnss'
+import { ChunkReader, isPosition, Piece } from 'rtk-base/ntrip'
+import type { Connection, Dispose, PluginContext } from 'rtk-base/plugin'
+import type { Ecef } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { Contents } from './contents.js'
+import { type MountPoint, send } from './mount.js'
+import type { Rover } from './rovers.js'
+
+/** A base that was silent for so long makes room for another push to its mount point. */
+const replaced_ms = 10_000
+/** Its connection is ended then. */
+const ended_ms = 60_000
+const look_ms = 5_000
+/** More than any receiver sends: who exceeds it is no base. */
+const most_bytes = 1_048_576
+const measured_ms = 10_000
+/** What a rover needs before it can use observations. */
+const referenceTypes = [1005, 1006, 1008, 1033, 1230]
+
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
+
+/** What the next version of the plugin gets with a base's connection. */
+export const HandedBase = Type.Object({
+  base: Type.String(),
+  agent: Type.String(),
+  since: Type.Number(),
+  chunks: Type.Union([Type.Null(), Type.Object({ line: Type.String(), left: Type.Number(), state: Type.String() })]),
+  /** The beginning of a frame, base64 as the frames below. */
+  pending: Type.String(),
+  reference: Type.Array(Type.Object({ type: Type.Number(), bytes: Type.String() })),
+})
+
+interface Push {
+  readonly connection: Connection
+  readonly agent: string
+  /** UTC seconds. */
+  readonly since: number
+  readonly framer: Framer
+  readonly chunks: ChunkReader | undefined
+  /** Monotonic ms of the last whole frame. */
+  good_ms: number
+  frames: number
+  window: { from_ms: number; bytes: number }
+}
+
+/** A mount point for another base: what it pushes goes to the rovers of this mount point, frame by frame, and nowhere else. */
+export class ForeignMount implements MountPoint {
+  readonly name: string
+  readonly unverified = true
+  readonly contents: Contents
+  readonly rovers = new Set<Rover>()
+  readonly #ctx: PluginContext
+  readonly #looking: Dispose
+  #push: Push | undefined
+  /** The newest of each reference message of the base that is connected. */
+  readonly #reference = new Map<number, Uint8Array>()
+  /** Whole frames of the bytes that are being read: they go out together. */
+  #read: Uint8Array[] = []
+
+  constructor(ctx: PluginContext, name: string) {
+    this.#ctx = ctx
+    this.name = name
+    this.contents = new Contents(ctx.clock)
+    this.#looking = ctx.timers.every(look_ms, () => this.#look())
+  }
+
+  get arp(): Ecef | undefined {
+    const position = this.#reference.get(1005) ?? this.#reference.get(1006)
+    return position && referencePoint(position)?.arp
+  }
+
+  get generator(): string {
+    return this.#push?.agent || 'unknown'
+  }
+
+  /** A base pushes to it now. */
+  get offered(): boolean {
+    return this.#push !== undefined
+  }
+
+  /** A base pushes to it and is not silent: another one has to wait. */
+  get taken(): boolean {
+    return this.#push !== undefined && this.#ctx.clock.monotonic() - this.#push.good_ms < replaced_ms
+  }
+
+  add(rover: Rover): void {
+    this.rovers.add(rover)
+    const reference = [...this.#reference].sort(([one], [other]) => one - other)
+    if (reference.length === 0) return
+    rover.primed = reference.some(([type]) => isPosition(type))
+    send(rover, new Piece(Buffer.concat(reference.map(([, bytes]) => bytes))))
+  }
+
+  delete(rover: Rover): void {
+    this.rovers.delete(rover)
+  }
+
+  /** A base begins to push. @returns takes what it sends */
+  take(connection: Connection, facts: { agent: string; since: number; chunked: boolean }): (bytes: Buffer) => void {
+    const { agent, since, chunked } = facts
+    return this.#accept(connection, agent, since, chunked ? new ChunkReader() : undefined)
+  }
+
+  /** The version of the plugin before gave its connection away. */
+  goOn(connection: Connection, handed: Static<typeof HandedBase>): void {
+    const { agent, since, chunks, pending, reference } = handed
+    for (const { type, bytes } of reference) this.#reference.set(type, Buffer.from(bytes, 'base64'))
+    // Rovers that were handed over before their base had the position already.
+    for (const rover of this.rovers) rover.primed = this.arp !== undefined
+    const read = this.#accept(connection, agent, since, chunks ? new ChunkReader(undefined, chunks) : undefined)
+    this.#push?.framer.push(Buffer.from(pending, 'base64'), this.#ctx.clock.monotonic())
+    connection.onData(read)
+  }
+
+  /** The mount point is given up. */
+  close(): void {
+    void this.#looking()
+    this.#leave('the mount point was deleted')
+    for (const { connection } of this.rovers) connection.destroy()
+  }
+
+  /** `ntrip.caster.bases[]` of the document. */
+  block() {
+    const { name, contents } = this
+    const push = this.#push
+    const silent_ms = push ? this.#ctx.clock.monotonic() - push.good_ms : 0
+    return {
+      mount: name,
+      unverified: true,
+      connected: push !== undefined,
+      ip: push?.connection.remoteAddress ?? '',
+      agent: push?.agent ?? '',
+      since: push?.since ?? 0,
+      silent: Math.round(silent_ms / 1000),
+      frames: push?.frames ?? 0,
+      bitrate: push ? Math.round(contents.bitrate) : 0,
+      rovers: this.rovers.size,
+    }
+  }
+
+  #accept(
+    connection: Connection,
+    agent: string,
+    since: number,
+    chunks: ChunkReader | undefined,
+  ): (bytes: Buffer) => void {
+    const now_ms = this.#ctx.clock.monotonic()
+    const framer = new Framer({
+      onFrame: (frame) => frame.kind === 'rtcm' && frame.type > 0 && this.#frame(frame.type, frame.bytes),
+    })
+    const window = { from_ms: now_ms, bytes: 0 }
+    const push: Push = { connection, agent, since, framer, chunks, good_ms: now_ms, frames: 0, window }
+    this.#push = push
+    connection.onClose(() => {
+      if (this.#push === push) this.#leave('it closed the connection')
+    })
+    connection.handOver(() => ({
+      ...{ base: this.name, agent, since, chunks: chunks?.position ?? null, pending: base64(framer.pending) },
+      reference: [...this.#reference].map(([type, bytes]) => ({ type, bytes: base64(bytes) })),
+    }))
+    this.#ctx.log.info({ mount: this.name, address: connection.remoteAddress, agent }, 'a foreign base pushes')
+    return (bytes) => {
+      if (this.#push === push) this.#take(push, bytes)
+    }
+  }
+
+  #take({ window, framer, chunks }: Push, bytes: Buffer): void {
+    const now_ms = this.#ctx.clock.monotonic()
+    if (now_ms - window.from_ms >= measured_ms) Object.assign(window, { from_ms: now_ms, bytes: 0 })
+    window.bytes += bytes.length
+    if (window.bytes > most_bytes) {
+      this.#leave('more than 1 MiB in 10 s: this is no base')
+      return
+    }
+    let end = ''
+    try {
+      for (const part of chunks?.push(bytes) ?? [bytes]) framer.push(part, now_ms)
+      if (chunks?.over) end = 'it ended the stream'
+    } catch (error) {
+      end = (error as Error).message
+    }
+    this.#relay()
+    if (end) this.#leave(end)
+  }
+
+  #frame(type: number, bytes: Uint8Array): void {
+    if (this.#push) {
+      this.#push.good_ms = this.#ctx.clock.monotonic()
+      this.#push.frames += 1
+    }
+    this.contents.count(type, bytes.length)
+    if (isPosition(type)) {
+      this.#relay()
+      this.#reference.delete(type === 1005 ? 1006 : 1005)
+      for (const rover of this.rovers) rover.primed = true
+    }
+    if (referenceTypes.includes(type)) this.#reference.set(type, bytes)
+    this.#read.push(bytes)
+  }
+
+  #relay(): void {
+    if (this.#read.length === 0) return
+    const piece = new Piece(Buffer.concat(this.#read))
+    this.#read = []
+    for (const rover of this.rovers) if (rover.primed) send(rover, piece)
+  }
+
+  #look(): void {
+    if (this.#push && this.#ctx.clock.monotonic() - this.#push.good_ms >= ended_ms) this.#leave('silent for 60 s')
+  }
+
+  /** Rovers stay: what the next base sends begins with its own position. */
+  #leave(text: string): void {
+    const push = this.#push
+    if (!push) return
+    this.#push = undefined
+    this.#reference.clear()
+    this.contents.clear()
+    for (const rover of this.rovers) rover.primed = false
+    push.connection.destroy()
+    this.#ctx.log.info(
+      { mount: this.name, address: push.connection.remoteAddress },
+      `the foreign base is gone: ${text}`,
+    )
+  }
+
+  /** The base that was silent is let go. */
+  release(): void {
+    this.#leave('silent: another one takes its place')
+  }
+}

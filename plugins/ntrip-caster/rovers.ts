@@ -1,0 +1,145 @@
+import { decodeGga, distance, type Gga, geodeticToEcef } from 'rtk-base/gnss'
+import type { Connection, PluginContext } from 'rtk-base/plugin'
+import { type RtcmSubscription, rtcmStream } from 'rtk-base/services'
+import { Type } from 'typebox'
+import type { MountPoint } from './mount.js'
+
+/** A line of NMEA has 82 characters. */
+const longestLine = 256
+const mostShown = 32
+
+/** What the next version of the plugin gets with a rover's connection. */
+export const HandedRover = Type.Object({
+  mount: Type.String(),
+  user: Type.String(),
+  agent: Type.String(),
+  version: Type.Union([Type.Literal(1), Type.Literal(2)]),
+  chunked: Type.Boolean(),
+  since: Type.Number(),
+})
+
+/** One that takes the stream. */
+export interface Rover {
+  readonly connection: Connection
+  readonly user: string
+  readonly agent: string
+  readonly version: 1 | 2
+  readonly chunked: boolean
+  /** UTC seconds, 0 without a credible clock. */
+  readonly since: number
+  /** It has the position of the base: nothing else goes out before. */
+  primed: boolean
+  /** Where it says that it is, and when it said so (monotonic ms). */
+  gga?: { position: Gga; at_ms: number; distance_m: number | undefined }
+}
+
+interface Entry {
+  readonly rover: Rover
+  readonly mount: MountPoint
+  readonly listed: Pick<RtcmSubscription, 'close'> | undefined
+}
+
+/** The rovers that are connected. */
+export class Rovers {
+  readonly #ctx: PluginContext
+  readonly #all = new Map<number, Entry>()
+  /** Connections by login: a login has a limit of its own. */
+  readonly #byUser = new Map<string, number>()
+  #nextId = 1
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+    ctx.defer(() => {
+      for (const { listed } of this.#all.values()) listed?.close()
+    })
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  ofUser(user: string): number {
+    return this.#byUser.get(user) ?? 0
+  }
+
+  /** Connects a rover to a mount point. @returns takes what the rover sends */
+  add(connection: Connection, mount: MountPoint, facts: Omit<Rover, 'connection' | 'primed'>): (bytes: Buffer) => void {
+    const { log, services } = this.#ctx
+    const rover: Rover = { connection, ...facts, primed: false }
+    const { user, agent, version, chunked, since } = rover
+    const id = this.#nextId++
+    const ip = connection.remoteAddress
+    // Shown beside those of the other outputs; not where it takes another base's stream.
+    const listed = mount.unverified
+      ? undefined
+      : services.use(rtcmStream).list({ via: 'ntrip', name: (user || agent).slice(0, 32), ip, connected: true })
+    this.#all.set(id, { rover, mount, listed })
+    if (user) this.#byUser.set(user, this.ofUser(user) + 1)
+    mount.add(rover)
+    const read = this.#reader(rover, mount)
+    connection.onData(read)
+    connection.onClose(() => {
+      this.#all.delete(id)
+      listed?.close()
+      mount.delete(rover)
+      const left = this.ofUser(user) - 1
+      if (left > 0) this.#byUser.set(user, left)
+      else this.#byUser.delete(user)
+    })
+    connection.handOver(() => ({ mount: mount.name, user, agent, version, chunked, since }))
+    log.debug({ rover: id, mount: mount.name, address: ip, agent }, 'a rover connected')
+    return read
+  }
+
+  /** @returns false: there is no such rover */
+  kick(id: number): boolean {
+    const found = this.#all.get(id)
+    found?.rover.connection.destroy()
+    return found !== undefined
+  }
+
+  /** The newest ones, for the document. */
+  block() {
+    const now_ms = this.#ctx.clock.monotonic()
+    return [...this.#all].slice(-mostShown).map(([id, { rover, mount }]) => ({
+      id,
+      mount: mount.name,
+      unverified: mount.unverified,
+      user: rover.user,
+      agent: rover.agent,
+      ip: rover.connection.remoteAddress,
+      since: rover.since,
+      lat: rover.gga?.position.lat ?? 0,
+      lon: rover.gga?.position.lon ?? 0,
+      quality: rover.gga?.position.quality ?? 0,
+      dist: Math.round((rover.gga?.distance_m ?? 0) * 10) / 10,
+      age: rover.gga ? Math.round((now_ms - rover.gga.at_ms) / 100) / 10 : 0,
+    }))
+  }
+
+  /** Reads what a rover sends: GGA is welcome at any time and needed at none. */
+  #reader(rover: Rover, mount: MountPoint): (bytes: Buffer) => void {
+    let partial = ''
+    return (bytes) => {
+      const lines = (partial + bytes.toString('latin1')).split(/\r?\n/)
+      partial = (lines.pop() ?? '').slice(-longestLine)
+      const newest = lines.findLast((line) => /^\$..GGA,/.test(line) && line.length <= longestLine && isWhole(line))
+      const position = newest === undefined ? undefined : decodeGga(Buffer.from(newest))
+      if (!position) return
+      rover.gga = { position, at_ms: this.#ctx.clock.monotonic(), distance_m: distanceTo(mount, position) }
+    }
+  }
+}
+
+function distanceTo({ arp }: MountPoint, { lat, lon, altMsl_m = 0, geoidSeparation_m = 0 }: Gga): number | undefined {
+  if (arp === undefined || lat === undefined || lon === undefined) return undefined
+  return distance(arp, geodeticToEcef({ lat, lon, alt: altMsl_m + geoidSeparation_m }))
+}
+
+/** Whether the checksum of a sentence is there and right. */
+function isWhole(line: string): boolean {
+  const star = line.lastIndexOf('*')
+  let xor = 0
+  for (let at = 1; at < star; at++) xor ^= line.charCodeAt(at)
+  return star > 0 && Number.parseInt(line.slice(star + 1, star + 3), 16) === xor
+}

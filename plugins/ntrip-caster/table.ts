@@ -1,0 +1,50 @@
+import { ecefToGeodetic } from 'rtk-base/gnss'
+import type { StreamRow } from 'rtk-base/ntrip'
+import type { MountPoint } from './mount.js'
+
+/** Tens of the message numbers of MSM, and what tables call the system. */
+const systems: readonly (readonly [number, string])[] = [
+  [107, 'GPS'],
+  [108, 'GLO'],
+  [109, 'GAL'],
+  [110, 'SBAS'],
+  [111, 'QZS'],
+  [112, 'BDS'],
+  [113, 'IRS'],
+]
+
+export interface TableFacts {
+  place: string
+  country: string
+  generator: string
+  needsLogin: boolean
+}
+
+/** As measured: what a mount has not sent in the last minute is not offered. */
+export function rowOf(mount: MountPoint, { place, country, generator, needsLogin }: TableFacts): StreamRow {
+  const { messages, bitrate } = mount.contents
+  const { lat, lon } = mount.arp ? ecefToGeodetic(mount.arp) : { lat: 0, lon: 0 }
+  const has = (family: number) => messages.some(({ type }) => Math.floor(type / 10) === family)
+  return {
+    mount: mount.name,
+    identifier: mount.unverified ? mount.name : place,
+    // Clients exist that refuse any other 3.x.
+    format: 'RTCM 3.2',
+    details: messages.map(({ type, interval_s }) => `${type}(${interval_s})`).join(','),
+    carrier: 2,
+    systems: systems
+      .filter(([family]) => has(family))
+      .map(([, name]) => name)
+      .join('+'),
+    network: 'NONE',
+    country,
+    lat,
+    lon,
+    nmea: 0,
+    solution: 0,
+    generator: mount.generator || generator,
+    authentication: needsLogin ? 'B' : 'N',
+    bitrate,
+    misc: mount.unverified ? 'unverified' : '',
+  }
+}

@@ -1,0 +1,84 @@
+/** Looks at the caster from a rover's side: its source table, or the own mount point. */
+import { Framer } from 'rtk-base/gnss'
+import { dial } from 'rtk-base/link'
+import { type Answer, AnswerReader, getRequest, parseTable, type StreamRow } from 'rtk-base/ntrip'
+import type { PluginContext } from 'rtk-base/plugin'
+import type { Target } from './target.js'
+
+export const probe_ms = 10_000
+const mostTable_bytes = 4_194_304
+
+export type Probed =
+  | { kind: 'table'; rows: StreamRow[] }
+  /** The mount point gives a stream; `wanted` was satisfied or not. */
+  | { kind: 'stream'; found: boolean }
+  | { kind: 'failed'; text: string }
+
+export interface ProbeRequest {
+  target: Target
+  /** `''`: the source table. */
+  mount: string
+  /** Of the station, for the request. */
+  agent: string
+  /** Whether this frame is what was looked for: the probe ends then. */
+  wanted?(frame: Uint8Array): boolean
+}
+
+/** Connects, reads for 10 s at most, and ends the connection. Never rejects. */
+export function probe({ timers, signal }: PluginContext, request: ProbeRequest): Promise<Probed> {
+  const { target, mount, agent, wanted } = request
+  const { host, port = 2101, tls, version = 1, user, password, echo } = target
+  const login = mount === '' ? {} : { user: echo?.user ?? user, password: echo?.password ?? password }
+  return new Promise((resolve) => {
+    const reader = new AnswerReader()
+    let text = ''
+    let isFound = false
+    const framer = new Framer({
+      onFrame: ({ kind, bytes }) => {
+        if (kind === 'rtcm' && wanted?.(bytes)) isFound = true
+      },
+    })
+    const end = (found: Probed) => {
+      void late()
+      line.hangUp()
+      signal.removeEventListener('abort', stopped)
+      resolve(found)
+    }
+    /** What was read until now is all there is. */
+    const over = (why: string) => end(resultOf(reader.answer, text, mount) ?? { kind: 'failed', text: why })
+    const stopped = () => end({ kind: 'failed', text: 'the plugin stops' })
+    const late = timers.after(probe_ms, () => over('the caster did not answer in 10 s'))
+    const line = dial(
+      timers,
+      { host, port, tls },
+      {
+        connected: (socket) => socket.write(getRequest({ host, mount, version, ...login, agent })),
+        data: (bytes) => {
+          try {
+            for (const part of reader.push(bytes)) {
+              if (reader.answer?.kind === 'table') text += part.toString('latin1')
+              else framer.push(part, 0)
+            }
+            if (isFound) end({ kind: 'stream', found: true })
+            else if (text.length > mostTable_bytes) end({ kind: 'failed', text: 'the source table is too large' })
+            else if (reader.answer?.kind === 'refused' || reader.over || /^ENDSOURCETABLE/m.test(text)) over('')
+          } catch (error) {
+            end({ kind: 'failed', text: (error as Error).message })
+          }
+        },
+        failed: (why) => over(why),
+        closed: () => over('the caster closed the connection without an answer'),
+      },
+    )
+    signal.addEventListener('abort', stopped)
+  })
+}
+
+function resultOf(answer: Answer | undefined, table: string, mount: string): Probed | undefined {
+  if (answer === undefined) return undefined
+  if (answer.kind === 'refused') return { kind: 'failed', text: answer.text }
+  if (answer.kind === 'stream') return { kind: 'stream', found: false }
+  // In place of a stream a table says that there is no such mount point.
+  if (mount !== '') return { kind: 'failed', text: `the caster has no mount point ${mount} for rovers` }
+  return { kind: 'table', rows: parseTable(table) }
+}

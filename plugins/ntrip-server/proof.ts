@@ -1,0 +1,199 @@
+/** Whether a caster gives to rovers what it gets: from its source table, and by reading the own mount point. */
+import { lookup as lookupAll } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import { device } from 'rtk-base/services'
+import { probe, probe_ms } from './probe.js'
+import type { Target } from './target.js'
+
+/** The first look comes soon, the next ones so seldom that no caster minds. */
+const firstTable_ms = [60_000, 120_000] as const
+const firstEcho_ms = [180_000, 240_000] as const
+/** Two connections to one caster do not follow each other sooner. */
+const apart_ms = 15_000
+const table_ms = [300_000, 900_000] as const
+const echo_ms = [1_800_000, 3_600_000] as const
+const resolve_ms = 600_000
+/** An echo is compared with what was sent in this time. */
+const kept_ms = 60_000
+const mostKept = 4_096
+
+export type ProofState = 'none' | 'proven' | 'failed'
+
+export interface ProofEvents {
+  /** The proof came, or failed; it is said in `text`. */
+  changed(): void
+  /** The name leads elsewhere now, and the caster that was left does not forward. */
+  moved(text: string): void
+}
+
+export interface ProofDeps {
+  random(): number
+  /** The addresses of a name. */
+  lookup(host: string): Promise<string[]>
+}
+
+const outside: ProofDeps = {
+  random: Math.random,
+  lookup: async (host) => (await lookupAll(host, { all: true })).map(({ address }) => address),
+}
+
+/** Of one push, while it stands. */
+export class Proof {
+  readonly #ctx: PluginContext
+  readonly #target: Target
+  readonly #events: ProofEvents
+  readonly #deps: ProofDeps
+  /** Checksum of a frame → monotonic ms when it was sent. */
+  readonly #sent = new Map<number, number>()
+  #cancels: Dispose[] = []
+  /** Monotonic ms before which no connection is made. */
+  #next_ms = 0
+  #address = ''
+  #echo: ProofState = 'none'
+  #text = ''
+  #tableText = ''
+
+  constructor(ctx: PluginContext, target: Target, events: ProofEvents, deps: ProofDeps = outside) {
+    this.#ctx = ctx
+    this.#target = target
+    this.#events = events
+    this.#deps = deps
+  }
+
+  get state(): ProofState {
+    return this.#echo
+  }
+
+  /** For a person. */
+  get text(): string {
+    return [this.#text, this.#tableText].filter(Boolean).join('; ')
+  }
+
+  /** The caster said yes. @param address that is connected */
+  start(address: string): void {
+    this.stop()
+    this.#address = address
+    const { proof = 'table', host } = this.#target
+    if (proof === 'off') return
+    this.#repeat(firstTable_ms, table_ms, () => this.#lookAtTable())
+    if (proof !== 'echo') return
+    this.#repeat(firstEcho_ms, echo_ms, () => this.#lookAtEcho())
+    if (isIP(host) === 0) this.#repeat([resolve_ms, resolve_ms], [resolve_ms, resolve_ms], () => this.#lookAtAddress())
+  }
+
+  stop(): void {
+    for (const cancel of this.#cancels) void cancel()
+    this.#cancels = []
+    this.#sent.clear()
+    this.#echo = 'none'
+    this.#text = ''
+    this.#tableText = ''
+  }
+
+  /** Whole frames that go to the caster. */
+  sent(frames: Uint8Array): void {
+    if (this.#target.proof !== 'echo') return
+    const now_ms = this.#ctx.clock.monotonic()
+    for (let at = 0; at + 6 <= frames.length; ) {
+      const size = ((((frames[at + 1] as number) & 3) << 8) | (frames[at + 2] as number)) + 6
+      const key = checksumOf(frames.subarray(at, at + size))
+      this.#sent.delete(key)
+      this.#sent.set(key, now_ms)
+      at += size
+    }
+    for (const [key, at_ms] of this.#sent) {
+      if (now_ms - at_ms <= kept_ms && this.#sent.size <= mostKept) break
+      this.#sent.delete(key)
+    }
+  }
+
+  #repeat(first: readonly [number, number], then: readonly [number, number], look: () => Promise<void>): void {
+    const slot = this.#cancels.length
+    const wait = ([least, most]: readonly [number, number]) => {
+      this.#cancels[slot] = this.#ctx.timers.after(least + (most - least) * this.#deps.random(), async () => {
+        const cancels = this.#cancels
+        const now_ms = this.#ctx.clock.monotonic()
+        if (now_ms < this.#next_ms) return wait([this.#next_ms - now_ms, this.#next_ms - now_ms])
+        this.#next_ms = now_ms + probe_ms + apart_ms
+        await look()
+        // Another connection has proofs of its own.
+        if (cancels === this.#cancels) wait(then)
+      })
+    }
+    wait(first)
+  }
+
+  get #agent(): string {
+    return `rtk-base/${this.#ctx.services.use(device).version}`
+  }
+
+  async #lookAtTable(): Promise<void> {
+    const cancels = this.#cancels
+    const { mount } = this.#target
+    const result = await probe(this.#ctx, { target: this.#target, mount: '', agent: this.#agent })
+    if (cancels !== this.#cancels) return
+    if (result.kind === 'table') this.#tableText = tableText(result.rows, mount)
+    // What could not be looked at says nothing.
+    else this.#tableText = ''
+    this.#events.changed()
+  }
+
+  async #lookAtEcho(): Promise<void> {
+    const cancels = this.#cancels
+    let delay_ms = 0
+    const wanted = (frame: Uint8Array) => {
+      const sent_ms = this.#sent.get(checksumOf(frame))
+      delay_ms = this.#ctx.clock.monotonic() - (sent_ms ?? 0)
+      return sent_ms !== undefined
+    }
+    const result = await probe(this.#ctx, {
+      target: this.#target,
+      mount: this.#target.mount,
+      agent: this.#agent,
+      wanted,
+    })
+    if (cancels !== this.#cancels) return
+    const isProven = result.kind === 'stream' && result.found
+    if (isProven) {
+      this.#echo = 'proven'
+      this.#text = `proven at ${this.#timeOfDay()}, delay ${(delay_ms / 1_000).toFixed(1)} s`
+    } else {
+      this.#echo = 'failed'
+      const why =
+        result.kind === 'failed'
+          ? `not proven: ${result.text}`
+          : 'accepted, not forwarded: a rover gets no message of this station'
+      this.#text = why
+    }
+    this.#ctx.log[isProven ? 'debug' : 'warn']({ caster: this.#target.host, mount: this.#target.mount }, this.#text)
+    this.#events.changed()
+  }
+
+  /** Only where the echo fails too: many names have addresses that change, and all of them lead to the caster. */
+  async #lookAtAddress(): Promise<void> {
+    const cancels = this.#cancels
+    const addresses = await this.#deps.lookup(this.#target.host).catch(() => [])
+    if (cancels !== this.#cancels || addresses.length === 0 || this.#echo !== 'failed') return
+    const plain = this.#address.replace(/^::ffff:/, '')
+    if (addresses.some((address) => address === plain)) return
+    this.#events.moved(`address changed: ${this.#target.host} leads to ${addresses[0]} now`)
+  }
+
+  #timeOfDay(): string {
+    const utc_ms = this.#ctx.services.use(device).utc_ms()
+    return utc_ms > 0 ? `${new Date(utc_ms).toISOString().slice(11, 16)} UTC` : 'an unknown time'
+  }
+}
+
+/** The last three bytes: CRC-24Q. */
+const checksumOf = (frame: Uint8Array): number =>
+  ((frame.at(-3) ?? 0) << 16) | ((frame.at(-2) ?? 0) << 8) | (frame.at(-1) ?? 0)
+
+function tableText(rows: readonly { mount: string; identifier: string; misc: string }[], mount: string): string {
+  const row = rows.find((one) => one.mount === mount)
+  if (!row) return `the caster’s source table has no row for ${mount}: it is not known there, or not reserved`
+  if (/sandbox/i.test(`${row.identifier} ${row.misc}`))
+    return `the caster keeps ${mount} in its sandbox: the mount point is not reserved`
+  return 'listed in the caster’s source table'
+}

@@ -1,0 +1,91 @@
+import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
+import { device } from 'rtk-base/services'
+import type { BundleInstaller, InstallSteps } from '../installer.js'
+import { type RaucService, type RaucSlot, withRauc } from './service.js'
+
+/** Whole file systems, which RAUC writes and the boot loader starts. RAUC verifies who has signed a bundle by its own keyring. */
+export class Rauc implements BundleInstaller {
+  readonly #ctx: PluginContext
+  readonly #address: string
+  #booted: RaucSlot | undefined
+  #failure = 'RAUC was not asked yet'
+
+  /** @param address of the system bus */
+  constructor(ctx: PluginContext, address: string) {
+    this.#ctx = ctx
+    this.#address = address
+  }
+
+  /** Name of the slot that was booted; `''` unknown. */
+  get running(): string {
+    return this.#booted?.name ?? ''
+  }
+
+  /** What the boot loader calls it. */
+  get partition(): string {
+    return this.#booted?.bootName || this.running
+  }
+
+  /** Asks which slot runs. @throws RTK_ERR_UNAVAILABLE */
+  async find(): Promise<void> {
+    try {
+      this.#booted = (await this.#with((rauc) => rauc.slots())).find(({ booted }) => booted)
+      if (!this.#booted)
+        throw unavailable('RAUC knows no slot that was booted: compare system.conf with the boot loader')
+    } catch (error) {
+      this.#failure = (error as Error).message
+      throw error
+    }
+  }
+
+  async install(file: string, { begin, progress }: InstallSteps): Promise<void> {
+    const booted = this.#booted
+    if (!booted) throw unavailable(this.#failure)
+    await this.#with(async (rauc) => {
+      if (!(await rauc.isIdle())) throw new RtkError('RTK_ERR_UPDATE_RUNNING', 'RAUC is busy: wait until it is idle')
+      const other = (await rauc.slots()).find((slot) => slot.class === booted.class && !slot.booted)
+      if (!other)
+        throw unavailable(`RAUC has one slot of the class ${booted.class} only: there is no place for another version`)
+      const version = await rauc.versionOf(file)
+      // In this order: whatever starts next knows what it has to bring back.
+      await begin({ version: version || 'a bundle', slot: other.name })
+      const { result, hasWritten } = await rauc.install(file, progress)
+      if (result === 0) return
+      const reason = (await rauc.lastError().catch(() => '')) || 'it says no reason'
+      if (hasWritten) throw unavailable(`RAUC could not install ${version}: ${reason}`)
+      throw new RtkError('RTK_ERR_IMAGE', `RAUC refused the bundle: ${reason}`)
+    })
+  }
+
+  /**
+   * Waits for an installation that is under way, e.g. since before this plugin was started.
+   * @returns whether it succeeded; undefined when there is none
+   */
+  async follow(progress: (percent: number) => void): Promise<boolean | undefined> {
+    const completion = await this.#with((rauc) => rauc.follow(progress))
+    return completion && completion.result === 0
+  }
+
+  async confirm(): Promise<void> {
+    await this.#mark('good', 'booted')
+  }
+
+  /** In this order: if only the first is done, the other slot is started all the same. */
+  async giveUp(): Promise<void> {
+    await this.#mark('active', 'other')
+    await this.#mark('bad', 'booted')
+  }
+
+  async restart(): Promise<void> {
+    await this.#ctx.services.use(device).reboot()
+  }
+
+  async #mark(state: 'good' | 'bad' | 'active', slot: string): Promise<void> {
+    const message = await this.#with((rauc) => rauc.mark(state, slot))
+    this.#ctx.log.info(`RAUC: ${message}`)
+  }
+
+  #with<T>(run: (rauc: RaucService) => Promise<T>): Promise<T> {
+    return withRauc(this.#ctx, this.#address, run)
+  }
+}

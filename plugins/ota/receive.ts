@@ -1,0 +1,41 @@
+import { mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { RtkError } from 'rtk-base/plugin'
+
+/** The first byte of a stream, and the stream with it. */
+export async function beginning(
+  source: AsyncIterable<Uint8Array>,
+): Promise<{ first: number | undefined; whole: AsyncGenerator<Uint8Array> }> {
+  const pieces = source[Symbol.asyncIterator]()
+  let piece = await pieces.next()
+  while (!piece.done && piece.value.length === 0) piece = await pieces.next()
+  async function* all() {
+    try {
+      for (let next = piece; !next.done; next = await pieces.next()) yield next.value
+    } finally {
+      await pieces.return?.()
+    }
+  }
+  return { first: piece.done ? undefined : piece.value[0], whole: all() }
+}
+
+/** Writes a stream to a file, for another program to read. @throws RTK_ERR_IMAGE_LARGE, what the file system says */
+export async function receive(source: AsyncIterable<Uint8Array>, path: string, largest_bytes: number): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const file = await open(path, 'w', 0o600)
+  let bytes = 0
+  try {
+    for await (const piece of source) {
+      bytes += piece.length
+      if (bytes > largest_bytes) {
+        throw new RtkError(
+          'RTK_ERR_IMAGE_LARGE',
+          `the bundle is larger than the ${largest_bytes} bytes that are allowed`,
+        )
+      }
+      await file.writeFile(piece)
+    }
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,121 @@
+import { KeptPort, portFrom } from 'rtk-base/link'
+import type { StreamSink } from 'rtk-base/ntrip'
+import type { PluginContext } from 'rtk-base/plugin'
+import type { RtcmEpoch, RtcmFrame, RtcmStream, RtcmSubscription } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { Thinner } from './thinning.js'
+
+export const Line = Type.Object(
+  {
+    port: Type.String({
+      maxLength: 256,
+      pattern: '^(/[^\\s]+|tcp://[^\\s/]+:\\d{1,5})?$',
+      description: 'a device path (best below /dev/serial/by-id) or tcp://host:port; empty: none',
+    }),
+    baud: Type.Optional(
+      Type.Integer({ minimum: 300, maximum: 4_000_000, description: 'rate of the line; 57600 where it is left out' }),
+    ),
+    budget: Type.Optional(
+      Type.Integer({
+        minimum: 30,
+        maximum: 400_000,
+        description: 'bytes a second that the radio carries; left out: 80 % of what the line does',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type Line = Static<typeof Line>
+
+/** A byte on the line has a start and a stop bit. */
+const bitsPerByte = 10
+/** The radio needs a share for its own framing. */
+const share = 0.8
+
+export const budgetOf = ({ baud = 57_600, budget }: Line): number => budget ?? Math.floor((baud / bitsPerByte) * share)
+
+/** The stream on a serial line, kept open. */
+export class SerialOutput implements StreamSink {
+  readonly line: Line
+  readonly #ctx: PluginContext
+  readonly #stream: RtcmStream
+  readonly #kept: KeptPort
+  readonly #thinner: Thinner
+  #listed: Pick<RtcmSubscription, 'close'> | undefined
+  #text = 'not opened yet'
+
+  constructor(ctx: PluginContext, stream: RtcmStream, line: Line) {
+    this.line = line
+    this.#ctx = ctx
+    this.#stream = stream
+    const { baud = 57_600, port } = line
+    // Nothing is replayed: the schema of the parameter leaves a device or a serial server.
+    const device = portFrom(port, { pace: 0, loop: false, delay: 0 }, ctx)
+    this.#kept = new KeptPort(device, ctx, {
+      baud: () => baud,
+      opened: () => this.#opened(),
+      // What a radio says is of no interest, but has to be read.
+      data: () => {},
+      closed: (reason) => this.#closed(reason),
+      ended: (reason) => this.#closed(reason),
+    })
+    this.#thinner = new Thinner(budgetOf(line), () => ctx.clock.monotonic(), {
+      write: (bytes) => this.#kept.write(bytes),
+      thinned: ({ text }) => ctx.log.info({ port, budget: budgetOf(line) }, `to fit the line it sends: ${text}`),
+    })
+  }
+
+  start(): void {
+    this.#kept.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#listed?.close()
+    await this.#kept.stop()
+  }
+
+  frame(frame: RtcmFrame): void {
+    this.#thinner.frame(frame)
+  }
+
+  epoch(epoch: RtcmEpoch): void {
+    this.#thinner.epoch(epoch)
+  }
+
+  reset(): void {
+    this.#thinner.reset()
+  }
+
+  /** `rtcm_serial` of the document. */
+  block() {
+    const { port, baud = 57_600 } = this.line
+    const isOpen = this.#kept.phase === 'open'
+    return {
+      ...{
+        port,
+        baud,
+        budget: budgetOf(this.line),
+        state: isOpen ? 'open' : 'waiting',
+        text: isOpen ? '' : this.#text,
+      },
+      ...{ sends: this.#thinner.step.text, sent: this.#thinner.sent_bytes, dropped: this.#thinner.dropped },
+    }
+  }
+
+  #opened(): void {
+    this.#kept.works()
+    this.#text = ''
+    this.#ctx.status('open')
+    this.#listed = this.#stream.list({ via: 'serial', name: this.line.port.slice(-32), ip: '', connected: true })
+    this.#thinner.reset()
+    if (this.#stream.open) for (const frame of this.#stream.reference()) this.#thinner.frame(frame)
+  }
+
+  #closed(reason: string): void {
+    if (this.#listed) this.#ctx.log.warn({ port: this.line.port }, `the port was lost: ${reason}; it is opened again`)
+    this.#listed?.close()
+    this.#listed = undefined
+    this.#text = reason
+    this.#ctx.status(reason)
+  }
+}

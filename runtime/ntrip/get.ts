@@ -1,0 +1,75 @@
+/** Asking a caster for a stream or its source table, and what it answers. */
+import { ChunkReader } from './chunked.js'
+import { HeadReader, parseHeaders } from './head.js'
+
+/** A table of a large network has hundreds of kilobytes. */
+const mostChunk_bytes = 4_194_304
+const mostHead_bytes = 4_096
+
+export interface GetOptions {
+  host: string
+  /** `''` asks for the source table. */
+  mount: string
+  version: 1 | 2
+  user?: string | undefined
+  password?: string | undefined
+  /** Behind `NTRIP `, e.g. `rtk-base/1.0`. */
+  agent: string
+}
+
+/** The request, in one piece. */
+export function getRequest({ host, mount, version, user = '', password = '', agent }: GetOptions): string {
+  const login =
+    user || password ? `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}\r\n` : ''
+  const name = `User-Agent: NTRIP ${agent}\r\n`
+  if (version === 1) return `GET /${mount} HTTP/1.0\r\n${name}${login}\r\n`
+  return `GET /${mount} HTTP/1.1\r\nHost: ${host}\r\nNtrip-Version: Ntrip/2.0\r\n${name}${login}Connection: close\r\n\r\n`
+}
+
+export type Answer =
+  | { kind: 'stream'; chunked: boolean }
+  | { kind: 'table'; chunked: boolean }
+  /** `final`: asking again does not help. */
+  | { kind: 'refused'; final: boolean; text: string }
+
+/** Reads the head of an answer: the status behind the first space is what counts, whatever stands before it. */
+export function readAnswer(lines: readonly string[]): Answer {
+  const first = (lines[0] ?? '').trim()
+  const headers = parseHeaders(lines.slice(1))
+  const type = headers.get('content-type') ?? ''
+  const chunked = /chunked/i.test(headers.get('transfer-encoding') ?? '')
+  if (/^SOURCETABLE 200/.test(first) || /gnss\/sourcetable/i.test(type)) return { kind: 'table', chunked }
+  const status = Number(/^(?:ICY|HTTP\/1\.[01]) (\d{3})/.exec(first)?.[1] ?? 0)
+  const refused = (final: boolean, text: string): Answer => ({ kind: 'refused', final, text })
+  if (/text\/html/i.test(type) || (status >= 300 && status < 400))
+    return refused(false, 'a network login page answers, not a caster')
+  if (status === 200) return { kind: 'stream', chunked }
+  if (status === 401) return refused(true, 'the caster does not accept user and password')
+  if (status === 403) return refused(true, 'the caster does not let this user in')
+  if (status === 404) return refused(true, 'the caster does not know the mount point')
+  return refused(false, `the caster refused: ${first.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)}`)
+}
+
+/** Reads an answer and what follows it, however the bytes are split. */
+export class AnswerReader {
+  readonly #head = new HeadReader(mostHead_bytes, /^ICY 200 OK$/)
+  #chunks: ChunkReader | undefined
+  /** Undefined until the head is complete. */
+  answer: Answer | undefined
+
+  /** The content has ended with its last chunk. */
+  get over(): boolean {
+    return this.#chunks?.over === true
+  }
+
+  /** @returns the content in these bytes. @throws RangeError where it is no caster that answers */
+  push(bytes: Buffer): Buffer[] {
+    if (this.answer) return this.#chunks?.push(bytes) ?? [bytes]
+    const head = this.#head.push(bytes)
+    if (head === undefined) return []
+    if (head === 'too-large') throw new RangeError('what answers is no caster')
+    this.answer = readAnswer(head.lines)
+    if (this.answer.kind !== 'refused' && this.answer.chunked) this.#chunks = new ChunkReader(mostChunk_bytes)
+    return head.rest.length > 0 ? this.push(head.rest) : []
+  }
+}

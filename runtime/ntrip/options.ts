@@ -1,0 +1,29 @@
+/** Schemas of what options and parameters of NTRIP have in common. */
+import Type from 'typebox'
+
+const text = (pattern: string, description: string) => Type.String({ pattern, description })
+
+export const Host = text('^[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?$', 'a host name or address, without http://')
+export const Port = Type.Integer({ minimum: 1, maximum: 65_535, description: '2101 where it is left out' })
+export const MountName = text('^[A-Za-z0-9_.-]{1,100}$', 'letters, digits, _ . -')
+export const User = text('^[!-9;-~]{0,64}$', 'printable characters without a colon')
+export const Password = text('^[!-~]{0,64}$', 'printable characters without a space')
+export const Tls = Type.Boolean({ description: 'TLS; the certificate of the other end is checked' })
+
+/** What of the stream goes out: spread into the object of a mount or a target. */
+export const selectionFields = {
+  messages: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 1, maximum: 4_095 }), {
+      maxItems: 64,
+      description: 'Message numbers that go out beside the position (1005 or 1006); left out: all',
+    }),
+  ),
+  interval_s: Type.Optional(
+    Type.Number({
+      minimum: 0.05,
+      maximum: 3_600,
+      description: 'Observations every so many seconds; left out: each epoch',
+    }),
+  ),
+  msm4: Type.Optional(Type.Boolean({ description: 'MSM5–7 are sent as MSM4, a third of the bytes' })),
+}

@@ -1,0 +1,119 @@
+import type { RtcmEpoch, RtcmFrame, RtcmStream } from '../../schemas/services.js'
+import { isMsm } from '../gnss/index.js'
+import type { PluginContext } from '../plugin.js'
+import { chunkOf } from './chunked.js'
+import { isPosition, type Selection, Selector } from './selection.js'
+
+/** Bytes that go to many takers: put into a chunk once, however many want one. */
+export class Piece {
+  readonly bytes: Uint8Array
+  #chunk: Buffer | undefined
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+  }
+
+  get chunk(): Buffer {
+    this.#chunk ??= chunkOf(this.bytes)
+    return this.#chunk
+  }
+}
+
+/** Takes the stream as NTRIP sends it: observations by the epoch, everything else at once. */
+export interface StreamSink {
+  frame(frame: RtcmFrame): void
+  epoch(epoch: RtcmEpoch): void
+  /** The gate opened with another verdict, or closed. */
+  reset(): void
+}
+
+/** Feeds sinks from one subscription. It is not shown in the document: whoever is connected is shown there by the plugin. */
+export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterable<StreamSink>): void {
+  const subscription = stream.subscribe({
+    ...{ via: 'ntrip', name: ctx.name, ip: '', shown: false },
+    take(frame) {
+      for (const sink of sinks()) sink.frame(frame)
+      return true
+    },
+  })
+  ctx.defer(() => subscription.close())
+  ctx.on(stream.onEpoch, (epoch) => {
+    for (const sink of sinks()) sink.epoch(epoch)
+  })
+  ctx.on(stream.onState, () => {
+    for (const sink of sinks()) sink.reset()
+  })
+}
+
+/** One that takes an outlet's stream. */
+export interface OutletTaker {
+  /** It has the position of the base: observations go out after it only. */
+  primed: boolean
+}
+
+export interface OutletEvents<T> {
+  send(taker: T, piece: Piece): void
+  /** A frame of this length goes out, whether somebody takes it or not. */
+  counted?(type: number, bytes: number): void
+}
+
+/** A selection of the stream for any number of takers: chosen and put together once, the position of the base first. */
+export class Outlet<T extends OutletTaker> implements StreamSink {
+  readonly takers = new Set<T>()
+  readonly #stream: Pick<RtcmStream, 'open' | 'reference'>
+  readonly #selection: Selection
+  readonly #now_ms: () => number
+  readonly #events: OutletEvents<T>
+  #selector: Selector
+
+  /** @param now_ms monotonic */
+  constructor(
+    stream: Pick<RtcmStream, 'open' | 'reference'>,
+    selection: Selection,
+    now_ms: () => number,
+    events: OutletEvents<T>,
+  ) {
+    this.#stream = stream
+    this.#selection = selection
+    this.#now_ms = now_ms
+    this.#events = events
+    this.#selector = new Selector(selection)
+  }
+
+  /** A newcomer gets the reference messages at once. While the gate is closed there are none, and nothing goes out. */
+  add(taker: T): void {
+    this.takers.add(taker)
+    taker.primed = false
+    if (!this.#stream.open) return
+    const reference = this.#stream.reference().filter(({ type }) => this.#selector.wantsFrame(type))
+    if (reference.length === 0) return
+    taker.primed = reference.some(({ type }) => isPosition(type))
+    this.#events.send(taker, new Piece(Buffer.concat(reference.map(({ bytes }) => bytes))))
+  }
+
+  /** A frame of no epoch goes out at once: it is small, and the position has to come first. */
+  frame({ type, bytes }: RtcmFrame): void {
+    if (isMsm(type) || !this.#selector.wantsFrame(type)) return
+    this.#events.counted?.(type, bytes.length)
+    if (isPosition(type)) for (const taker of this.takers) taker.primed = true
+    this.#send(bytes)
+  }
+
+  epoch({ frames }: RtcmEpoch): void {
+    const chosen = this.#selector.epoch(frames, this.#now_ms())
+    if (chosen.length === 0) return
+    for (const { type, bytes } of chosen) this.#events.counted?.(type, bytes.length)
+    this.#send(Buffer.concat(chosen.map(({ bytes }) => bytes)))
+  }
+
+  /** Nobody has the position any more. */
+  reset(): void {
+    for (const taker of this.takers) taker.primed = false
+    this.#selector = new Selector(this.#selection)
+  }
+
+  #send(bytes: Uint8Array): void {
+    const piece = new Piece(bytes)
+    for (const taker of this.takers) if (taker.primed) this.#events.send(taker, piece)
+  }
+}
