@@ -98,6 +98,7 @@ export const de: Texts = {
   // Receiver and reference: survey, sky, rtcm, links, procedure, positions.
   'plot.time': 'Zeit',
   'plot.table': 'Als Tabelle',
+  'plot.tableOf': 'Tabelle: {name}',
   'plot.summary': '{label}: {least} bis {most}, jetzt {last}.',
   'plot.young': '{title}: noch keine Werte. Die Station zeichnet alle 10 s einen auf.',
   'day.title': 'Die letzten 24 Stunden',

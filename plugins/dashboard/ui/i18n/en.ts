@@ -97,6 +97,7 @@ export const en = {
   // Receiver and reference: survey, sky, rtcm, links, procedure, positions.
   'plot.time': 'Time',
   'plot.table': 'As a table',
+  'plot.tableOf': 'Table: {name}',
   'plot.summary': '{label}: {least} to {most}, now {last}.',
   'plot.young': '{title}: no values yet. The station records one every 10 s.',
   'day.title': 'The last 24 hours',

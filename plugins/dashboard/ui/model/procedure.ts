@@ -30,7 +30,8 @@ const places: Readonly<Record<string, readonly [column: number, row: number]>> =
   fault: [2, 1],
   moved: [2, 4],
 }
-export const box = { width: 100, height: 40, columnGap: 46, rowGap: 28 }
+const aside = 6
+export const box = { width: 108, height: 40, columnGap: 46, rowGap: 28 }
 
 /** What was added to the procedure since is put below. */
 export function layout(names: readonly string[]): { boxes: readonly Box[]; width: number; height: number } {
@@ -61,21 +62,23 @@ export function edgesOf(table: ProcedureReport['table']): readonly Edge[] {
   return [...edges.values()]
 }
 
-/** From the edge of one box to that of the other; two that go both ways lie beside each other. */
-export function line(from: Box, to: Box): { x1: number; y1: number; x2: number; y2: number } {
-  const middle = ({ x, y }: Box) => ({ x: x + box.width / 2, y: y + box.height / 2 })
-  const [a, b] = [middle(from), middle(to)]
-  const [dx, dy] = [b.x - a.x, b.y - a.y]
-  const length = Math.hypot(dx, dy) || 1
-  const aside = 5
-  const [sx, sy] = [(-dy / length) * aside, (dx / length) * aside]
-  const until = Math.min(box.width / 2 / Math.abs(dx || 1e-9), box.height / 2 / Math.abs(dy || 1e-9))
-  return {
-    x1: a.x + dx * until + sx,
-    y1: a.y + dy * until + sy,
-    x2: b.x - dx * until + sx,
-    y2: b.y - dy * until + sy,
+/** An SVG path from the edge of one box to that of the other. Two that go both ways lie beside each other; none goes through a box of its column. */
+export function way(from: Box, to: Box): string {
+  const [dx, dy] = [to.x - from.x, to.y - from.y]
+  const point = (x: number, y: number) => `${x.toFixed(1)} ${y.toFixed(1)}`
+  if (dx === 0 && Math.abs(dy) > box.height + box.rowGap) {
+    // Up on the right, down on the left.
+    const side = dy < 0 ? 1 : -1
+    const x = from.x + (dy < 0 ? box.width : 0)
+    const middle = box.height / 2 + side * -6
+    return `M${point(x, from.y + middle)}Q${point(x + side * box.columnGap, (from.y + to.y) / 2 + middle)} ${point(x, to.y + middle)}`
   }
+  const length = Math.hypot(dx, dy) || 1
+  const [aside_x, aside_y] = [(-dy / length) * aside, (dx / length) * aside]
+  const until = Math.min(box.width / 2 / Math.abs(dx || 1e-9), box.height / 2 / Math.abs(dy || 1e-9))
+  const x = from.x + box.width / 2 + aside_x
+  const y = from.y + box.height / 2 + aside_y
+  return `M${point(x + dx * until, y + dy * until)}L${point(x + dx * (1 - until), y + dy * (1 - until))}`
 }
 
 /** What can happen in a state, and where it leads: the rows of the state before those of every state. */

@@ -66,12 +66,12 @@ function Present({ document }: { document: Json }) {
       {reference && place && (
         <FigureList
           rows={[
-            [t('survey.lat'), figure(place.lat, 8, '°')],
-            [t('survey.lon'), figure(place.lon, 8, '°')],
+            [t('survey.lat'), `${place.lat.toFixed(8)}°`],
+            [t('survey.lon'), `${place.lon.toFixed(8)}°`],
             [t('survey.alt'), figure(place.alt, 3, 'm')],
-            ['X', figure(reference.x, 4, 'm')],
-            ['Y', figure(reference.y, 4, 'm')],
-            ['Z', figure(reference.z, 4, 'm')],
+            ['X', `${reference.x.toFixed(4)} m`],
+            ['Y', `${reference.y.toFixed(4)} m`],
+            ['Z', `${reference.z.toFixed(4)} m`],
             [
               t('positions.acc'),
               (numberAt(document, of('acc')) ?? 0) > 0 && figure(numberAt(document, of('acc')), 3, 'm'),

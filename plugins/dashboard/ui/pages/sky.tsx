@@ -166,12 +166,14 @@ function Interference({ document }: { document: Json }) {
         title={t('sky.indicatorDay')}
         of={day}
         least={0}
+        most={64}
         curves={[{ figure: 'interference', label: t('sky.indicator'), unit: '', digits: 0, colour: '--unfit' }]}
       />
       <DayPlot
         title={t('sky.slipsDay')}
         of={day}
         least={0}
+        most={5}
         curves={[{ figure: 'slips', label: t('sky.slips'), unit: '%', digits: 1, colour: '--main' }]}
       />
       <DayPlot

@@ -181,12 +181,12 @@ function Place({ survey, document }: { survey: SurveyNow; document: Json }) {
         )}
         <FigureList
           rows={[
-            [t('survey.lat'), figure(lat, 8, '°')],
-            [t('survey.lon'), figure(lon, 8, '°')],
+            [t('survey.lat'), `${lat.toFixed(8)}°`],
+            [t('survey.lon'), `${lon.toFixed(8)}°`],
             [t('survey.alt'), figure(alt, 3, 'm')],
-            ['X', figure(mean.x, 3, 'm')],
-            ['Y', figure(mean.y, 3, 'm')],
-            ['Z', figure(mean.z, 3, 'm')],
+            ['X', `${mean.x.toFixed(3)} m`],
+            ['Y', `${mean.y.toFixed(3)} m`],
+            ['Z', `${mean.z.toFixed(3)} m`],
             [
               t('survey.frame'),
               [textAt(document, 'gnss.ref.survey.frame'), textAt(document, 'gnss.ref.survey.epoch')].join(' ').trim(),

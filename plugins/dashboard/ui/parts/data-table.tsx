@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { t } from '../i18n/index.js'
 
 export interface Column<T> {
   readonly name: string
@@ -18,7 +19,7 @@ export function DataTable<T>(props: {
   const { columns, keyOf, label, rows } = props
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached with the keyboard
-    <section class="scroll" aria-label={label} tabIndex={0}>
+    <section class="scroll" aria-label={t('plot.tableOf', { name: label })} tabIndex={0}>
       <table>
         <thead>
           <tr>

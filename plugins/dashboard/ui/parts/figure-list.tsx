@@ -5,7 +5,7 @@ export function FigureList({ rows }: { rows: readonly (readonly [name: string, v
   return (
     <dl class="figures">
       {rows
-        .filter(([, value]) => value !== '' && value !== undefined && value !== null)
+        .filter(([, value]) => value !== '' && value !== undefined && value !== null && value !== false)
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

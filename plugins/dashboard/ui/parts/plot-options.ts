@@ -1,6 +1,6 @@
 /** What uPlot is given: scales, axes in the reader's notation, lines that differ without their colours too. */
 import type uPlot from 'uplot'
-import { duration, figure, language } from '../i18n/index.js'
+import { duration, figure, locale } from '../i18n/index.js'
 import { colourOf } from './colours.js'
 import type { Curve, PlotKind } from './time-plot.js'
 
@@ -16,7 +16,6 @@ export interface PlotSetup extends PlotKind {
 }
 
 export function plotOptions({ curves, isClock, isLog, least, most, point, width }: PlotSetup): uPlot.Options {
-  const digits = curves[0]?.digits ?? 0
   const axis = { stroke: colourOf('--quiet'), grid: { stroke: colourOf('--line'), width: 1 }, ticks: { show: false } }
   const range = (_plot: uPlot, low: number | null, high: number | null): [number, number] =>
     linearRange(low ?? 0, high ?? 1, least, most)
@@ -27,11 +26,17 @@ export function plotOptions({ curves, isClock, isLog, least, most, point, width 
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { x: { time: isClock }, y: isLog ? { distr: 3, log: 10, range: logRange } : { range } },
     axes: [
-      { ...axis, space: 70, values: (_plot, splits) => splits.map((at) => timeText(at, isClock)) },
+      {
+        ...axis,
+        space: 70,
+        size: 30,
+        values: (_plot, splits, _axis, _space, step) => splits.map((at) => timeText(at, isClock, step)),
+      },
       {
         ...axis,
         size: 58,
-        values: (_plot, splits) => splits.map((value) => (isLog ? logText(value) : figure(value, digits))),
+        values: (_plot, splits, _axis, _space, step) =>
+          splits.map((value) => (isLog ? logText(value) : figure(value, Math.min(3, digitsOf(step))))),
       },
     ],
     series: [
@@ -53,10 +58,18 @@ export function plotOptions({ curves, isClock, isLog, least, most, point, width 
   }
 }
 
-export function timeText(at: number, isClock: boolean): string {
+/** @param step between two times that are shown, seconds: whether the seconds say something */
+export function timeText(at: number, isClock: boolean, step = 60): string {
   if (!isClock) return duration(at)
-  return new Intl.DateTimeFormat(language.value, { hour: '2-digit', minute: '2-digit' }).format(at * 1_000)
+  return new Intl.DateTimeFormat(locale(), {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(step < 60 && { second: '2-digit' }),
+  }).format(at * 1_000)
 }
+
+/** Decimals that tell two values apart. */
+const digitsOf = (step: number) => Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))
 
 /** A value at a time stays until the next one. */
 const stepped: uPlot.Series.PathBuilder = (plot, at, from, to) => steps?.(plot, at, from, to) ?? null
@@ -82,7 +95,9 @@ function logRange(_plot: uPlot, low: number | null, high: number | null): [numbe
 }
 
 /** 1, 2 and 5 are written; the lines between them are not. */
-function logText(value: number): string {
+function logText(value: number | null): string {
+  // Those that the library leaves out for want of room.
+  if (value === null) return ''
   const first = Number(value.toExponential().split('e')[0])
   return [1, 2, 5].some((wanted) => Math.abs(first - wanted) < 1e-6) ? String(Number(value.toPrecision(2))) : ''
 }

@@ -74,7 +74,7 @@ export function PositionForm({ done }: { done: () => void }) {
         {field('epoch', t('positions.field.epoch'))}
       </div>
       <label>
-        {t('positions.point')}
+        {t('positions.point')} <br />
         <select value={point} onChange={({ currentTarget }) => setPoint(currentTarget.value as typeof point)}>
           <option value="arp">{t('positions.point.arp')}</option>
           <option value="phase-centre">{t('positions.point.phase-centre')}</option>

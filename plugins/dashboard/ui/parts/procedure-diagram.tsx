@@ -1,5 +1,5 @@
 import { word } from '../i18n/index.js'
-import { box, edgesOf, layout, line, type ProcedureReport } from '../model/procedure.js'
+import { box, edgesOf, layout, type ProcedureReport, way } from '../model/procedure.js'
 
 const room = 8
 
@@ -15,7 +15,16 @@ export function ProcedureDiagram({ report, label }: { report: ProcedureReport; l
       aria-label={label}
     >
       <defs>
-        <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+        <marker
+          id="tip"
+          viewBox="0 0 8 8"
+          refX="7"
+          refY="4"
+          markerWidth="9"
+          markerHeight="9"
+          markerUnits="userSpaceOnUse"
+          orient="auto"
+        >
           <path d="M0 0L8 4L0 8Z" />
         </marker>
       </defs>
@@ -23,14 +32,14 @@ export function ProcedureDiagram({ report, label }: { report: ProcedureReport; l
         const [start, end] = [boxOf(from), boxOf(to)]
         if (!start || !end) return null
         return (
-          <line
+          <path
             key={`${from} ${to}`}
             class={from === report.state ? 'edge out' : 'edge'}
             marker-end="url(#tip)"
-            {...line(start, end)}
+            d={way(start, end)}
           >
             <title>{events.join(', ')}</title>
-          </line>
+          </path>
         )
       })}
       {boxes.map(({ name, x, y }) => (
