@@ -70,7 +70,7 @@ export default definePlugin({
     })
     const stop = () => {
       whereItApplies()
-      const { problem, answer } = conductor.stopSurvey()
+      const { problem, answer = '' } = conductor.stopSurvey()
       if (problem) throw unavailable(problem)
       reference.changed()
       return answer
