@@ -21,9 +21,10 @@ export default definePlugin({
     const recorder = new Recorder(ctx)
     const survey = new SurveyCurve(() => {
       const { gnss } = ctx.services.use(station).document() as {
-        gnss?: { pos?: SurveyPoint['now']; ref?: { survey?: Survey } }
+        gnss?: { pos?: SurveyPoint['now'] & { t: number }; ref?: { survey?: Survey } }
       }
-      if (!gnss?.pos || !gnss.ref?.survey) return undefined
+      // A position of time 0 is none: the receiver has said nothing yet.
+      if (!gnss?.pos?.t || !gnss.ref?.survey) return undefined
       const { state, elapsed, count, acc, x, y, z } = gnss.ref.survey
       return { state, elapsed, count, acc, mean: { x, y, z }, now: { x: gnss.pos.x, y: gnss.pos.y, z: gnss.pos.z } }
     })

@@ -4,7 +4,7 @@ import type { Receiver, RtcmFrame } from 'rtk-base/services'
 import { type Antenna, antennaMessages, withHeight } from './antenna.js'
 
 /** Between two of the same message. */
-const interval_ms = 10_000
+export const interval_ms = 10_000
 /** A frame that comes this much earlier counts as in time: receivers send at whole seconds, more or less. */
 const play_ms = 500
 /** A message that the receiver sent itself in this time is left to it. */

@@ -12,8 +12,18 @@ const weight = 0.2
 
 interface Message {
   last_ms: number
+  /** Size of the newest frame. */
+  bytes: number
   /** Mean interval, 0 until a second one came. */
   interval_ms: number
+}
+
+/** Of one message, for the document: seconds; interval and since only while it is being produced. */
+export interface MessageRow {
+  id: number
+  interval?: number
+  since?: number
+  bytes: number
 }
 
 /** Which messages are produced, and how often: those of the receiver before the gate, those of the station as they go out. */
@@ -28,26 +38,26 @@ export class RtcmStatistics {
   }
 
   /** Lists a message; one of the station itself was not received. */
-  note({ type, arrival_ms }: RtcmFrame): void {
+  note({ type, bytes: { length: bytes }, arrival_ms }: RtcmFrame): void {
     const message = this.#messages.get(type)
     if (!message) {
       // A receiver has a few dozen types; random numbers that pass a CRC must not fill the list.
-      if (this.#messages.size < mostTypes) this.#messages.set(type, { last_ms: arrival_ms, interval_ms: 0 })
+      if (this.#messages.size < mostTypes) this.#messages.set(type, { last_ms: arrival_ms, bytes, interval_ms: 0 })
       return
     }
     const interval_ms = arrival_ms - message.last_ms
     message.interval_ms += message.interval_ms === 0 ? interval_ms : (interval_ms - message.interval_ms) * weight
     message.last_ms = arrival_ms
+    message.bytes = bytes
   }
 
-  /** For the document, seconds; interval and since only for messages that are being produced. */
-  list(now_ms: number): { id: number; interval?: number; since?: number }[] {
-    const rows: { id: number; interval?: number; since?: number }[] = []
-    for (const [id, { last_ms, interval_ms }] of this.#messages) {
+  list(now_ms: number): MessageRow[] {
+    const rows: MessageRow[] = []
+    for (const [id, { last_ms, bytes, interval_ms }] of this.#messages) {
       const since_ms = now_ms - last_ms
       if (since_ms > forgotten_ms) this.#messages.delete(id)
-      else if (since_ms > Math.max(shortest_ms, interval_ms * missedIntervals)) rows.push({ id })
-      else rows.push({ id, interval: roundTo(interval_ms / 1000, 2), since: roundTo(since_ms / 1000, 2) })
+      else if (since_ms > Math.max(shortest_ms, interval_ms * missedIntervals)) rows.push({ id, bytes })
+      else rows.push({ id, interval: roundTo(interval_ms / 1000, 2), since: roundTo(since_ms / 1000, 2), bytes })
     }
     return rows.sort((a, b) => a.id - b.id)
   }

@@ -15,6 +15,7 @@ import {
 import { type Antenna, defineAntenna } from './antenna.js'
 import { EpochGrouper } from './epochs.js'
 import { Gate } from './gate.js'
+import { nominal_s } from './nominal.js'
 import { StationMessages } from './station-messages.js'
 import { RtcmStatistics } from './statistics.js'
 import { Subscribers } from './subscribers.js'
@@ -197,7 +198,10 @@ export class GatedStream implements RtcmStream {
   /** `gnss.rtcm` of the document. */
   block() {
     return {
-      msgs: this.#statistics.list(this.#ctx.clock.monotonic()),
+      msgs: this.#statistics.list(this.#ctx.clock.monotonic()).map((row) => {
+        const nominal = nominal_s(row.id, this.#receiver?.intervals_s)
+        return { ...row, ...(nominal !== undefined && { nominal }) }
+      }),
       stat: { recvd: this.#statistics.received, corrupt: this.#receiver?.corruptRtcm ?? 0 },
       subscribers: this.#subscribers.block(),
     }

@@ -7,6 +7,7 @@ import { historyRoutes } from './history.js'
 import { SurveyInOptions } from './options.js'
 import { defineParameters } from './parameters.js'
 import { Conductor } from './procedure/conductor.js'
+import { procedureRoute } from './procedure/route.js'
 import type { Snapshot } from './procedure/run.js'
 
 /** The reference position: the GNSS procedure, the survey-in, and whether what the base sends can be trusted. */
@@ -67,9 +68,21 @@ export default definePlugin({
       value: false,
       caution: 'Every position of a rover will be off by the error of this one.',
     })
+    const stop = () => {
+      whereItApplies()
+      const { problem, answer = '' } = conductor.stopSurvey()
+      if (problem) throw unavailable(problem)
+      reference.changed()
+      return answer
+    }
+    ctx.commands.add('stop-survey-in', 'ends a survey-in; the station returns to the reference that it had', stop, {
+      value: false,
+      caution: 'What was averaged so far is lost.',
+    })
     ctx.config.onChange(parameters.reference, (_changed, source) => conductor.changed(source))
     ctx.config.onChange(parameters.datum.corrections, () => conductor.compareFrames())
     historyRoutes(ctx, conductor)
+    procedureRoute(ctx, conductor)
     return conductor
   },
 

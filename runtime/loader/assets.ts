@@ -105,7 +105,8 @@ async function clientModule(
     logLevel: 'silent',
     plugins,
   })
-  const made = Object.entries(metafile.outputs).find(({ 1: output }) => output.entryPoint !== undefined)
+  // What is imported lazily is an entry point of its own.
+  const made = Object.entries(metafile.outputs).find(({ 1: output }) => output.entryPoint === basename(entry))
   const files = outputFiles.map(({ path, contents }) => asset(basename(path), contents))
   const { cssBundle } = made?.[1] ?? {}
   const bundle = { entry: made?.[0] ?? '', styles: cssBundle ? [cssBundle] : [], files }

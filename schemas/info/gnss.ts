@@ -276,6 +276,10 @@ export const GnssRtcm = closed(
           id: Type.Integer({ minimum: 0, maximum: 4095, description: 'Message number' }),
           interval: Type.Optional(Type.Number({ minimum: 0, description: 'Mean interval, seconds' })),
           since: Type.Optional(Type.Number({ minimum: 0, description: 'Seconds since the last one' })),
+          nominal: Type.Optional(
+            Type.Number({ minimum: 0, description: 'Interval as it is set, seconds; absent where that is not known' }),
+          ),
+          bytes: Type.Optional(count('Size of the newest frame, bytes')),
         },
         'interval and since are there for messages that are being produced',
       ),

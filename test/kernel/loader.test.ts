@@ -447,6 +447,8 @@ t.test('code that cannot be loaded at first and then has the name of another plu
 
 t.test('assets', async (t) => {
   const folder = elsewhere(t)
+  // Each is an entry point of its own in what esbuild reports; from the eighth on they come before the program itself.
+  const lazy = Array.from({ length: 10 }, (_, i) => `lazy${i}`)
   const noise = Array.from({ length: 300 }, (_, i) => (i * 7_919) % 256)
   write(folder, {
     'index.ts': `
@@ -476,10 +478,12 @@ export default definePlugin({
     'table.json': '{"a": 1}',
     'ui/tsconfig.json': '{"compilerOptions": {"jsx": "react-jsx", "jsxImportSource": "./tiny"}}',
     'ui/main.tsx': `import './look.css'\nimport { text } from './parts/text.js'
-document.body.append(<p>{text}</p> as any)\nvoid import('./parts/later.js')\n`,
+document.body.append(<p>{text}</p> as any)\nvoid import('./parts/later.js')
+${lazy.map((name) => `void import('./parts/${name}.js')`).join('\n')}\n`,
     'ui/tiny/jsx-runtime.ts': `export const jsx = (name: string, props: object) => name + JSON.stringify(props)\n`,
     'ui/parts/text.ts': `export const text = ${JSON.stringify(`text of the page ${noise.join(' ')}`)}\n`,
     'ui/parts/later.ts': `import picture from './dot.png'\nexport const later = picture\n`,
+    ...Object.fromEntries(lazy.map((name) => [`ui/parts/${name}.ts`, `export const ${name} = '${name}'\n`])),
     'ui/parts/dot.png': String.fromCharCode(...noise.slice(0, 40)),
     'ui/look.css': 'body { color: red }\n',
   })
@@ -495,7 +499,7 @@ document.body.append(<p>{text}</p> as any)\nvoid import('./parts/later.js')\n`,
     t.match(ui.styles, [/^main-[A-Z0-9]{8}\.css$/])
     t.same(
       new Set(ui.files.map(({ name }) => name.replace(/-\w+/, ''))),
-      new Set(['dot.png', 'later.js', 'main.css', 'main.js']),
+      new Set(['dot.png', 'later.js', 'main.css', 'main.js', ...lazy.map((name) => `${name}.js`)]),
     )
     const main = ui.files.find(({ name }) => name === ui.entry)
     t.match(main, { type: 'text/javascript; charset=utf-8', immutable: true })

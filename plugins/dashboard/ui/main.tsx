@@ -1,5 +1,7 @@
 import { effect } from '@preact/signals'
+import 'uplot/dist/uPlot.min.css'
 import './styles.css'
+import './styles-gnss.css'
 import { mount } from './app.js'
 import { chooseLanguage } from './i18n/index.js'
 import { follow, inContact } from './station/live.js'

@@ -16,7 +16,7 @@ import { AntennaPhases } from '../watch/antenna-phases.js'
 import { ListenedReceiver } from '../watch/listened-receiver.js'
 import { StartCheck } from '../watch/start-check.js'
 import { Suspicion } from '../watch/suspicion.js'
-import { doubtText, frameText, Reports } from './reports.js'
+import { doubtText, frameText, Reports, stoppedReason, stoppedText } from './reports.js'
 import { Run, type Snapshot } from './run.js'
 import { type State, states } from './table.js'
 
@@ -73,7 +73,7 @@ export class Conductor implements ProcedureStatus {
   // ── the service, and what the document shows ──────────────────────────────────────────────────────────────────────
 
   get status(): string {
-    return this.#listened?.status ?? states[this.#procedureState].status
+    return this.#listened?.status ?? states[this.state].status
   }
 
   get onState(): PluginEvent<void> {
@@ -87,14 +87,12 @@ export class Conductor implements ProcedureStatus {
 
   get pausesCorrections(): boolean {
     const survey = this.#run?.survey
-    return this.#procedureState === 'survey'
-      ? survey?.pausesCorrections === true
-      : survey?.distrustsCorrections === true
+    return this.state === 'survey' ? survey?.pausesCorrections === true : survey?.distrustsCorrections === true
   }
 
   get wantsCorrections(): boolean {
     if (this.listening) return false
-    const state = this.#procedureState
+    const state = this.state
     return state === 'acquire' || state === 'initial' || (state === 'survey' && this.surveyor.run?.corrected === true)
   }
 
@@ -112,8 +110,13 @@ export class Conductor implements ProcedureStatus {
     return this.#phases.at(this.#surroundings.now_ms())
   }
 
-  get #procedureState(): State {
+  get state(): State {
     return this.#run?.state ?? 'offline'
+  }
+
+  /** Whole seconds in this state; 0 before there is a receiver. */
+  get since_s(): number {
+    return Math.floor((this.#run?.since_ms ?? 0) / 1000)
   }
 
   // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -207,17 +210,29 @@ export class Conductor implements ProcedureStatus {
     this.#request.by = by
     // Shown and kept from now on, whatever becomes of the receiver and of the service.
     this.surveyor.begin(false, by)
-    const state = this.#procedureState
+    const state = this.state
     this.#run?.dispatch('survey asked for')
     if (state === 'offline' || state === 'stalled') return 'a survey-in starts as soon as the receiver is there'
-    return this.#procedureState === 'survey' ? 'a survey-in has started' : 'a survey-in starts with the next fix'
+    return this.state === 'survey' ? 'a survey-in has started' : 'a survey-in starts with the next fix'
+  }
+
+  /** @returns what follows, or why that is not possible */
+  stopSurvey(): { problem?: string; answer?: string } {
+    if (!this.surveyor.run) return { problem: 'no survey-in runs' }
+    this.#request.by = undefined
+    const isAsked = this.state !== 'survey'
+    // One that has not begun is no step of the procedure yet: the start-up check goes on without it.
+    if (isAsked) this.surveyor.abort(stoppedReason)
+    else this.#run?.survey.stop()
+    this.references.noteChosen()
+    return { answer: stoppedText(this.references.chosen !== undefined, isAsked) }
   }
 
   /** @returns '' or why that is not possible */
   useIncomplete(): string {
     const problem = this.surveyor.allow()
     if (problem) return problem
-    if (this.#procedureState === 'survey' || this.#procedureState === 'idle') this.#run?.survey.done()
+    if (this.state === 'survey' || this.state === 'idle') this.#run?.survey.done()
     else {
       this.#reports.clear('gnss-survey')
       if (this.references.noteChosen()) this.#run?.dispatch('reference changed')

@@ -129,6 +129,16 @@ export function surveyText({ state, reason }: SurveyEnd, count: number, returns:
   return `the survey-in is ${state}: ${reason}; ${then}; ${use}start-survey-in starts a new one`
 }
 
+export const stoppedReason = 'it was ended by stop-survey-in'
+
+/** @param returns to the reference before it @param asked it had not begun */
+export function stoppedText(returns: boolean, asked: boolean): string {
+  if (returns)
+    return 'the survey-in has ended; the station returns to the reference that it had, which is checked first'
+  if (asked) return 'the survey-in has ended; there is no reference, so the station surveys with the next position'
+  return 'the survey-in has ended; there is no other reference, so nothing goes out until there is one'
+}
+
 /** @param seen where the antenna is instead; undefined where that is only suspected */
 export function movedText(seen: Enu | undefined, evidence: string, geoidSeparation_m?: number): string {
   if (!seen) return `the antenna seems to have moved: ${evidence}`

@@ -113,6 +113,11 @@ export class Run {
     return this.#procedure.state
   }
 
+  /** Time in this state. */
+  get since_ms(): number {
+    return this.#now_ms() - this.#entered_ms
+  }
+
   /** As `gnss.state.status` shows it. */
   get status(): string {
     return this.#procedure.status

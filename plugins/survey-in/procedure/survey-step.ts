@@ -4,11 +4,12 @@ import type { Receiver, ReceiverFix } from 'rtk-base/services'
 import type { ReferenceChoice } from '../reference/choice.js'
 import type { Surroundings } from '../surroundings.js'
 import type { SurveyRequest } from '../survey/survey-request.js'
+import type { SurveyEnd } from '../survey/survey-run.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { isPosition } from '../watch/live-position.js'
 import type { StartCheck } from '../watch/start-check.js'
 import { late_s } from './lateness.js'
-import { noPositionText, type Reports, surveyText } from './reports.js'
+import { noPositionText, type Reports, stoppedReason, surveyText } from './reports.js'
 import type { Event } from './table.js'
 
 /** Without positions for longer than this nobody knows what happened to the antenna. */
@@ -92,7 +93,7 @@ export class SurveyStep {
   }
 
   second(): void {
-    const { check, choice, dispatch, log, reports, surveyor } = this.#deps
+    const { check, reports, surveyor } = this.#deps
     const { run } = surveyor
     if (run?.mean) {
       if (this.#deps.surroundings.now_ms() - this.#positionAt_ms > gap_ms) this.interrupted()
@@ -109,16 +110,30 @@ export class SurveyStep {
       if (run.unusable_s >= late_s) reports.raise('gnss-survey', noPositionText)
       else reports.clear('gnss-survey')
     }
-    if (!end) return
+    if (end) this.#over(end)
+  }
+
+  /** A person wants no survey-in any more. */
+  stop(): void {
+    const end: SurveyEnd = { state: 'aborted', reason: stoppedReason }
+    this.#deps.surveyor.abort(end.reason)
+    this.#over(end, true)
+  }
+
+  /** @param wanted a person ended it: where the station returns to its reference, that is no error */
+  #over(end: SurveyEnd, wanted = false): void {
+    const { check, choice, dispatch, log, reports, surveyor } = this.#deps
     check.live = check.newest()
     this.distrustsCorrections = end.wrongCorrections === true
     log.info({ ...end }, `the survey-in ended: ${end.state}`)
-    if (end.state === 'complete') this.done()
-    else {
-      const returns = choice.chosen !== undefined
-      reports.raise('gnss-survey', surveyText(end, surveyor.record.count, returns))
-      dispatch(returns ? 'survey over' : 'survey failed')
+    if (end.state === 'complete') {
+      this.done()
+      return
     }
+    const returns = choice.chosen !== undefined
+    if (wanted && returns) reports.clear('gnss-survey')
+    else reports.raise('gnss-survey', surveyText(end, surveyor.record.count, returns))
+    dispatch(returns ? 'survey over' : 'survey failed')
   }
 
   /** One determination of the ambiguities may be wrong: the receiver makes another one. */

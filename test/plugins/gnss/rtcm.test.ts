@@ -437,14 +437,14 @@ t.test('subscribers', async (t) => {
     }
     receiver.become({ corruptRtcm: 3 })
     const block = station.field('gnss.rtcm') as {
-      msgs: { id: number; interval?: number; since?: number }[]
+      msgs: { id: number; interval?: number; since?: number; bytes: number }[]
       stat: object
       subscribers: { name: string; seen: number }[]
     }
     t.match(block.stat, { recvd: 31, corrupt: 3 })
     t.match(block.msgs, [
       { id: 1005, interval: undefined },
-      { id: 1074, interval: 1, since: 1 },
+      { id: 1074, interval: 1, since: 1, bytes: msmFrame(1074, 1, true).length },
       { id: 1084 },
       { id: 1124 },
     ])
@@ -532,7 +532,12 @@ t.test('the antenna that is entered', async (t) => {
       'what MQTT publishes before an epoch',
     )
     t.match(station.field('gnss.rtcm'), {
-      msgs: [{ id: 1005, interval: 1 }, { id: 1008, interval: 10 }, { id: 1033, interval: 10 }, { id: 1074 }],
+      msgs: [
+        { id: 1005, interval: 1 },
+        { id: 1008, interval: 10, nominal: 10 },
+        { id: 1033, interval: 10 },
+        { id: 1074 },
+      ],
       stat: { recvd: 32 },
       antenna: { descriptor: 'TRM57971.00     NONE', serial: '1441045161', height: 0 },
     })

@@ -681,6 +681,56 @@ t.test('a survey-in that is asked for', async (t) => {
     )
   }
 
+  for (const chosen of ['survey', 'manual'] as const) {
+    t.test(`stop-survey-in: the station returns to the ${chosen} reference, without an error`, async (t) => {
+      const rig = await fixedStation(t, { changes: chosen === 'manual' ? { ...quick, ...manual() } : quick })
+      const [arp] = rig.arps()
+      t.match(await rig.command('stop-survey-in'), { status: 503, text: /no survey-in runs/ })
+      await rig.command('start-survey-in')
+      await rig.until(() => (rig.field('ref.survey.count') as number) > 3, 60)
+      t.match(await rig.command('stop-survey-in'), { status: 200, text: /returns to the reference that it had/ })
+      t.match(rig.field('ref.survey'), { state: 'aborted' })
+      rig.sent.length = 0
+      await rig.until(isFixed(rig), 90)
+      await rig.seconds(2)
+      t.strictSame(rig.arps().at(-1), arp)
+      t.strictSame(rig.errors(), [])
+    })
+  }
+
+  t.test('stop-survey-in before it has begun: the start-up check goes on as without it', async (t) => {
+    const rig = await fixedStation(t)
+    const [arp] = rig.arps()
+    await rig.command('start-survey-in')
+    t.not(rig.state(), 'survey')
+    t.match(await rig.command('stop-survey-in'), { status: 200 })
+    await rig.until(isFixed(rig), 90)
+    await rig.seconds(2)
+    t.strictSame(rig.arps().at(-1), arp)
+  })
+
+  t.test('stop-survey-in without another reference: nothing goes out, and it is said', async (t) => {
+    const rig = await setUp(t, { changes: quick })
+    await rig.until(() => (rig.field('ref.survey.count') as number) > 3, 60)
+    t.match(await rig.command('stop-survey-in'), { status: 200, text: /no other reference, so nothing goes out/ })
+    await rig.seconds(120)
+    t.equal(rig.sent.length, 0)
+    t.match(rig.errors(), [/aborted: it was ended by stop-survey-in; there is no other reference/])
+    t.match((await rig.station.request('/procedure')).json(), { state: 'idle' })
+  })
+
+  t.test('stop-survey-in after a move: the suspicion stands, and nothing goes out', async (t) => {
+    const rig = await fixedStation(t)
+    rig.base.move(30)
+    await rig.until(() => rig.state() === 'moved', 60)
+    rig.sent.length = 0
+    await rig.command('start-survey-in')
+    await rig.until(() => rig.state() === 'survey', 90)
+    await rig.command('stop-survey-in')
+    await rig.until(() => rig.state() === 'moved', 90)
+    t.equal(rig.sent.length, 0)
+  })
+
   t.test('S6: without another reference nothing runs, visibly', async (t) => {
     const rig = await setUp(t, { changes: { ...long, 'gnss-survey-accuracy': 0.01 } })
     await rig.until(() => rig.field('ref.survey.state') === 'incomplete', 90)

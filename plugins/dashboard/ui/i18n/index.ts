@@ -10,6 +10,9 @@ const stored = 'rtk-base-language'
 export const language = signal<Language>('en')
 const texts = signal<Texts>(en)
 
+/** The reader's own notation of numbers and times, where it is one of that language: `en-GB` of `en`. */
+export const locale = (): string => navigator.languages.find((one) => one.startsWith(language.value)) ?? language.value
+
 export async function setLanguage(wanted: Language): Promise<void> {
   texts.value = wanted === 'de' ? (await import('./de.js')).de : en
   language.value = wanted
@@ -33,10 +36,16 @@ export function t(key: TextKey, values: Readonly<Record<string, string | number>
   return texts.value[key].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
 }
 
+/** The text of a value such as a state; the value itself where no language knows it. */
+export function word(prefix: string, value: string): string {
+  const key = `${prefix}.${value}`
+  return key in en ? t(key as TextKey) : value
+}
+
 /** A number with its unit, in the reader's notation. */
 export function figure(value: number | undefined, digits: number, unit = ''): string {
   if (value === undefined) return '–'
-  const text = new Intl.NumberFormat(language.value, {
+  const text = new Intl.NumberFormat(locale(), {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   }).format(value)
@@ -55,5 +64,5 @@ export function duration(seconds: number): string {
 /** UTC seconds as local date and time; `–` for 0. */
 export function moment(utc_s: number): string {
   if (utc_s === 0) return '–'
-  return new Intl.DateTimeFormat(language.value, { dateStyle: 'medium', timeStyle: 'medium' }).format(utc_s * 1_000)
+  return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'medium' }).format(utc_s * 1_000)
 }

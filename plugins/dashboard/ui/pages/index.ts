@@ -11,6 +11,12 @@ export interface PageEntry {
 
 export const pages: readonly PageEntry[] = [
   { path: 'status', title: 'page.status', load: () => StatusPage },
+  { path: 'survey', title: 'page.survey', load: async () => (await import('./survey.js')).SurveyPage },
+  { path: 'sky', title: 'page.sky', load: async () => (await import('./sky.js')).SkyPage },
+  { path: 'rtcm', title: 'page.rtcm', load: async () => (await import('./rtcm.js')).RtcmPage },
+  { path: 'links', title: 'page.links', load: async () => (await import('./links.js')).LinksPage },
+  { path: 'procedure', title: 'page.procedure', load: async () => (await import('./procedure.js')).ProcedurePage },
+  { path: 'positions', title: 'page.positions', load: async () => (await import('./positions.js')).PositionsPage },
   { path: 'errors', title: 'page.errors', load: async () => (await import('./errors.js')).ErrorsPage },
   { path: 'settings', title: 'page.settings', load: async () => (await import('./settings.js')).SettingsPage },
   { path: 'commands', title: 'page.commands', load: async () => (await import('./commands.js')).CommandsPage },

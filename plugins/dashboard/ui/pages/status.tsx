@@ -1,6 +1,7 @@
 import { duration, figure, moment, type TextKey, t } from '../i18n/index.js'
 import { type ChainLink, chainOf, firstBroken, type LinkState } from '../model/chain.js'
 import { Card } from '../parts/card.js'
+import { Later } from '../parts/later.js'
 import { type Json, listAt, numberAt, type StationError, textAt } from '../station/document.js'
 import { document$, verdict } from '../station/live.js'
 
@@ -13,6 +14,8 @@ const pageOf: Record<ChainLink, string> = {
   outputs: 'links',
   rovers: 'links',
 }
+
+const loadDay = async () => (await import('../parts/day-card.js')).DayCard
 
 /** The verdict in full, and the chain from the antenna to the rovers. */
 export function StatusPage() {
@@ -27,6 +30,7 @@ export function StatusPage() {
       <Chain document={document} />
       <Figures document={document} />
       <Troubles document={document} />
+      <Later load={loadDay} />
     </>
   )
 }

@@ -107,5 +107,8 @@ export const api = {
   history: (figures: readonly string[], step: number) =>
     json<HistorySeries>(`/history?figures=${figures.join(',')}&step=${step}`),
   sky: async () => (await json<{ cells: { az: number; el: number; cno: number }[] }>('/history/sky')).cells,
+  /** The flight record of a time, one JSON object a line. */
+  record: async (from_s: number) => (await ask(`/record?from=${from_s}`)).text(),
   get: json,
+  post: <T>(path: string) => json<T>(path, { method: 'POST' }),
 }

@@ -4,45 +4,9 @@
  */
 import { batch, computed, signal } from '@preact/signals'
 import { type Json, verdictOf } from './document.js'
+import type { CurvePoint, Hello, LogLine, SkySatellite } from './messages.js'
 
-export interface Hello {
-  serial: string
-  version: string
-  sha256: string
-  hardware: string
-  role: 'viewer' | 'operator'
-}
-export interface SkySignal {
-  name: string
-  cno: number
-  used: boolean
-}
-export interface SkySatellite {
-  sys: string
-  id: number
-  az: number | null
-  el: number | null
-  cno: number
-  used: boolean
-  signals: SkySignal[]
-}
-export interface Point {
-  x: number
-  y: number
-  z: number
-}
-export interface CurvePoint {
-  t: number
-  now: Point
-  mean: Point
-  acc: number
-}
-export interface LogLine {
-  level: number
-  time: number
-  plugin: string
-  msg: string
-}
+export type { CurvePoint, Hello, LogLine, Point, SkySatellite, SkySignal } from './messages.js'
 
 /** After so long without a word everything shown is old. */
 const silence_ms = 3_000

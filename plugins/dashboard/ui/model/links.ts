@@ -1,0 +1,100 @@
+/** Who takes the corrections, and how what leads out of the box is. Pure. */
+import { type Json, listAt, numberAt, textAt } from '../station/document.js'
+
+export type LinkTone = 'good' | 'warning' | 'broken' | 'idle'
+
+const tones: Readonly<Record<string, LinkTone>> = {
+  up: 'good',
+  connected: 'good',
+  acknowledged: 'good',
+  accepted: 'warning',
+  connecting: 'warning',
+  renewing: 'warning',
+  waiting: 'warning',
+  down: 'broken',
+  refused: 'broken',
+  idle: 'idle',
+  off: 'idle',
+  disabled: 'idle',
+}
+export const toneOf = (state: string): LinkTone => tones[state] ?? 'warning'
+
+export interface Subscriber {
+  via: string
+  name: string
+  ip: string
+  /** Seconds since it was last heard of; 0: connected. */
+  seen: number
+}
+export const subscribersOf = (document: Json | undefined) => listAt<Subscriber>(document, 'gnss.rtcm.subscribers')
+
+export interface Rover {
+  id: number
+  mount: string
+  user: string
+  agent: string
+  ip: string
+  since: number
+  quality: number
+  dist: number
+  age: number
+  lat: number
+  lon: number
+}
+
+/** The fix that a rover states in GGA. */
+export type RoverFix = 'none' | 'single' | 'dgps' | 'float' | 'fixed' | 'silent'
+const fixes: Readonly<Record<number, RoverFix>> = { 0: 'none', 1: 'single', 2: 'dgps', 4: 'fixed', 5: 'float' }
+/** @returns `silent` for one that has sent no GGA */
+export const fixOf = ({ quality, lat, lon }: Rover): RoverFix =>
+  lat === 0 && lon === 0 ? 'silent' : (fixes[quality] ?? 'single')
+
+export interface Push {
+  host: string
+  port: number
+  mount: string
+  version: number
+  tls: boolean
+  state: string
+  text: string
+  next: number
+  since: number
+  sent: number
+  dropped: number
+}
+
+export interface Output {
+  name: string
+  state: string
+  reason: string
+  since: number
+  attempts: number
+  step: string
+  family: number
+  next: number
+}
+
+export interface Certificate {
+  readonly from: number
+  readonly until: number
+  readonly serial: string
+  /** Whole days that are left; negative: it has expired. Undefined while the station has no time. */
+  readonly days: number | undefined
+  readonly tone: LinkTone
+}
+
+const day_s = 86_400
+/** The station itself warns (`mqtt-cert`) when so much of its life is left. */
+const lastPart = 1 / 6
+
+/** Undefined without a certificate. */
+export function certificateOf(document: Json | undefined): Certificate | undefined {
+  const until = numberAt(document, 'mqtt.state.cert.until') ?? 0
+  if (until === 0) return undefined
+  const now = numberAt(document, 'gnss.state.time') ?? 0
+  const days = now === 0 ? undefined : Math.floor((until - now) / day_s)
+  const from = numberAt(document, 'mqtt.state.cert.from') ?? 0
+  const isLast = until - now < (until - from) * lastPart
+  const tone = days === undefined ? 'idle' : days < 0 ? 'broken' : isLast ? 'warning' : 'good'
+  return { from, until, serial: textAt(document, 'mqtt.state.cert.serial'), days, tone }
+}

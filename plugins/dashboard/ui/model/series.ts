@@ -1,0 +1,33 @@
+/** Curves of the day for a plot and for its table. Pure. */
+import type { HistorySeries } from '../station/api.js'
+
+export type Values = readonly (number | null)[]
+
+/** UTC seconds of each value, oldest first: the newest one is of now. Without a credible clock they count back from 0. */
+export function timesOf({ t, interval_s, figures }: HistorySeries): number[] {
+  const length = Math.max(0, ...Object.values(figures).map((values) => values.length))
+  return Array.from({ length }, (_, at) => t - (length - 1 - at) * interval_s)
+}
+
+export const hasValues = (values: Values | undefined): values is Values =>
+  values?.some((value) => value !== null) === true
+
+/** At most so many rows, evenly, with the newest one: for a table that a person reads. */
+export function thinned(length: number, most: number): readonly number[] {
+  if (length <= most) return Array.from({ length }, (_, at) => at)
+  const step = (length - 1) / (most - 1)
+  return Array.from({ length: most }, (_, at) => Math.round(at * step))
+}
+
+export interface Extent {
+  readonly least: number
+  readonly most: number
+  readonly last: number | undefined
+}
+
+/** Undefined for a curve without a value. */
+export function extentOf(values: Values): Extent | undefined {
+  const known = values.filter((value) => value !== null)
+  if (known.length === 0) return undefined
+  return { least: Math.min(...known), most: Math.max(...known), last: known.at(-1) }
+}

@@ -1,0 +1,148 @@
+import { useCallback } from 'preact/hooks'
+import { duration, figure, moment, t, word } from '../i18n/index.js'
+import { geoLink, toGeodetic } from '../model/geodesy.js'
+import { enuText, type LedgerEntry, type LedgerRow, ledgerRows, referenceOf } from '../model/positions.js'
+import { lengthText } from '../model/round-scale.js'
+import { Action } from '../parts/action.js'
+import { Card } from '../parts/card.js'
+import { FigureList } from '../parts/figure-list.js'
+import { useLoaded, Waiting } from '../parts/loaded.js'
+import { PositionForm } from '../parts/position-form.js'
+import { api, type ChangeAnswer } from '../station/api.js'
+import { type Json, numberAt, textAt } from '../station/document.js'
+import { document$ } from '../station/live.js'
+
+const load = async () => (await api.get<{ entries: LedgerEntry[] }>('/reference/history')).entries
+
+/** @throws what the station says against it */
+function settled({ errors, result }: ChangeAnswer): string {
+  if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
+  return t('positions.sent')
+}
+
+/** Which position the base announces, which ones it announced before, and the way back to them. */
+export function PositionsPage() {
+  const document = document$.value
+  const ledger = useLoaded(load)
+  const again = useCallback(() => void setTimeout(ledger.again, 2_000), [ledger.again])
+  if (!document) return <p>{t('app.connecting')}</p>
+  return (
+    <>
+      <Present document={document} />
+      <Card title={t('positions.enter')}>
+        <p>{t('positions.enterHint')}</p>
+        <PositionForm done={again} />
+      </Card>
+      <Card title={t('positions.ledger')}>
+        <Waiting of={ledger}>
+          {(entries) =>
+            entries.length === 0 ? (
+              <p class="quiet">{t('positions.none')}</p>
+            ) : (
+              <ol class="ledger">
+                {ledgerRows(entries, referenceOf(document)).map((row) => (
+                  <Entry key={row.id} row={row} again={again} />
+                ))}
+              </ol>
+            )
+          }
+        </Waiting>
+      </Card>
+    </>
+  )
+}
+
+function Present({ document }: { document: Json }) {
+  const reference = referenceOf(document)
+  const chosen = textAt(document, 'gnss.ref.chosen')
+  const other = chosen === 'survey' ? 'manual' : 'survey'
+  const hasOther = textAt(document, `gnss.ref.${other}.type`) !== ''
+  const of = (name: string) => `gnss.ref.${chosen}.${name}`
+  const place = reference && toGeodetic(reference)
+  const distance = numberAt(document, 'gnss.pos.delta') ?? 0
+  return (
+    <Card title={t('positions.present')}>
+      <p class="large">{reference ? word('positions.method', chosen) : t('positions.noReference')}</p>
+      {reference && place && (
+        <FigureList
+          rows={[
+            [t('survey.lat'), `${place.lat.toFixed(8)}°`],
+            [t('survey.lon'), `${place.lon.toFixed(8)}°`],
+            [t('survey.alt'), figure(place.alt, 3, 'm')],
+            ['X', `${reference.x.toFixed(4)} m`],
+            ['Y', `${reference.y.toFixed(4)} m`],
+            ['Z', `${reference.z.toFixed(4)} m`],
+            [
+              t('positions.acc'),
+              (numberAt(document, of('acc')) ?? 0) > 0 && figure(numberAt(document, of('acc')), 3, 'm'),
+            ],
+            [t('survey.frame'), [textAt(document, of('frame')), textAt(document, of('epoch'))].join(' ').trim()],
+            [t('positions.determined'), moment(numberAt(document, of('t')) ?? 0)],
+            [t('status.distance'), distance > 0 && figure(distance, 3, 'm')],
+            [
+              t('survey.map'),
+              <a key="map" class="target" href={geoLink(reference)}>
+                {t('survey.openMap')}
+              </a>,
+            ],
+          ]}
+        />
+      )}
+      {hasOther && (
+        <Action
+          label={t(`positions.use.${other}`)}
+          caution={<p>{t('positions.willUse')}</p>}
+          run={async () => settled(await api.change({ 'gnss-ref-chosen': other }))}
+        />
+      )}
+    </Card>
+  )
+}
+
+function Entry({ row, again }: { row: LedgerRow; again: () => void }) {
+  const { id, what, method, acc, samples, elapsed, corr, source, by, evidence, offset, away_m, isPresent } = row
+  const name = `${word('positions.method', method)}, ${moment(row.t)}`
+  return (
+    <li class={`command${what === 'moved' ? ' moved' : ''}`}>
+      <h3>
+        {t(what === 'moved' ? 'positions.moved' : 'positions.used', { id })} · {name}
+        {isPresent && <strong class="badge">{t('positions.isPresent')}</strong>}
+      </h3>
+      {what === 'moved' && <p>{offset ? enuText(offset) : evidence}</p>}
+      <FigureList
+        rows={[
+          [t('positions.away'), !isPresent && away_m !== undefined && lengthText(away_m)],
+          [t('positions.acc'), acc > 0 && figure(acc, 3, 'm')],
+          [t('positions.place'), placeText(row)],
+          [t('positions.samples'), samples > 0 && `${figure(samples, 0)} (${duration(elapsed)})`],
+          [t('survey.kind'), method === 'survey' && t(corr ? 'survey.corrected' : 'survey.plain')],
+          [t('links.source'), source],
+          [t('survey.frame'), [row.frame, row.epoch].filter(Boolean).join(' ')],
+          [t('positions.by'), word('positions.by', by)],
+        ]}
+      />
+      {!isPresent && what === 'used' && (
+        <Action
+          label={t('positions.back')}
+          name={t('positions.backTo', { name })}
+          caution={
+            <>
+              <p>{away_m === undefined ? name : t('positions.backText', { name, distance: lengthText(away_m) })}</p>
+              <p>{t('positions.willUse')}</p>
+            </>
+          }
+          run={async () => {
+            const answer = settled(await api.post<ChangeAnswer>(`/reference/history/${id}`))
+            again()
+            return answer
+          }}
+        />
+      )}
+    </li>
+  )
+}
+
+function placeText(row: LedgerRow): string {
+  const { lat, lon, alt } = toGeodetic(row)
+  return `${lat.toFixed(8)}°, ${lon.toFixed(8)}°, ${figure(alt, 3, 'm')}`
+}

@@ -1,0 +1,101 @@
+import { useEffect } from 'preact/hooks'
+import { duration, moment, t, word } from '../i18n/index.js'
+import { type ProcedureReport, type Transition, transitionsOf, waysOut } from '../model/procedure.js'
+import { Card } from '../parts/card.js'
+import { DataTable } from '../parts/data-table.js'
+import { useLoaded, Waiting } from '../parts/loaded.js'
+import { ProcedureDiagram } from '../parts/procedure-diagram.js'
+import { WhyForm } from '../parts/why-form.js'
+import { api } from '../station/api.js'
+import { textAt } from '../station/document.js'
+import { document$, verdict } from '../station/live.js'
+
+const loadReport = () => api.get<ProcedureReport>('/procedure')
+const day_s = 86_400
+const mostTransitions = 60
+const loadTransitions = async () =>
+  transitionsOf(await api.record(Math.floor(Date.now() / 1_000) - day_s), mostTransitions)
+const again_ms = 2_000
+
+/** Where the procedure stands, what it waits for, how it got there, and why nothing went out. */
+export function ProcedurePage() {
+  const report = useLoaded(loadReport)
+  const transitions = useLoaded(loadTransitions)
+  const status = textAt(document$.value, 'gnss.state.status')
+  useEffect(() => {
+    const timer = setInterval(report.again, again_ms)
+    return () => clearInterval(timer)
+  }, [report.again])
+  // Another state is another line of the record.
+  useEffect(() => transitions.again(), [status, transitions.again])
+  return (
+    <>
+      <Waiting of={report}>{(now) => <Now report={now} />}</Waiting>
+      <Card title={t('procedure.why')}>
+        <WhyForm />
+      </Card>
+      <Card title={t('procedure.last')}>
+        <Waiting of={transitions}>{(list) => <Transitions list={list} />}</Waiting>
+      </Card>
+    </>
+  )
+}
+
+function Now({ report }: { report: ProcedureReport }) {
+  const { state, states, since } = report
+  const waits = states.find(({ name }) => name === state)?.waits ?? ''
+  const name = word('procedure.name', state)
+  return (
+    <Card title={t('procedure.now')}>
+      <p class="large">
+        <strong>{name}</strong> <span class="quiet">{t('verdict.for', { time: duration(since) })}</span>
+      </p>
+      <p>
+        {t('procedure.waits')} {waitsText(state, waits)}
+      </p>
+      {verdict.value?.advice && <p>{verdict.value.advice}</p>}
+      <div class="beside">
+        <ProcedureDiagram report={report} label={t('procedure.diagram', { name })} />
+        <div>
+          <h3>{t('procedure.out')}</h3>
+          <DataTable
+            label={t('procedure.out')}
+            rows={waysOut(report, state)}
+            keyOf={({ on }) => on}
+            columns={[
+              { name: t('procedure.event'), isHead: true, cell: ({ on }) => on },
+              { name: t('procedure.next'), cell: ({ to }) => word('procedure.name', to) },
+            ]}
+          />
+        </div>
+      </div>
+    </Card>
+  )
+}
+
+/** In the reader's language where it is known, else in the station's words. */
+function waitsText(state: string, waits: string): string {
+  const text = word('procedure.waits', state)
+  return text === state ? waits : text
+}
+
+function Transitions({ list }: { list: readonly Transition[] }) {
+  if (list.length === 0) return <p class="quiet">{t('procedure.noRecord')}</p>
+  return (
+    <DataTable
+      label={t('procedure.last')}
+      rows={list}
+      keyOf={({ t: time, what, text }) => `${time} ${what} ${text}`}
+      columns={[
+        { name: t('plot.time'), isHead: true, cell: ({ t: time }) => moment(time / 1_000) },
+        { name: t('procedure.what'), cell: transitionText },
+      ]}
+    />
+  )
+}
+
+function transitionText({ what, text }: Transition): string {
+  if (what === 'procedure') return t('procedure.became', { name: word('procedure.name', text) })
+  if (what === 'gate') return text === '' ? t('procedure.opened') : t('procedure.closed', { why: text })
+  return t(what === 'run' ? 'procedure.started' : 'procedure.stopped')
+}

@@ -1,0 +1,235 @@
+import { duration, figure, t, word } from '../i18n/index.js'
+import { enuOf, geoLink, toGeodetic } from '../model/geodesy.js'
+import { percentOf, plainLimit_m, type SurveyNow, scatterOf, surveyOf } from '../model/survey.js'
+import { Action } from '../parts/action.js'
+import { Card } from '../parts/card.js'
+import { FigureList } from '../parts/figure-list.js'
+import { useLoaded } from '../parts/loaded.js'
+import { ScatterPlot } from '../parts/scatter-plot.js'
+import { type Curve, TimePlot } from '../parts/time-plot.js'
+import { Tone, type ToneName } from '../parts/tone.js'
+import { api } from '../station/api.js'
+import { type Json, listAt, numberAt, type StationError, textAt } from '../station/document.js'
+import { curve, document$ } from '../station/live.js'
+
+const loadCommands = () => api.commands()
+const tones: Readonly<Record<string, ToneName>> = {
+  running: 'warning',
+  complete: 'good',
+  incomplete: 'warning',
+  aborted: 'broken',
+}
+
+/** The survey-in: how far, how accurate, where; and what can be done with it. */
+export function SurveyPage() {
+  const document = document$.value
+  const survey = surveyOf(document)
+  if (!document) return <p>{t('app.connecting')}</p>
+  if (!survey) return <p>{t('survey.missing')}</p>
+  return (
+    <>
+      <Now survey={survey} document={document} />
+      <AccuracyCurve survey={survey} />
+      <Place survey={survey} document={document} />
+      <Assumptions survey={survey} document={document} />
+    </>
+  )
+}
+
+function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
+  const { state, elapsed_s, mintime_s, count, acc_m, stated_m, target_m } = survey
+  const isRunning = state === 'running'
+  const percent = percentOf(survey)
+  const trouble = listAt<StationError>(document, 'base.state.errors').find(({ code }) => code === 'gnss-survey')
+  const isBegun = !isRunning || textAt(document, 'gnss.state.status') === 'survey'
+  return (
+    <Card title={t('survey.now')}>
+      <p class="large">
+        <Tone tone={tones[state] ?? 'idle'}>{isBegun ? word('survey.state', state) : t('survey.asked')}</Tone>
+      </p>
+      {trouble && <p class="trouble">{trouble.text}</p>}
+      {isRunning && (
+        <p>
+          <label>
+            {t('survey.progress')}: {percent} %
+            <progress max={100} value={percent} />
+          </label>
+        </p>
+      )}
+      {state !== 'none' && (
+        <FigureList
+          rows={[
+            [t('survey.kind'), t(survey.isCorrected ? 'survey.corrected' : 'survey.plain')],
+            [t('survey.elapsed'), t('survey.elapsedOf', { time: duration(elapsed_s), least: duration(mintime_s) })],
+            [t('survey.latest'), duration(survey.maxtime_s)],
+            [t('survey.count'), figure(count, 0)],
+            [t('survey.accuracy'), figure(acc_m, 3, 'm')],
+            [t('survey.target'), figure(target_m, 3, 'm')],
+          ]}
+        />
+      )}
+      {survey.isCorrected && stated_m !== undefined && stated_m !== acc_m && (
+        <p>{t('survey.unvouched', { acc: figure(stated_m, 3, 'm') })}</p>
+      )}
+      {isRunning && survey.isOutOfReach && (
+        <p class="trouble">{t('survey.outOfReach', { target: figure(target_m, 2, 'm'), least: plainLimit_m })}</p>
+      )}
+      <Buttons survey={survey} document={document} />
+    </Card>
+  )
+}
+
+function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
+  const commands = useLoaded(loadCommands).value ?? []
+  const caution = (name: string) => commands.find((command) => command.name === name)?.caution
+  const has = (name: string) => commands.some((command) => command.name === name)
+  const { state, count, isAllowed } = survey
+  const isUnfinished = count > 0 && (state === 'running' || (state === 'incomplete' && !isAllowed))
+  const isResult = state === 'complete' || (state === 'incomplete' && isAllowed)
+  const isChosen = textAt(document, 'gnss.ref.chosen') === 'survey'
+  const choose = async () => {
+    const { errors, result } = await api.change({ 'gnss-ref-chosen': 'survey' })
+    if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
+    return t('survey.chosen')
+  }
+  return (
+    <div class="actions">
+      {has('start-survey-in') && (
+        <Action
+          label={t('survey.start')}
+          caution={<p>{caution('start-survey-in')}</p>}
+          run={() => api.command('start-survey-in')}
+          isMain={state !== 'running'}
+        />
+      )}
+      {has('stop-survey-in') && state === 'running' && (
+        <Action
+          label={t('survey.stop')}
+          caution={<p>{caution('stop-survey-in')}</p>}
+          run={() => api.command('stop-survey-in')}
+        />
+      )}
+      {has('use-incomplete-survey-in') && isUnfinished && (
+        <Action
+          label={t('survey.use')}
+          caution={
+            <>
+              <p>{t('survey.useWarning', { acc: figure(survey.stated_m, 2, 'm') })}</p>
+              <p>{caution('use-incomplete-survey-in')}</p>
+            </>
+          }
+          run={() => api.command('use-incomplete-survey-in')}
+        />
+      )}
+      {isResult && !isChosen && (
+        <Action label={t('survey.use')} caution={<p>{t('survey.chooseWarning')}</p>} run={choose} />
+      )}
+      {isResult && isChosen && <p class="quiet">{t('survey.inUse')}</p>}
+    </div>
+  )
+}
+
+function AccuracyCurve({ survey }: { survey: SurveyNow }) {
+  const points = curve.value
+  if (points.length < 2) return null
+  const curves: Curve[] = [
+    {
+      label: t('survey.accuracy'),
+      values: points.map(({ acc }) => acc),
+      unit: 'm',
+      digits: 3,
+      colour: '--main',
+    },
+    { label: t('survey.target'), values: points.map(() => survey.target_m), unit: 'm', digits: 3, colour: '--fit' },
+  ]
+  return (
+    <Card title={t('survey.curve')}>
+      <TimePlot title={t('survey.curveText')} times={points.map(({ t }) => t)} curves={curves} isClock={false} isLog />
+    </Card>
+  )
+}
+
+function Place({ survey, document }: { survey: SurveyNow; document: Json }) {
+  const { mean, stated_m = 0 } = survey
+  if (!mean) return null
+  const { lat, lon, alt } = toGeodetic(mean)
+  const points = curve.value
+  const [x, y, z] = ['x', 'y', 'z'].map((axis) => numberAt(document, `gnss.pos.${axis}`))
+  const hasLive = (numberAt(document, 'gnss.pos.t') ?? 0) > 0 && x !== undefined && y !== undefined && z !== undefined
+  const live = hasLive ? enuOf(mean, { x, y, z }) : undefined
+  return (
+    <Card title={t('survey.place')}>
+      <div class="beside">
+        {points.length > 0 && (
+          <figure class="plot">
+            <ScatterPlot scatter={scatterOf(points, mean, stated_m)} acc_m={stated_m} live={live} />
+            <ul class="legend">
+              <li>
+                <Key d="M14 4h0" name="dots" /> {t('survey.keyDots')}
+              </li>
+              <li>
+                <Key d="M8 4H20M14 -2V10" name="mean" /> {t('survey.keyMean')}
+              </li>
+              <li>
+                <Key d="M14 -2l6 6l-6 6l-6 -6Z" name="live" /> {t('survey.keyLive')}
+              </li>
+              <li>
+                <Key d="M2 4a12 6 0 1 0 24 0a12 6 0 1 0 -24 0Z" name="accuracy" /> {t('survey.keyCircle')}
+              </li>
+            </ul>
+          </figure>
+        )}
+        <FigureList
+          rows={[
+            [t('survey.lat'), `${lat.toFixed(8)}°`],
+            [t('survey.lon'), `${lon.toFixed(8)}°`],
+            [t('survey.alt'), figure(alt, 3, 'm')],
+            ['X', `${mean.x.toFixed(3)} m`],
+            ['Y', `${mean.y.toFixed(3)} m`],
+            ['Z', `${mean.z.toFixed(3)} m`],
+            [
+              t('survey.frame'),
+              [textAt(document, 'gnss.ref.survey.frame'), textAt(document, 'gnss.ref.survey.epoch')].join(' ').trim(),
+            ],
+            [t('survey.fromMean'), live && figure(Math.hypot(live.east, live.north, live.up), 2, 'm')],
+            [
+              t('survey.map'),
+              <a key="map" class="target" href={geoLink(mean)}>
+                {t('survey.openMap')}
+              </a>,
+            ],
+          ]}
+        />
+      </div>
+    </Card>
+  )
+}
+
+const Key = ({ d, name }: { d: string; name: string }) => (
+  <svg class="swatch" viewBox="0 -4 28 16" aria-hidden="true">
+    <path class={name} d={d} />
+  </svg>
+)
+
+/** What the stated accuracy means, and what it takes for granted. */
+function Assumptions({ survey, document }: { survey: SurveyNow; document: Json }) {
+  const remote = textAt(document, 'gnss.ref.survey.rtcm.remote')
+  const dist = numberAt(document, 'gnss.ref.survey.rtcm.dist') ?? 0
+  const lines = survey.isCorrected
+    ? [
+        t('survey.assume.remote', { remote: remote || '–', km: figure(dist / 1_000, 1) }),
+        t('survey.assume.twice'),
+        t('survey.assume.vouch'),
+      ]
+    : [t('survey.assume.floor', { least: plainLimit_m }), t('survey.assume.time'), t('survey.assume.phase')]
+  return (
+    <Card title={t('survey.assume.title')}>
+      <p>{t('survey.assume.sigma')}</p>
+      <ul class="plain">
+        {[...lines, t('survey.assume.still')].map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </Card>
+  )
+}

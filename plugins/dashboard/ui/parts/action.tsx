@@ -1,0 +1,59 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { t } from '../i18n/index.js'
+import { hello } from '../station/live.js'
+import { Confirm } from './confirm.js'
+
+/** A button for something that the station does; what it answers stands below. */
+export function Action(props: {
+  label: string
+  /** Asked before it is done; left out: it is done at once. */
+  caution?: ComponentChildren
+  run: () => Promise<string>
+  isMain?: boolean
+  isDisabled?: boolean
+  /** What a screen reader says, where the label alone does not tell of what. */
+  name?: string
+}) {
+  const { caution, isDisabled, isMain, label, name, run } = props
+  const [answer, setAnswer] = useState({ text: '', isTrouble: false })
+  const [isRunning, setRunning] = useState(false)
+  const [isAsking, setAsking] = useState(false)
+  const start = async () => {
+    setRunning(true)
+    try {
+      setAnswer({ text: await run(), isTrouble: false })
+    } catch (error) {
+      setAnswer({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
+    }
+    setRunning(false)
+  }
+  return (
+    <div class="action">
+      <button
+        type="button"
+        class={isMain ? 'main' : ''}
+        disabled={isRunning || isDisabled || hello.value?.role === 'viewer'}
+        aria-label={name}
+        onClick={() => (caution ? setAsking(true) : void start())}
+      >
+        {isRunning ? t('commands.running') : label}
+      </button>
+      <p class={answer.isTrouble ? 'trouble' : 'quiet'} role="status">
+        {answer.text}
+      </p>
+      {isAsking && (
+        <Confirm
+          title={name ?? label}
+          yes={t('commands.yes')}
+          answer={(isYes) => {
+            setAsking(false)
+            if (isYes) void start()
+          }}
+        >
+          {caution}
+        </Confirm>
+      )}
+    </div>
+  )
+}

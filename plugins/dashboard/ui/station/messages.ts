@@ -1,0 +1,40 @@
+/** What the event stream brings, besides the document. */
+
+export interface Hello {
+  serial: string
+  version: string
+  sha256: string
+  hardware: string
+  role: 'viewer' | 'operator'
+}
+export interface SkySignal {
+  name: string
+  cno: number
+  used: boolean
+}
+export interface SkySatellite {
+  sys: string
+  id: number
+  az: number | null
+  el: number | null
+  cno: number
+  used: boolean
+  signals: SkySignal[]
+}
+export interface Point {
+  x: number
+  y: number
+  z: number
+}
+export interface CurvePoint {
+  t: number
+  now: Point
+  mean: Point
+  acc: number
+}
+export interface LogLine {
+  level: number
+  time: number
+  plugin: string
+  msg: string
+}

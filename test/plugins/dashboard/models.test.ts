@@ -1,0 +1,271 @@
+/** What the pages compute: pure, without a browser. */
+import t from 'tap'
+import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
+import { segmentsOf, sharesOf } from '../../../plugins/dashboard/ui/model/fitness.js'
+import { distance_m, enuOf, geoLink, toEcef, toGeodetic } from '../../../plugins/dashboard/ui/model/geodesy.js'
+import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashboard/ui/model/links.js'
+import { lastTime } from '../../../plugins/dashboard/ui/model/past-time.js'
+import {
+  badFields,
+  changeOf,
+  type LedgerEntry,
+  ledgerRows,
+  pointOf,
+  previewOf,
+  referenceOf,
+} from '../../../plugins/dashboard/ui/model/positions.js'
+import { edgesOf, layout, transitionsOf, waysOut } from '../../../plugins/dashboard/ui/model/procedure.js'
+import { lengthText, roundBelow } from '../../../plugins/dashboard/ui/model/round-scale.js'
+import { kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/rtcm.js'
+import { extentOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
+import {
+  bandOf,
+  barsOf,
+  cellPath,
+  dotRadius,
+  nameOf,
+  project,
+  shadeOf,
+} from '../../../plugins/dashboard/ui/model/sky.js'
+import { percentOf, scatterOf, surveyOf } from '../../../plugins/dashboard/ui/model/survey.js'
+import { states, table } from '../../../plugins/survey-in/procedure/table.js'
+import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
+
+const home = { lat: 52, lon: 4, alt: 50 }
+const here = toEcef(home)
+
+t.test('geodesy agrees with that of the station', async (t) => {
+  for (const place of [home, { lat: -33.9, lon: 151.2, alt: -20 }, { lat: 89.9, lon: -120, alt: 4_000 }]) {
+    const point = geodeticToEcef(place)
+    t.ok(distance_m(point, toEcef(place)) < 1e-6)
+    const back = toGeodetic(point)
+    t.ok(distance_m(toEcef(back), point) < 1e-4)
+    t.ok(Math.abs(back.alt - ecefToGeodetic(point).alt) < 1e-4)
+    const other = offsetEnu(point, { east: 3, north: -4, up: 1.5 })
+    const [mine, theirs] = [enuOf(point, other), enu(point, other)]
+    for (const axis of ['east', 'north', 'up'] as const) t.ok(Math.abs(mine[axis] - theirs[axis]) < 1e-6, axis)
+  }
+  t.equal(geoLink(here), 'geo:52.00000000,4.00000000')
+})
+
+t.test('scales are round', async (t) => {
+  t.strictSame([0.037, 0.2, 1, 4.9, 5, 99, 0, -1, Number.NaN].map(roundBelow), [0.02, 0.2, 1, 2, 5, 50, 0, 0, 0])
+  t.strictSame([0.002, 0.05, 1, 20, 5_000].map(lengthText), ['2 mm', '5 cm', '1 m', '20 m', '5 km'])
+})
+
+t.test('the survey-in', async (t) => {
+  const config = { mintime: 300, maxtime: 86_400, accuracy: 2 }
+  const survey = { type: 'ecef', ...here, state: 'running', count: 150, elapsed: 150, acc: 4, corr: false, config }
+  const of = (more: object) => {
+    const found = surveyOf({ gnss: { ref: { survey: { ...survey, ...more } } } })
+    if (!found) throw new Error('no survey-in')
+    return found
+  }
+  t.equal(surveyOf({}), undefined)
+  t.equal(surveyOf(undefined), undefined)
+  t.match(of({}), { timeShare: 0.5, accuracyShare: 0.25, isOutOfReach: false, acc_m: 4, target_m: 2 })
+  t.equal(percentOf(of({})), 25, 'what is farther away counts')
+  t.equal(percentOf(of({ acc: 1.5, elapsed: 400 })), 99, 'it is not over')
+  t.equal(percentOf(of({ state: 'complete' })), 100)
+  t.equal(of({ config: { ...config, accuracy: 1 } }).isOutOfReach, true)
+  const corrected = of({ corr: true, acc: 1.2, acc_corr: 0.02, accuracy_corr_dyn: 0.04 })
+  t.match(corrected, { acc_m: 0.02, stated_m: 1.2, target_m: 0.04, accuracyShare: 1, isOutOfReach: false })
+  t.match(of({ type: '', count: 0 }), { mean: undefined, acc_m: undefined, accuracyShare: 0 })
+  const away = offsetEnu(here, { east: 3, north: -1, up: 9 })
+  const scatter = scatterOf([{ t: 1, now: away, mean: here, acc: 1 }], here, 1)
+  t.ok(Math.abs(scatter.reach_m - 3.3) < 1e-6, 'the farthest point fits in, its height does not matter')
+})
+
+t.test('the sky', async (t) => {
+  const near = (found: { x: number; y: number }, x: number, y: number) =>
+    t.ok(Math.hypot(found.x - x, found.y - y) < 1e-9, `${x} ${y}`)
+  near(project(0, 0, 100), 0, -100)
+  near(project(90, 0, 100), 100, 0)
+  near(project(180, 45, 100), 0, 50)
+  near(project(270, 90, 100), 0, 0)
+  t.ok(dotRadius(50) ** 2 > 1.9 * dotRadius(30) ** 2, 'the area grows')
+  t.equal(dotRadius(0), dotRadius(20))
+  t.equal(cellPath(0, 0, 10, 90), 'M0.0 -90.0A90.0 90.0 0 0 1 15.6 -88.6L13.9 -78.8A80.0 80.0 0 0 0 0.0 -80.0Z')
+  t.strictSame([0, 20, 30, 40, 45].map(shadeOf), [0, 1, 2, 3, 4])
+  t.strictSame(['L1', 'E1', 'B1I', 'L2', 'E5b', 'B2I', 'B3I', 'L5', 'E5a', 'B2a', 'X9'].map(bandOf), [
+    'L1',
+    'L1',
+    'L1',
+    'L2',
+    'L2',
+    'L2',
+    'L2',
+    'L5',
+    'L5',
+    'L5',
+    undefined,
+  ])
+  const satellite = { sys: 'galileo', id: 3, az: 1, el: 2, cno: 40, used: true }
+  t.equal(nameOf({ ...satellite, signals: [] }), 'E03')
+  const signals = [
+    { name: 'E1', cno: 40, used: true },
+    { name: 'E5b', cno: 38, used: false },
+  ]
+  t.match(barsOf([{ ...satellite, signals }]), [
+    ['L1', [{ name: 'E03', sys: 'galileo', cno: 40, used: true }]],
+    ['L2', [{ name: 'E03', cno: 38, used: false }]],
+  ])
+})
+
+t.test('RTCM: late and stopped messages are marked', async (t) => {
+  const msgs = [
+    { id: 1005, interval: 1, since: 0.4, nominal: 1, bytes: 25 },
+    { id: 1074, interval: 1, since: 4, nominal: 1, bytes: 300 },
+    { id: 1084, interval: 5, since: 1, nominal: 1, bytes: 200 },
+    { id: 1124, bytes: 100 },
+    { id: 1230, interval: 10, since: 9, bytes: 14 },
+    { id: 1033, interval: 0, since: 2 },
+  ]
+  const rows = messagesOf({ gnss: { rtcm: { msgs } } })
+  t.strictSame(
+    rows.map(({ state }) => state),
+    ['good', 'late', 'late', 'stopped', 'good', 'good'],
+  )
+  t.equal(Math.round(rateOf(rows)), 25 + 300 + 40 + 1)
+  t.strictSame(messagesOf({}), [])
+  t.strictSame([1077, 1124, 1005].map(msmOf), ['GPS MSM7', 'BeiDou MSM4', ''])
+  t.strictSame([1006, 1008, 1230, 1074, 1020, 4072].map(kindOf), [
+    'reference',
+    'antenna',
+    'biases',
+    'observations',
+    'ephemeris',
+    'other',
+  ])
+})
+
+t.test('links', async (t) => {
+  t.strictSame(['up', 'refused', 'idle', 'new in a later version'].map(toneOf), ['good', 'broken', 'idle', 'warning'])
+  const rover = { lat: 52, lon: 4, quality: 4 } as Rover
+  t.equal(fixOf(rover), 'fixed')
+  t.equal(fixOf({ ...rover, quality: 9 }), 'single')
+  t.equal(fixOf({ ...rover, lat: 0, lon: 0 }), 'silent')
+  const day = 86_400
+  const cert = (from: number, until: number, time: number) =>
+    certificateOf({ gnss: { state: { time } }, mqtt: { state: { cert: { from, until, serial: 'a' } } } })
+  t.equal(certificateOf({}), undefined)
+  t.match(cert(day, 361 * day, 100 * day), { days: 261, tone: 'good' })
+  t.match(cert(day, 361 * day, 310 * day), { days: 51, tone: 'warning' }, 'as the station itself warns')
+  t.match(cert(day, 361 * day, 362 * day), { days: -1, tone: 'broken' })
+  t.match(cert(day, 361 * day, 0), { days: undefined, tone: 'idle' }, 'no time, no judgement')
+})
+
+t.test('the procedure', async (t) => {
+  const rows = table.map(([from, on, to]) => ({ from, on, to }))
+  const list = Object.entries(states).map(([name, { status, waits }]) => ({ name, status, waits }))
+  const { boxes } = layout(list.map(({ name }) => name))
+  const places = boxes.map(({ x, y }) => `${x} ${y}`)
+  t.equal(new Set(places).size, list.length, 'every state has a place of its own')
+  t.ok(boxes.every(({ y }) => y < 500) && layout(['fixed', 'brand-new']).boxes.length === 2)
+  t.ok(edgesOf(rows).every(({ from, to }) => from !== 'any' && from !== to))
+  t.match(
+    edgesOf(rows).find(({ from, to }) => from === 'accept' && to === 'base'),
+    { events: ['wrong 1005', 'no 1005', 'station ID changed'] },
+  )
+  const out = waysOut({ state: 'identify', since: 0, states: list, table: rows }, 'identify')
+  t.ok(
+    out.some(({ on, to }) => on === 'port gone' && to === 'offline'),
+    'those of every state too',
+  )
+  t.notOk(
+    out.some(({ on }) => on === 'receiver restarted'),
+    'its own row counts, which goes nowhere',
+  )
+  const lines = [
+    '{"t":1,"run":{"version":"1"}}',
+    '{"t":2,"set":{"procedure":{"status":"acquire"},"gate":{"open":false,"reason":"no fix"}}}',
+    'half a li',
+    '{"t":3,"set":{"link x":null,"gate":{"open":true,"reason":""}}}',
+    '{"t":4,"min":{"epochs":60}}',
+    '',
+  ].join('\n')
+  t.strictSame(transitionsOf(lines, 3), [
+    { t: 3, what: 'gate', text: '' },
+    { t: 2, what: 'gate', text: 'no fix' },
+    { t: 2, what: 'procedure', text: 'acquire' },
+  ])
+})
+
+t.test('a time of day is the last one that was', async (t) => {
+  const now = new Date(2026, 10, 22, 12, 0).getTime()
+  t.equal(lastTime('11:59', now), `${new Date(2026, 10, 22, 11, 59).toISOString().slice(0, 16)}Z`)
+  t.equal(lastTime('12:01', now), `${new Date(2026, 10, 21, 12, 1).toISOString().slice(0, 16)}Z`)
+  t.strictSame(
+    ['', '25:00', 'noon'].map((text) => lastTime(text, now)),
+    [undefined, undefined, undefined],
+  )
+})
+
+t.test('positions', async (t) => {
+  const survey = { type: 'ecef', ...here }
+  const document = {
+    gnss: { ref: { chosen: 'survey', survey }, pos: { ...offsetEnu(here, { east: 2, north: 0, up: 0 }), t: 1 } },
+  }
+  t.match(referenceOf(document), { method: 'survey', ...here })
+  t.equal(referenceOf({ gnss: { ref: { chosen: 'manual', manual: { type: '' } } } }), undefined)
+  t.equal(referenceOf(undefined), undefined)
+  const entry = (id: number, east: number, what: LedgerEntry['what'] = 'used') =>
+    ({ id, what, method: 'survey', ...offsetEnu(here, { east, north: 0, up: 0 }) }) as LedgerEntry
+  const rows = ledgerRows([entry(1, 30), entry(2, 0), entry(3, 0, 'moved')], referenceOf(document))
+  t.match(
+    rows.map(({ id, isPresent, away_m }) => [id, isPresent, Math.round(away_m ?? -1)]),
+    [
+      [3, false, 0],
+      [2, true, 0],
+      [1, false, 30],
+    ],
+  )
+  t.strictSame(badFields('angles', { lat: '91', lon: '4,5', alt: '' }), ['lat', 'alt'])
+  t.strictSame(badFields('axes', { x: '1e3', y: '2', z: '-3.5' }), ['x'])
+  t.equal(pointOf('angles', { lat: '52' }), undefined)
+  const typed = { lat: '52', lon: '4', alt: '50', frame: ' ETRF2000 ' }
+  const point = pointOf('angles', typed)
+  if (!point) throw new Error('no point')
+  t.ok(distance_m(point, here) < 1e-6)
+  const { fromReference, fromLive, away_m } = previewOf(point, document)
+  t.ok(Math.abs(fromReference?.east ?? 9) < 1e-6 && Math.abs((fromLive?.east ?? 0) + 2) < 1e-4)
+  t.equal(Math.round(away_m ?? 0), 2)
+  t.match(previewOf(point, {}), { fromReference: undefined, fromLive: undefined })
+  const change = changeOf('angles', typed, 'arp', true)
+  t.match(change, {
+    'gnss-ref-manual-lat': 52,
+    'gnss-ref-manual-x': null,
+    'gnss-ref-frame': 'ETRF2000',
+    'gnss-ref-chosen': 'manual',
+  })
+  t.notOk('gnss-ref-chosen' in changeOf('angles', typed, 'arp', false))
+  t.notOk('gnss-ref-manual-offset' in change)
+  t.match(changeOf('angles', { ...typed, offset: '0,07' }, 'phase-centre', false), { 'gnss-ref-manual-offset': 0.07 })
+})
+
+t.test('curves of the day', async (t) => {
+  const series = { t: 1_000, interval_s: 60, units: {}, figures: { a: [1, null, 3] } }
+  t.strictSame(timesOf(series), [880, 940, 1_000])
+  t.strictSame(thinned(3, 25), [0, 1, 2])
+  const rows = thinned(720, 25)
+  t.match([rows.length, rows[0], rows.at(-1)], [25, 0, 719])
+  t.strictSame(extentOf([null, 2, 5, 4, null]), { least: 2, most: 5, last: 4 })
+  t.equal(extentOf([null]), undefined)
+  t.match(segmentsOf([2, 2, 1.5, 0, null]), [
+    { fitness: 'fit', from: 0, length: 2 },
+    { fitness: 'degraded', from: 2, length: 1 },
+    { fitness: 'unfit', length: 1 },
+    { fitness: 'unknown', from: 4 },
+  ])
+  t.strictSame(sharesOf([2, 2, 2, 0, null]), [
+    ['fit', 0.75],
+    ['unfit', 0.25],
+  ])
+})
+
+t.test('the chain says nothing of what comes after its first broken link', async (t) => {
+  const state = { status: 'fixed', satuse: 30, antenna: { status: 'open' }, rf: { jamming: 'ok' } }
+  const chain = chainOf({ gnss: { state } })
+  t.equal(firstBroken(chain), 'antenna')
+  t.equal(firstBroken(chainOf({})), 'reference', 'without a document there is no reference')
+})
