@@ -41,7 +41,6 @@ export const en = {
   'page.update': 'Update',
   'page.logs': 'Logs',
   'page.plugins': 'Plugins',
-  'page.start': 'First steps',
 
   'status.verdict': 'Can this base be trusted?',
   'status.chain': 'From the antenna to the rovers',
@@ -467,6 +466,30 @@ export const en = {
   'positions.back': 'Go back to it',
   'positions.backTo': 'Go back to: {name}',
   'positions.backText': '{name}, {distance} from the present reference.',
+
+  'update.none': 'The plugin ota does not run: this station is not updated from here.',
+  'update.now': 'Now',
+  'update.slot': 'slot {slot}',
+  'update.state': 'Update: {state}',
+  'update.file': 'From this device',
+  'update.choose': 'Signed image (.img)',
+  'update.send': 'Upload and install',
+  'update.stop': 'Stop',
+  'update.sending': 'Uploading: {percent} %',
+  'update.installed':
+    '{version} is installed. The station restarts into it, and goes back by itself if it does not work.',
+  'update.url': 'From an address',
+  'update.address': 'Address of the signed image',
+  'update.fetch': 'Fetch and install',
+  'network.none': 'No plugin for networks runs here.',
+  'network.eth': 'Cable',
+  'network.wap': 'Access point',
+  'network.sta': 'WiFi uplink',
+  'network.router': 'Router',
+  'network.modem': 'Modem',
+  'network.settings': 'To the settings',
+  'page.more': 'More',
+  'more.none': 'No further plugin has figures of its own.',
 } as const
 
 export type TextKey = keyof typeof en
