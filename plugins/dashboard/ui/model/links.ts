@@ -7,6 +7,7 @@ const tones: Readonly<Record<string, LinkTone>> = {
   up: 'good',
   connected: 'good',
   acknowledged: 'good',
+  proven: 'good',
   accepted: 'warning',
   connecting: 'warning',
   renewing: 'warning',
@@ -31,6 +32,8 @@ export const subscribersOf = (document: Json | undefined) => listAt<Subscriber>(
 export interface Rover {
   id: number
   mount: string
+  /** Its mount point is that of another base, which this station has not verified. */
+  unverified?: boolean
   user: string
   agent: string
   ip: string
@@ -48,6 +51,16 @@ const fixes: Readonly<Record<number, RoverFix>> = { 0: 'none', 1: 'single', 2: '
 /** @returns `silent` for one that has sent no GGA */
 export const fixOf = ({ quality, lat, lon }: Rover): RoverFix =>
   lat === 0 && lon === 0 ? 'silent' : (fixes[quality] ?? 'single')
+
+/** Another base that sends its stream in, for rovers of its mount point. */
+export interface ForeignBase {
+  mount: string
+  connected: boolean
+  ip: string
+  agent: string
+  silent: number
+  rovers: number
+}
 
 export interface Push {
   host: string

@@ -1,6 +1,7 @@
 import { duration, figure, moment, t, word } from '../i18n/index.js'
 import {
   certificateOf,
+  type ForeignBase,
   fixOf,
   type Output,
   type Push,
@@ -26,6 +27,7 @@ export function LinksPage() {
     <>
       <Takers document={document} />
       <Rovers document={document} />
+      <ForeignBases document={document} />
       <Outputs document={document} />
       <Pushes document={document} />
       <Tcp document={document} />
@@ -86,45 +88,71 @@ function Rovers({ document }: { document: Json }) {
             })
           : t('links.casterOff')}
       </p>
-      {rovers.length > 0 && (
-        <DataTable
-          label={t('links.rovers')}
-          rows={rovers}
-          keyOf={({ id }) => id}
-          columns={[
-            { name: t('links.rover'), isHead: true, cell: ({ id, user, agent }) => user || agent || String(id) },
-            {
-              name: t('links.fix'),
-              cell: (rover) => <Tone tone={fixTones[fixOf(rover)]}>{t(`links.fix.${fixOf(rover)}`)}</Tone>,
-            },
-            {
-              name: t('links.distance'),
-              isNumber: true,
-              cell: (rover) => (fixOf(rover) === 'silent' ? '–' : figure(rover.dist / 1_000, 3, 'km')),
-            },
-            { name: t('links.gga'), cell: (rover) => (fixOf(rover) === 'silent' ? '–' : ago(rover.age)) },
-            { name: t('links.mount'), cell: ({ mount }) => mount },
-            { name: t('links.address'), cell: ({ ip }) => ip },
-            { name: t('links.since'), cell: ({ since }) => moment(since) },
-            {
-              name: t('links.kick'),
-              cell: ({ id, user, agent, ip }) => (
-                <Action
-                  label={t('links.kick')}
-                  name={t('links.kickOf', { name: user || agent || ip })}
-                  caution={<p>{t('links.kickWarning')}</p>}
-                  run={() => api.command('ntrip-kick', String(id))}
-                />
-              ),
-            },
-          ]}
-        />
-      )}
+      {rovers.map((rover) => (
+        <RoverRow key={rover.id} rover={rover} />
+      ))}
       <FigureList
         rows={[
           [t('links.connected'), figure(numberAt(document, 'ntrip.caster.connected'), 0)],
           [t('links.refused'), figure(numberAt(document, 'ntrip.caster.refused'), 0)],
           [t('links.users'), figure(numberAt(document, 'ntrip.caster.users'), 0)],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function RoverRow({ rover }: { rover: Rover }) {
+  const { id, user, agent, ip, mount, since, dist, age, unverified } = rover
+  const fix = fixOf(rover)
+  const name = user || agent || ip
+  return (
+    <div class="command">
+      <h3>{name}</h3>
+      <p>
+        <Tone tone={fixTones[fix]}>{t(`links.fix.${fix}`)}</Tone>
+        {unverified && ` · ${t('links.unverified')}`}
+      </p>
+      <FigureList
+        rows={[
+          [t('links.distance'), fix !== 'silent' && figure(dist / 1_000, 3, 'km')],
+          [t('links.gga'), fix !== 'silent' && ago(age)],
+          [t('links.mount'), mount],
+          [t('links.address'), ip],
+          [t('links.since'), moment(since)],
+        ]}
+      />
+      <Action
+        label={t('links.kick')}
+        name={t('links.kickOf', { name })}
+        caution={<p>{t('links.kickWarning')}</p>}
+        run={() => api.command('ntrip-kick', String(id))}
+      />
+    </div>
+  )
+}
+
+/** Their streams are passed on as they are: nothing here vouches for them. */
+function ForeignBases({ document }: { document: Json }) {
+  const bases = listAt<ForeignBase>(document, 'ntrip.caster.bases')
+  if (bases.length === 0) return null
+  return (
+    <Card title={t('links.bases')}>
+      <DataTable
+        label={t('links.bases')}
+        rows={bases}
+        keyOf={({ mount }) => mount}
+        columns={[
+          { name: t('links.mount'), isHead: true, cell: ({ mount }) => mount },
+          {
+            name: t('links.state'),
+            cell: ({ connected }) => (
+              <Tone tone={connected ? 'good' : 'broken'}>{t(connected ? 'links.state.up' : 'links.state.down')}</Tone>
+            ),
+          },
+          { name: t('links.address'), cell: ({ ip, agent }) => [ip, agent].filter(Boolean).join(' · ') || '–' },
+          { name: t('links.silent'), cell: ({ silent, connected }) => (connected ? duration(silent) : '–') },
+          { name: t('links.connected'), isNumber: true, cell: ({ rovers }) => figure(rovers, 0) },
         ]}
       />
     </Card>
@@ -148,30 +176,22 @@ function Outputs({ document }: { document: Json }) {
     <Card title={t('links.outputs')}>
       {outage > 0 && <p class="trouble">{t('links.outage', { time: duration(outage) })}</p>}
       {waiting && <p>{waiting}</p>}
-      <DataTable
-        label={t('links.outputs')}
-        rows={outputs}
-        keyOf={({ name }) => name}
-        columns={[
-          { name: t('links.link'), isHead: true, cell: ({ name }) => name },
-          {
-            name: t('links.state'),
-            cell: ({ state, reason }) => (
-              <>
-                <Tone tone={toneOf(state)}>{word('links.state', state)}</Tone>
-                {reason && <div>{reason}</div>}
-              </>
-            ),
-          },
-          { name: t('links.for'), cell: ({ since }) => duration(since) },
-          {
-            name: t('links.next'),
-            cell: ({ state, next, attempts, step }) =>
-              state === 'up' || state === 'idle' ? '–' : nextText(next, attempts, word('links.step', step)),
-          },
-          { name: t('links.family'), cell: ({ family }) => (family === 0 ? '–' : `IPv${family}`) },
-        ]}
-      />
+      {outputs.map(({ name, state, reason, since, next, attempts, step, family }) => (
+        <div key={name} class="command">
+          <h3>{name}</h3>
+          <p>
+            <Tone tone={toneOf(state)}>{word('links.state', state)}</Tone>{' '}
+            <span class="quiet">{t('verdict.for', { time: duration(since) })}</span>
+          </p>
+          {reason && <p>{reason}</p>}
+          {state !== 'up' && state !== 'idle' && (
+            <p>
+              {t('links.next')}: {nextText(next, attempts, word('links.step', step))}
+            </p>
+          )}
+          {family !== 0 && <p class="quiet">IPv{family}</p>}
+        </div>
+      ))}
       {steps.length > 0 && (
         <>
           <h3>{t('links.steps')}</h3>

@@ -13,6 +13,8 @@ export type DayCurve = Omit<Curve, 'values'> & {
 
 /** One value in two minutes. */
 const step = 12
+/** Of a station that has just started every sample is shown. */
+const fewest = 30
 const again_ms = 120_000
 
 export type DaySeries = Awaited<ReturnType<typeof api.history>>
@@ -27,7 +29,10 @@ export function useDay(load: () => Promise<DaySeries>): Loaded<DaySeries> {
   return found
 }
 
-export const dayOf = (figures: readonly string[]) => () => api.history(figures, step)
+export const dayOf = (figures: readonly string[]) => async (): Promise<DaySeries> => {
+  const series = await api.history(figures, step)
+  return timesOf(series).length < fewest ? api.history(figures, 1) : series
+}
 
 export function DayPlot(props: {
   title: string

@@ -22,6 +22,7 @@ export function plotOptions({ curves, isClock, isLog, least, most, point, width 
   return {
     width,
     height: height_px,
+    padding: [10, 26, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { x: { time: isClock }, y: isLog ? { distr: 3, log: 10, range: logRange } : { range } },
@@ -35,8 +36,9 @@ export function plotOptions({ curves, isClock, isLog, least, most, point, width 
       {
         ...axis,
         size: 58,
+        ...(isLog && { filter: (_plot: uPlot, splits: number[]) => splits }),
         values: (_plot, splits, _axis, _space, step) =>
-          splits.map((value) => (isLog ? logText(value) : figure(value, Math.min(3, digitsOf(step))))),
+          isLog ? logTexts(splits) : splits.map((value) => figure(value, Math.min(3, digitsOf(step)))),
       },
     ],
     series: [
@@ -94,10 +96,15 @@ function logRange(_plot: uPlot, low: number | null, high: number | null): [numbe
   return [(low ?? 0.1) / 1.5, (high ?? 10) * 1.5]
 }
 
-/** 1, 2 and 5 are written; the lines between them are not. */
-function logText(value: number | null): string {
-  // Those that the library leaves out for want of room.
-  if (value === null) return ''
-  const first = Number(value.toExponential().split('e')[0])
-  return [1, 2, 5].some((wanted) => Math.abs(first - wanted) < 1e-6) ? String(Number(value.toPrecision(2))) : ''
+const fewLabels = 6
+
+/** All of them while there are few, else 1, 2 and 5. */
+function logTexts(splits: readonly (number | null)[]): string[] {
+  const isFew = splits.filter((value) => value !== null).length <= fewLabels
+  return splits.map((value) => {
+    if (value === null) return ''
+    const first = Number(value.toExponential().split('e')[0])
+    const isShown = isFew || [1, 2, 5].some((wanted) => Math.abs(first - wanted) < 1e-6)
+    return isShown ? String(Number(value.toPrecision(2))) : ''
+  })
 }
