@@ -138,11 +138,11 @@ export class Caster {
 
   /** A connection that the version of the plugin before gave away. */
   #goOn(connection: Connection, state: unknown): void {
-    const base = Value.Check(HandedBase, state) ? state : undefined
     const rover = Value.Check(HandedRover, state) ? state : undefined
+    const base = !rover && Value.Check(HandedBase, state) ? state : undefined
     const [foreign, mount] = [base && this.#foreign.get(base.base), rover && this.#mount(rover.mount)]
     if (base && foreign && !foreign.offered) foreign.goOn(connection, base)
-    else if (rover && mount) this.rovers.add(connection, mount, rover)
+    else if (rover && mount) this.rovers.add(connection, mount, rover, rover.knows)
     else connection.end()
   }
 

@@ -71,6 +71,9 @@ export class ForeignMount implements MountPoint {
     return position && referencePoint(position)?.arp
   }
 
+  /** What its rovers know goes over with the base. */
+  readonly position = ''
+
   get generator(): string {
     return this.#push?.agent || 'unknown'
   }

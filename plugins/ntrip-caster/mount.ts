@@ -15,9 +15,12 @@ export interface MountPoint {
   readonly rovers: ReadonlySet<Rover>
   /** For the source table; '' where it is this station. */
   readonly generator: string
+  /** The position that its rovers have, as a text to compare. */
+  readonly position: string
   /** Offered in the source table. */
   readonly offered: boolean
-  add(rover: Rover): void
+  /** @param knows the position that it got from the version of the plugin before */
+  add(rover: Rover, knows?: string): void
   delete(rover: Rover): void
 }
 
@@ -50,12 +53,16 @@ export class OwnMount implements MountPoint {
     return this.#stream.station?.arp
   }
 
+  get position(): string {
+    return this.outlet.position
+  }
+
   get rovers(): ReadonlySet<Rover> {
     return this.outlet.takers
   }
 
-  add(rover: Rover): void {
-    this.outlet.add(rover)
+  add(rover: Rover, knows?: string): void {
+    this.outlet.add(rover, knows)
   }
 
   delete(rover: Rover): void {

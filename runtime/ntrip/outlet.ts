@@ -80,11 +80,20 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     this.#selector = new Selector(selection)
   }
 
-  /** A newcomer gets the reference messages at once. While the gate is closed there are none, and nothing goes out. */
-  add(taker: T): void {
+  /** The position that goes out now, as a text to compare; `''` while there is none. */
+  get position(): string {
+    const frame = this.#stream.open ? this.#stream.reference().find(({ type }) => isPosition(type)) : undefined
+    return frame ? Buffer.from(frame.bytes).toString('base64') : ''
+  }
+
+  /**
+   * A newcomer gets the reference messages at once. While the gate is closed there are none, and nothing goes out.
+   * @param knows the position that it has already, where an outlet before this one served it
+   */
+  add(taker: T, knows = ''): void {
     this.takers.add(taker)
-    taker.primed = false
-    if (!this.#stream.open) return
+    taker.primed = knows !== '' && knows === this.position
+    if (taker.primed || !this.#stream.open) return
     const reference = this.#stream.reference().filter(({ type }) => this.#selector.wantsFrame(type))
     if (reference.length === 0) return
     taker.primed = reference.some(({ type }) => isPosition(type))

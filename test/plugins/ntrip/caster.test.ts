@@ -150,6 +150,11 @@ t.test('a rover', async (t) => {
     await until(() => observations(one).length === 60 && observations(two).length === 60, 'every epoch')
     t.notOk(one.closed || two.closed)
     t.equal(caster().connected, 2)
+    const before = one.types().length
+    await station.reload('ntrip-caster')
+    epoch(21_000)
+    await until(() => one.types().length >= before + 3, 'the next epoch')
+    t.strictSame(one.types().slice(before), [1074, 1084, 1124], 'what it knows is not sent to it again')
   })
 
   t.test('that reads nothing is let go, and holds nobody up', async (t) => {
