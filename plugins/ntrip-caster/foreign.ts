@@ -72,7 +72,7 @@ export class ForeignMount implements MountPoint {
   }
 
   /** What its rovers know goes over with the base. */
-  readonly position = ''
+  readonly known = { position: '', sequence: 0 }
 
   get generator(): string {
     return this.#push?.agent || 'unknown'

@@ -3,7 +3,7 @@ import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { type RtcmSubscription, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
-import type { MountPoint } from './mount.js'
+import type { Known, MountPoint } from './mount.js'
 
 /** A line of NMEA has 82 characters. */
 const longestLine = 256
@@ -19,7 +19,7 @@ export const HandedRover = Type.Object({
   version: Type.Union([Type.Literal(1), Type.Literal(2)]),
   chunked: Type.Boolean(),
   since: Type.Number(),
-  knows: Type.Optional(Type.String()),
+  known: Type.Optional(Type.Object({ position: Type.String(), sequence: Type.Number() })),
 })
 
 /** One that takes the stream. */
@@ -71,7 +71,7 @@ export class Rovers {
     connection: Connection,
     mount: MountPoint,
     facts: Omit<Rover, 'connection' | 'primed'>,
-    knows?: string,
+    before?: Known,
   ): (bytes: Buffer) => void {
     const { log, services } = this.#ctx
     const rover: Rover = { connection, ...facts, primed: false }
@@ -84,7 +84,7 @@ export class Rovers {
       : services.use(rtcmStream).list({ via: 'ntrip', name: (user || agent).slice(0, 32), ip, connected: true })
     this.#all.set(id, { rover, mount, listed })
     if (user) this.#byUser.set(user, this.ofUser(user) + 1)
-    mount.add(rover, knows)
+    mount.add(rover, before)
     const read = this.#reader(rover, mount)
     connection.onData(read)
     connection.onClose(() => {
@@ -96,8 +96,8 @@ export class Rovers {
       else this.#byUser.delete(user)
     })
     connection.handOver(() => {
-      const position = rover.primed ? mount.position : ''
-      return { mount: mount.name, user, agent, version, chunked, since, knows: position }
+      const known = rover.primed ? mount.known : undefined
+      return { mount: mount.name, user, agent, version, chunked, since, ...(known && { known }) }
     })
     log.debug({ rover: id, mount: mount.name, address: ip, agent }, 'a rover connected')
     return read
