@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import {
   basicLogin,
+  catchUp,
   feed,
   filterLines,
   HeadReader,
@@ -62,6 +63,7 @@ export class Caster {
     const given = this.#options.mounts.length > 0 ? this.#options.mounts : [{ name: serial }]
     for (const { plainV2: _plain, ...mount } of given) this.#own.set(mount.name, new OwnMount(this.#ctx, stream, mount))
     const outlets = [...this.#own.values()].map(({ outlet }) => outlet)
+    catchUp(stream, outlets)
     feed(this.#ctx, stream, () => outlets)
     this.basesChanged()
     if (listening) this.open(port)
@@ -138,11 +140,11 @@ export class Caster {
 
   /** A connection that the version of the plugin before gave away. */
   #goOn(connection: Connection, state: unknown): void {
-    const base = Value.Check(HandedBase, state) ? state : undefined
     const rover = Value.Check(HandedRover, state) ? state : undefined
+    const base = !rover && Value.Check(HandedBase, state) ? state : undefined
     const [foreign, mount] = [base && this.#foreign.get(base.base), rover && this.#mount(rover.mount)]
     if (base && foreign && !foreign.offered) foreign.goOn(connection, base)
-    else if (rover && mount) this.rovers.add(connection, mount, rover)
+    else if (rover && mount) this.rovers.add(connection, mount, rover, rover.known)
     else connection.end()
   }
 

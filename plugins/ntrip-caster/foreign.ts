@@ -71,6 +71,9 @@ export class ForeignMount implements MountPoint {
     return position && referencePoint(position)?.arp
   }
 
+  /** What its rovers know goes over with the base. */
+  readonly known = { position: '', sequence: 0 }
+
   get generator(): string {
     return this.#push?.agent || 'unknown'
   }

@@ -4,6 +4,12 @@ import type { Ecef, RtcmStream } from 'rtk-base/services'
 import { Contents } from './contents.js'
 import type { Rover } from './rovers.js'
 
+/** What a rover has: the position as a text to compare, and the number of the newest item of the stream. */
+export interface Known {
+  position: string
+  sequence: number
+}
+
 /** What rovers ask for by its name: the own stream, or that of a foreign base. */
 export interface MountPoint {
   readonly name: string
@@ -15,9 +21,12 @@ export interface MountPoint {
   readonly rovers: ReadonlySet<Rover>
   /** For the source table; '' where it is this station. */
   readonly generator: string
+  /** What its rovers have. */
+  readonly known: Known
   /** Offered in the source table. */
   readonly offered: boolean
-  add(rover: Rover): void
+  /** @param before what it got from the version of the plugin before */
+  add(rover: Rover, before?: Known): void
   delete(rover: Rover): void
 }
 
@@ -50,12 +59,17 @@ export class OwnMount implements MountPoint {
     return this.#stream.station?.arp
   }
 
+  get known(): Known {
+    const { position, sequence } = this.outlet
+    return { position, sequence }
+  }
+
   get rovers(): ReadonlySet<Rover> {
     return this.outlet.takers
   }
 
-  add(rover: Rover): void {
-    this.outlet.add(rover)
+  add(rover: Rover, before?: Known): void {
+    this.outlet.add(rover, before)
   }
 
   delete(rover: Rover): void {

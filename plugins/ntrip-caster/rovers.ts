@@ -3,7 +3,7 @@ import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { type RtcmSubscription, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
-import type { MountPoint } from './mount.js'
+import type { Known, MountPoint } from './mount.js'
 
 /** A line of NMEA has 82 characters. */
 const longestLine = 256
@@ -19,6 +19,7 @@ export const HandedRover = Type.Object({
   version: Type.Union([Type.Literal(1), Type.Literal(2)]),
   chunked: Type.Boolean(),
   since: Type.Number(),
+  known: Type.Optional(Type.Object({ position: Type.String(), sequence: Type.Number() })),
 })
 
 /** One that takes the stream. */
@@ -66,7 +67,12 @@ export class Rovers {
   }
 
   /** Connects a rover to a mount point. @returns takes what the rover sends */
-  add(connection: Connection, mount: MountPoint, facts: Omit<Rover, 'connection' | 'primed'>): (bytes: Buffer) => void {
+  add(
+    connection: Connection,
+    mount: MountPoint,
+    facts: Omit<Rover, 'connection' | 'primed'>,
+    before?: Known,
+  ): (bytes: Buffer) => void {
     const { log, services } = this.#ctx
     const rover: Rover = { connection, ...facts, primed: false }
     const { user, agent, version, chunked, since } = rover
@@ -78,7 +84,7 @@ export class Rovers {
       : services.use(rtcmStream).list({ via: 'ntrip', name: (user || agent).slice(0, 32), ip, connected: true })
     this.#all.set(id, { rover, mount, listed })
     if (user) this.#byUser.set(user, this.ofUser(user) + 1)
-    mount.add(rover)
+    mount.add(rover, before)
     const read = this.#reader(rover, mount)
     connection.onData(read)
     connection.onClose(() => {
@@ -89,7 +95,10 @@ export class Rovers {
       if (left > 0) this.#byUser.set(user, left)
       else this.#byUser.delete(user)
     })
-    connection.handOver(() => ({ mount: mount.name, user, agent, version, chunked, since }))
+    connection.handOver(() => {
+      const known = rover.primed ? mount.known : undefined
+      return { mount: mount.name, user, agent, version, chunked, since, ...(known && { known }) }
+    })
     log.debug({ rover: id, mount: mount.name, address: ip, agent }, 'a rover connected')
     return read
   }

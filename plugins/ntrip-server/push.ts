@@ -127,13 +127,13 @@ export class Push implements StreamSink {
 
   // ── the stream ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  frame(frame: RtcmFrame): void {
+  frame(frame: RtcmFrame, sequence: number): void {
     this.#rtcm_ms = this.#ctx.clock.monotonic()
-    this.#outlet.frame(frame)
+    this.#outlet.frame(frame, sequence)
   }
 
-  epoch(epoch: RtcmEpoch): void {
-    this.#outlet.epoch(epoch)
+  epoch(epoch: RtcmEpoch, sequence: number): void {
+    this.#outlet.epoch(epoch, sequence)
   }
 
   reset(): void {

@@ -6,6 +6,7 @@ import {
   type Receiver,
   type RtcmEpoch,
   type RtcmFrame,
+  type RtcmItem,
   type RtcmStream,
   type RtcmSubscriber,
   type RtcmSubscription,
@@ -15,6 +16,7 @@ import {
 import { type Antenna, defineAntenna } from './antenna.js'
 import { EpochGrouper } from './epochs.js'
 import { Gate } from './gate.js'
+import { History } from './history.js'
 import { nominal_s } from './nominal.js'
 import { StationMessages } from './station-messages.js'
 import { RtcmStatistics } from './statistics.js'
@@ -54,6 +56,7 @@ export class GatedStream implements RtcmStream {
   readonly #subscribers: Subscribers
   readonly #epochs: EpochGrouper
   readonly #statistics = new RtcmStatistics()
+  readonly #history: History
   readonly #antenna: () => Antenna
   readonly #messages: StationMessages
   /** What the receiver said last, whether it may go out or not. */
@@ -78,7 +81,11 @@ export class GatedStream implements RtcmStream {
       after,
       changed: (state) => this.#gateChanged(state),
     })
-    this.#epochs = new EpochGrouper(after, (epoch) => this.#epochEvent.emit(epoch))
+    this.#history = new History(() => ctx.clock.monotonic())
+    this.#epochs = new EpochGrouper(after, (epoch) => {
+      this.#history.epoch(epoch)
+      this.#epochEvent.emit(epoch)
+    })
     this.#subscribers = new Subscribers({
       now: () => ctx.clock.monotonic(),
       queue_bytes,
@@ -139,6 +146,7 @@ export class GatedStream implements RtcmStream {
   }
 
   #send(frame: RtcmFrame): void {
+    if (!isMsm(frame.type)) this.#history.frame(frame)
     this.#subscribers.push(frame, this.#epochs.sequence)
     this.#epochs.push(frame)
   }
@@ -166,6 +174,14 @@ export class GatedStream implements RtcmStream {
 
   reference(): readonly RtcmFrame[] {
     return inOrder(this.#reference)
+  }
+
+  get sequence(): number {
+    return this.#history.sequence
+  }
+
+  recent(): readonly RtcmItem[] {
+    return this.#history.items()
   }
 
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription {
@@ -218,6 +234,7 @@ export class GatedStream implements RtcmStream {
       this.#messages.restart()
       this.#subscribers.clear()
       this.#epochs.reset()
+      this.#history.clear()
     }
     if (open) this.#announce()
     this.#stateEvent.emit({ open, reason })

@@ -21,29 +21,46 @@ export class Piece {
 
 /** Takes the stream as NTRIP sends it: observations by the epoch, everything else at once. */
 export interface StreamSink {
-  frame(frame: RtcmFrame): void
-  epoch(epoch: RtcmEpoch): void
+  /** @param sequence its number in the stream */
+  frame(frame: RtcmFrame, sequence: number): void
+  epoch(epoch: RtcmEpoch, sequence: number): void
   /** The gate opened with another verdict, or closed. */
   reset(): void
 }
 
 /** Feeds sinks from one subscription. It is not shown in the document: whoever is connected is shown there by the plugin. */
 export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterable<StreamSink>): void {
+  // What a newcomer gets at once is of no use here: each taker gets it when it comes.
+  let isPrime = true
   const subscription = stream.subscribe({
     ...{ via: 'ntrip', name: ctx.name, ip: '', shown: false },
     take(frame) {
-      for (const sink of sinks()) sink.frame(frame)
+      if (!isPrime) for (const sink of sinks()) sink.frame(frame, stream.sequence)
       return true
     },
   })
+  isPrime = false
   ctx.defer(() => subscription.close())
   ctx.on(stream.onEpoch, (epoch) => {
-    for (const sink of sinks()) sink.epoch(epoch)
+    for (const sink of sinks()) sink.epoch(epoch, stream.sequence)
   })
   ctx.on(stream.onState, () => {
     for (const sink of sinks()) sink.reset()
   })
 }
+
+/** Sinks that are new catch up with what went out in the last seconds: those who were handed over to them miss nothing. */
+export function catchUp(stream: RtcmStream, sinks: readonly StreamSink[]): void {
+  for (const item of stream.recent()) {
+    for (const sink of sinks) {
+      if ('frame' in item) sink.frame(item.frame, item.sequence)
+      else sink.epoch(item.epoch, item.sequence)
+    }
+  }
+}
+
+/** Pieces that an outlet keeps for takers of the outlet before it. */
+const mostKept = 64
 
 /** One that takes an outlet's stream. */
 export interface OutletTaker {
@@ -65,6 +82,9 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
   readonly #now_ms: () => number
   readonly #events: OutletEvents<T>
   #selector: Selector
+  #kept: { piece: Piece; sequence: number }[] = []
+  /** Of the newest item of the stream that was looked at. */
+  sequence = 0
 
   /** @param now_ms monotonic */
   constructor(
@@ -80,10 +100,23 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     this.#selector = new Selector(selection)
   }
 
-  /** A newcomer gets the reference messages at once. While the gate is closed there are none, and nothing goes out. */
-  add(taker: T): void {
+  /** The position that goes out now, as a text to compare; `''` while there is none. */
+  get position(): string {
+    const frame = this.#stream.open ? this.#stream.reference().find(({ type }) => isPosition(type)) : undefined
+    return frame ? Buffer.from(frame.bytes).toString('base64') : ''
+  }
+
+  /**
+   * A newcomer gets the reference messages at once. While the gate is closed there are none, and nothing goes out.
+   * @param before of one that another outlet served: the position that it has, and the newest item that it got
+   */
+  add(taker: T, before?: { position: string; sequence: number }): void {
     this.takers.add(taker)
-    taker.primed = false
+    taker.primed = before !== undefined && before.position !== '' && before.position === this.position
+    if (before && taker.primed) {
+      for (const { piece, sequence } of this.#kept) if (sequence > before.sequence) this.#events.send(taker, piece)
+      return
+    }
     if (!this.#stream.open) return
     const reference = this.#stream.reference().filter(({ type }) => this.#selector.wantsFrame(type))
     if (reference.length === 0) return
@@ -92,14 +125,16 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
   }
 
   /** A frame of no epoch goes out at once: it is small, and the position has to come first. */
-  frame({ type, bytes }: RtcmFrame): void {
+  frame({ type, bytes }: RtcmFrame, sequence: number): void {
+    this.sequence = sequence
     if (isMsm(type) || !this.#selector.wantsFrame(type)) return
     this.#events.counted?.(type, bytes.length)
     if (isPosition(type)) for (const taker of this.takers) taker.primed = true
     this.#send(bytes)
   }
 
-  epoch({ frames }: RtcmEpoch): void {
+  epoch({ frames }: RtcmEpoch, sequence: number): void {
+    this.sequence = sequence
     const chosen = this.#selector.epoch(frames, this.#now_ms())
     if (chosen.length === 0) return
     for (const { type, bytes } of chosen) this.#events.counted?.(type, bytes.length)
@@ -109,11 +144,14 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
   /** Nobody has the position any more. */
   reset(): void {
     for (const taker of this.takers) taker.primed = false
+    this.#kept = []
     this.#selector = new Selector(this.#selection)
   }
 
   #send(bytes: Uint8Array): void {
     const piece = new Piece(bytes)
+    this.#kept.push({ piece, sequence: this.sequence })
+    if (this.#kept.length > mostKept) this.#kept.shift()
     for (const taker of this.takers) if (taker.primed) this.#events.send(taker, piece)
   }
 }

@@ -56,6 +56,9 @@ export interface RtcmTaker {
   readonly ip: string
 }
 
+/** An epoch, or a frame that belongs to none, as it went out. */
+export type RtcmItem = { readonly sequence: number } & ({ readonly frame: RtcmFrame } | { readonly epoch: RtcmEpoch })
+
 /** The gated stream: nothing comes out unless the reference is trusted. */
 export interface RtcmStream {
   readonly open: boolean
@@ -70,6 +73,10 @@ export interface RtcmStream {
   readonly onState: Event<{ open: boolean; reason: string }>
   /** Shows a user of epochs in `gnss.rtcm.subscribers`, until it is closed. `touch` counts `seen` from now. */
   list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'>
+  /** Counts what goes out: the number of the newest item. While a frame or an epoch is handed out it is that one's. */
+  readonly sequence: number
+  /** What went out in the last seconds, the oldest first: a plugin that was reloaded catches up with it. */
+  recent(): readonly RtcmItem[]
   /** The newest of 1005/1006, 1008, 1033, 1230 that went out through the open gate, those of the station itself among them. */
   reference(): readonly RtcmFrame[]
   /** Station ID and antenna reference point of the newest 1005/1006 that went through the open gate. */

@@ -8,9 +8,9 @@ import { atMost, type Measurement } from './measurement.js'
 import { ntripStation } from './ntrip.js'
 
 const rovers = 2_000
-/** An hour of epochs, compressed to 24 min; `NTRIP_EPOCHS=900` for less. */
+/** An hour; `NTRIP_EPOCHS=300` for less. */
 const epochs = Number(process.env.NTRIP_EPOCHS ?? 3_600)
-const pace_ms = 400
+const pace_ms = 1_000
 const stalledShare = 0.01
 const reconnectingShare = 0.01
 const reloads = 20

@@ -3,10 +3,10 @@ import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
 import { Pacing } from '../../../plugins/ntrip-caster/logins.js'
-import { encodeNmea, encodeRtcm, moreFollows } from '../../../runtime/gnss/index.js'
+import { decodeMsmHeader, encodeNmea, encodeRtcm, messageNumber, moreFollows } from '../../../runtime/gnss/index.js'
 import { ChunkReader, chunkOf, parseTable } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
-import { arpFrame, msmFrame, until } from '../../harness/index.js'
+import { arpFrame, msmFrame, sample, until } from '../../harness/index.js'
 import { Client, framesIn, here, largeEpoch, setUpStation } from './rig.js'
 
 const there = { ...here, x: here.x + 40 }
@@ -149,7 +149,32 @@ t.test('a rover', async (t) => {
     const observations = (client: Client) => client.types().filter((type) => type !== 1005)
     await until(() => observations(one).length === 60 && observations(two).length === 60, 'every epoch')
     t.notOk(one.closed || two.closed)
+    let time = 20
+    for (let n = 0; n < 5; n++) {
+      let isOver = false
+      const reload = station.reload('ntrip-caster').finally(() => {
+        isOver = true
+      })
+      while (!isOver) {
+        epoch(++time * 1_000)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await reload
+    }
+    epoch(++time * 1_000)
+    const times = (client: Client) =>
+      framesIn(client.bytes).flatMap((frame) =>
+        messageNumber(frame) === 1074 ? [(decodeMsmHeader(frame)?.epochTime ?? 0) / 1_000] : [],
+      )
+    const all = Array.from({ length: time }, (_, index) => index + 1)
+    await until(() => times(one).length >= time && times(two).length >= time, 'also of the epochs of the reload')
+    t.strictSame(times(one), all, 'each once, in order')
     t.equal(caster().connected, 2)
+    const before = one.types().length
+    await station.reload('ntrip-caster')
+    epoch(++time * 1_000)
+    await until(() => one.types().length >= before + 3, 'the next epoch')
+    t.strictSame(one.types().slice(before), [1074, 1084, 1124], 'what it knows is not sent to it again')
   })
 
   t.test('that reads nothing is let go, and holds nobody up', async (t) => {
@@ -311,7 +336,7 @@ t.test('logins', async (t) => {
 })
 
 t.test('what is no request of a rover gets a clear answer, and costs nobody anything', async (t) => {
-  const { rover, caster, receiver, epoch, station } = await setUp(t)
+  const { rover, caster, receiver, epoch, station, command } = await setUp(t)
   receiver.emit(arpFrame(here))
   const good = await rover(v1)
   await until(() => good.types().length === 1, 'a good one')
@@ -341,12 +366,27 @@ t.test('what is no request of a rover gets a clear answer, and costs nobody anyt
   epoch(1_000)
   await until(() => good.types().length === 4, 'the good one goes on')
   t.equal(caster().connected, 1)
-  for (let i = 0; i < 300; i++) {
+  const loud = () => station.lines.filter(({ level }) => level >= 30).length
+  const before = loud()
+  const rounds = sample(300, 20_000)
+  for (let i = 0; i < rounds; i++) {
     const client = new Client(caster().port)
     client.socket.write(Buffer.from(Array.from({ length: 40 }, (_, at) => (i * 31 + at * 17) & 255)))
     client.socket.end('\r\n\r\n')
-    if (i % 25 === 24) await until(() => client.closed, 'answered')
+    if (i % 10 === 9) await client.ends()
   }
+  t.match(await command('ntrip-user=anna:s3cret'), { status: 200 })
+  const guesses = Array.from({ length: 40 }, (_, n) => {
+    const client = new Client(caster().port)
+    client.socket.write(login(v1.replace('MOUNT', 'TEST0001'), 'anna', `guess ${n}`))
+    return client
+  })
+  await until(async () => {
+    await station.clock.advance(100)
+    return guesses.every(({ closed }) => closed)
+  }, 'every guess is refused')
+  t.ok(guesses.every(({ text }) => !text.includes('ICY')))
+  t.ok(loud() - before < 10, `${loud() - before} lines`)
   epoch(2_000)
   await until(() => good.types().length === 7, 'still')
 })
