@@ -1,7 +1,7 @@
 /** Looks at the caster from a rover's side: its source table, or the own mount point. */
 import { Framer } from 'rtk-base/gnss'
 import { dial } from 'rtk-base/link'
-import { type Answer, AnswerReader, getRequest, parseTable, type StreamRow } from 'rtk-base/ntrip'
+import { type Answer, AnswerReader, getRequest, parseTable, type StreamRow, TableCollector } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Target } from './target.js'
 
@@ -31,7 +31,8 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
   const login = mount === '' ? {} : { user: echo?.user ?? user, password: echo?.password ?? password }
   return new Promise((resolve) => {
     const reader = new AnswerReader()
-    let text = ''
+    const table = new TableCollector()
+    let isWhole = false
     let isFound = false
     const framer = new Framer({
       onFrame: ({ kind, bytes }) => {
@@ -45,7 +46,7 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
       resolve(found)
     }
     /** What was read until now is all there is. */
-    const over = (why: string) => end(resultOf(reader.answer, text, mount) ?? { kind: 'failed', text: why })
+    const over = (why: string) => end(resultOf(reader.answer, table.text, mount) ?? { kind: 'failed', text: why })
     const stopped = () => end({ kind: 'failed', text: 'the plugin stops' })
     const late = timers.after(probe_ms, () => over('the caster did not answer in 10 s'))
     const line = dial(
@@ -56,12 +57,12 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
         data: (bytes) => {
           try {
             for (const part of reader.push(bytes)) {
-              if (reader.answer?.kind === 'table') text += part.toString('latin1')
+              if (reader.answer?.kind === 'table') isWhole = table.push(part) || isWhole
               else framer.push(part, 0)
             }
             if (isFound) end({ kind: 'stream', found: true })
-            else if (text.length > mostTable_bytes) end({ kind: 'failed', text: 'the source table is too large' })
-            else if (reader.answer?.kind === 'refused' || reader.over || /^ENDSOURCETABLE/m.test(text)) over('')
+            else if (table.text.length > mostTable_bytes) end({ kind: 'failed', text: 'the source table is too large' })
+            else if (reader.answer?.kind === 'refused' || reader.over || isWhole) over('')
           } catch (error) {
             end({ kind: 'failed', text: (error as Error).message })
           }

@@ -45,6 +45,23 @@ export function streamLine(row: StreamRow): string {
 /** With line ends, and the end that readers wait for. */
 export const tableText = (lines: readonly string[]): string => [...lines, 'ENDSOURCETABLE', ''].join('\r\n')
 
+const endOfTable = '\nENDSOURCETABLE'
+
+/** A table while it comes. Only what is new is searched for its end: it may come in pieces of one byte. */
+export class TableCollector {
+  text = ''
+  #last = '\n'
+
+  /** @returns whether the table has come to its end */
+  push(bytes: Buffer): boolean {
+    const piece = bytes.toString('latin1')
+    this.text += piece
+    const searched = this.#last + piece
+    this.#last = searched.slice(1 - endOfTable.length)
+    return searched.includes(endOfTable)
+  }
+}
+
 /** Rows of a foreign table: too few fields are filled, junk is left out, `;` in the last field is kept. */
 export function parseTable(text: string): StreamRow[] {
   return text.split(/\r?\n/).flatMap((line) => {

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import ntripClient from '../../../plugins/ntrip-client/index.js'
 import { ggaOf, nearestOf } from '../../../plugins/ntrip-client/source.js'
 import { decodeGga } from '../../../runtime/gnss/index.js'
-import { chunkOf, readAnswer } from '../../../runtime/ntrip/index.js'
+import { chunkOf, readAnswer, TableCollector } from '../../../runtime/ntrip/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { correctionInput, correctionStatus, type Ecef, procedureStatus, receiver } from '../../../schemas/services.js'
 import { arpFrame, createTestStation, msmFrame, until } from '../../harness/index.js'
@@ -138,6 +138,9 @@ t.test('no mount point is set: the nearest of the table', async (t) => {
   t.equal(shown().mount, 'NEAR')
   t.equal(nearestOf(table, here)?.row.mount, 'NEAR')
   t.equal(nearestOf('nothing', here), undefined)
+  const inBytes = new TableCollector()
+  const ends = [...Buffer.from(table)].flatMap((byte, at) => (inBytes.push(Buffer.of(byte)) ? [at] : []))
+  t.strictSame([inBytes.text, ends], [table, [table.indexOf('ENDSOURCETABLE') + 13]], 'its end is found a byte at a time')
 })
 
 t.test('what goes wrong, in words; and how long it stays away', async (t) => {
@@ -153,6 +156,8 @@ t.test('what goes wrong, in words; and how long it stays away', async (t) => {
     [`${v2}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`, /chunk/, 3, 6],
     ['', /did not answer in 10 s/, 3, 6],
     ['ICY 200 OK\r\n\r\n', /no good message for 30 s/, 3, 6],
+    ['SOURCETABLE 200 OK\r\n\r\nSTR;', /table did not come to its end in 60 s/, 3, 6],
+    [`ICY 200 OK\r\n\r\n${'x'.repeat(1_100_000)}`, /no corrections/, 3, 6],
   ] as const) {
     const caster = await fakeCaster(t, ({ socket }) => answer && socket.write(answer))
     const { set, shown, secondsUntil, station } = await setUp(t)
