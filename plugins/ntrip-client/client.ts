@@ -1,9 +1,9 @@
 import { Framer } from 'rtk-base/gnss'
 import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
-import { type Answer, AnswerReader, getRequest, parseTable, TableCollector } from 'rtk-base/ntrip'
+import { type Answer, AnswerReader, getRequest, TableReader } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
-import { ggaOf, nearestOf, type Source } from './source.js'
+import { ggaOf, type Nearest, nearer, type Source } from './source.js'
 
 const look_ms = 1_000
 const answer_ms = 10_000
@@ -168,15 +168,20 @@ export class NtripClient {
 
   /** A table in place of a stream: the mount point is wrong, or this address blocked; or it is what was asked for. */
   #tableReader(mount: string): (bytes: Buffer) => void {
-    const table = new TableCollector()
+    const here = this.#here
+    let there = false
+    let nearest: Nearest | undefined
+    const table = new TableReader((row) => {
+      if (mount !== '') there ||= row.mount === mount
+      else if (here) nearest = nearer(nearest, row, here)
+    })
     const done = () => {
-      const there = parseTable(table.text).some((row) => row.mount === mount)
+      table.end()
       if (mount !== '')
         return this.#over(
           true,
           there ? 'the caster gives no stream: this address may be blocked' : `the caster has no mount point ${mount}`,
         )
-      const nearest = this.#here && nearestOf(table.text, this.#here)
       if (!nearest) return this.#over(true, 'the source table has no stream of RTCM 3 with a position')
       this.#mount = nearest.row.mount
       this.#wantsGga = this.#source.gga ?? nearest.row.nmea === 1
@@ -192,9 +197,9 @@ export class NtripClient {
       this.#over(false, `the source table did not come to its end in ${table_ms / 1000} s`),
     )
     return (bytes) => {
-      const isOver = table.push(bytes)
-      if (table.text.length > mostTable_bytes) this.#over(false, 'the source table is too large')
-      else if (isOver) done()
+      table.push(bytes)
+      if (table.bytes > mostTable_bytes) this.#over(false, 'the source table is too large')
+      else if (table.over) done()
     }
   }
 
