@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { Mutex } from 'async-mutex'
 import type { PluginContext } from 'rtk-base/plugin'
 import { RtkError } from 'rtk-base/plugin'
 
@@ -25,6 +26,8 @@ export class Logins {
   /** Keyed hashes of logins that were right, for a while: deriving costs 50 ms of a core on purpose. */
   readonly #known = new Set<string>()
   readonly #secret = randomBytes(32)
+  /** One change after the other: each begins with what the one before has stored. */
+  readonly #changes = new Mutex()
 
   /** @param key under which they are stored */
   constructor(ctx: PluginContext, key: string, most = mostLogins) {
@@ -48,20 +51,24 @@ export class Logins {
 
   /** Durable when it resolves. */
   async set(name: string, password: string, mounts: string[], most: number): Promise<void> {
-    if (this.#all[name] === undefined && this.count >= this.#most) {
-      throw new RtkError('RTK_ERR_COMMAND_VALUE', `there are ${this.#most} already: delete one first`)
-    }
     const salt = randomBytes(16)
     const hash = (await derive(password, salt, 32)).toString('hex')
-    await this.#keep({ ...this.#all, [name]: { salt: salt.toString('hex'), hash, mounts, most } })
+    await this.#changes.runExclusive(async () => {
+      if (!this.has(name) && this.count >= this.#most) {
+        throw new RtkError('RTK_ERR_COMMAND_VALUE', `there are ${this.#most} already: delete one first`)
+      }
+      await this.#keep({ ...this.#all, [name]: { salt: salt.toString('hex'), hash, mounts, most } })
+    })
   }
 
   /** @returns false: there was none */
   async delete(name: string): Promise<boolean> {
-    if (!this.has(name)) return false
-    const { [name]: _gone, ...rest } = this.#all
-    await this.#keep(rest)
-    return true
+    return this.#changes.runExclusive(async () => {
+      if (!this.has(name)) return false
+      const { [name]: _gone, ...rest } = this.#all
+      await this.#keep(rest)
+      return true
+    })
   }
 
   async #keep(all: Record<string, Login>): Promise<void> {

@@ -10,6 +10,9 @@ const longestLine = 256
 /** The document has a largest size. */
 const mostShown = 8
 const mostText = 24
+/** Ten sentences a second are a tenth of it: whoever sends more is no rover, and would cost the others their epochs. */
+const most_bytes = 65_536
+const measured_ms = 10_000
 
 /** What the next version of the plugin gets with a rover's connection. */
 export const HandedRover = Type.Object({
@@ -142,13 +145,28 @@ export class Rovers {
   /** Reads what a rover sends: GGA is welcome at any time and needed at none. */
   #reader(rover: Rover, mount: MountPoint): (bytes: Buffer) => void {
     let partial = ''
+    const { clock, log } = this.#ctx
+    const window = { from_ms: clock.monotonic(), bytes: 0 }
     return (bytes) => {
+      const { connection } = rover
+      if (connection.closed) return
+      const now_ms = clock.monotonic()
+      if (now_ms - window.from_ms >= measured_ms) Object.assign(window, { from_ms: now_ms, bytes: 0 })
+      window.bytes += bytes.length
+      if (window.bytes > most_bytes) {
+        log.debug(
+          { mount: mount.name, address: connection.remoteAddress },
+          'sent more than 64 KiB in 10 s: disconnected',
+        )
+        connection.destroy()
+        return
+      }
       const lines = (partial + bytes.toString('latin1')).split(/\r?\n/)
       partial = (lines.pop() ?? '').slice(-longestLine)
       const newest = lines.findLast((line) => /^\$..GGA,/.test(line) && line.length <= longestLine && isWhole(line))
       const position = newest === undefined ? undefined : decodeGga(Buffer.from(newest))
       if (!position) return
-      rover.gga = { position, at_ms: this.#ctx.clock.monotonic(), distance_m: distanceTo(mount, position) }
+      rover.gga = { position, at_ms: now_ms, distance_m: distanceTo(mount, position) }
     }
   }
 }

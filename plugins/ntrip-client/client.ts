@@ -1,10 +1,10 @@
 import { Framer } from 'rtk-base/gnss'
 import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
-import { type Answer, AnswerReader, getRequest, parseTable } from 'rtk-base/ntrip'
+import { type Answer, AnswerReader, getRequest, TableReader } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { ClientState, NtripClientInfo } from 'rtk-base/schemas'
 import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
-import { ggaOf, nearestOf, type Source } from './source.js'
+import { ggaOf, type Nearest, nearer, type Source } from './source.js'
 
 const look_ms = 1_000
 const answer_ms = 10_000
@@ -14,6 +14,11 @@ const gga_ms = 10_000
 /** A wrong password does not become right by asking often. */
 const final_ms = 600_000
 const mostTable_bytes = 4_194_304
+/** A large one comes in seconds; one that drips is given up. */
+const table_ms = 60_000
+/** More than any network sends. */
+const mostStream_bytes = 1_048_576
+const measured_ms = 10_000
 
 /** Takes corrections of a caster while the station wants some. */
 export class NtripClient {
@@ -162,15 +167,20 @@ export class NtripClient {
 
   /** A table in place of a stream: the mount point is wrong, or this address blocked; or it is what was asked for. */
   #tableReader(mount: string): (bytes: Buffer) => void {
-    let text = ''
+    const here = this.#here
+    let there = false
+    let nearest: Nearest | undefined
+    const table = new TableReader((row) => {
+      if (mount !== '') there ||= row.mount === mount
+      else if (here) nearest = nearer(nearest, row, here)
+    })
     const done = () => {
-      const there = parseTable(text).some((row) => row.mount === mount)
+      table.end()
       if (mount !== '')
         return this.#over(
           true,
           there ? 'the caster gives no stream: this address may be blocked' : `the caster has no mount point ${mount}`,
         )
-      const nearest = this.#here && nearestOf(text, this.#here)
       if (!nearest) return this.#over(true, 'the source table has no stream of RTCM 3 with a position')
       this.#mount = nearest.row.mount
       this.#wantsGga = this.#source.gga ?? nearest.row.nmea === 1
@@ -182,10 +192,13 @@ export class NtripClient {
       this.#connect()
     }
     this.#ended = done
+    this.#late = this.#ctx.timers.after(table_ms, () =>
+      this.#over(false, `the source table did not come to its end in ${table_ms / 1000} s`),
+    )
     return (bytes) => {
-      text += bytes.toString('latin1')
-      if (text.length > mostTable_bytes) return this.#over(false, 'the source table is too large')
-      if (/^ENDSOURCETABLE/m.test(text)) done()
+      table.push(bytes)
+      if (table.bytes > mostTable_bytes) this.#over(false, 'the source table is too large')
+      else if (table.over) done()
     }
   }
 
@@ -205,7 +218,14 @@ export class NtripClient {
         this.#ctx.services.find(correctionInput)?.take(bytes, remote, host)
       },
     })
-    return (bytes) => framer.push(bytes, this.#ctx.clock.monotonic())
+    const window = { from_ms: this.#good_ms, bytes: 0 }
+    return (bytes) => {
+      const now_ms = this.#ctx.clock.monotonic()
+      if (now_ms - window.from_ms >= measured_ms) Object.assign(window, { from_ms: now_ms, bytes: 0 })
+      window.bytes += bytes.length
+      if (window.bytes > mostStream_bytes) this.#over(false, 'more than 1 MiB in 10 s: these are no corrections')
+      else framer.push(bytes, now_ms)
+    }
   }
 
   /** @param answered the caster was reached: only it can change that */

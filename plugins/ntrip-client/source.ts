@@ -1,5 +1,5 @@
 import { distance, ecefToGeodetic, encodeNmea, geodeticToEcef } from 'rtk-base/gnss'
-import { Host, MountName, Password, Port, parseTable, type StreamRow, Tls, User } from 'rtk-base/ntrip'
+import { Host, MountName, Password, Port, type StreamRow, Tls, User } from 'rtk-base/ntrip'
 import type { Ecef } from 'rtk-base/services'
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
@@ -26,12 +26,17 @@ export const Source = Type.Object(
 )
 export type Source = Static<typeof Source>
 
-/** The nearest stream of RTCM 3 that has coordinates. */
-export function nearestOf(table: string, here: Ecef): { row: StreamRow; distance_m: number } | undefined {
-  const rows = parseTable(table)
-    .filter(({ format, lat, lon }) => /RTCM ?3/i.test(format) && (lat !== 0 || lon !== 0))
-    .map((row) => ({ row, distance_m: distance(here, geodeticToEcef({ lat: row.lat, lon: row.lon, alt: 0 })) }))
-  return rows.sort((one, other) => one.distance_m - other.distance_m)[0]
+export interface Nearest {
+  readonly row: StreamRow
+  readonly distance_m: number
+}
+
+/** The nearer one of what was nearest until now and a row, which has to be RTCM 3 with coordinates. */
+export function nearer(best: Nearest | undefined, row: StreamRow, here: Ecef): Nearest | undefined {
+  const { format, lat, lon } = row
+  if (!/RTCM ?3/i.test(format) || (lat === 0 && lon === 0)) return best
+  const distance_m = distance(here, geodeticToEcef({ lat, lon, alt: 0 }))
+  return best && best.distance_m <= distance_m ? best : { row, distance_m }
 }
 
 /** GGA of a single-point fix here, for casters that choose by it. @param utc_ms for its time */

@@ -1,7 +1,7 @@
 /** Looks at the caster from a rover's side: its source table, or the own mount point. */
 import { Framer } from 'rtk-base/gnss'
 import { dial } from 'rtk-base/link'
-import { type Answer, AnswerReader, getRequest, parseTable, type StreamRow } from 'rtk-base/ntrip'
+import { type Answer, AnswerReader, getRequest, type StreamRow, TableReader } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Target } from './target.js'
 
@@ -9,6 +9,7 @@ export const probe_ms = 10_000
 const mostTable_bytes = 4_194_304
 
 export type Probed =
+  /** The rows of the target's mount point. */
   | { kind: 'table'; rows: StreamRow[] }
   /** The mount point gives a stream; `wanted` was satisfied or not. */
   | { kind: 'stream'; found: boolean }
@@ -31,7 +32,10 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
   const login = mount === '' ? {} : { user: echo?.user ?? user, password: echo?.password ?? password }
   return new Promise((resolve) => {
     const reader = new AnswerReader()
-    let text = ''
+    const rows: StreamRow[] = []
+    const table = new TableReader((row) => {
+      if (row.mount === target.mount) rows.push(row)
+    })
     let isFound = false
     const framer = new Framer({
       onFrame: ({ kind, bytes }) => {
@@ -45,7 +49,10 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
       resolve(found)
     }
     /** What was read until now is all there is. */
-    const over = (why: string) => end(resultOf(reader.answer, text, mount) ?? { kind: 'failed', text: why })
+    const over = (why: string) => {
+      table.end()
+      end(resultOf(reader.answer, rows, mount) ?? { kind: 'failed', text: why })
+    }
     const stopped = () => end({ kind: 'failed', text: 'the plugin stops' })
     const late = timers.after(probe_ms, () => over('the caster did not answer in 10 s'))
     const line = dial(
@@ -56,12 +63,12 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
         data: (bytes) => {
           try {
             for (const part of reader.push(bytes)) {
-              if (reader.answer?.kind === 'table') text += part.toString('latin1')
+              if (reader.answer?.kind === 'table') table.push(part)
               else framer.push(part, 0)
             }
             if (isFound) end({ kind: 'stream', found: true })
-            else if (text.length > mostTable_bytes) end({ kind: 'failed', text: 'the source table is too large' })
-            else if (reader.answer?.kind === 'refused' || reader.over || /^ENDSOURCETABLE/m.test(text)) over('')
+            else if (table.bytes > mostTable_bytes) end({ kind: 'failed', text: 'the source table is too large' })
+            else if (reader.answer?.kind === 'refused' || reader.over || table.over) over('')
           } catch (error) {
             end({ kind: 'failed', text: (error as Error).message })
           }
@@ -74,11 +81,11 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
   })
 }
 
-function resultOf(answer: Answer | undefined, table: string, mount: string): Probed | undefined {
+function resultOf(answer: Answer | undefined, rows: StreamRow[], mount: string): Probed | undefined {
   if (answer === undefined) return undefined
   if (answer.kind === 'refused') return { kind: 'failed', text: answer.text }
   if (answer.kind === 'stream') return { kind: 'stream', found: false }
   // In place of a stream a table says that there is no such mount point.
   if (mount !== '') return { kind: 'failed', text: `the caster has no mount point ${mount} for rovers` }
-  return { kind: 'table', rows: parseTable(table) }
+  return { kind: 'table', rows }
 }

@@ -1,10 +1,12 @@
 import { readdirSync, rmSync, statSync, writeSync } from 'node:fs'
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DataDir, PluginContext } from 'rtk-base/plugin'
 
 const nameOf = (number: number) => `${String(number).padStart(8, '0')}.record`
-const pattern = /^(\d{8})\.record$/
+const pattern = /^(\d{8,15})\.record$/
+/** Twice the largest that is written: what is larger is not read. */
+const largest_bytes = 16_777_216
 /** Lines that wait for the disk at most. */
 const mostQueued_bytes = 131_072
 const portion_bytes = 4_096
@@ -99,7 +101,9 @@ export class Ring {
     await this.idle()
     const { path } = this.#options.dir()
     for (const number of numbersIn(path)) {
-      const text = await readFile(join(path, nameOf(number)), 'utf8').catch(() => '')
+      const file = join(path, nameOf(number))
+      const { size } = await stat(file).catch(() => ({ size: 0 }))
+      const text = size > largest_bytes ? '' : await readFile(file, 'utf8').catch(() => '')
       if (text !== '') yield text
     }
   }
@@ -149,9 +153,9 @@ export class Ring {
       await this.#close()
     }
     const numbers = numbersIn(dir.path)
-    const newest = numbers.at(-1) ?? 0
+    const newest = numbersIn(dir.path, true).at(-1) ?? 0
     const path = join(dir.path, nameOf(newest))
-    const size = newest > 0 ? statSync(path).size : segment_bytes
+    const size = newest > 0 && newest === numbers.at(-1) ? statSync(path).size : segment_bytes
     if (size < segment_bytes) {
       this.#isFirst = false
       this.#file = await open(path, 'a+', 0o600)
@@ -170,7 +174,7 @@ export class Ring {
         drop(dir.path, numbers)
       }
     }
-    this.#file = await open(join(dir.path, nameOf(newest + 1)), 'a', 0o600)
+    this.#file = await open(join(dir.path, nameOf(newest + 1)), 'ax', 0o600)
     this.#size = 0
     // What is written first after a start says how everything is.
     const bytes = Buffer.from(this.#isFirst ? '' : head())
@@ -212,9 +216,10 @@ export class Ring {
   }
 }
 
-function numbersIn(path: string): number[] {
-  return readdirSync(path)
-    .flatMap((name) => pattern.exec(name)?.[1] ?? [])
+/** @param all also those that are no file: a folder or a link is not read, and its number is not used */
+function numbersIn(path: string, all = false): number[] {
+  return readdirSync(path, { withFileTypes: true })
+    .flatMap((entry) => (all || entry.isFile() ? (pattern.exec(entry.name)?.[1] ?? []) : []))
     .map(Number)
     .sort((one, other) => one - other)
 }

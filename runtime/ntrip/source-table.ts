@@ -45,27 +45,84 @@ export function streamLine(row: StreamRow): string {
 /** With line ends, and the end that readers wait for. */
 export const tableText = (lines: readonly string[]): string => [...lines, 'ENDSOURCETABLE', ''].join('\r\n')
 
-/** Rows of a foreign table: too few fields are filled, junk is left out, `;` in the last field is kept. */
+/** No row is as long: the rest of a line is left out. */
+const longestLine = 4_096
+
+/**
+ * A foreign table while it comes, in pieces of any size: each row is read when it is there, so that a large table stops nothing else.
+ * Too few fields are filled, junk is left out, `;` in the last field is kept.
+ */
+export class TableReader {
+  readonly #row: (row: StreamRow) => void
+  #line = ''
+  /** What came until now. */
+  bytes = 0
+  /** The line that ends a table came. */
+  over = false
+
+  constructor(row: (row: StreamRow) => void) {
+    this.#row = row
+  }
+
+  push(bytes: Buffer): void {
+    this.bytes += bytes.length
+    const [first = '', ...rest] = bytes.toString('latin1').split('\n')
+    this.#add(first)
+    for (const piece of rest) {
+      this.end()
+      this.#add(piece)
+    }
+  }
+
+  /** Nothing follows: the last line may have no end. */
+  end(): void {
+    const line = this.#line.trimEnd()
+    this.#line = ''
+    if (line.startsWith('ENDSOURCETABLE')) this.over = true
+    const row = this.over ? undefined : rowOf(line)
+    if (row) this.#row(row)
+  }
+
+  #add(piece: string): void {
+    if (this.#line.length < longestLine) this.#line += piece.slice(0, longestLine)
+  }
+}
+
 export function parseTable(text: string): StreamRow[] {
-  return text.split(/\r?\n/).flatMap((line) => {
-    if (!line.startsWith('STR;')) return []
-    const fields = line.split(';')
-    const at = (index: number) => fields[index] ?? ''
-    const number = (index: number) => {
-      const value = Number.parseFloat(at(index))
-      return Number.isFinite(value) ? value : 0
-    }
-    if (at(1) === '') return []
-    return {
-      ...{ mount: at(1), identifier: at(2), format: at(3), details: at(4), carrier: number(5), systems: at(6) },
-      ...{ network: at(7), country: at(8), lat: number(9), lon: number(10), generator: at(13) },
-      nmea: at(11) === '1' ? 1 : 0,
-      solution: at(12) === '1' ? 1 : 0,
-      authentication: at(15),
-      bitrate: number(17),
-      misc: fields.slice(18).join(';'),
-    }
-  })
+  const rows: StreamRow[] = []
+  const reader = new TableReader((row) => rows.push(row))
+  reader.push(Buffer.from(text, 'latin1'))
+  reader.end()
+  return rows
+}
+
+function rowOf(line: string): StreamRow | undefined {
+  if (!line.startsWith('STR;')) return undefined
+  const fields = line.split(';')
+  const at = (index: number) => fields[index] ?? ''
+  const number = (index: number) => {
+    const value = Number.parseFloat(at(index))
+    return Number.isFinite(value) ? value : 0
+  }
+  if (at(1) === '') return undefined
+  return {
+    mount: at(1),
+    identifier: at(2),
+    format: at(3),
+    details: at(4),
+    carrier: number(5),
+    systems: at(6),
+    network: at(7),
+    country: at(8),
+    lat: number(9),
+    lon: number(10),
+    nmea: at(11) === '1' ? 1 : 0,
+    solution: at(12) === '1' ? 1 : 0,
+    generator: at(13),
+    authentication: at(15),
+    bitrate: number(17),
+    misc: fields.slice(18).join(';'),
+  }
 }
 
 /**

@@ -9,6 +9,8 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -140,6 +142,26 @@ t.test('on disk', async (t) => {
     t.same(numbersOf(await storedIn(again)), [1, 4])
     t.equal(entryOf(''), undefined)
     t.equal(lineOf({ t: 0, up: 0, note: { what: '', text: 'x'.repeat(9_000) } }), '', 'what is too long is no line')
+  })
+
+  t.test('a folder, links and a huge file among its files are neither read nor written', async (t) => {
+    const path = folder(t)
+    const { ring } = ringIn(t, path)
+    ring.append(lineOf(note(1)), true)
+    await ring.stop()
+    const outside = join(folder(t), 'outside')
+    writeFileSync(outside, lineOf(note(7)))
+    mkdirSync(join(path, '00000002.record'))
+    symlinkSync('/dev/zero', join(path, '00000003.record'))
+    writeFileSync(join(path, '00000004.record'), lineOf(note(8)))
+    truncateSync(join(path, '00000004.record'), 2 ** 30)
+    symlinkSync(outside, join(path, '99999999.record'))
+    const { ring: again, troubles } = ringIn(t, path)
+    again.append(lineOf(note(2)), true)
+    await again.idle()
+    t.same(troubles.filter(Boolean), [])
+    t.same(numbersOf(await storedIn(again)), [1, 2])
+    t.equal(readFileSync(outside, 'utf8'), lineOf(note(7)))
   })
 
   t.test('a disk that is full costs lines, counts them, and nothing else; its own room is used again', async (t) => {

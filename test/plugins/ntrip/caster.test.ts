@@ -196,6 +196,20 @@ t.test('a rover', async (t) => {
     await until(() => good.bytes.length - before === sent, 'the other has everything')
   })
 
+  t.test('that floods is let go; ten sentences a second do no harm', async (t) => {
+    const { rover, clock, caster } = await setUp(t)
+    const [good, flooding] = [await rover(v1), await rover(v1)]
+    await until(() => caster().connected === 2, 'both')
+    for (let second = 0; second < 30; second++) {
+      good.socket.write('$GPGGA,000000,,,,,0,,,,,,,,*66\r\n'.repeat(20))
+      await clock.advance(1_000)
+    }
+    flooding.socket.write('\n'.repeat(100_000))
+    await flooding.ends()
+    await until(() => caster().connected === 1, 'the good one alone')
+    t.equal(good.closed, false)
+  })
+
   t.test('is disconnected by command', async (t) => {
     const { rover, caster, command } = await setUp(t)
     const client = await rover(v1)
@@ -319,6 +333,11 @@ t.test('logins', async (t) => {
   t.match(await (await rover(login(v1, 'anna', 's3cret'), 'A')).ends(), /401/, 'a login that was right is forgotten')
   t.match(await command('ntrip-user=anna'), { text: /deleted/ })
   t.match(await command('ntrip-user=anna'), { text: /no user anna/ })
+  const names = ['carl', 'dora', 'emil', 'fred']
+  await Promise.all(names.map((name) => command(`ntrip-user=${name}:s3cret`)))
+  for (const name of names) t.match(await command('ntrip-users'), { text: name }, 'none of several at a time is lost')
+  await Promise.all(names.map((name) => command(`ntrip-user=${name}`)))
+  t.match(await command('ntrip-users'), { text: /no users/ })
   t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
   t.notMatch(JSON.stringify(await station.station.nvs.read('ntrip-caster').catch(() => ({}))), 's3cret')
 

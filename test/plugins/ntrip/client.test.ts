@@ -2,9 +2,9 @@ import { NtripClientInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import ntripClient from '../../../plugins/ntrip-client/index.js'
-import { ggaOf, nearestOf } from '../../../plugins/ntrip-client/source.js'
+import { ggaOf, type Nearest, nearer } from '../../../plugins/ntrip-client/source.js'
 import { decodeGga } from '../../../runtime/gnss/index.js'
-import { chunkOf, readAnswer } from '../../../runtime/ntrip/index.js'
+import { chunkOf, parseTable, readAnswer, TableReader } from '../../../runtime/ntrip/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { correctionInput, correctionStatus, type Ecef, procedureStatus, receiver } from '../../../schemas/services.js'
 import { arpFrame, createTestStation, msmFrame, until } from '../../harness/index.js'
@@ -138,8 +138,24 @@ t.test('no mount point is set: the nearest of the table', async (t) => {
   )
   await secondsUntil(() => /GPGGA/.test(caster.visits[1]?.body.toString() ?? ''), 'which wants to know where it is')
   t.equal(shown().mount, 'NEAR')
-  t.equal(nearestOf(table, here)?.row.mount, 'NEAR')
-  t.equal(nearestOf('nothing', here), undefined)
+  const nearestOf = (text: string) =>
+    parseTable(text).reduce<Nearest | undefined>((best, row) => nearer(best, row, here), undefined)
+  t.equal(nearestOf(table)?.row.mount, 'NEAR')
+  t.equal(nearestOf('nothing'), undefined)
+  const read: [string, number][] = []
+  let at = 0
+  const inBytes = new TableReader(({ mount }) => read.push([mount, at]))
+  for (const byte of Buffer.from(table)) {
+    at += 1
+    inBytes.push(Buffer.of(byte))
+  }
+  const ends = (mount: string) => table.indexOf('\n', table.indexOf(mount)) + 1
+  t.strictSame(
+    read,
+    ['FAR', 'NEAR', 'RAW', 'MID'].map((mount) => [mount, ends(mount)]),
+    'a row is read when it is there, and not at the end of all',
+  )
+  t.ok(inBytes.over)
 })
 
 t.test('what goes wrong, in words; and how long it stays away', async (t) => {
@@ -155,6 +171,8 @@ t.test('what goes wrong, in words; and how long it stays away', async (t) => {
     [`${v2}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`, /chunk/, 3, 6],
     ['', /did not answer in 10 s/, 3, 6],
     ['ICY 200 OK\r\n\r\n', /no good message for 30 s/, 3, 6],
+    ['SOURCETABLE 200 OK\r\n\r\nSTR;', /table did not come to its end in 60 s/, 3, 6],
+    [`ICY 200 OK\r\n\r\n${'x'.repeat(1_100_000)}`, /no corrections/, 3, 6],
   ] as const) {
     const caster = await fakeCaster(t, ({ socket }) => answer && socket.write(answer))
     const { set, shown, secondsUntil, station } = await setUp(t)
