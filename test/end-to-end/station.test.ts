@@ -289,7 +289,6 @@ t.test(
     await until(() => types().includes(1074), 'the stream', 20_000)
     await rtkBase(['plugins', 'load', folder, '--data', station.data])
     const before = frames.length
-    const begun = performance.now()
     for (const [version, extra] of [
       [2, ''],
       [3, 'throw new Error("no")'],
@@ -300,11 +299,12 @@ t.test(
       await rtkBase(['plugins', 'reload', 'side', '--data', station.data])
     }
     t.match(await station.info(), { side: { version: 5 } })
-    const seconds = (performance.now() - begun) / 1_000
-    const epochs = types()
+    // By the time in the epochs: when they arrive depends on how busy the machine is.
+    const gps = frames
       .slice(before)
-      .filter((type) => type === 1074).length
-    t.ok(Math.abs(epochs - seconds) <= 1.5, `${epochs} epochs in ${seconds.toFixed(1)} s`)
+      .flatMap((frame) => (messageNumber(frame) === 1074 ? (decodeMsm(frame)?.epochTime ?? []) : []))
+    t.ok(gps.length > 0)
+    for (const [n, time] of gps.entries()) if (n > 0) t.ok(time - (gps[n - 1] as number) <= 2_000, `${time}`)
   },
 )
 
