@@ -6,13 +6,23 @@ import { Pacing } from '../../../plugins/ntrip-caster/logins.js'
 import { decodeMsmHeader, encodeNmea, encodeRtcm, messageNumber, moreFollows } from '../../../runtime/gnss/index.js'
 import { ChunkReader, chunkOf, parseTable } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { arpFrame, msmFrame, sample, until } from '../../harness/index.js'
 import { Client, framesIn, here, largeEpoch, setUpStation } from './rig.js'
 
 const there = { ...here, x: here.x + 40 }
 
+/** A disk takes its time. */
+class SlowStore extends MemoryStore {
+  override async get(namespace: string, key: string): Promise<unknown> {
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+    return super.get(namespace, key)
+  }
+}
+
 async function setUp(t: Test, options: Record<string, unknown> = {}) {
   const rig = await setUpStation(t, {
+    store: new SlowStore(),
     plugins: { 'ntrip-caster': [ntripCaster as AnyPlugin, { host: '127.0.0.1', ...options }] },
     variant: { changes: { 'ntrip-caster-port': 0 } },
   })
