@@ -140,7 +140,13 @@ t.test('RTCM: late and stopped messages are marked', async (t) => {
 })
 
 t.test('links', async (t) => {
-  t.strictSame(['up', 'refused', 'idle', 'new in a later version'].map(toneOf), ['good', 'broken', 'idle', 'warning'])
+  t.strictSame(['up', 'proven', 'refused', 'idle', 'new in a later version'].map(toneOf), [
+    'good',
+    'good',
+    'broken',
+    'idle',
+    'warning',
+  ])
   const rover = { lat: 52, lon: 4, quality: 4 } as Rover
   t.equal(fixOf(rover), 'fixed')
   t.equal(fixOf({ ...rover, quality: 9 }), 'single')
@@ -230,7 +236,10 @@ t.test('positions', async (t) => {
   const { fromReference, fromLive, away_m } = previewOf(point, document)
   t.ok(Math.abs(fromReference?.east ?? 9) < 1e-6 && Math.abs((fromLive?.east ?? 0) + 2) < 1e-4)
   t.equal(Math.round(away_m ?? 0), 2)
-  t.match(previewOf(point, {}), { fromReference: undefined, fromLive: undefined })
+  t.match(previewOf(point, {}), { fromReference: undefined, fromLive: undefined, away_m: undefined })
+  const fixed = { gnss: { ...document.gnss, state: { gps_fix: 'time' } } }
+  t.match(previewOf(point, fixed), { fromLive: undefined }, 'the position of a base is an echo')
+  t.ok((previewOf(point, fixed).away_m ?? 9) < 1e-6)
   const change = changeOf('angles', typed, 'arp', true)
   t.match(change, {
     'gnss-ref-manual-lat': 52,

@@ -314,8 +314,7 @@ export const en = {
   'links.protocol': 'Protocol',
   'links.sent': 'Sent',
   'links.dropped': 'Left out',
-  'links.proof':
-    'Acknowledged means that the caster took the bytes. Whether it forwards them, only a rover at the caster shows.',
+  'links.proof': 'Acknowledged: the caster took the bytes. Proven: it gave a message back as a rover would get it.',
   'links.tcp': 'Plain TCP',
   'links.tcpPort': 'Port {port}: {count} connected',
   'links.mqtt.up': 'connected',
@@ -423,7 +422,7 @@ export const en = {
   'positions.fromReference': 'From the present reference',
   'positions.fromLive': 'From where the receiver is',
   'positions.far':
-    'That is {distance} from where the receiver is: the station will not use it. Is the height one above the ellipsoid, and are the signs right?',
+    'That is {distance} from where the base is now: the station will not use it. Is the height one above the ellipsoid, and are the signs right?',
   'positions.willUse':
     'RTCM stops until the start-up check has compared it with where the receiver is. Rovers get the new position from then on.',
   'positions.willKeep': 'It is kept, and the present reference stays.',
@@ -442,7 +441,7 @@ export const en = {
   'positions.by.console': 'the console',
   'positions.by.plugin': 'a plugin',
   'positions.back': 'Go back to it',
-  'positions.backTo': 'Go back to: {name}',
+  'positions.backTo': 'Go back to it: {name}',
   'positions.backText': '{name}, {distance} from the present reference.',
 } as const
 
