@@ -10,6 +10,7 @@ import {
   tableText,
 } from 'rtk-base/ntrip'
 import type { Connection, HandedOver, Listener, PluginContext } from 'rtk-base/plugin'
+import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { device, localNetwork, rtcmStream } from 'rtk-base/services'
 import type { Static } from 'typebox'
 import { Value } from 'typebox/value'
@@ -261,7 +262,7 @@ export class Caster {
   }
 
   /** `ntrip.caster` of the document. */
-  block(enabled: boolean) {
+  block(enabled: boolean): NtripCasterInfo {
     return {
       enabled,
       port: this.address?.port ?? 0,

@@ -1,6 +1,7 @@
 import { Framer, referencePoint } from 'rtk-base/gnss'
 import { ChunkReader, isPosition, Piece } from 'rtk-base/ntrip'
 import type { Connection, Dispose, PluginContext } from 'rtk-base/plugin'
+import type { NtripCasterInfo } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { Contents } from './contents.js'
@@ -121,7 +122,7 @@ export class ForeignMount implements MountPoint {
   }
 
   /** `ntrip.caster.bases[]` of the document. */
-  block() {
+  block(): NtripCasterInfo['bases'][number] {
     const { name, contents } = this
     const push = this.#push
     const silent_ms = push ? this.#ctx.clock.monotonic() - push.good_ms : 0
@@ -130,7 +131,7 @@ export class ForeignMount implements MountPoint {
       unverified: true,
       connected: push !== undefined,
       ip: push?.connection.remoteAddress ?? '',
-      agent: push?.agent ?? '',
+      agent: push?.agent.slice(0, 24) ?? '',
       since: push?.since ?? 0,
       silent: Math.round(silent_ms / 1000),
       frames: push?.frames ?? 0,

@@ -6,7 +6,9 @@ import { Logins } from './logins.js'
 import { CasterOptions } from './options.js'
 
 /** Mount points that foreign bases may push to. */
-const mostBases = 16
+const mostBases = 8
+/** Rovers that the command lists. */
+const mostListed = 500
 const flag = Type.Integer({ minimum: 0, maximum: 1 })
 
 /** An NTRIP caster in the station: rovers of the local network, or of the world, take the gated stream from it. */
@@ -72,7 +74,7 @@ export default definePlugin({
       'ntrip-base=MOUNT:PASSWORD lets another base push to a mount point of its own, ntrip-base=MOUNT deletes that',
       async ({ arg }) => {
         const [, mount = '', password] = /^([^:]*)(?::(.*))?$/s.exec(arg ?? '') ?? []
-        const isName = /^[A-Za-z0-9_.-]{1,100}$/.test(mount)
+        const isName = /^[A-Za-z0-9_.-]{1,32}$/.test(mount)
         if (isName && password === undefined) {
           const isGone = await bases.delete(mount)
           caster.basesChanged()
@@ -94,6 +96,12 @@ export default definePlugin({
           .list()
           .map(({ name }) => name)
           .join('\n') || 'none',
+      { value: false },
+    )
+    ctx.commands.add(
+      'ntrip-rovers',
+      'lists the rovers that are connected',
+      () => caster.rovers.list().slice(-mostListed).join('\n') || 'none',
       { value: false },
     )
     ctx.commands.add('ntrip-kick', 'ntrip-kick=ID ends the connection of a rover (ntrip.caster.rovers)', ({ arg }) => {

@@ -1,9 +1,9 @@
-import { MountName, selectionFields } from 'rtk-base/ntrip'
+import { selectionFields } from 'rtk-base/ntrip'
 import { Type } from 'typebox'
 
 const Mount = Type.Object(
   {
-    name: MountName,
+    name: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,32}$', description: 'letters, digits, _ . -; rovers name it' }),
     ...selectionFields,
     plainV2: Type.Optional(
       Type.Boolean({ description: 'NTRIP 2 without chunks, for clients that cannot take them away' }),

@@ -1,12 +1,15 @@
 import { decodeGga, distance, type Gga, geodeticToEcef } from 'rtk-base/gnss'
 import type { Connection, PluginContext } from 'rtk-base/plugin'
+import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { type RtcmSubscription, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { MountPoint } from './mount.js'
 
 /** A line of NMEA has 82 characters. */
 const longestLine = 256
-const mostShown = 32
+/** The document has a largest size. */
+const mostShown = 8
+const mostText = 24
 
 /** What the next version of the plugin gets with a rover's connection. */
 export const HandedRover = Type.Object({
@@ -98,15 +101,25 @@ export class Rovers {
     return found !== undefined
   }
 
-  /** The newest ones, for the document. */
-  block() {
+  /** Every rover, a line each, newest last. */
+  list(): string[] {
+    return [...this.#all].map(([id, { rover, mount }]) => {
+      const { user, agent, connection, gga } = rover
+      const distance = gga?.distance_m === undefined ? '' : `, ${(gga.distance_m / 1_000).toFixed(1)} km away`
+      const name = [user, agent].filter(Boolean).join(' ') || 'unnamed'
+      return `${id}: ${name} at ${connection.remoteAddress}, ${mount.name}${mount.unverified ? ' (unverified)' : ''}${distance}`
+    })
+  }
+
+  /** The newest ones, for the document; `list` has all. */
+  block(): NtripCasterInfo['rovers'] {
     const now_ms = this.#ctx.clock.monotonic()
     return [...this.#all].slice(-mostShown).map(([id, { rover, mount }]) => ({
       id,
       mount: mount.name,
       unverified: mount.unverified,
-      user: rover.user,
-      agent: rover.agent,
+      user: rover.user.slice(0, mostText),
+      agent: rover.agent.slice(0, mostText),
       ip: rover.connection.remoteAddress,
       since: rover.since,
       lat: rover.gga?.position.lat ?? 0,

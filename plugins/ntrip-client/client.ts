@@ -2,6 +2,7 @@ import { Framer } from 'rtk-base/gnss'
 import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
 import { type Answer, AnswerReader, getRequest, parseTable } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import type { ClientState, NtripClientInfo } from 'rtk-base/schemas'
 import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
 import { ggaOf, nearestOf, type Source } from './source.js'
 
@@ -13,8 +14,6 @@ const gga_ms = 10_000
 /** A wrong password does not become right by asking often. */
 const final_ms = 600_000
 const mostTable_bytes = 4_194_304
-
-export type ClientState = 'off' | 'idle' | 'connecting' | 'streaming' | 'waiting'
 
 /** Takes corrections of a caster while the station wants some. */
 export class NtripClient {
@@ -62,7 +61,7 @@ export class NtripClient {
     this.#drop()
   }
 
-  block() {
+  block(): NtripClientInfo {
     const { host, port = 2101 } = this.#source
     const wait_ms = this.#notBefore_ms - this.#ctx.clock.monotonic()
     const next = this.#state === 'waiting' ? Math.max(0, Math.ceil(wait_ms / 1000)) : 0

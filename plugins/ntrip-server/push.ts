@@ -1,6 +1,7 @@
 import { type Dialled, dial, Outbound } from 'rtk-base/link'
 import { HeadReader, Outlet, type Piece, type StreamSink } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import type { NtripServerInfo, PushState } from 'rtk-base/schemas'
 import { device, type RtcmEpoch, type RtcmFrame, type RtcmStream, type RtcmSubscription } from 'rtk-base/services'
 import { unacknowledged } from './kernel-queue.js'
 import { Proof } from './proof.js'
@@ -23,8 +24,6 @@ const backlog_bytes = 16_384
 /** A link is called slow for so long after an epoch was left out. */
 const slow_ms = 60_000
 const mostResponse_bytes = 4_096
-
-export type PushState = 'off' | 'waiting' | 'connecting' | 'refused' | 'accepted' | 'acknowledged' | 'proven'
 
 /** One connection to a caster, and when to make the next. */
 export class Push implements StreamSink {
@@ -105,11 +104,13 @@ export class Push implements StreamSink {
   }
 
   /** `ntrip.server[]` of the document. */
-  block() {
+  block(): NtripServerInfo[number] {
     const now_ms = this.#ctx.clock.monotonic()
     const { host, port = 2101, mount, version = 1, tls = false } = this.target
     return {
-      ...{ host, port, mount, version, tls, state: this.#state, text: this.#text },
+      // The document has a largest size.
+      ...{ host: host.slice(0, 64), port, mount: mount.slice(0, 32), version, tls },
+      ...{ state: this.#state, text: this.#text.slice(0, 160) },
       next: this.#line ? 0 : Math.ceil(waitOf(this.#retry, this.#now_ms()) / 1000),
       since: this.#streaming ? Math.floor((now_ms - this.#accepted_ms) / 1000) : 0,
       ip: this.#line?.socket.remoteAddress ?? '',

@@ -1,6 +1,7 @@
 import { KeptPort, portFrom } from 'rtk-base/link'
 import type { StreamSink } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
+import type { RtcmSerialInfo } from 'rtk-base/schemas'
 import type { RtcmEpoch, RtcmFrame, RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { Thinner } from './thinning.js'
@@ -87,7 +88,7 @@ export class SerialOutput implements StreamSink {
   }
 
   /** `rtcm_serial` of the document. */
-  block() {
+  block(): RtcmSerialInfo {
     const { port, baud = 57_600 } = this.line
     const isOpen = this.#kept.phase === 'open'
     return {

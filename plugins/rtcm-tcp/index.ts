@@ -1,4 +1,5 @@
 import { type Connection, definePlugin, type Listener, type PluginContext } from 'rtk-base/plugin'
+import type { RtcmTcpInfo } from 'rtk-base/schemas'
 import { localNetwork, type RtcmStream, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Outputs, Target } from './outputs.js'
@@ -34,7 +35,8 @@ export default definePlugin({
     const outputs = new Outputs(ctx)
     ctx.config.onChange([port.name], () => clients.apply(port.get()))
     ctx.config.onChange([targets.name], () => outputs.apply(targets.get()))
-    ctx.info.block('rtcm_tcp', () => ({ port: clients.port, connected: clients.connected, push: outputs.block() }))
+    const block = (): RtcmTcpInfo => ({ port: clients.port, connected: clients.connected, push: outputs.block() })
+    ctx.info.block('rtcm_tcp', block)
     ctx.banner('RTCM', () => (clients.port ? `TCP port ${clients.port}` : ''))
     return { port, targets, clients, outputs }
   },

@@ -1,6 +1,7 @@
 import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
 import { Host } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import type { RtcmTcpInfo } from 'rtk-base/schemas'
 import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -77,8 +78,11 @@ class Output {
     this.#out.start({ up: () => this.#networkUp(), changed: () => {}, down: () => {} })
   }
 
-  block() {
-    return { ...this.target, state: this.#state, text: this.#text, dropped: this.#subscription?.dropped ?? 0 }
+  block(): RtcmTcpInfo['push'][number] {
+    const { host, port } = this.target
+    // The document has a largest size.
+    const shown = { host: host.slice(0, 64), port, state: this.#state, text: this.#text.slice(0, 80) }
+    return { ...shown, dropped: this.#subscription?.dropped ?? 0 }
   }
 
   connect(): void {

@@ -112,6 +112,14 @@ interface Listed {
   seen_ms: number
 }
 
+interface Shown {
+  via: string
+  name: string
+  ip: string
+  connected: true | undefined
+  seen_ms: number
+}
+
 /** All subscribers of the stream. A slow one never delays another. */
 export class Subscribers {
   readonly #deps: SubscriberDeps
@@ -158,19 +166,25 @@ export class Subscribers {
   /** For the document: `seen` is seconds since it was last heard of, 0 for one that is connected. */
   block(): { via: string; name: string; seen: number; ip: string }[] {
     const now_ms = this.#deps.now()
-    const subscribed = [...this.#all]
-      .filter(({ subscriber }) => subscriber.shown !== false)
-      .map(({ subscriber: { via, ip, connected }, name, seen_ms }) => ({
-        ...{ via, name, ip },
-        seen_ms: connected ? now_ms : seen_ms,
-      }))
-    const listed = [...this.#listed].map(({ taker: { via, name, ip, connected }, seen_ms }) => ({
-      ...{ via, name, ip },
-      seen_ms: connected ? now_ms : seen_ms,
-    }))
-    return [...subscribed, ...listed]
-      .sort((a, b) => b.seen_ms - a.seen_ms)
+    const connected: Shown[] = []
+    const others: Shown[] = []
+    for (const shown of this.#shown()) {
+      if (!shown.connected) others.push(shown)
+      else if (connected.push({ ...shown, seen_ms: now_ms }) >= mostShown) break
+    }
+    return [...connected, ...others.sort((a, b) => b.seen_ms - a.seen_ms)]
       .slice(0, mostShown)
       .map(({ via, name, seen_ms, ip }) => ({ via, name, seen: roundTo((now_ms - seen_ms) / 1000, 1), ip }))
+  }
+
+  *#shown(): Generator<Shown> {
+    for (const { subscriber, name, seen_ms } of this.#all) {
+      const { via, ip, connected, shown } = subscriber
+      if (shown !== false) yield { via, name, ip, connected, seen_ms }
+    }
+    for (const { taker, seen_ms } of this.#listed) {
+      const { via, name, ip, connected } = taker
+      yield { via, name, ip, connected, seen_ms }
+    }
   }
 }

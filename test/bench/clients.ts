@@ -1,4 +1,4 @@
-/** Run as a child: many UDP or TCP clients of one server; counts what they get. */
+/** Run as a child: many UDP, TCP or NTRIP clients of one server; counts what they get. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -40,7 +40,21 @@ async function tcpClient(client: number): Promise<void> {
   socket.on('error', () => {})
 }
 
-for (let client = 0; client < count; client++) await (kind === 'udp' ? udpClient(client) : tcpClient(client))
+/** The head comes in a piece of its own; it is not counted. */
+async function ntripClient(client: number): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  await once(socket, 'connect')
+  socket.write('GET /BENCH HTTP/1.0\r\nUser-Agent: NTRIP bench\r\n\r\n')
+  await once(socket, 'data')
+  if (client < stalled) socket.pause()
+  else socket.on('data', (chunk) => got(client, chunk.length))
+  socket.on('error', () => {})
+}
+
+const clientOf: Readonly<Record<string, (client: number) => Promise<void>>> = {
+  ...{ udp: udpClient, tcp: tcpClient, ntrip: ntripClient },
+}
+for (let client = 0; client < count; client++) await clientOf[kind]?.(client)
 process.send?.('ready')
 process.on('message', (message) => {
   if (message === 'reset') {

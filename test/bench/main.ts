@@ -13,6 +13,8 @@ import { benchHostile } from './hostile.js'
 import { benchHttp } from './http.js'
 import { benchLatency } from './latency.js'
 import type { Measurement } from './measurement.js'
+import { benchNtrip } from './ntrip.js'
+import { benchNtripHour } from './ntrip-hour.js'
 import { benchReloads } from './reloads.js'
 import { benchStart } from './start.js'
 import { benchSurvey } from './survey.js'
@@ -22,6 +24,8 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   apn: benchApn,
   latency: benchLatency,
   'fan-out': benchFanOut,
+  ntrip: benchNtrip,
+  'ntrip-hour': benchNtripHour,
   http: benchHttp,
   hostile: benchHostile,
   start: benchStart,
@@ -32,7 +36,7 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   fleet: benchFleet,
 }
 /** Minutes, and `fleet` on both cores with mosquitto: only by their names. */
-const onlyNamed = ['fleet', 'holds']
+const onlyNamed = ['fleet', 'holds', 'ntrip-hour']
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.find((name) => !(name in parts))

@@ -70,6 +70,18 @@ t.test('on a station that runs', async (t) => {
   const station = await simulator(t)
   const plugins = (...args: string[]) => rtkBase(['plugins', ...args, '--data', station.data])
 
+  t.test('the Grafana dashboard asks for metrics that the simulator has', async (t) => {
+    const metrics = await (await fetch(`${station.url}/metrics`)).text()
+    const { panels } = JSON.parse(readFileSync('examples/grafana/dashboard.json', 'utf8')) as {
+      panels: { targets: { expr: string }[] }[]
+    }
+    const names = panels.flatMap(({ targets }) =>
+      targets.flatMap(({ expr }) => expr.match(/\b(rtk_base|process)_\w+/g) ?? []),
+    )
+    t.ok(names.length > 10)
+    for (const name of new Set(names)) t.match(metrics, `# TYPE ${name} `)
+  })
+
   t.test('hello-plugin is loaded as its README says, answers, and goes', async (t) => {
     t.match(await plugins('load', './examples/hello-plugin'), { code: 0, stdout: /^mast +running/m })
     t.match(await station.post('/system?mast-inspected=Ada'), { status: 200, text: 'thank you, Ada\n' })

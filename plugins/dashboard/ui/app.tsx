@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Language, language, languages, setLanguage, t } from './i18n/index.js'
 import { pages } from './pages/index.js'
 import { Login } from './parts/login.js'
+import { TrialBar } from './parts/trial-bar.js'
 import { VerdictBar } from './parts/verdict-bar.js'
 import { hello, isOutdated, loginWanted } from './station/live.js'
 import { setTheme, type Theme, theme, themes } from './theme.js'
@@ -102,6 +103,7 @@ function App() {
       </button>
       <header>
         <VerdictBar />
+        <TrialBar />
         {isOutdated.value && (
           <p class="notice" role="alert">
             {t('app.outdated')}{' '}

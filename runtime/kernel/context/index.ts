@@ -32,7 +32,7 @@ function infoParts(build: InfoBuilder | InfoParts): InfoPart[] {
 }
 
 /** Characters of an error's text: 32 of them stand in the document. */
-const longestError = 600
+const longestError = 480
 
 /** Builds the `ctx` of one instance. Everything registered through it is recorded on, or owned by, the instance. */
 export function createContext(instance: Instance, host: ContextHost): PluginContext {

@@ -2,10 +2,12 @@ import { definePlugin } from 'rtk-base/plugin'
 import { conformance, createTestStation, fakeReceiver, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
+import homeAssistant from '../../../plugins/home-assistant/index.js'
 import api from '../../../plugins/mqtt-api/index.js'
 import { period_ms } from '../../../plugins/mqtt-api/periodic.js'
 import { Publications, payloadLimit } from '../../../plugins/mqtt-api/publications.js'
 import { WorkQueue } from '../../../plugins/mqtt-api/work-queue.js'
+import { commandHomes } from '../../../schemas/index.js'
 import { fakeBroker, isUp, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -298,4 +300,42 @@ t.test('limits', async (t) => {
 
 t.test('conformance', async (t) => {
   await t.resolves(conformance(api as never))
+})
+
+t.test('Home Assistant finds the station, and gets its figures', async (t) => {
+  const broker = await startBroker(t)
+  const configs: { topic: string; text: string; retain: boolean }[] = []
+  broker.observer.on('message', (topic, payload, { retain }) => {
+    if (topic.startsWith('homeassistant/')) configs.push({ topic, text: payload.toString(), retain })
+  })
+  const plugins = { 'home-assistant': [homeAssistant as never, { url: 'http://10.0.0.7/' }] } as const
+  const station = await startLinkStation(t, broker.port, {}, { plugins: { ...plugins } as never })
+  await until(() => broker.texts('home-assistant').length > 0, 'a state')
+  // Whoever comes later finds it: it is retained.
+  await broker.observer.subscribeAsync('homeassistant/#', { qos: 1 })
+  await until(() => configs[0]?.retain === true, 'the description')
+  t.equal(configs[0]?.topic, `homeassistant/device/rtk_base_${sn}/config`)
+  const config = JSON.parse(configs[0]?.text ?? '')
+  t.match(config, {
+    device: { identifiers: [`rtk_base_${sn}`], serial_number: sn, configuration_url: 'http://10.0.0.7/' },
+    origin: { name: 'rtk-base' },
+    state_topic: `base/${sn}/home-assistant`,
+    availability: [{ topic: `base/${sn}/online` }],
+  })
+  const state = JSON.parse(broker.texts('home-assistant')[0] ?? '')
+  const components = Object.entries(config.components as Record<string, Record<string, string>>)
+  t.ok(components.length > 8)
+  t.equal(new Set(components.map(([, { unique_id }]) => unique_id)).size, components.length)
+  for (const [key, { platform, value_template = '', command_topic, payload_press = '' }] of components) {
+    if (platform === 'button') {
+      t.equal(command_topic, `base/${sn}/cmd`)
+      t.ok(payload_press in commandHomes, `${payload_press} is a command of the specification`)
+    } else {
+      t.match(value_template, `value_json.${key}`)
+      t.ok(key in state, `${key} has a value`)
+    }
+  }
+  const before = broker.texts('home-assistant').length
+  await station.clock.advance(30_000)
+  await until(() => broker.texts('home-assistant').length > before, 'the next state')
 })

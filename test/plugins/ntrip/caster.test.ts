@@ -1,4 +1,6 @@
+import { NtripCasterInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
+import { Value } from 'typebox/value'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
 import { Pacing } from '../../../plugins/ntrip-caster/logins.js'
 import { encodeNmea, encodeRtcm, moreFollows } from '../../../runtime/gnss/index.js'
@@ -173,6 +175,7 @@ t.test('a rover', async (t) => {
     const { rover, caster, command } = await setUp(t)
     const client = await rover(v1)
     await until(() => caster().connected === 1, 'connected')
+    t.match(await command('ntrip-rovers'), { text: /^\d+: NTRIP test\/1 at 127\.0\.0\.1, TEST0001/ })
     t.match(await command('ntrip-kick=99'), { status: 200, text: /no rover 99/ })
     t.match(await command(`ntrip-kick=${caster().rovers[0]?.id}`), { status: 200, text: /disconnected/ })
     await client.ends()
@@ -406,6 +409,7 @@ t.test('a foreign base', async (t) => {
       },
     ])
     t.match(caster().rovers, [{ unverified: true }, { unverified: false }, { unverified: true }])
+    t.strictSame(Value.Errors(NtripCasterInfo, caster()), [])
     t.equal((station.field('gnss.rtcm.subscribers') as unknown[]).length, 1, 'only the own stream has subscribers')
     const [, row] = await table()
     t.match(row, { mount: 'EAST', misc: 'unverified', details: '1005(1),1074(1)', systems: 'GPS', lat: 52 })

@@ -1,4 +1,6 @@
+import { NtripClientInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
+import { Value } from 'typebox/value'
 import ntripClient from '../../../plugins/ntrip-client/index.js'
 import { ggaOf, nearestOf } from '../../../plugins/ntrip-client/source.js'
 import { decodeGga } from '../../../runtime/gnss/index.js'
@@ -159,6 +161,7 @@ t.test('what goes wrong, in words; and how long it stays away', async (t) => {
     await set({ host: '127.0.0.1', port: caster.port, mount: 'NET' })
     await secondsUntil(() => shown().state === 'waiting', JSON.stringify(answer.slice(0, 40)))
     t.match(shown().text, text)
+    t.strictSame(Value.Errors(NtripClientInfo, shown()), [])
     t.ok(shown().next >= least_s - 2 && shown().next <= most_s, `${shown().next} s`)
     await station.stop()
   }

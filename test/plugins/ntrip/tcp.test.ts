@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { connect, createServer, type Socket } from 'node:net'
+import { RtcmSerialInfo, RtcmTcpInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
+import { Value } from 'typebox/value'
 import rtcmSerial from '../../../plugins/rtcm-serial/index.js'
 import { fittingStep, loadOf, type Measured, rankOf, steps } from '../../../plugins/rtcm-serial/plan.js'
 import { Thinner } from '../../../plugins/rtcm-serial/thinning.js'
@@ -72,6 +74,7 @@ t.test('addresses that it connects to: again and again, with longer waits; what 
   await until(() => shown().push[0]?.state === 'connected', 'connected')
   await until(() => shown().push[1]?.state === 'waiting', 'refused')
   t.match(shown().push[1]?.text, /refuses connections/)
+  t.strictSame(Value.Errors(RtcmTcpInfo, shown()), [])
   epoch(1)
   await until(() => types[0]?.length === 2, 'the stream')
   t.strictSame(types[0], [1005, 1074])
@@ -120,11 +123,13 @@ t.test('a serial line', async (t) => {
   t.test('gets the position first and whole epochs, and after a loss the position again', async (t) => {
     const { change, port, shown, types, receiver, epoch, lines, clock, station } = await lineStation(t)
     t.match(shown(), { state: 'off' })
+    t.strictSame(Value.Errors(RtcmSerialInfo, shown()), [])
     receiver.emit(arpFrame(here))
     t.match(await change({ 'rtcm-serial': { port, budget: 5_000 } }), { result: 'ok' })
     await until(() => types().length === 1, 'the position')
     t.match(shown(), { state: 'open', budget: 5_000, sends: 'everything' })
     t.match(station.field('gnss.rtcm.subscribers'), [{ via: 'serial', seen: 0 }])
+    t.strictSame(Value.Errors(RtcmSerialInfo, shown()), [])
     epoch(1_000)
     await until(() => types().length === 4, 'an epoch')
     t.strictSame(types(), [1005, 1074, 1084, 1124])

@@ -41,7 +41,6 @@ export const en = {
   'page.update': 'Update',
   'page.logs': 'Logs',
   'page.plugins': 'Plugins',
-  'page.start': 'First steps',
 
   'status.verdict': 'Can this base be trusted?',
   'status.chain': 'From the antenna to the rovers',
@@ -93,6 +92,29 @@ export const en = {
   'commands.run': 'Run {name}',
   'commands.running': 'It runs …',
   'commands.yes': 'Yes, do it',
+
+  'settings.search': 'Search settings',
+  'settings.default': 'default {value}',
+  'settings.secretSet': 'set; enter another one to replace it',
+  'settings.secretNotSet': 'not set',
+  'settings.forget': 'As it was',
+  'settings.sending': 'It is being applied …',
+  'settings.refused': 'Nothing was changed.',
+  'settings.done': 'Applied.',
+  'settings.undo': 'Undo: {names}',
+  'settings.count': '{count} changes',
+  'settings.discard': 'Discard',
+  'settings.review': 'Review',
+  'settings.reviewTitle': 'What changes',
+  'settings.apply': 'Apply',
+  'settings.what': 'Setting',
+  'settings.now': 'Now',
+  'settings.then': 'Then',
+  'settings.risky':
+    'May cut you off: {names}. What is on trial comes back by itself unless the station is reached again.',
+  'trial.text': 'A change of {names} is on trial: the old values return in {s} s.',
+  'trial.keep': 'Keep it',
+  'trial.undo': 'Take it back',
 
   // Receiver and reference: survey, sky, rtcm, links, procedure, positions.
   'plot.time': 'Time',
@@ -443,6 +465,30 @@ export const en = {
   'positions.back': 'Go back to it',
   'positions.backTo': 'Go back to it: {name}',
   'positions.backText': '{name}, {distance} from the present reference.',
+
+  'update.none': 'The plugin ota does not run: this station is not updated from here.',
+  'update.now': 'Now',
+  'update.slot': 'slot {slot}',
+  'update.state': 'Update: {state}',
+  'update.file': 'From this device',
+  'update.choose': 'Signed image (.img)',
+  'update.send': 'Upload and install',
+  'update.stop': 'Stop',
+  'update.sending': 'Uploading: {percent} %',
+  'update.installed':
+    '{version} is installed. The station restarts into it, and goes back by itself if it does not work.',
+  'update.url': 'From an address',
+  'update.address': 'Address of the signed image',
+  'update.fetch': 'Fetch and install',
+  'network.none': 'No plugin for networks runs here.',
+  'network.eth': 'Cable',
+  'network.wap': 'Access point',
+  'network.sta': 'WiFi uplink',
+  'network.router': 'Router',
+  'network.modem': 'Modem',
+  'network.settings': 'To the settings',
+  'page.more': 'More',
+  'more.none': 'No further plugin has figures of its own.',
 } as const
 
 export type TextKey = keyof typeof en

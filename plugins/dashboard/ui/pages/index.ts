@@ -18,7 +18,11 @@ export const pages: readonly PageEntry[] = [
   { path: 'procedure', title: 'page.procedure', load: async () => (await import('./procedure.js')).ProcedurePage },
   { path: 'positions', title: 'page.positions', load: async () => (await import('./positions.js')).PositionsPage },
   { path: 'errors', title: 'page.errors', load: async () => (await import('./errors.js')).ErrorsPage },
+  { path: 'network', title: 'page.network', load: async () => (await import('./network.js')).NetworkPage },
+  { path: 'settings', title: 'page.settings', load: async () => (await import('./settings.js')).SettingsPage },
   { path: 'commands', title: 'page.commands', load: async () => (await import('./commands.js')).CommandsPage },
+  { path: 'update', title: 'page.update', load: async () => (await import('./update.js')).UpdatePage },
   { path: 'logs', title: 'page.logs', load: async () => (await import('./logs.js')).LogsPage },
   { path: 'plugins', title: 'page.plugins', load: async () => (await import('./plugins.js')).PluginsPage },
+  { path: 'more', title: 'page.more', load: async () => (await import('./more.js')).MorePage },
 ]

@@ -1,7 +1,8 @@
 import { t } from '../i18n/index.js'
 import { Card } from '../parts/card.js'
+import { DataTable } from '../parts/data-table.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
-import { api } from '../station/api.js'
+import { api, type PluginReport } from '../station/api.js'
 
 const load = () => api.plugins()
 
@@ -11,26 +12,19 @@ export function PluginsPage() {
     <Card title={t('page.plugins')}>
       <Waiting of={plugins}>
         {(list) => (
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{t('plugins.name')}</th>
-                <th scope="col">{t('plugins.state')}</th>
-                <th scope="col">{t('plugins.reason')}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.map(({ name, version, state, reason }) => (
-                <tr key={name}>
-                  <th scope="row">
-                    {name} <span class="quiet">{version}</span>
-                  </th>
-                  <td class={state === 'running' ? '' : 'trouble'}>{state}</td>
-                  <td>{reason}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <DataTable
+            label={t('page.plugins')}
+            rows={list}
+            keyOf={({ name }: PluginReport) => name}
+            columns={[
+              { name: t('plugins.name'), isHead: true, cell: ({ name, version }) => `${name} ${version}` },
+              {
+                name: t('plugins.state'),
+                cell: ({ state }) => <span class={state === 'running' ? '' : 'trouble'}>{state}</span>,
+              },
+              { name: t('plugins.reason'), cell: ({ reason }) => reason },
+            ]}
+          />
         )}
       </Waiting>
       <p class="quiet">{t('plugins.hint')}</p>

@@ -1,0 +1,72 @@
+/** What a field of a form is, from the JSON Schema of its parameter, and how its text becomes a value. Pure. */
+import type { Parameter, Schema } from '../station/api.js'
+
+export type FieldKind = 'switch' | 'flag' | 'number' | 'text' | 'choice' | 'json'
+
+export interface Field {
+  readonly kind: FieldKind
+  /** The empty text means null. */
+  readonly nullable: boolean
+  readonly choices: readonly unknown[]
+  readonly schema: Schema
+}
+
+const isNull = ({ type, const: only }: Schema) => type === 'null' || only === null
+
+export function fieldOf(schema: Schema): Field {
+  const options = schema.anyOf ?? []
+  const nullable = options.some(isNull)
+  const rest = options.filter((one) => !isNull(one))
+  const choices =
+    schema.enum ?? (rest.length > 1 && rest.every((one) => 'const' in one) ? rest.map((one) => one.const) : [])
+  const inner = rest.length === 1 ? { ...schema, ...rest[0] } : schema
+  const field = (kind: FieldKind): Field => ({ kind, nullable, choices, schema: inner })
+  if (choices.length > 0) return field('choice')
+  if (inner.type === 'boolean') return field('flag')
+  if (inner.type === 'integer' && inner.minimum === 0 && inner.maximum === 1) return field('switch')
+  if (inner.type === 'integer' || inner.type === 'number') return field('number')
+  if (inner.type === 'string') return field('text')
+  return field('json')
+}
+
+/** A value as it stands in its field. */
+export function textOf({ kind }: Field, value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return kind === 'json' ? JSON.stringify(value, null, 2) : String(value)
+}
+
+/** What is submitted. A number that is none is submitted as text: the station says what is wrong with it. */
+export function valueFrom({ kind, nullable, choices }: Field, text: string): unknown {
+  if (text === '' && nullable) return null
+  if (kind === 'choice') return choices.find((one) => String(one) === text) ?? text
+  if (kind === 'switch') return text === '1' ? 1 : 0
+  if (kind === 'flag') return text === 'true'
+  if (kind === 'number') {
+    const number = Number(text.replace(',', '.'))
+    return text.trim() === '' || Number.isNaN(number) ? text : number
+  }
+  if (kind !== 'json') return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Texts that were entered, by name → what differs from what is in force. */
+export function changesOf(
+  parameters: readonly Parameter[],
+  entered: ReadonlyMap<string, string>,
+): Map<string, unknown> {
+  const changes = new Map<string, unknown>()
+  for (const parameter of parameters) {
+    const text = entered.get(parameter.name)
+    if (text === undefined) continue
+    const field = fieldOf(parameter.schema)
+    if (parameter.secret || text !== textOf(field, parameter.value)) changes.set(parameter.name, valueFrom(field, text))
+  }
+  return changes
+}
+
+export const matches = ({ name, title, plugin, schema }: Parameter, wanted: string): boolean =>
+  `${name} ${title} ${plugin} ${schema.description ?? ''}`.toLowerCase().includes(wanted.trim().toLowerCase())

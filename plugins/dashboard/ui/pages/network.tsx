@@ -1,0 +1,34 @@
+import { t } from '../i18n/index.js'
+import { BlockCard } from '../parts/block.js'
+import { at } from '../station/document.js'
+import { document$ } from '../station/live.js'
+
+const blocks = ['eth', 'wap', 'sta', 'router', 'modem'] as const
+
+/** A password belongs into no page that is open on a table; the settings say whether it is set. */
+const secret = /^(pwd|pswd|password)$/
+/** The history of the modem is a curve, not a table. */
+const long = /^(history|scan)$/
+
+function shown(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, one]) =>
+      long.test(name) ? [] : [[name, secret.test(name) && one !== '' ? '•••' : shown(one)]],
+    ),
+  )
+}
+
+/** Cable, access point, WiFi uplink, router and modem. */
+export function NetworkPage() {
+  const found = blocks.filter((name) => at(document$.value, name) !== undefined)
+  if (found.length === 0) return <p>{t('network.none')}</p>
+  return (
+    <>
+      {found.map((name) => (
+        <BlockCard key={name} name={t(`network.${name}`)} value={shown(at(document$.value, name))} />
+      ))}
+      <a href="#/settings">{t('network.settings')}</a>
+    </>
+  )
+}

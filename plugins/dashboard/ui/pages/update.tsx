@@ -1,0 +1,113 @@
+import { useRef, useState } from 'preact/hooks'
+import { t } from '../i18n/index.js'
+import { Card } from '../parts/card.js'
+import { api } from '../station/api.js'
+import { at, listAt, numberAt, type StationError, textAt } from '../station/document.js'
+import { document$, hello } from '../station/live.js'
+import { type Upload, upload } from '../station/upload.js'
+
+/** The version that runs, and a way to another one: from this device, or from an address that the station reaches. */
+export function UpdatePage() {
+  const document = document$.value
+  const [share, setShare] = useState<number>()
+  const [said, setSaid] = useState('')
+  const [trouble, setTrouble] = useState('')
+  const [url, setUrl] = useState('')
+  const file = useRef<HTMLInputElement>(null)
+  const running = useRef<Upload | undefined>(undefined)
+  const isViewer = hello.value?.role === 'viewer'
+  const state = textAt(document, 'base.update.state')
+  const errors = listAt<StationError>(document, 'base.state.errors').filter(({ code }) => code.startsWith('update'))
+
+  const report = (text: string, isTrouble: boolean) => {
+    setShare(undefined)
+    setSaid(isTrouble ? '' : text)
+    setTrouble(isTrouble ? text : '')
+  }
+  const send = async (event: Event) => {
+    event.preventDefault()
+    const chosen = file.current?.files?.[0]
+    if (!chosen) return
+    report('', false)
+    setShare(0)
+    running.current = upload(chosen, setShare)
+    try {
+      report(t('update.installed', { version: await running.current.done }), false)
+    } catch (error) {
+      report((error as Error).message, true)
+    }
+  }
+  const fetchIt = async (event: Event) => {
+    event.preventDefault()
+    try {
+      report(await api.command('firmware', url), false)
+    } catch (error) {
+      report((error as Error).message, true)
+    }
+  }
+  if (at(document, 'base.update') === undefined) return <p>{t('update.none')}</p>
+  return (
+    <>
+      <Card title={t('update.now')}>
+        <p>
+          rtk-base {hello.value?.version} · {t('update.slot', { slot: textAt(document, 'esp.partition') || '–' })}
+        </p>
+        <p class="quiet">
+          <code>{hello.value?.sha256.slice(0, 16)}</code>
+        </p>
+        <p role="status">
+          {t('update.state', { state })}
+          {state !== 'idle' && state !== 'failed' && ` ${numberAt(document, 'base.update.progress') ?? 0} %`}
+        </p>
+        {errors.map(({ code, text }) => (
+          <p key={code} class="trouble">
+            {text}
+          </p>
+        ))}
+      </Card>
+      <Card title={t('update.file')}>
+        <form onSubmit={send}>
+          <label for="image">{t('update.choose')}</label>
+          <input id="image" ref={file} type="file" accept=".img" disabled={isViewer || share !== undefined} />
+          <div class="buttons">
+            {share !== undefined && (
+              <button type="button" onClick={() => running.current?.abort()}>
+                {t('update.stop')}
+              </button>
+            )}
+            <button type="submit" class="main" disabled={isViewer || share !== undefined}>
+              {t('update.send')}
+            </button>
+          </div>
+        </form>
+        {share !== undefined && (
+          <>
+            <label for="share">{t('update.sending', { percent: Math.round(share * 100) })}</label>
+            <progress id="share" max={1} value={share} />
+          </>
+        )}
+        <p role="status">{said}</p>
+        <p class="trouble" role="alert">
+          {trouble}
+        </p>
+      </Card>
+      <Card title={t('update.url')}>
+        <form onSubmit={fetchIt}>
+          <label for="url">{t('update.address')}</label>
+          <input
+            id="url"
+            type="url"
+            value={url}
+            onInput={({ currentTarget }) => setUrl(currentTarget.value)}
+            disabled={isViewer}
+          />
+          <div class="buttons">
+            <button type="submit" class="main" disabled={isViewer || url === ''}>
+              {t('update.fetch')}
+            </button>
+          </div>
+        </form>
+      </Card>
+    </>
+  )
+}

@@ -1,0 +1,27 @@
+import { Card } from './card.js'
+
+/** A block of the document as it is: for plugins that have no page of their own. Units are in the names (`_m`, `_s`). */
+export function BlockCard({ name, value }: { name: string; value: unknown }) {
+  return (
+    <Card title={name}>
+      <dl class="figures">
+        {leaves(value).map(([path, text]) => (
+          <div key={path}>
+            <dt>{path}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  )
+}
+
+/** Path and text of every value; lists are shown by their length and their entries. */
+function leaves(value: unknown, path = ''): [path: string, text: string][] {
+  if (typeof value !== 'object' || value === null) return [[path, value === '' || value === null ? '–' : String(value)]]
+  const entries = Array.isArray(value)
+    ? value.slice(0, 16).map((one, n) => [String(n + 1), one] as const)
+    : Object.entries(value)
+  if (entries.length === 0) return [[path, '–']]
+  return entries.flatMap(([name, one]) => leaves(one, path === '' ? name : `${path} ${name}`))
+}

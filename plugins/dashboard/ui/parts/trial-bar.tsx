@@ -1,0 +1,21 @@
+import { t } from '../i18n/index.js'
+import { api } from '../station/api.js'
+import { at } from '../station/document.js'
+import { document$ } from '../station/live.js'
+
+/** A change that may have cut somebody off waits to be confirmed. On every page. */
+export function TrialBar() {
+  const trial = at(document$.value, 'base.state.trial') as { parameters: string[]; left_s: number } | undefined
+  if (!trial) return null
+  return (
+    <p class="notice" role="alert">
+      {t('trial.text', { names: trial.parameters.join(', '), s: trial.left_s })}{' '}
+      <button type="button" class="main" onClick={() => void api.command('confirm-change')}>
+        {t('trial.keep')}
+      </button>{' '}
+      <button type="button" onClick={() => void api.command('undo-change')}>
+        {t('trial.undo')}
+      </button>
+    </p>
+  )
+}

@@ -1,0 +1,83 @@
+/** The figures and buttons that Home Assistant shows, and where they are in the information document. */
+export interface Entity {
+  readonly name: string
+  readonly platform: 'sensor' | 'binary_sensor'
+  /** In the document. */
+  readonly path: string
+  /** As Home Assistant names it: `device_class`, `unit_of_measurement`, `state_class`, `icon`. */
+  readonly facts: Readonly<Record<string, string>>
+  /** Of a `binary_sensor`: it is on when the value is one of these. */
+  readonly on?: readonly string[]
+}
+
+const measurement = { state_class: 'measurement' }
+
+export const entities: Readonly<Record<string, Entity>> = {
+  fitness: {
+    name: 'Fitness',
+    platform: 'sensor',
+    path: 'base.state.verdict.fitness',
+    facts: { icon: 'mdi:check-decagram' },
+  },
+  why: { name: 'Why', platform: 'sensor', path: 'base.state.verdict.why', facts: { icon: 'mdi:comment-question' } },
+  status: {
+    name: 'GNSS status',
+    platform: 'sensor',
+    path: 'gnss.state.status',
+    facts: { icon: 'mdi:satellite-variant' },
+  },
+  problem: {
+    name: 'Problem',
+    platform: 'binary_sensor',
+    path: 'base.state.verdict.fitness',
+    facts: { device_class: 'problem' },
+    on: ['unfit', 'degraded'],
+  },
+  antenna: {
+    name: 'Antenna',
+    platform: 'binary_sensor',
+    path: 'gnss.state.antenna.status',
+    facts: { device_class: 'problem' },
+    on: ['open', 'short'],
+  },
+  satellites: {
+    name: 'Satellites used',
+    platform: 'sensor',
+    path: 'gnss.state.satuse',
+    facts: { ...measurement, icon: 'mdi:satellite-uplink' },
+  },
+  accuracy: {
+    name: 'Accuracy of the survey',
+    platform: 'sensor',
+    path: 'gnss.ref.survey.acc',
+    facts: { ...measurement, device_class: 'distance', unit_of_measurement: 'm' },
+  },
+  delta: {
+    name: 'Distance to the reference',
+    platform: 'sensor',
+    path: 'gnss.pos.delta',
+    facts: { ...measurement, device_class: 'distance', unit_of_measurement: 'm' },
+  },
+  uptime: {
+    name: 'Uptime',
+    platform: 'sensor',
+    path: 'esp.state.uptime',
+    facts: { device_class: 'duration', unit_of_measurement: 's', entity_category: 'diagnostic' },
+  },
+}
+
+/** Commands of the specification that make sense as buttons. */
+export const buttons: Readonly<Record<string, string>> = { 'start-survey-in': 'Start survey-in', reboot: 'Restart' }
+
+/** The value at a path such as `gnss.state.satuse`; undefined where there is none. */
+export const valueAt = (document: Record<string, unknown>, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (part, name) => (typeof part === 'object' && part !== null ? (part as Record<string, unknown>)[name] : undefined),
+      document,
+    )
+
+/** What the state topic carries: one value an entity, null where it is not known. */
+export const stateOf = (document: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(entities).map(([key, { path }]) => [key, valueAt(document, path) ?? null]))

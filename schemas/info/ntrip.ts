@@ -1,0 +1,126 @@
+/** The blocks of the outputs and inputs of corrections: `ntrip.caster`, `ntrip.server`, `ntrip.client`, `rtcm_tcp`, `rtcm_serial`, each present while its plugin runs. Unknown is `''` or 0. */
+import Type, { type Static } from 'typebox'
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+const text = (description: string) => Type.String({ description })
+const port = Type.Integer({ minimum: 0, maximum: 65_535 })
+const version = Type.Union([Type.Literal(1), Type.Literal(2)], { description: 'of NTRIP' })
+
+export const NtripRover = Type.Object({
+  id: count('for `ntrip-kick`'),
+  mount: Type.String(),
+  unverified: Type.Boolean({ description: 'it takes the stream of a foreign base' }),
+  user: text('its login, empty without one'),
+  agent: text('what it calls itself'),
+  ip: Type.String(),
+  since: count('UTC seconds'),
+  lat: Type.Number({ description: 'degrees, from its GGA' }),
+  lon: Type.Number({ description: 'degrees' }),
+  quality: count('of its GGA: 1 single, 2 differential, 4 fixed, 5 float'),
+  dist: Type.Number({ description: 'metres to the base' }),
+  age: Type.Number({ description: 's since its GGA came' }),
+})
+
+export const NtripBase = Type.Object({
+  mount: Type.String(),
+  unverified: Type.Literal(true),
+  connected: Type.Boolean({ description: 'a base pushes now' }),
+  ip: Type.String(),
+  agent: Type.String(),
+  since: count('UTC seconds'),
+  silent: count('s since the last message'),
+  frames: count('messages'),
+  bitrate: count('bit/s'),
+  rovers: count('that take it'),
+})
+
+export const NtripCasterInfo = Type.Object({
+  enabled: Type.Boolean({ description: '`ntrip-caster-en`' }),
+  port: { ...port, description: '0 while closed' },
+  tls: { ...port, description: 'port with TLS, 0 without' },
+  mounts: Type.Array(Type.String(), { maxItems: 16, description: 'of the own stream' }),
+  users: count('logins'),
+  connected: count('rovers'),
+  refused: count('requests'),
+  rovers: Type.Array(NtripRover, { maxItems: 8, description: 'the newest ones' }),
+  bases: Type.Array(NtripBase, { maxItems: 8, description: 'mount points of foreign bases' }),
+})
+export type NtripCasterInfo = Static<typeof NtripCasterInfo>
+
+export const PushState = Type.Union([
+  Type.Literal('off'),
+  Type.Literal('waiting'),
+  Type.Literal('connecting'),
+  Type.Literal('refused'),
+  Type.Literal('accepted'),
+  Type.Literal('acknowledged'),
+  Type.Literal('proven'),
+])
+export type PushState = Static<typeof PushState>
+
+export const NtripServerInfo = Type.Array(
+  Type.Object({
+    host: Type.String(),
+    port,
+    mount: Type.String(),
+    version,
+    tls: Type.Boolean(),
+    state: PushState,
+    text: text('what went wrong, or how it was proven, for a person'),
+    next: count('s until the next attempt'),
+    since: count('s since the caster accepted'),
+    ip: text('address that is connected'),
+    sent: count('writes'),
+    dropped: count('writes left out, the caster being slow'),
+  }),
+  { maxItems: 8 },
+)
+export type NtripServerInfo = Static<typeof NtripServerInfo>
+
+export const ClientState = Type.Union([
+  Type.Literal('off'),
+  Type.Literal('idle'),
+  Type.Literal('connecting'),
+  Type.Literal('streaming'),
+  Type.Literal('waiting'),
+])
+export type ClientState = Static<typeof ClientState>
+
+export const NtripClientInfo = Type.Object({
+  host: Type.String(),
+  port,
+  mount: Type.String(),
+  state: ClientState,
+  text: text('why it waits'),
+  next: count('s until the next attempt'),
+  frames: count('messages'),
+})
+export type NtripClientInfo = Static<typeof NtripClientInfo>
+
+export const RtcmTcpInfo = Type.Object({
+  port,
+  connected: count('clients'),
+  push: Type.Array(
+    Type.Object({
+      host: Type.String(),
+      port,
+      state: Type.Union([Type.Literal('connecting'), Type.Literal('connected'), Type.Literal('waiting')]),
+      text: Type.String(),
+      dropped: count('epochs'),
+    }),
+    { maxItems: 8 },
+  ),
+})
+export type RtcmTcpInfo = Static<typeof RtcmTcpInfo>
+
+export const RtcmSerialInfo = Type.Object({
+  port: text('device path or tcp://host:port'),
+  baud: count('bit/s'),
+  budget: count('bytes a second'),
+  state: Type.Union([Type.Literal('off'), Type.Literal('open'), Type.Literal('waiting')]),
+  text: text('why it waits'),
+  sends: text('how the stream is thinned'),
+  sent: count('bytes'),
+  dropped: count('epochs'),
+})
+export type RtcmSerialInfo = Static<typeof RtcmSerialInfo>
