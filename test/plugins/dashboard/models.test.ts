@@ -1,5 +1,6 @@
 /** What the pages compute: pure, without a browser. */
 import t from 'tap'
+import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
 import { segmentsOf, sharesOf } from '../../../plugins/dashboard/ui/model/fitness.js'
 import { distance_m, enuOf, geoLink, toEcef, toGeodetic } from '../../../plugins/dashboard/ui/model/geodesy.js'
@@ -74,6 +75,14 @@ t.test('the survey-in', async (t) => {
   const away = offsetEnu(here, { east: 3, north: -1, up: 9 })
   const scatter = scatterOf([{ t: 1, now: away, mean: here, acc: 1 }], here, 1)
   t.ok(Math.abs(scatter.reach_m - 3.3) < 1e-6, 'the farthest point fits in, its height does not matter')
+})
+
+t.test('a survey-in without a position of now has no point of its curve', async (t) => {
+  const survey = { state: 'running', elapsed: 110, count: 110, acc: 2, ...here }
+  const nowhere = { x: 0, y: 0, z: 0 }
+  t.equal(surveyFactsOf({ gnss: { ref: { survey }, pos: { ...nowhere, t: 0 } } }), undefined)
+  t.equal(surveyFactsOf({}), undefined)
+  t.match(surveyFactsOf({ gnss: { ref: { survey }, pos: { ...here, t: 1 } } }), { elapsed: 110, now: here, mean: here })
 })
 
 t.test('the sky', async (t) => {
@@ -258,7 +267,8 @@ t.test('curves of the day', async (t) => {
   t.strictSame(thinned(3, 25), [0, 1, 2])
   const rows = thinned(720, 25)
   t.match([rows.length, rows[0], rows.at(-1)], [25, 0, 719])
-  t.strictSame(extentOf([null, 2, 5, 4, null]), { least: 2, most: 5, last: 4 })
+  t.strictSame(extentOf([null, 2, 5, 4, null]), { least: 2, most: 5, last: undefined })
+  t.match(extentOf([2, 5, 4]), { last: 4 })
   t.equal(extentOf([null]), undefined)
   t.match(segmentsOf([2, 2, 1.5, 0, null]), [
     { fitness: 'fit', from: 0, length: 2 },
