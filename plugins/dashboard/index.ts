@@ -3,7 +3,7 @@ import { device, logs, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { EventHub } from './events/hub.js'
 import { Recorder } from './history/recorder.js'
-import { SurveyCurve, type SurveyPoint } from './history/survey-curve.js'
+import { SurveyCurve, surveyFactsOf } from './history/survey-curve.js'
 import { Pages } from './pages.js'
 import { wantedSeries, wantedTopics } from './query.js'
 
@@ -19,15 +19,7 @@ export default definePlugin({
 
   setup(ctx) {
     const recorder = new Recorder(ctx)
-    const survey = new SurveyCurve(() => {
-      const { gnss } = ctx.services.use(station).document() as {
-        gnss?: { pos?: SurveyPoint['now'] & { t: number }; ref?: { survey?: Survey } }
-      }
-      // A position of time 0 is none: the receiver has said nothing yet.
-      if (!gnss?.pos?.t || !gnss.ref?.survey) return undefined
-      const { state, elapsed, count, acc, x, y, z } = gnss.ref.survey
-      return { state, elapsed, count, acc, mean: { x, y, z }, now: { x: gnss.pos.x, y: gnss.pos.y, z: gnss.pos.z } }
-    })
+    const survey = new SurveyCurve(() => surveyFactsOf(ctx.services.use(station).document()))
     const hub = new EventHub(ctx, survey)
     new Pages(ctx).register()
     ctx.banner('page', () => '{http}/')
@@ -81,13 +73,3 @@ export default definePlugin({
     return [['curve', survey.points]]
   },
 })
-
-interface Survey {
-  state: string
-  elapsed: number
-  count: number
-  acc: number
-  x: number
-  y: number
-  z: number
-}

@@ -21,6 +21,17 @@ interface SurveyFacts {
   readonly now: Ecef
 }
 
+/** Undefined while there is nothing to be drawn. */
+export function surveyFactsOf(document: Record<string, unknown>): SurveyFacts | undefined {
+  const { gnss } = document as {
+    gnss?: { pos?: Ecef & { t: number }; ref?: { survey?: Ecef & Omit<SurveyFacts, 'mean' | 'now'> } }
+  }
+  // A position of time 0 is none: the receiver has said nothing yet.
+  if (!gnss?.pos?.t || !gnss.ref?.survey) return undefined
+  const { state, elapsed, count, acc, x, y, z } = gnss.ref.survey
+  return { state, elapsed, count, acc, mean: { x, y, z }, now: { x: gnss.pos.x, y: gnss.pos.y, z: gnss.pos.z } }
+}
+
 const most = 600
 
 export class SurveyCurve {

@@ -1,5 +1,6 @@
 /** What the pages compute: pure, without a browser. */
 import t from 'tap'
+import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
 import { segmentsOf, sharesOf } from '../../../plugins/dashboard/ui/model/fitness.js'
 import { distance_m, enuOf, geoLink, toEcef, toGeodetic } from '../../../plugins/dashboard/ui/model/geodesy.js'
@@ -76,6 +77,14 @@ t.test('the survey-in', async (t) => {
   t.ok(Math.abs(scatter.reach_m - 3.3) < 1e-6, 'the farthest point fits in, its height does not matter')
 })
 
+t.test('a survey-in without a position of now has no point of its curve', async (t) => {
+  const survey = { state: 'running', elapsed: 110, count: 110, acc: 2, ...here }
+  const nowhere = { x: 0, y: 0, z: 0 }
+  t.equal(surveyFactsOf({ gnss: { ref: { survey }, pos: { ...nowhere, t: 0 } } }), undefined)
+  t.equal(surveyFactsOf({}), undefined)
+  t.match(surveyFactsOf({ gnss: { ref: { survey }, pos: { ...here, t: 1 } } }), { elapsed: 110, now: here, mean: here })
+})
+
 t.test('the sky', async (t) => {
   const near = (found: { x: number; y: number }, x: number, y: number) =>
     t.ok(Math.hypot(found.x - x, found.y - y) < 1e-9, `${x} ${y}`)
@@ -140,7 +149,13 @@ t.test('RTCM: late and stopped messages are marked', async (t) => {
 })
 
 t.test('links', async (t) => {
-  t.strictSame(['up', 'refused', 'idle', 'new in a later version'].map(toneOf), ['good', 'broken', 'idle', 'warning'])
+  t.strictSame(['up', 'proven', 'refused', 'idle', 'new in a later version'].map(toneOf), [
+    'good',
+    'good',
+    'broken',
+    'idle',
+    'warning',
+  ])
   const rover = { lat: 52, lon: 4, quality: 4 } as Rover
   t.equal(fixOf(rover), 'fixed')
   t.equal(fixOf({ ...rover, quality: 9 }), 'single')
@@ -230,7 +245,10 @@ t.test('positions', async (t) => {
   const { fromReference, fromLive, away_m } = previewOf(point, document)
   t.ok(Math.abs(fromReference?.east ?? 9) < 1e-6 && Math.abs((fromLive?.east ?? 0) + 2) < 1e-4)
   t.equal(Math.round(away_m ?? 0), 2)
-  t.match(previewOf(point, {}), { fromReference: undefined, fromLive: undefined })
+  t.match(previewOf(point, {}), { fromReference: undefined, fromLive: undefined, away_m: undefined })
+  const fixed = { gnss: { ...document.gnss, state: { gps_fix: 'time' } } }
+  t.match(previewOf(point, fixed), { fromLive: undefined }, 'the position of a base is an echo')
+  t.ok((previewOf(point, fixed).away_m ?? 9) < 1e-6)
   const change = changeOf('angles', typed, 'arp', true)
   t.match(change, {
     'gnss-ref-manual-lat': 52,
@@ -249,7 +267,8 @@ t.test('curves of the day', async (t) => {
   t.strictSame(thinned(3, 25), [0, 1, 2])
   const rows = thinned(720, 25)
   t.match([rows.length, rows[0], rows.at(-1)], [25, 0, 719])
-  t.strictSame(extentOf([null, 2, 5, 4, null]), { least: 2, most: 5, last: 4 })
+  t.strictSame(extentOf([null, 2, 5, 4, null]), { least: 2, most: 5, last: undefined })
+  t.match(extentOf([2, 5, 4]), { last: 4 })
   t.equal(extentOf([null]), undefined)
   t.match(segmentsOf([2, 2, 1.5, 0, null]), [
     { fitness: 'fit', from: 0, length: 2 },

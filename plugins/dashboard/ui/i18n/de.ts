@@ -212,6 +212,7 @@ export const de: Texts = {
   'sky.strength': 'Signalstärke nach Band',
   'sky.barsText': '{band}: {used} von {seen} Signalen benutzt, Mittel {mean}',
   'sky.antenna': 'Antenne',
+  'sky.antennaState.away': 'unbekannt: der Empfänger ist nicht da',
   'sky.antennaState.ok': 'angeschlossen',
   'sky.antennaState.open': 'offen: nicht angeschlossen',
   'sky.antennaState.short': 'Kurzschluss',
@@ -337,7 +338,7 @@ export const de: Texts = {
   'links.sent': 'Gesendet',
   'links.dropped': 'Ausgelassen',
   'links.proof':
-    'Bestätigt heißt: der Caster hat die Bytes genommen. Ob er sie weitergibt, zeigt nur ein Rover am Caster.',
+    'Bestätigt: der Caster hat die Bytes genommen. Nachgewiesen: er gab eine Nachricht zurück, wie ein Rover sie bekäme.',
   'links.tcp': 'Einfaches TCP',
   'links.tcpPort': 'Port {port}: {count} verbunden',
   'links.mqtt.up': 'verbunden',
@@ -445,7 +446,7 @@ export const de: Texts = {
   'positions.fromReference': 'Von der jetzigen Referenz',
   'positions.fromLive': 'Von dort, wo der Empfänger ist',
   'positions.far':
-    'Das ist {distance} von dort, wo der Empfänger ist: die Station wird sie nicht verwenden. Ist die Höhe eine über dem Ellipsoid, und stimmen die Vorzeichen?',
+    'Das ist {distance} von dort, wo die Basis jetzt ist: die Station wird sie nicht verwenden. Ist die Höhe eine über dem Ellipsoid, und stimmen die Vorzeichen?',
   'positions.willUse':
     'RTCM pausiert, bis die Startprüfung sie mit dem Ort des Empfängers verglichen hat. Rover bekommen danach die neue Position.',
   'positions.willKeep': 'Sie wird behalten, und die jetzige Referenz bleibt.',
@@ -453,7 +454,7 @@ export const de: Texts = {
   'positions.none': 'Noch keine.',
   'positions.used': 'Nr. {id}',
   'positions.moved': 'Nr. {id}, wegbewegt von',
-  'positions.isPresent': 'in Gebrauch',
+  'positions.isPresent': 'jetzige Referenz',
   'positions.away': 'Abstand zur jetzigen',
   'positions.place': 'Position',
   'positions.samples': 'Epochen',
@@ -464,7 +465,7 @@ export const de: Texts = {
   'positions.by.console': 'die Konsole',
   'positions.by.plugin': 'ein Plugin',
   'positions.back': 'Zu ihr zurück',
-  'positions.backTo': 'Zurück zu: {name}',
+  'positions.backTo': 'Zu ihr zurück: {name}',
   'positions.backText': '{name}, {distance} von der jetzigen Referenz.',
 
   'update.none': 'Das Plugin ota läuft nicht: Diese Station wird nicht von hier aktualisiert.',

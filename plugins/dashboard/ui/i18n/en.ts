@@ -212,6 +212,7 @@ export const en = {
   'sky.strength': 'Signal strength by band',
   'sky.barsText': '{band}: {used} signals used of {seen}, mean {mean}',
   'sky.antenna': 'Antenna',
+  'sky.antennaState.away': 'not known: the receiver is not there',
   'sky.antennaState.ok': 'connected',
   'sky.antennaState.open': 'open: not connected',
   'sky.antennaState.short': 'short circuit',
@@ -336,8 +337,7 @@ export const en = {
   'links.protocol': 'Protocol',
   'links.sent': 'Sent',
   'links.dropped': 'Left out',
-  'links.proof':
-    'Acknowledged means that the caster took the bytes. Whether it forwards them, only a rover at the caster shows.',
+  'links.proof': 'Acknowledged: the caster took the bytes. Proven: it gave a message back as a rover would get it.',
   'links.tcp': 'Plain TCP',
   'links.tcpPort': 'Port {port}: {count} connected',
   'links.mqtt.up': 'connected',
@@ -445,7 +445,7 @@ export const en = {
   'positions.fromReference': 'From the present reference',
   'positions.fromLive': 'From where the receiver is',
   'positions.far':
-    'That is {distance} from where the receiver is: the station will not use it. Is the height one above the ellipsoid, and are the signs right?',
+    'That is {distance} from where the base is now: the station will not use it. Is the height one above the ellipsoid, and are the signs right?',
   'positions.willUse':
     'RTCM stops until the start-up check has compared it with where the receiver is. Rovers get the new position from then on.',
   'positions.willKeep': 'It is kept, and the present reference stays.',
@@ -453,7 +453,7 @@ export const en = {
   'positions.none': 'None was used yet.',
   'positions.used': 'No. {id}',
   'positions.moved': 'No. {id}, moved away from',
-  'positions.isPresent': 'in use',
+  'positions.isPresent': 'present reference',
   'positions.away': 'Distance to the present one',
   'positions.place': 'Position',
   'positions.samples': 'Epochs',
@@ -464,7 +464,7 @@ export const en = {
   'positions.by.console': 'the console',
   'positions.by.plugin': 'a plugin',
   'positions.back': 'Go back to it',
-  'positions.backTo': 'Go back to: {name}',
+  'positions.backTo': 'Go back to it: {name}',
   'positions.backText': '{name}, {distance} from the present reference.',
 
   'update.none': 'The plugin ota does not run: this station is not updated from here.',

@@ -87,19 +87,22 @@ export interface Preview {
   /** From the reference of now, and from where the receiver is; undefined where there is none. */
   readonly fromReference: Enu | undefined
   readonly fromLive: Enu | undefined
+  /** From where the receiver is, else from the reference of now, metres. */
   readonly away_m: number | undefined
 }
 
 export function previewOf(point: Point, document: Json | undefined): Preview {
   const reference = referenceOf(document)
-  const hasLive = (numberAt(document, 'gnss.pos.t') ?? 0) > 0
+  // A base that holds its position only echoes its reference.
+  const isEcho = textAt(document, 'gnss.state.gps_fix') === 'time'
+  const hasLive = (numberAt(document, 'gnss.pos.t') ?? 0) > 0 && !isEcho
   const at = (axis: string) => numberAt(document, `gnss.pos.${axis}`) ?? 0
   const live = hasLive ? { x: at('x'), y: at('y'), z: at('z') } : undefined
   return {
     geodetic: toGeodetic(point),
     fromReference: reference && enuOf(reference, point),
     fromLive: live && enuOf(live, point),
-    away_m: live ? distance_m(live, point) : undefined,
+    away_m: (live ?? reference) && distance_m((live ?? reference) as Point, point),
   }
 }
 

@@ -22,6 +22,7 @@ export function thinned(length: number, most: number): readonly number[] {
 export interface Extent {
   readonly least: number
   readonly most: number
+  /** Undefined: nothing is known now. */
   readonly last: number | undefined
 }
 
@@ -29,5 +30,5 @@ export interface Extent {
 export function extentOf(values: Values): Extent | undefined {
   const known = values.filter((value) => value !== null)
   if (known.length === 0) return undefined
-  return { least: Math.min(...known), most: Math.max(...known), last: known.at(-1) }
+  return { least: Math.min(...known), most: Math.max(...known), last: values.at(-1) ?? undefined }
 }

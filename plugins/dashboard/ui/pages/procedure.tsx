@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { duration, moment, t, word } from '../i18n/index.js'
+import { duration, locale, t, word } from '../i18n/index.js'
 import { type ProcedureReport, type Transition, transitionsOf, waysOut } from '../model/procedure.js'
 import { Card } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
@@ -12,7 +12,7 @@ import { document$, verdict } from '../station/live.js'
 
 const loadReport = () => api.get<ProcedureReport>('/procedure')
 const day_s = 86_400
-const mostTransitions = 60
+const mostTransitions = 40
 const loadTransitions = async () =>
   transitionsOf(await api.record(Math.floor(Date.now() / 1_000) - day_s), mostTransitions)
 const again_ms = 2_000
@@ -87,12 +87,18 @@ function Transitions({ list }: { list: readonly Transition[] }) {
       rows={list}
       keyOf={({ t: time, what, text }) => `${time} ${what} ${text}`}
       columns={[
-        { name: t('plot.time'), isHead: true, cell: ({ t: time }) => moment(time / 1_000) },
+        { name: t('plot.time'), isHead: true, cell: ({ t: time }) => clockOf(time) },
         { name: t('procedure.what'), cell: transitionText },
       ]}
     />
   )
 }
+
+/** Within a day the weekday is enough. */
+const clockOf = (time_ms: number) =>
+  new Intl.DateTimeFormat(locale(), { weekday: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(
+    time_ms,
+  )
 
 function transitionText({ what, text }: Transition): string {
   if (what === 'procedure') return t('procedure.became', { name: word('procedure.name', text) })

@@ -109,8 +109,11 @@ const airTones: Readonly<Record<string, ToneName>> = {
 
 function Antenna({ document }: { document: Json }) {
   const at = (name: string) => numberAt(document, `gnss.state.antenna.${name}`) ?? 0
-  const status = textAt(document, 'gnss.state.antenna.status')
-  if (status === '') return null
+  const isAway = ['offline', 'stalled'].includes(textAt(document, 'gnss.state.status'))
+  const told = textAt(document, 'gnss.state.antenna.status')
+  if (told === '') return null
+  // What an absent receiver said last is no state of now.
+  const status = isAway ? 'away' : told
   return (
     <Card title={t('sky.antenna')}>
       <p class="large">

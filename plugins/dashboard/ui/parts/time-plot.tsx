@@ -105,7 +105,7 @@ function Legend(props: {
               stroke-dasharray={dashOf(index)?.join(' ') ?? 'none'}
             />
           </svg>
-          {label} <strong>{figure((at === undefined ? lastOf(values) : values[at]) ?? undefined, digits, unit)}</strong>
+          {label} <strong>{figure(values.at(at ?? -1) ?? undefined, digits, unit)}</strong>
         </li>
       ))}
       {time !== undefined && <li class="quiet">{timeText(time, isClock)}</li>}
@@ -143,7 +143,6 @@ function Numbers(props: { title: string; times: readonly number[]; curves: reado
   )
 }
 
-const lastOf = (values: Values) => values.filter((value) => value !== null).at(-1)
 /** Nothing at or below zero has a place on a logarithmic scale. */
 const positive = (values: Values) => values.map((value) => (value !== null && value > 0 ? value : null))
 
