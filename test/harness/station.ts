@@ -120,7 +120,8 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
     url,
     field,
     async request(path, init) {
-      const response = await fetch(`${url}${path}`, init)
+      // A clock that jumps ends connections that are kept for the next request.
+      const response = await fetch(`${url}${path}`, { ...init, headers: { connection: 'close', ...init?.headers } })
       const text = await response.text()
       return { status: response.status, text, json: () => JSON.parse(text) as unknown, headers: response.headers }
     },

@@ -36,13 +36,14 @@ t.test('every shipped plugin stands start, stop, start beside all the others, an
       await clock.advance(100)
       const commands = JSON.stringify(station.station.commands())
       const timers = clock.pending
-      for (let i = 0; i < 4; i++) {
+      for (let i = 0; i < 8; i++) {
         await station.reload(name)
         await clock.advance(100)
       }
       t.strictSame(states(), [], 'all run')
       t.equal(JSON.stringify(station.station.commands()), commands)
-      t.ok(clock.pending <= timers + 2, `${clock.pending} timers, ${timers} before`)
+      // Those of the others come and go with their connections.
+      t.ok(clock.pending <= timers + 6, `${clock.pending} timers, ${timers} before`)
       t.strictSame(faults(), [])
       const open = () => leftOpen(name, 0).map(describeHandle)
       await until(() => open().length === 0, `everything that was left open: ${open()}`, 5_000).catch(() => {})
