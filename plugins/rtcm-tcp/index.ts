@@ -3,6 +3,7 @@ import type { RtcmTcpInfo } from 'rtk-base/schemas'
 import { localNetwork, type RtcmStream, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Outputs, Target } from './outputs.js'
+import { Patience } from './patience.js'
 
 /** Unsent bytes from which on the stream keeps what follows, epoch by epoch, and drops the oldest. */
 const backlog_bytes = 65_536
@@ -91,20 +92,30 @@ class Clients {
       client.destroy()
       return
     }
-    send(services.use(rtcmStream), client, client.remoteAddress)
+    send(this.#ctx, services.use(rtcmStream), client)
     client.handOver(() => ({}))
   }
 }
 
-function send(stream: RtcmStream, client: Connection, ip: string): void {
+function send(ctx: PluginContext, stream: RtcmStream, client: Connection): void {
+  const patience = new Patience(ctx.timers, () => client.destroy())
   const subscription = stream.subscribe({
-    ...{ via: 'tcp', name: '', ip, connected: true },
+    ...{ via: 'tcp', name: '', ip: client.remoteAddress, connected: true },
     take(frame) {
-      if (client.bufferedAmount > backlog_bytes) return false
+      if (client.bufferedAmount > backlog_bytes) {
+        patience.begins()
+        return false
+      }
       client.write(frame.bytes)
       return true
     },
   })
-  client.onDrain(() => subscription.resume())
-  client.onClose(() => subscription.close())
+  client.onDrain(() => {
+    patience.ends()
+    subscription.resume()
+  })
+  client.onClose(() => {
+    patience.ends()
+    subscription.close()
+  })
 }

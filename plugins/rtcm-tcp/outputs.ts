@@ -5,6 +5,7 @@ import type { RtcmTcpInfo } from 'rtk-base/schemas'
 import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { Patience } from './patience.js'
 
 export const Target = Type.Object(
   {
@@ -68,11 +69,13 @@ class Output {
   #retry: Dispose = () => {}
   #since_ms = 0
   #stopped = false
+  readonly #patience: Patience
 
   constructor(ctx: PluginContext, stream: RtcmStream, target: Target) {
     this.#ctx = ctx
     this.#stream = stream
     this.target = target
+    this.#patience = new Patience(ctx.timers, () => this.#over('the other end takes nothing for 30 s', false))
     const peer = `${target.host}:${target.port}`
     this.#out = new Outbound(ctx, `rtcm-tcp ${peer}`, peer)
     this.#out.start({ up: () => this.#networkUp(), changed: () => {}, down: () => {} })
@@ -100,8 +103,11 @@ class Output {
           this.#since_ms = clock.monotonic()
           this.#subscription = this.#stream.subscribe({
             ...{ via: 'tcp', name: `${host}:${port}`, ip: socket.remoteAddress ?? '', connected: true },
-            take(frame) {
-              if (socket.writableLength > backlog_bytes) return false
+            take: (frame) => {
+              if (socket.writableLength > backlog_bytes) {
+                this.#patience.begins()
+                return false
+              }
               socket.write(frame.bytes)
               return true
             },
@@ -109,7 +115,10 @@ class Output {
         },
         // What the other end says is of no interest, but has to be read.
         data: () => {},
-        drain: () => this.#subscription?.resume(),
+        drain: () => {
+          this.#patience.ends()
+          this.#subscription?.resume()
+        },
         failed: (text, answered) => this.#over(text, answered),
         closed: () => this.#over('the other end closed the connection', true),
       },
@@ -147,6 +156,7 @@ class Output {
   }
 
   #drop(): void {
+    this.#patience.ends()
     this.#subscription?.close()
     this.#subscription = undefined
     const line = this.#line

@@ -3,7 +3,12 @@ import Type from 'typebox'
 
 const text = (pattern: string, description: string) => Type.String({ pattern, description })
 
-export const Host = text('^[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?$', 'a host name or address, without http://')
+const label = '[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?'
+/** Names, IPv4 and IPv6 addresses. */
+export const Host = text(
+  `^(${label}(\\.${label}){0,63}|[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){2,7}(:\\d{1,3}(\\.\\d{1,3}){3})?)$`,
+  'a host name or address, without http://',
+)
 export const Port = Type.Integer({ minimum: 1, maximum: 65_535, description: '2101 where it is left out' })
 export const MountName = text('^[A-Za-z0-9_.-]{1,100}$', 'letters, digits, _ . -')
 export const User = text('^[!-9;-~]{0,64}$', 'printable characters without a colon')

@@ -8,10 +8,11 @@ import { fittingStep, loadOf, type Measured, rankOf, steps } from '../../../plug
 import { Thinner } from '../../../plugins/rtcm-serial/thinning.js'
 import rtcmTcp from '../../../plugins/rtcm-tcp/index.js'
 import { Framer, isMsm, messageNumber, moreFollows } from '../../../runtime/gnss/index.js'
+import { Host } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { arpFrame, freeTcpPort, msmFrame, openPty, until } from '../../harness/index.js'
 import { noPeer } from '../../harness/peers/peers.js'
-import { framesIn, here, setUpStation, typesIn } from './rig.js'
+import { framesIn, here, largeEpoch, setUpStation, typesIn } from './rig.js'
 
 async function setUp(t: Test) {
   const rig = await setUpStation(t, { plugins: { 'rtcm-tcp': [rtcmTcp as AnyPlugin, { host: '127.0.0.1' }] } })
@@ -92,6 +93,45 @@ t.test('addresses that it connects to: again and again, with longer waits; what 
   t.match(await change({ 'rtcm-tcp-push': [{ host: '-x', port: 1 }] }), { result: 'failed' })
   await change({ 'rtcm-tcp-push': [] })
   await until(() => sockets.at(-1)?.destroyed === true, 'ended')
+})
+
+t.test('a peer that takes nothing for 30 s is given up, in both directions', async (t) => {
+  const { clock, change, shown, receiver } = await setUp(t)
+  const port = await freeTcpPort()
+  await change({ 'rtcm-tcp-port': port })
+  await until(() => shown().port === port, 'open')
+  const stalled = connect(port, '127.0.0.1').pause()
+  stalled.on('error', () => {})
+  const server = createServer((socket) => void socket.pause().on('error', () => {}))
+  const listening = await freeTcpPort()
+  await new Promise<void>((resolve) => server.listen(listening, '127.0.0.1', resolve))
+  t.teardown(() => [stalled.destroy(), server.close()])
+  await change({ 'rtcm-tcp-push': [{ host: '127.0.0.1', port: listening }] })
+  await until(() => shown().connected === 1 && shown().push[0]?.state === 'connected', 'both connections')
+  // More than the kernel and the sockets hold.
+  await until(async () => {
+    for (let n = 0; n < 200; n++) receiver.emit(largeEpoch())
+    await clock.advance(1_000)
+    return shown().connected === 0 && shown().push[0]?.state === 'waiting'
+  }, 'given up')
+  t.match(shown().push[0]?.text, 'takes nothing for 30 s')
+})
+
+t.test('hosts', (t) => {
+  for (const host of [
+    'caster.example',
+    'a',
+    '10.0.0.7',
+    '::1',
+    'fe80::1',
+    '2001:db8::',
+    '::ffff:10.0.0.7',
+    'my_host.lan',
+  ])
+    t.ok(Value.Check(Host, host), host)
+  for (const host of ['', 'x..y', '-a', 'a-', 'http://x', 'a b', 'a:1', '1:2', 'x/y', 'a\r\nb', `${'a'.repeat(64)}.x`])
+    t.notOk(Value.Check(Host, host), host)
+  t.end()
 })
 
 t.test('a serial line', async (t) => {
