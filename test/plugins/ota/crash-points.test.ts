@@ -463,8 +463,8 @@ t.test('a disk that gets full during a download is given back', async (t) => {
         await file.writeFile(bytes.subarray(0, 100))
         throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
       }
-      return path.endsWith('/image')
-        ? ({ writeFile, sync: () => file.sync(), close: () => file.close() } as typeof file)
+      return String(path).endsWith('/image')
+        ? ({ writeFile, sync: () => file.sync(), close: () => file.close() } as unknown as typeof file)
         : file
     },
   }
