@@ -22,6 +22,15 @@ export interface DownloadDeps {
   fs?: FileSystem
 }
 
+interface Options {
+  largest_bytes: number
+  signal: AbortSignal
+  progress(received: number, total: number): void
+}
+
+/** The disk, or what this user may have of it. */
+const isFull = /^(ENOSPC|EDQUOT)$/
+
 /** @throws RTK_ERR_FETCH_URL */
 export function checkUrl(text: string, insecure: boolean): URL {
   const wrong = (why: string) => new RtkError('RTK_ERR_FETCH_URL', `"${text.slice(0, 200)}" ${why}`)
@@ -54,23 +63,30 @@ export class Download {
 
   /**
    * One attempt.
-   * @returns when the file is whole @throws RTK_ERR_FETCH_…; what has come so far stays for the next attempt
+   * @returns when the file is whole
+   * @throws RTK_ERR_FETCH_…; what has come so far stays for the next attempt
+   * @throws RTK_ERR_STORE_WRITE the disk is full: nothing stays, all others of the station write there too
    */
-  async attempt(
-    url: URL,
-    {
-      largest_bytes,
-      signal,
-      progress,
-    }: { largest_bytes: number; signal: AbortSignal; progress(received: number, total: number): void },
-  ): Promise<void> {
+  async attempt(url: URL, options: Options): Promise<void> {
+    try {
+      await this.#attempt(url, options)
+    } catch (error) {
+      if (!isFull.test((error as NodeJS.ErrnoException).code ?? '')) throw error
+      await this.discard()
+      const text =
+        'the image does not fit on the disk, and what had come of it is removed; free space, then send the command again'
+      throw new RtkError('RTK_ERR_STORE_WRITE', text, { cause: error })
+    }
+  }
+
+  async #attempt(url: URL, { largest_bytes, signal, progress }: Options): Promise<void> {
     const fs = this.#fs
     await fs.mkdir(this.#deps.folder, { recursive: true })
     const { have, etag } = await this.#part(url)
     const response = await this.#request(url, have, etag, largest_bytes - have, signal)
     if (response.status === 416 && have > 0) {
       await this.discard()
-      return this.attempt(url, { largest_bytes, signal, progress })
+      return this.#attempt(url, { largest_bytes, signal, progress })
     }
     const goesOn = have > 0 && response.status === 206 && rangeOf(response)?.start === have
     if (!goesOn && response.status !== 200) {

@@ -6,7 +6,7 @@ const round = (value: number, digits: number) => Math.round(value * 10 ** digits
 
 interface Document {
   gnss?: Partial<GnssInfo>
-  ntrip?: { caster?: { rovers?: unknown[] } }
+  ntrip?: { caster?: { connected?: number } }
 }
 
 /** The others are outputs of the station itself, which count as links; the rovers of its caster are in another list. */
@@ -52,7 +52,7 @@ export class Minutes {
       epochs: this.#epochs,
       gap: round(Math.min(86_400, Math.max(this.#gap_ms, clock.monotonic() - this.#lastEpoch_ms) / 1000), 1),
       frames: this.#frames,
-      rovers: (rtcm?.subscribers.filter(isRover).length ?? 0) + (document.ntrip?.caster?.rovers?.length ?? 0),
+      rovers: (rtcm?.subscribers.filter(isRover).length ?? 0) + (document.ntrip?.caster?.connected ?? 0),
       links: services.find(links)?.list.filter((one) => one.state === 'up').length ?? 0,
       fixes: this.#fixes,
       fix: state?.gps_fix ?? 'none',

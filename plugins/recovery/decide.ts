@@ -124,9 +124,10 @@ function next(state: State, facts: Facts, lasts: string): Decision {
   )
   const stepped = { ...state, lastStep_ms: now_ms, tried }
   if (other) {
-    const back = { at_ms: now_ms + backAfter * limits.wait_ms, wait_ms: backAfter * limits.wait_ms }
+    // Counted from this change: what an earlier outage left may be over already.
+    const wait_ms = state.back?.wait_ms ?? backAfter * limits.wait_ms
     const why = `${lasts} through ${present?.name ?? 'any uplink'}`
-    const to = { ...stepped, steered: other.name, back: state.back ?? back }
+    const to = { ...stepped, steered: other.name, back: { at_ms: now_ms + wait_ms, wait_ms } }
     return { state: to, step: { step: 'uplink', to: other.name, why }, text: `${lasts}: ${other.name} is tried` }
   }
   if (state.steered !== undefined) {
@@ -164,7 +165,11 @@ function againstRestart({ modem, uplinks, updating, limits, restarts }: Facts): 
 /** Nothing is wrong: the default route goes back to the usual uplink when that reaches the internet, or is due to be tried. */
 function wayBack(state: State, { now_ms, uplinks = [], limits }: Facts): Decision {
   const { steered } = state
-  if (steered === undefined) return { state, step: undefined, text: '' }
+  if (steered === undefined) {
+    // The usual uplink held for as long as the next way back would have taken: the next outage waits as the first one did.
+    const hasHeld = state.back !== undefined && now_ms >= state.back.at_ms
+    return { state: hasHeld ? { ...state, back: undefined } : state, step: undefined, text: '' }
+  }
   const others = uplinks.filter((one) => one.name !== steered && one.up)
   const proven = others.find(({ reach }) => reach === 'internet')
   const back = state.back ?? { at_ms: now_ms + backAfter * limits.wait_ms, wait_ms: backAfter * limits.wait_ms }

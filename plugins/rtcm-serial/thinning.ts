@@ -1,5 +1,5 @@
 import { isMsm } from 'rtk-base/gnss'
-import { asMsm4, closed, isPosition, type Numbered, type StreamSink } from 'rtk-base/ntrip'
+import { asMsm4, closed, isPosition, type Numbered, Pace, type StreamSink } from 'rtk-base/ntrip'
 import type { RtcmEpoch, RtcmFrame } from 'rtk-base/services'
 import { fittingStep, type Measured, rankOf, type Step, steps } from './plan.js'
 
@@ -33,7 +33,7 @@ export class Thinner implements StreamSink {
   /** Bytes that may go out now. */
   #credit: number
   #credit_ms: number
-  #epoch_ms = Number.NEGATIVE_INFINITY
+  #pace = new Pace()
   /** The last one that went out of each message of no epoch. */
   readonly #last = new Map<number, { bytes: Uint8Array; at_ms: number }>()
   sent_bytes = 0
@@ -58,7 +58,7 @@ export class Thinner implements StreamSink {
   reset(): void {
     this.#primed = false
     this.#last.clear()
-    this.#epoch_ms = Number.NEGATIVE_INFINITY
+    this.#pace = new Pace()
   }
 
   frame({ type, bytes }: RtcmFrame): void {
@@ -83,13 +83,13 @@ export class Thinner implements StreamSink {
     this.#plan()
     const { rank, msm4, epoch_s } = this.step
     const now_ms = this.#now_ms()
-    if (!this.#primed || now_ms - this.#epoch_ms < epoch_s * 1_000 - play_ms) return
+    if (!this.#primed || !this.#pace.isDue(now_ms, epoch_s * 1_000)) return
     const chosen = frames.filter(({ type }) => rankOf(type) <= rank).map((frame) => (msm4 ? asMsm4(frame) : frame))
     if (chosen.length === 0) return
     const whole = chosen.length < frames.length ? closed(chosen) : chosen
     const bytes = Buffer.concat(whole.map((frame) => frame.bytes))
     if (!this.#affords(bytes.length) || !this.#write(bytes)) this.dropped += 1
-    else this.#epoch_ms = now_ms
+    else this.#pace.took(now_ms, epoch_s * 1_000)
   }
 
   #measure(frame: Numbered): void {

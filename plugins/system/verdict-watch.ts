@@ -5,6 +5,8 @@ import { factsOf, type Judgement, judge } from './verdict.js'
 
 /** Figures that raise no event, such as the number of satellites, are looked at so often. */
 const look_ms = 2_000
+/** A link that is down for less is no fault. */
+const brief_ms = 60_000
 
 /** The verdict as it stands, and since when. */
 export class VerdictWatch {
@@ -13,6 +15,7 @@ export class VerdictWatch {
   #now: Judgement = { fitness: 'unfit', code: 'starting', why: 'the station starts', advice: 'wait up to 2 minutes' }
   #since_ms: number
   #since_utc_ms = 0
+  #linkDown_ms: number | undefined
 
   /** @param changed the document has to be built again */
   constructor(ctx: PluginContext, changed: () => void) {
@@ -46,7 +49,12 @@ export class VerdictWatch {
     const source = services.find(receiver)
     const status = services.find(procedureStatus)?.status ?? source?.link
     const isListening = source?.mode === 'listening'
-    const next = judge(factsOf(services.use(station).document(), { status, isListening }))
+    const facts = factsOf(services.use(station).document(), { status, isListening })
+    if (facts.linkFailure === '') this.#linkDown_ms = undefined
+    else this.#linkDown_ms ??= clock.monotonic()
+    // Brokers restart, and mobile connections move: the link comes back within seconds.
+    const isBrief = clock.monotonic() - (this.#linkDown_ms ?? 0) < brief_ms
+    const next = judge(isBrief ? { ...facts, linkFailure: '' } : facts)
     const before = this.#now
     if (next.fitness !== before.fitness || next.code !== before.code) {
       this.#since_ms = clock.monotonic()

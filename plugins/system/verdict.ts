@@ -21,7 +21,7 @@ export interface Facts {
   isListening: boolean
   /** The reference in use. */
   reference: { method: string; acc_m: number; isIncomplete: boolean }
-  /** `mqtt.state.error.cause` while the link is down; `''` else. */
+  /** `mqtt.state.error.cause` while the link is down for more than a minute; `''` else. */
   linkFailure: string
 }
 
@@ -49,6 +49,13 @@ function reported({ errors }: Facts, codes: RegExp): Finding | undefined {
   return [why, advice.join('; ')]
 }
 
+const antennaOf = ({ antenna }: Facts): Finding | undefined =>
+  when(
+    antenna === 'short' || antenna === 'open',
+    `the antenna line is ${antenna === 'open' ? 'open' : 'short-circuited'}`,
+    'check the antenna, its cable and the plugs',
+  )
+
 const status =
   (name: string, why: string, advice: string) =>
   (facts: Facts): Finding | undefined =>
@@ -56,16 +63,7 @@ const status =
 
 export const rules: readonly Rule[] = [
   ['stopping', 'unfit', ({ base }) => when(base === 'stopping', 'the station restarts', 'wait a minute')],
-  [
-    'antenna',
-    'unfit',
-    ({ antenna }) =>
-      when(
-        antenna === 'short' || antenna === 'open',
-        `the antenna line is ${antenna === 'open' ? 'open' : 'short-circuited'}`,
-        'check the antenna, its cable and the plugs',
-      ),
-  ],
+  ['antenna', 'unfit', (facts) => (stopped(facts) ? antennaOf(facts) : undefined)],
   [
     'receiver',
     'unfit',
@@ -111,6 +109,8 @@ export const rules: readonly Rule[] = [
         : undefined,
   ],
 
+  // Behind a splitter that blocks DC the receiver sees an open line, and works all the same.
+  ['antenna-line', 'degraded', antennaOf],
   [
     'spoofing',
     'degraded',

@@ -46,11 +46,34 @@ export function closed(frames: readonly Numbered[]): readonly Numbered[] {
   return [...frames.slice(0, -1), { type: last.type, bytes: asLast(last.bytes) }]
 }
 
+/** Epochs come with some jitter. */
+const play_ms = 300
+
+/** Whether an epoch is due, every so often on average: of 5 Hz, each fifth where one a second is wanted. */
+export class Pace {
+  /** When the last one was due. */
+  #slot_ms = Number.NEGATIVE_INFINITY
+  #seen_ms = Number.NEGATIVE_INFINITY
+  #play_ms = play_ms
+
+  /** Has to see every epoch: at a high rate it is the nearest one that is due. */
+  isDue(now_ms: number, interval_ms: number): boolean {
+    this.#play_ms = Math.min(play_ms, (now_ms - this.#seen_ms) / 2)
+    this.#seen_ms = now_ms
+    return now_ms >= this.#slot_ms + interval_ms - this.#play_ms
+  }
+
+  took(now_ms: number, interval_ms: number): void {
+    const due_ms = this.#slot_ms + interval_ms
+    this.#slot_ms = Math.abs(now_ms - due_ms) <= this.#play_ms ? due_ms : now_ms
+  }
+}
+
 /** Chooses frames and epochs; thinned by epoch, so that a rover never gets half of one. */
 export class Selector {
   readonly #wanted: Selection
   readonly #numbers: ReadonlySet<number> | undefined
-  #sent_ms = Number.NEGATIVE_INFINITY
+  readonly #pace = new Pace()
 
   constructor(wanted: Selection) {
     this.#wanted = wanted
@@ -65,12 +88,11 @@ export class Selector {
   /** The frames of an epoch that go out; none: it is thinned out. @param now_ms monotonic */
   epoch(frames: readonly Numbered[], now_ms: number): readonly Numbered[] {
     const { interval_s = 0, msm4 } = this.#wanted
-    // Epochs come with some jitter.
-    if (now_ms - this.#sent_ms < interval_s * 1000 - 300) return []
+    if (!this.#pace.isDue(now_ms, interval_s * 1_000)) return []
     const chosen = frames.filter(
       ({ type }) => this.wantsFrame(type) || (msm4 && this.wantsFrame(type - (type % 10) + 4)),
     )
-    if (chosen.length > 0) this.#sent_ms = now_ms
+    if (chosen.length > 0) this.#pace.took(now_ms, interval_s * 1_000)
     const converted = msm4 ? chosen.map(asMsm4) : chosen
     return chosen.length < frames.length ? closed(converted) : converted
   }

@@ -33,7 +33,7 @@ import httpApi from '../../plugins/http-api/index.js'
 import { applied, between, entries } from '../../plugins/record/history.js'
 import record from '../../plugins/record/index.js'
 import { entryOf, lineOf, type StoredEntry } from '../../plugins/record/lines.js'
-import { shortened } from '../../plugins/record/minutes.js'
+import { Minutes, shortened } from '../../plugins/record/minutes.js'
 import { Ring } from '../../plugins/record/ring.js'
 import { momentOf, rangeOf, timeOf } from '../../plugins/record/times.js'
 import { answer } from '../../plugins/record/why/answer.js'
@@ -707,6 +707,17 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     [/60 epochs/, /^Mqtt-link was down for a part of the minute/],
   ],
   [
+    'the gate opened again in that minute: since when it was closed',
+    story(
+      [
+        { t: at(5, 10), set: { gate: { open: false, reason: 'the antenna moved' } } },
+        { t: at(13, 30), set: { gate: { open: true, reason: '' } } },
+      ],
+      (minute) => (minute === 13 ? { epochs: 30, gap: 30 } : {}),
+    ),
+    [/interruption of 30 s/, /^The gate was closed since 2026-11-22T02:05:10Z: the antenna moved\.$/],
+  ],
+  [
     'an output that was not wanted is no fault',
     story([{ t: at(3), set: { 'link ntrip-client': { state: 'idle', reason: '' } } }]),
     [/1 of 1 link/, undefined],
@@ -856,6 +867,13 @@ t.test('the clock of a station is set: the minutes before count by the new one',
     lines.filter(({ level }) => level >= 50),
     [],
   )
+})
+
+t.test('a minute counts every rover of the caster, not those that are listed', (t) => {
+  const document = () => ({ ntrip: { caster: { connected: 30, rovers: Array.from({ length: 8 }, () => ({})) } } })
+  const ctx = { clock: new ManualClock(), services: { use: () => ({ document }), find: () => undefined } }
+  t.equal(new Minutes(ctx as unknown as PluginContext).take().rovers, 30)
+  t.end()
 })
 
 t.test('what flaps does not fill the record', async (t) => {

@@ -259,7 +259,8 @@ t.test('the verdict', async (t) => {
   /** Code of the rule → what makes it fire, how bad it is. */
   const cases: Record<string, [Partial<Facts>, 'degraded' | 'unfit']> = {
     stopping: [{ base: 'stopping' }, 'unfit'],
-    antenna: [{ antenna: 'open' }, 'unfit'],
+    antenna: [{ base: 'degraded', antenna: 'open' }, 'unfit'],
+    'antenna-line': [{ antenna: 'short' }, 'degraded'],
     receiver: [{ base: 'degraded', status: undefined }, 'unfit'],
     moved: [{ base: 'degraded', status: 'moved', ...error('gnss-moved') }, 'unfit'],
     surveying: [{ base: 'surveying', status: 'survey' }, 'unfit'],

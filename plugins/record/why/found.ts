@@ -1,5 +1,5 @@
 /** What the record says about one minute: gathered in one pass, so that no more than that is held. */
-import type { RecordEntry, RecordMinute } from 'rtk-base/schemas'
+import type { RecordEntry, RecordMinute, RecordValue } from 'rtk-base/schemas'
 import { applied, type Situation } from '../history.js'
 
 export const minute_ms = 60_000
@@ -9,8 +9,8 @@ export interface Found {
   /** How everything was at the beginning of the minute, and at its end. */
   begin: Situation
   end: Situation
-  /** Since when a thing was as it was at the end, by key; what was so before the record begins is missing. */
-  readonly since: Map<string, number>
+  /** Since when a thing was as a value says; what was so before the record begins is missing. */
+  readonly since: WeakMap<RecordValue, number>
   /** Everything that any thing was in that minute, by key. */
   readonly during: Map<string, Situation[string][]>
   /** What was counted; undefined when no count of that minute was written. */
@@ -43,7 +43,7 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
   const begin_ms = Math.floor(at_ms / minute_ms) * minute_ms
   const end_ms = begin_ms + minute_ms
   const found: Found = {
-    ...{ at_ms: begin_ms, begin: {}, end: {}, since: new Map(), during: new Map(), minute: undefined, notes: [] },
+    ...{ at_ms: begin_ms, begin: {}, end: {}, since: new WeakMap(), during: new Map(), minute: undefined, notes: [] },
     ...{ first_ms: undefined, last_ms: undefined, before: undefined, nextRun: undefined, started_ms: undefined },
     ...{ clock_ms: 0, lost: 0, signs: 0 },
   }
@@ -79,7 +79,9 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
       for (const key of new Set([...Object.keys(now), ...Object.keys(situation)])) {
         const value = now[key]
         // What is said again at the start of a file is no change; nor is another reason for the same.
-        if (stateOf(value) !== stateOf(situation[key])) found.since.set(key, t)
+        const before = situation[key]
+        const since_ms = before && stateOf(value) === stateOf(before) ? found.since.get(before) : t
+        if (value && since_ms !== undefined) found.since.set(value, since_ms)
         if (value && t >= begin_ms) found.during.set(key, [...(found.during.get(key) ?? []), value])
       }
     }

@@ -363,6 +363,22 @@ async function setUp(t: Test, { store = new MemoryStore(), clock = new ManualClo
   return { ...rig, modem, steps, report, shown, reach, isDefault, store }
 }
 
+t.test('the way back is counted from each change, and a usual uplink that held is trusted again', (t) => {
+  const ways = [uplink('eth0', { default: true, reach: 'none' }), uplink('eth1', { reach: 'unknown' })]
+  const before: State = { ...calm, back: { at_ms: 30 * minute, wait_ms: 30 * minute } }
+  const week = 7 * 24 * 60 * minute
+  const calmed = decide(before, facts({ now_ms: week, links: [link('up')], uplinks: ways })).state
+  t.equal(calmed.back, undefined, 'it held')
+  const soon = decide(before, facts({ now_ms: 29 * minute, links: [link('up')], uplinks: ways })).state
+  t.same(soon.back, before.back, 'it has not held for long enough')
+  // The outage began before that, and lasted.
+  const cut = { ...before, outage_ms: 20 * minute }
+  const { state, step } = decide(cut, facts({ now_ms: 40 * minute, uplinks: ways }))
+  t.match(step, { step: 'uplink', to: 'eth1' })
+  t.same(state.back, { at_ms: 70 * minute, wait_ms: 30 * minute })
+  t.end()
+})
+
 t.test('a station that is cut off tries the other uplink, and returns', async (t) => {
   const rig = await setUp(t)
   const { clock, report, shown, reach, isDefault, station, steps, modem } = rig

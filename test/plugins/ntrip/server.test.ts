@@ -6,6 +6,7 @@ import { findQueue } from '../../../plugins/ntrip-server/kernel-queue.js'
 import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, type RetryState, waitOf } from '../../../plugins/ntrip-server/retry.js'
+import recovery from '../../../plugins/recovery/index.js'
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { arpFrame, ManualClock, until } from '../../harness/index.js'
@@ -14,7 +15,10 @@ import { fakeCaster, here, setUpStation, type Visit } from './rig.js'
 type Shown = { state: string; text: string; next: number; sent: number; dropped: number; mount: string }
 
 async function setUp(t: Test, store = new MemoryStore()) {
-  const rig = await setUpStation(t, { store, plugins: { 'ntrip-server': ntripServer as AnyPlugin } })
+  const rig = await setUpStation(t, {
+    store,
+    plugins: { 'ntrip-server': ntripServer as AnyPlugin, recovery: recovery as AnyPlugin },
+  })
   const push = (...targets: object[]) => rig.change({ 'ntrip-server': targets })
   const shown = () => (rig.station.field('ntrip.server') as Shown[])[0] as Shown
   return { ...rig, push, shown }
@@ -143,6 +147,9 @@ t.test('every answer of a caster, in words, and how long the station stays away'
       )
       await until(() => text.test(shown().text), shown().text)
       t.match(shown(), { state, text })
+      const [output] = (station.field('links.outputs') ?? []) as { state: string }[]
+      if (state === 'refused')
+        t.equal(output?.state, /login page/.test(shown().text) ? 'down' : 'refused', 'a login page is not the caster')
       t.ok(shown().next >= least_s - 1 && shown().next <= most_s, `${shown().next} s`)
       await station.clock.advance((least_s - 5) * 1_000)
       t.equal(caster.visits.length, 1, 'no second attempt')

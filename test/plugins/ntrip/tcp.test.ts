@@ -8,7 +8,7 @@ import { fittingStep, loadOf, type Measured, rankOf, steps } from '../../../plug
 import { Thinner } from '../../../plugins/rtcm-serial/thinning.js'
 import rtcmTcp from '../../../plugins/rtcm-tcp/index.js'
 import { Framer, isMsm, messageNumber, moreFollows } from '../../../runtime/gnss/index.js'
-import { Host } from '../../../runtime/ntrip/index.js'
+import { Host, Selector } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { arpFrame, freeTcpPort, msmFrame, openPty, until } from '../../harness/index.js'
 import { noPeer } from '../../harness/peers/peers.js'
@@ -248,6 +248,16 @@ t.test('a serial line', async (t) => {
       [[1005], [1074, 1124], [1005], [1074, 1124]],
     )
     t.equal(thinner.dropped, 5)
+    t.end()
+  })
+
+  t.test('one epoch a second is one a second, whatever rate the receiver has', (t) => {
+    for (const rate_hz of [1, 2, 4, 5, 10]) {
+      const selector = new Selector({ interval_s: 1 })
+      const frames = [{ type: 1074, bytes: msmFrame(1074, 0, false) }]
+      const sent = Array.from({ length: 60 * rate_hz }, (_, n) => selector.epoch(frames, (n * 1_000) / rate_hz))
+      t.equal(sent.filter(({ length }) => length > 0).length, 60, `${rate_hz} Hz`)
+    }
     t.end()
   })
 

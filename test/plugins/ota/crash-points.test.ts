@@ -451,3 +451,27 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
     },
   )
 })
+
+t.test('a disk that gets full during a download is given back', async (t) => {
+  image = await imageOf(t, versions.new as Record<string, string>)
+  const disk = new MemoryDisk()
+  const fs: FileSystem = {
+    ...disk.fs,
+    open: async (path, flags, mode) => {
+      const file = await disk.fs.open(path, flags, mode)
+      const writeFile = async (bytes: Uint8Array) => {
+        await file.writeFile(bytes.subarray(0, 100))
+        throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+      }
+      return String(path).endsWith('/image')
+        ? ({ writeFile, sync: () => file.sync(), close: () => file.close() } as unknown as typeof file)
+        : file
+    },
+  }
+  const deps = { fetch: serving() as never, folder: 'data/incoming', insecure: false, ca: '', fs }
+  await t.rejects(new Download(deps).attempt(new URL('https://example.org/image'), attempt), {
+    code: 'RTK_ERR_STORE_WRITE',
+    message: /does not fit on the disk/,
+  })
+  await t.rejects(disk.fs.stat('data/incoming/image'), 'the part is gone')
+})
