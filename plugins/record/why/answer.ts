@@ -112,8 +112,9 @@ function valuesOf({ begin, during }: Found, key: string): RecordValue[] {
   return [...(first ? [first] : []), ...(during.get(key) ?? [])]
 }
 
-const since = ({ since, at_ms }: Found, key: string) => {
-  const t = since.get(key)
+/** @param value the one that is spoken of; left out: the last one of the minute */
+const since = ({ since, sinceValue, at_ms }: Found, key: string, value?: RecordValue) => {
+  const t = (value && sinceValue.get(value)) ?? since.get(key)
   if (t === undefined) return ' since before the record begins'
   return t < at_ms ? ` since ${iso(t)}` : ` at ${iso(t)}`
 }
@@ -130,28 +131,28 @@ function causesOf(found: Found): string[] {
   const the = (key: string, bad: (value: RecordValue) => boolean) => valuesOf(found, key).find(bad)
 
   const gate = the('gate', ({ open }) => open === false)
-  if (gate) say(`the gate was closed${since(found, 'gate')}: ${text(gate.reason)}`)
+  if (gate) say(`the gate was closed${since(found, 'gate', gate)}: ${text(gate.reason)}`)
   const procedure = the('procedure', ({ status }) => status !== 'fixed')
   if (procedure) {
     const status = text(procedure.status)
     say(
-      `the procedure stood at ${status}${since(found, 'procedure')}: ${waits[status] ?? 'see the plugin that runs it'}`,
+      `the procedure stood at ${status}${since(found, 'procedure', procedure)}: ${waits[status] ?? 'see the plugin that runs it'}`,
     )
   }
   const source = the('receiver', ({ link }) => link !== 'up')
   if (source) {
     const what = source.link === 'offline' ? 'was not there (no port, or nothing on it)' : 'was silent'
-    say(`the receiver ${what}${since(found, 'receiver')}`)
+    say(`the receiver ${what}${since(found, 'receiver', source)}`)
   }
   const antenna = the('antenna', ({ status }) => status === 'open' || status === 'short')
   if (antenna) {
     const what = antenna.status === 'open' ? 'open (not connected)' : 'short-circuited'
-    say(`the antenna was ${what}${since(found, 'antenna')}`)
+    say(`the antenna was ${what}${since(found, 'antenna', antenna)}`)
   }
-  if (the('air', ({ jammed }) => jammed === true))
-    say(`interference was too strong for the receiver${since(found, 'air')}`)
-  if (the('air', ({ spoofed }) => spoofed === true))
-    say(`the receiver reported feigned satellites${since(found, 'air')}`)
+  const jammed = the('air', (air) => air.jammed === true)
+  if (jammed) say(`interference was too strong for the receiver${since(found, 'air', jammed)}`)
+  const spoofed = the('air', (air) => air.spoofed === true)
+  if (spoofed) say(`the receiver reported feigned satellites${since(found, 'air', spoofed)}`)
   const { minute } = found
   const isHeard = !source && valuesOf(found, 'receiver').length > 0
   if (minute && isHeard && minute.fix === 'none')
@@ -206,7 +207,7 @@ function outputsOf(found: Found): string[] {
     if (!bad) return []
     const how = bad.state === 'refused' ? 'was refused' : 'was down'
     const again = state.includes('up') ? ' for a part of the minute' : ''
-    return [ended(`${name} ${how}${again}${since(found, `link ${name}`)}: ${text(bad.reason)}`)]
+    return [ended(`${name} ${how}${again}${since(found, `link ${name}`, bad)}: ${text(bad.reason)}`)]
   })
 }
 
@@ -220,7 +221,7 @@ function networkOf(found: Found): string[] {
   const sentences = values.flatMap(([key, value]) => {
     const name = key.slice(7)
     if (value?.up !== true)
-      return isAnyUp ? [] : [ended(`the uplink ${name} was down${since(found, key)}: ${text(value?.text)}`)]
+      return isAnyUp ? [] : [ended(`the uplink ${name} was down${since(found, key, value)}: ${text(value?.text)}`)]
     if (value.default === true && value.reach !== 'internet' && value.reach !== 'unknown')
       return [
         ended(
@@ -234,7 +235,7 @@ function networkOf(found: Found): string[] {
   if (modem)
     sentences.push(
       ended(
-        `the modem had no data connection${since(found, 'modem')}${modem.pending ? ` (${text(modem.pending)})` : ''}`,
+        `the modem had no data connection${since(found, 'modem', modem)}${modem.pending ? ` (${text(modem.pending)})` : ''}`,
       ),
     )
   return [...sentences, ...notesOf({ ...found, notes: found.notes.filter(({ what }) => what === 'recovery') })]

@@ -11,6 +11,8 @@ export interface Found {
   end: Situation
   /** Since when a thing was as it was at the end, by key; what was so before the record begins is missing. */
   readonly since: Map<string, number>
+  /** Since when a thing was as a value says: it may have changed again in the minute. */
+  readonly sinceValue: WeakMap<object, number>
   /** Everything that any thing was in that minute, by key. */
   readonly during: Map<string, Situation[string][]>
   /** What was counted; undefined when no count of that minute was written. */
@@ -44,6 +46,7 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
   const end_ms = begin_ms + minute_ms
   const found: Found = {
     ...{ at_ms: begin_ms, begin: {}, end: {}, since: new Map(), during: new Map(), minute: undefined, notes: [] },
+    sinceValue: new WeakMap(),
     ...{ first_ms: undefined, last_ms: undefined, before: undefined, nextRun: undefined, started_ms: undefined },
     ...{ clock_ms: 0, lost: 0, signs: 0 },
   }
@@ -80,6 +83,8 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
         const value = now[key]
         // What is said again at the start of a file is no change; nor is another reason for the same.
         if (stateOf(value) !== stateOf(situation[key])) found.since.set(key, t)
+        const since_ms = found.since.get(key)
+        if (value && value !== situation[key] && since_ms !== undefined) found.sinceValue.set(value, since_ms)
         if (value && t >= begin_ms) found.during.set(key, [...(found.during.get(key) ?? []), value])
       }
     }
