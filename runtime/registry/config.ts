@@ -11,7 +11,7 @@ import type { Tables } from '../kernel/tables.js'
 import type { Caller, ChangeSet, RuleCheck, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import type { BatchOptions, Store, StoreOps } from '../ports/store.js'
-import { deepest, isTooDeep, problemOf, quote, relaxSwitch } from '../validate.js'
+import { deepest, type FieldProblem, isTooDeep, pointerNames, problemOf, quote, relaxSwitch } from '../validate.js'
 import { ChangeTrial, type ValuesBefore } from './change-trial.js'
 
 /** The store's namespace of change parameters. */
@@ -58,6 +58,10 @@ export interface ConfigDeps {
   trouble(code: ChangeTrouble, text: string): void
   settled(code: ChangeTrouble): void
 }
+
+/** What is wrong, with the field of the value that it is about. */
+const inside = ({ field, message }: FieldProblem) =>
+  field === '' ? message : `${pointerNames(field).join('.')} ${message}`
 
 /**
  * The change parameters and their values. One change is one transaction: validate all, store durably in one batch, apply
@@ -318,9 +322,9 @@ export class ConfigRegistry {
       const secret = 'options' in record && record.options.secret
       const problem =
         typeof value === 'number' && !Number.isFinite(value)
-          ? { message: 'must be finite' }
+          ? { field: '', message: 'must be finite' }
           : problemOf(record.schema, value)
-      if (problem) problems.push({ name, message: `${problem.message}${secret ? '' : `, not ${quote(raw)}`}` })
+      if (problem) problems.push({ name, message: `${inside(problem)}${secret ? '' : `, not ${quote(raw)}`}` })
       else (actions.has(name) ? wanted : values).set(name, value)
     }
     if (problems.length === 0) {

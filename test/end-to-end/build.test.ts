@@ -193,6 +193,7 @@ t.test('a signed build', { skip: gateOnly }, async (t) => {
     await wrong(['--target', 'win32-x64'], /--target takes linux-arm64, linux-x64, linux-arm/)
     await wrong(['--release', 'new'], /--release takes a version such as 1\.4\.0/)
     await wrong(['--min-version', '1.0.0'], /they need --sign KEY/)
+    await wrong(['--deb', '--min-version', '1.0.0'], /do not go with --deb/)
     await wrong(['--sign', `${key}.pub`], /no private key/)
     await wrong(['--sign', join(place, 'none.key')], /cannot be read/)
   })

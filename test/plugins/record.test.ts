@@ -569,7 +569,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
       ],
       (minute) => (minute === 13 ? { epochs: 30, gap: 30 } : {}),
     ),
-    [/with an interruption of 30 s: 30 epochs, to 2 rovers/, /gate was closed/],
+    [/with an interruption of 30 s: 30 epochs, to 2 rovers/, /gate was closed at 2026-11-22T02:13:10Z/],
   ],
   [
     'a plugin did not run',

@@ -260,7 +260,6 @@ t.test('the verdict', async (t) => {
   const cases: Record<string, [Partial<Facts>, 'degraded' | 'unfit']> = {
     stopping: [{ base: 'stopping' }, 'unfit'],
     antenna: [{ base: 'degraded', antenna: 'open' }, 'unfit'],
-    'antenna-line': [{ antenna: 'short' }, 'degraded'],
     receiver: [{ base: 'degraded', status: undefined }, 'unfit'],
     moved: [{ base: 'degraded', status: 'moved', ...error('gnss-moved') }, 'unfit'],
     surveying: [{ base: 'surveying', status: 'survey' }, 'unfit'],
@@ -268,6 +267,7 @@ t.test('the verdict', async (t) => {
     stalled: [{ base: 'degraded', status: 'stalled' }, 'unfit'],
     starting: [{ base: 'starting', status: 'acquire' }, 'unfit'],
     silent: [{ base: 'degraded', status: 'fault', ...error('gnss-fault') }, 'unfit'],
+    'antenna-line': [{ antenna: 'short' }, 'degraded'],
     spoofing: [{ spoofing: 'multiple' }, 'degraded'],
     jamming: [{ jamming: 'warning' }, 'degraded'],
     unwatched: [error('gnss-unwatched'), 'degraded'],
