@@ -50,7 +50,10 @@ export default definePlugin({
 
     const serve = (client: Connection) => {
       const subscription = stream.subscribe({
-        ...{ via: 'tcp', name: '', ip: client.remoteAddress, connected: true },
+        via: 'tcp',
+        name: '',
+        ip: client.remoteAddress,
+        connected: true,
         take(frame) {
           if (client.bufferedAmount > 65_536) return false
           client.write(frame.bytes)

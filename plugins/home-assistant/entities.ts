@@ -1,4 +1,6 @@
 /** The figures and buttons that Home Assistant shows, and where they are in the information document. */
+import { valueAt } from 'rtk-base/schemas'
+
 export interface Entity {
   readonly name: string
   readonly platform: 'sensor' | 'binary_sensor'
@@ -68,15 +70,6 @@ export const entities: Readonly<Record<string, Entity>> = {
 
 /** Commands of the specification that make sense as buttons. */
 export const buttons: Readonly<Record<string, string>> = { 'start-survey-in': 'Start survey-in', reboot: 'Restart' }
-
-/** The value at a path such as `gnss.state.satuse`; undefined where there is none. */
-export const valueAt = (document: Record<string, unknown>, path: string): unknown =>
-  path
-    .split('.')
-    .reduce<unknown>(
-      (part, name) => (typeof part === 'object' && part !== null ? (part as Record<string, unknown>)[name] : undefined),
-      document,
-    )
 
 /** What the state topic carries: one value an entity, null where it is not known. */
 export const stateOf = (document: Record<string, unknown>): Record<string, unknown> =>

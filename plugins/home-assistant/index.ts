@@ -46,8 +46,13 @@ export default definePlugin({
       })
       return {
         device: {
-          ...{ identifiers: [id], name: `Base ${ctx.serial}`, manufacturer: 'rtk-base', model: hardware },
-          ...{ serial_number: ctx.serial, sw_version: version, ...(url && { configuration_url: url }) },
+          identifiers: [id],
+          name: `Base ${ctx.serial}`,
+          manufacturer: 'rtk-base',
+          model: hardware,
+          serial_number: ctx.serial,
+          sw_version: version,
+          ...(url && { configuration_url: url }),
         },
         origin: { name: 'rtk-base', sw_version: version },
         state_topic: topics.state,

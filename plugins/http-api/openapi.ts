@@ -47,7 +47,10 @@ function parametersOf({ url, schema }: HttpRoute): Json[] {
     required?: string[]
   }
   const inQuery = Object.entries(properties).map(([name, of]) => ({
-    ...{ name, in: 'query', required: required.includes(name), schema: of },
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema: of,
     ...(typeof of.description === 'string' && { description: of.description }),
   }))
   return [...inPath, ...inQuery]
@@ -94,7 +97,9 @@ export function openApi(facts: StationFacts): Json {
     paths[path] = {
       ...paths[path],
       [route.method.toLowerCase()]: {
-        ...{ operationId: `${route.method.toLowerCase()} ${path}`, tags: [route.plugin], summary },
+        operationId: `${route.method.toLowerCase()} ${path}`,
+        tags: [route.plugin],
+        summary,
         ...(description && { description }),
         parameters: parametersOf(route),
         ...(body && { requestBody: body }),

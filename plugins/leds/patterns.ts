@@ -1,4 +1,5 @@
 /** What the LEDs show, as one table: the first row of each LED that holds is its pattern. */
+import { valueAt } from 'rtk-base/schemas'
 
 /** Colour 0xRRGGBB for so many seconds; repeated for ever. */
 export interface Step {
@@ -64,15 +65,13 @@ export const patternOf = (led: LedName, facts: Facts): Pattern =>
 
 /** The facts of a document, whichever plugins made it. */
 export function factsOf(document: Record<string, unknown>): Facts {
-  const at = (...path: string[]): unknown =>
-    path.reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
-  const text = (...path: string[]) => String(at(...path) ?? '')
-  const errors = at('base', 'state', 'errors')
+  const text = (path: string) => String(valueAt(document, path) ?? '')
+  const errors = valueAt(document, 'base.state.errors')
   return {
-    base: text('base', 'state', 'base'),
-    status: text('gnss', 'state', 'status'),
+    base: text('base.state.base'),
+    status: text('gnss.state.status'),
     errors: Array.isArray(errors) ? errors.length : 0,
-    link: text('mqtt', 'state', 'link'),
-    via: text('mqtt', 'via'),
+    link: text('mqtt.state.link'),
+    via: text('mqtt.via'),
   }
 }

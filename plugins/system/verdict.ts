@@ -2,7 +2,7 @@
  * Whether the base is fit to serve, by one table over the information document: the first row that holds is the verdict. Pure. What a
  * person sees (document, MQTT, metrics, page) is this, so that no two of them can disagree.
  */
-import type { Fitness } from 'rtk-base/schemas'
+import { type Fitness, valueAt } from 'rtk-base/schemas'
 
 /** What decides, from the information document. What a station without that plugin does not have is `undefined`. */
 export interface Facts {
@@ -227,26 +227,25 @@ export function factsOf(
   document: Record<string, unknown>,
   { status, isListening }: Pick<Facts, 'status' | 'isListening'>,
 ): Facts {
-  const at = (...path: string[]): unknown =>
-    path.reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
-  const text = (...path: string[]) => String(at(...path) ?? '')
-  const number = (...path: string[]) => Number(at(...path) ?? 0)
-  const method = text('gnss', 'ref', 'chosen')
+  const at = (path: string) => valueAt(document, path)
+  const text = (path: string) => String(at(path) ?? '')
+  const number = (path: string) => Number(at(path) ?? 0)
+  const method = text('gnss.ref.chosen')
   return {
-    base: text('base', 'state', 'base'),
-    errors: (at('base', 'state', 'errors') as Facts['errors'] | undefined) ?? [],
+    base: text('base.state.base'),
+    errors: (at('base.state.errors') as Facts['errors'] | undefined) ?? [],
     status,
-    antenna: text('gnss', 'state', 'antenna', 'status'),
-    jamming: text('gnss', 'state', 'rf', 'jamming'),
-    spoofing: text('gnss', 'state', 'rf', 'spoofing'),
-    slips_percent: number('gnss', 'state', 'rf', 'slips'),
-    satellitesUsed: number('gnss', 'state', 'satuse'),
+    antenna: text('gnss.state.antenna.status'),
+    jamming: text('gnss.state.rf.jamming'),
+    spoofing: text('gnss.state.rf.spoofing'),
+    slips_percent: number('gnss.state.rf.slips'),
+    satellitesUsed: number('gnss.state.satuse'),
     isListening,
     reference: {
       method,
-      acc_m: number('gnss', 'ref', method || 'manual', 'acc'),
-      isIncomplete: method === 'survey' && at('gnss', 'ref', 'survey', 'allow_use') === 1,
+      acc_m: number(`gnss.ref.${method || 'manual'}.acc`),
+      isIncomplete: method === 'survey' && at('gnss.ref.survey.allow_use') === 1,
     },
-    linkFailure: text('mqtt', 'state', 'link') === 'down' ? text('mqtt', 'state', 'error', 'cause') : '',
+    linkFailure: text('mqtt.state.link') === 'down' ? text('mqtt.state.error.cause') : '',
   }
 }

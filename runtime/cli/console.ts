@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { parseArgs } from 'node:util'
+import { valueAt } from '../../schemas/document.js'
 import type { ChangeResult, CommandEntry, CommandResult } from '../../schemas/services.js'
 import { ControlClient } from '../control/client.js'
 import { messageOf, RtkError } from '../errors.js'
@@ -74,7 +75,9 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
       return text !== undefined
     }
     if (word === 'info') {
-      show(JSON.stringify(partOf(await client.call('document'), rest[0]), null, 2) ?? `no part ${rest[0]}`)
+      const document = await client.call('document')
+      const part = rest[0] ? valueAt(document, rest[0]) : document
+      show(JSON.stringify(part, null, 2) ?? `no part ${rest[0]}`)
       return true
     }
     if (word === 'set') {
@@ -112,13 +115,6 @@ export function helpText(commands: readonly CommandEntry[], only?: string): stri
 /** `sim move 30 0 0` is `sim=move 30 0 0`. */
 function commandOf(line: string): string {
   return line.replace(/^([\w-]+)\s+/, '$1=')
-}
-
-function partOf(document: unknown, path: string | undefined): unknown {
-  if (!path) return document
-  return path
-    .split('.')
-    .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
 }
 
 /**

@@ -192,7 +192,14 @@ async function runOnce(
   const changes = first ? options.changes : {}
   const { variant, base } = file
   const runtime = await createRuntime({
-    ...{ variant, base, data, log, machine, sets, changes, watch },
+    variant,
+    base,
+    data,
+    log,
+    machine,
+    sets,
+    changes,
+    watch,
     ownProcess: true,
     signal: stop,
     watchdog,

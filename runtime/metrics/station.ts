@@ -34,7 +34,10 @@ export class StationMetrics {
     const registers = [registry]
     const gauge = (name: string, help: string, labelNames: string[], read: (gauge: Gauge) => void) =>
       new (prom().Gauge)({
-        ...{ name, help, labelNames, registers },
+        name,
+        help,
+        labelNames,
+        registers,
         collect() {
           this.reset()
           read(this)
@@ -42,7 +45,10 @@ export class StationMetrics {
       })
     const counter = (name: string, help: string, labelNames: string[], read: (counter: Counter) => void) =>
       new (prom().Counter)({
-        ...{ name, help, labelNames, registers },
+        name,
+        help,
+        labelNames,
+        registers,
         collect() {
           this.reset()
           read(this)

@@ -52,7 +52,9 @@ async function ntripClient(client: number): Promise<void> {
 }
 
 const clientOf: Readonly<Record<string, (client: number) => Promise<void>>> = {
-  ...{ udp: udpClient, tcp: tcpClient, ntrip: ntripClient },
+  udp: udpClient,
+  tcp: tcpClient,
+  ntrip: ntripClient,
 }
 for (let client = 0; client < count; client++) await clientOf[kind]?.(client)
 process.send?.('ready')

@@ -64,7 +64,7 @@ async function station(t: Test, args: string[] = []) {
 const fixed = (shown: () => Promise<Shown>) =>
   until(async () => (await shown()).gnss.state.status === 'fixed', 'fixed', 120_000)
 
-t.test('programs take the stream of the simulator station', async (t) => {
+t.test('programs take the stream of the simulator station', { skip: gateOnly }, async (t) => {
   const folder = folderOf(t)
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   const subject = ['-subj', '/CN=localhost', '-days', '2', '-nodes', '-newkey', 'rsa:2048']

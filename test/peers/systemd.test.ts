@@ -65,7 +65,7 @@ function tryUpdate(machine: Machine, bundle: Bundle): void {
 
 const stateOf = (machine: Machine) => machine.read(`${home}/state`).trim().replaceAll('\n', ' ')
 
-t.test('the package under the systemd of this machine', { skip: noMachine() }, (t) => underSystemd(t, '/'))
+t.test('the package under the systemd of this machine', { skip: gateOnly || noMachine() }, (t) => underSystemd(t, '/'))
 
 t.test('the package under that of Debian 13', { skip: machineOnly || noMachine() || noPeer('debootstrap') }, (t) =>
   underSystemd(t, debian13(t)),

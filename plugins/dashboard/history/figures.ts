@@ -1,4 +1,5 @@
 /** The figures of the day that plots need. Pure. */
+import { fitnesses, valueAt } from 'rtk-base/schemas'
 import type { SatelliteEpoch } from 'rtk-base/services'
 import type { Figure } from './ring.js'
 
@@ -12,7 +13,7 @@ export interface Evidence {
 
 type Read = (evidence: Evidence) => number | undefined
 
-const fitnesses = ['unfit', 'degraded', 'fit']
+const fromWorst: readonly unknown[] = [...fitnesses].reverse()
 const L1 = /^(L1|E1|B1I|B1C)$/
 
 /** Mean of the signals in use, of one band group. */
@@ -26,9 +27,9 @@ const cno =
   }
 
 const field =
-  (...path: string[]): Read =>
+  (path: string): Read =>
   ({ document }) => {
-    const value = path.reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
+    const value = valueAt(document, path)
     return typeof value === 'number' ? value : undefined
   }
 
@@ -38,9 +39,7 @@ const unless0 =
   (evidence) =>
     read(evidence) || undefined
 
-const bands = ({ document }: Evidence) =>
-  (document as { gnss?: { state?: { rf?: { bands?: { indicator: number; noise: number }[] } } } }).gnss?.state?.rf
-    ?.bands ?? []
+const listAt = <T>(document: unknown, path: string) => (valueAt(document, path) ?? []) as readonly T[]
 
 const table: readonly (Figure & { read: Read })[] = [
   {
@@ -48,29 +47,29 @@ const table: readonly (Figure & { read: Read })[] = [
     unit: '',
     resolution: 1,
     read: ({ document }) => {
-      const { base } = document as { base?: { state?: { verdict?: { fitness: string } } } }
-      const found = fitnesses.indexOf(base?.state?.verdict?.fitness ?? '')
+      const found = fromWorst.indexOf(valueAt(document, 'base.state.verdict.fitness'))
       return found < 0 ? undefined : found
     },
   },
-  { name: 'satellites-used', unit: '', resolution: 1, read: field('gnss', 'state', 'satuse') },
-  { name: 'satellites-seen', unit: '', resolution: 1, read: field('gnss', 'state', 'satvis') },
+  { name: 'satellites-used', unit: '', resolution: 1, read: field('gnss.state.satuse') },
+  { name: 'satellites-seen', unit: '', resolution: 1, read: field('gnss.state.satvis') },
   { name: 'cno-l1', unit: 'dB-Hz', resolution: 0.1, read: cno((signal) => L1.test(signal)) },
   { name: 'cno-l2', unit: 'dB-Hz', resolution: 0.1, read: cno((signal) => !L1.test(signal)) },
   {
     name: 'interference',
     unit: '',
     resolution: 1,
-    read: (all) => highest(bands(all).map(({ indicator }) => indicator)),
+    read: ({ document }) =>
+      highest(listAt<{ indicator: number }>(document, 'gnss.state.rf.bands').map(({ indicator }) => indicator)),
   },
-  { name: 'slips', unit: '%', resolution: 0.1, read: field('gnss', 'state', 'rf', 'slips') },
+  { name: 'slips', unit: '%', resolution: 0.1, read: field('gnss.state.rf.slips') },
   {
     name: 'sway',
     unit: 'mm',
     resolution: 0.1,
-    read: (all) => scaled(field('gnss', 'state', 'motion', 'sway')(all), 1_000),
+    read: (all) => scaled(field('gnss.state.motion.sway')(all), 1_000),
   },
-  { name: 'distance', unit: 'm', resolution: 0.001, read: field('gnss', 'pos', 'delta') },
+  { name: 'distance', unit: 'm', resolution: 0.001, read: field('gnss.pos.delta') },
   {
     name: 'rtcm-rate',
     unit: 'B/s',
@@ -84,19 +83,19 @@ const table: readonly (Figure & { read: Read })[] = [
     read: ({ rtcm: { epochs, elapsed_s } }) => (elapsed_s > 0 ? epochs / elapsed_s : undefined),
   },
   { name: 'rovers', unit: '', resolution: 1, read: ({ document }) => subscribersOf(document) },
-  { name: 'mobile-rssi', unit: 'dBm', resolution: 1, read: unless0(field('modem', 'state', 'rssi')) },
-  { name: 'mobile-rsrp', unit: 'dBm', resolution: 1, read: field('modem', 'state', 'rsrp') },
-  { name: 'mobile-rsrq', unit: 'dB', resolution: 1, read: field('modem', 'state', 'rsrq') },
-  { name: 'mobile-sinr', unit: 'dB', resolution: 1, read: field('modem', 'state', 'sinr') },
-  { name: 'wifi-rssi', unit: 'dBm', resolution: 1, read: unless0(field('sta', 'rssi')) },
+  { name: 'mobile-rssi', unit: 'dBm', resolution: 1, read: unless0(field('modem.state.rssi')) },
+  { name: 'mobile-rsrp', unit: 'dBm', resolution: 1, read: field('modem.state.rsrp') },
+  { name: 'mobile-rsrq', unit: 'dB', resolution: 1, read: field('modem.state.rsrq') },
+  { name: 'mobile-sinr', unit: 'dB', resolution: 1, read: field('modem.state.sinr') },
+  { name: 'wifi-rssi', unit: 'dBm', resolution: 1, read: unless0(field('sta.rssi')) },
 ]
 
 const highest = (values: readonly number[]) => (values.length === 0 ? undefined : Math.max(...values))
 const scaled = (value: number | undefined, factor: number) => (value === undefined ? undefined : value * factor)
 
-function subscribersOf(document: Record<string, unknown>): number | undefined {
-  const { gnss } = document as { gnss?: { rtcm?: { subscribers?: unknown[] } } }
-  return gnss?.rtcm?.subscribers?.length
+function subscribersOf(document: unknown): number | undefined {
+  const subscribers = valueAt(document, 'gnss.rtcm.subscribers')
+  return Array.isArray(subscribers) ? subscribers.length : undefined
 }
 
 export const figures: readonly Figure[] = table.map(({ name, unit, resolution }) => ({ name, unit, resolution }))

@@ -1,4 +1,5 @@
 /** What a person would check on a new or doubtful device, one line each, from what the station measures of itself. */
+import { valueAt } from 'rtk-base/schemas'
 
 /** What the checks look at: two documents some seconds apart, and what they do not show. */
 export interface Evidence {
@@ -36,11 +37,9 @@ interface Check {
   run(evidence: Evidence): Outcome
 }
 
-const at = (document: Record<string, unknown>, path: string): unknown =>
-  path.split('.').reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
-const has = (evidence: Evidence, path: string) => at(evidence.now, path) !== undefined
-const text = (evidence: Evidence, path: string) => String(at(evidence.now, path) ?? '')
-const number = (document: Record<string, unknown>, path: string) => Number(at(document, path) ?? 0)
+const has = (evidence: Evidence, path: string) => valueAt(evidence.now, path) !== undefined
+const text = (evidence: Evidence, path: string) => String(valueAt(evidence.now, path) ?? '')
+const number = (document: Record<string, unknown>, path: string) => Number(valueAt(document, path) ?? 0)
 const MiB = 1_048_576
 
 export const checks: readonly Check[] = [
@@ -88,7 +87,7 @@ export const checks: readonly Check[] = [
     name: 'receiver-data',
     limit: '> 0 RTCM messages in 3 s',
     run({ before, now, seconds }) {
-      if (at(now, 'gnss.rtcm.stat') === undefined) return undefined
+      if (valueAt(now, 'gnss.rtcm.stat') === undefined) return undefined
       const count = number(now, 'gnss.rtcm.stat.recvd') - number(before, 'gnss.rtcm.stat.recvd')
       return { ok: count > 0, value: `${count} in ${seconds} s` }
     },
@@ -128,7 +127,7 @@ export const checks: readonly Check[] = [
     limit: '1005 goes out, status fixed',
     run(evidence) {
       if (!has(evidence, 'gnss.ref')) return undefined
-      const sent = (at(evidence.now, 'gnss.rtcm.msgs') as { id: number; since?: number }[] | undefined) ?? []
+      const sent = (valueAt(evidence.now, 'gnss.rtcm.msgs') as { id: number; since?: number }[] | undefined) ?? []
       const newest = sent
         .filter(({ id }) => id === 1005 || id === 1006)
         .map(({ since = Number.POSITIVE_INFINITY }) => since)
@@ -146,8 +145,8 @@ export const checks: readonly Check[] = [
     name: 'ethernet',
     limit: 'cable and address, where enabled',
     run(evidence) {
-      if (at(evidence.now, 'eth.enabled') !== true) return undefined
-      const [cable, ip] = [at(evidence.now, 'eth.cable') === true, text(evidence, 'eth.ip')]
+      if (valueAt(evidence.now, 'eth.enabled') !== true) return undefined
+      const [cable, ip] = [valueAt(evidence.now, 'eth.cable') === true, text(evidence, 'eth.ip')]
       return { ok: cable && ip !== '', value: cable ? ip || 'no address' : 'no cable' }
     },
   },
@@ -155,7 +154,7 @@ export const checks: readonly Check[] = [
     name: 'access-point',
     limit: 'on the air, where enabled',
     run(evidence) {
-      if (at(evidence.now, 'wap.enabled') !== true) return undefined
+      if (valueAt(evidence.now, 'wap.enabled') !== true) return undefined
       const bssid = text(evidence, 'wap.bssid')
       return {
         ok: bssid !== '',
@@ -225,7 +224,7 @@ export const checks: readonly Check[] = [
     name: 'errors',
     limit: 'no entry in base.state.errors',
     run(evidence) {
-      const errors = at(evidence.now, 'base.state.errors') as { code: string }[] | undefined
+      const errors = valueAt(evidence.now, 'base.state.errors') as { code: string }[] | undefined
       return errors && { ok: errors.length === 0, value: errors.map(({ code }) => code).join(' ') || 'none' }
     },
   },

@@ -60,7 +60,12 @@ export function neededRole(
 
 function entryOf({ url, schema, config = {} }: RouteOptions, method: string, plugin: string): HttpRoute {
   return {
-    ...{ method, url, plugin, schema: { ...(schema as Record<string, unknown> | undefined) } },
-    ...{ role: neededRole(method, config), body: config.rawBody ?? 'json', textErrors: config.errors === 'text' },
+    method,
+    url,
+    plugin,
+    schema: { ...(schema as Record<string, unknown> | undefined) },
+    role: neededRole(method, config),
+    body: config.rawBody ?? 'json',
+    textErrors: config.errors === 'text',
   }
 }

@@ -44,7 +44,13 @@ export function surveyOf(document: Json | undefined): SurveyNow | undefined {
   const elapsed_s = at('elapsed')
   const isThere = textAt(document, 'gnss.ref.survey.type') !== ''
   return {
-    ...{ state, isCorrected, acc_m, target_m, elapsed_s, mintime_s, count },
+    state,
+    isCorrected,
+    acc_m,
+    target_m,
+    elapsed_s,
+    mintime_s,
+    count,
     stated_m: count > 0 ? at('acc') : undefined,
     maxtime_s: at('config.maxtime'),
     mean: isThere ? { x: at('x'), y: at('y'), z: at('z') } : undefined,

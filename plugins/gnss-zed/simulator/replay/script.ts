@@ -36,7 +36,12 @@ interface Seen {
 }
 
 const usual: Seen = {
-  ...{ link: 'up', antenna: 'ok', jam_db: 0, spoofed: false, satellites: undefined, corrections_m: undefined },
+  link: 'up',
+  antenna: 'ok',
+  jam_db: 0,
+  spoofed: false,
+  satellites: undefined,
+  corrections_m: undefined,
   offset: { east: 0, north: 0, up: 0 },
 }
 

@@ -1,0 +1,33 @@
+import { duration, figure, t } from '../../i18n/index.js'
+import type { ForeignBase } from '../../model/links.js'
+import { Card } from '../../parts/card.js'
+import { DataTable } from '../../parts/data-table.js'
+import { Tone } from '../../parts/tone.js'
+import { type Json, listAt } from '../../station/document.js'
+
+/** Their streams are passed on as they are: nothing here vouches for them. */
+export function ForeignBases({ document }: { document: Json }) {
+  const bases = listAt<ForeignBase>(document, 'ntrip.caster.bases')
+  if (bases.length === 0) return null
+  return (
+    <Card title={t('links.bases')}>
+      <DataTable
+        label={t('links.bases')}
+        rows={bases}
+        keyOf={({ mount }) => mount}
+        columns={[
+          { name: t('links.mount'), isHead: true, cell: ({ mount }) => mount },
+          {
+            name: t('links.state'),
+            cell: ({ connected }) => (
+              <Tone tone={connected ? 'good' : 'broken'}>{t(connected ? 'links.state.up' : 'links.state.down')}</Tone>
+            ),
+          },
+          { name: t('links.address'), cell: ({ ip, agent }) => [ip, agent].filter(Boolean).join(' · ') || '–' },
+          { name: t('links.silent'), cell: ({ silent, connected }) => (connected ? duration(silent) : '–') },
+          { name: t('links.connected'), isNumber: true, cell: ({ rovers }) => figure(rovers, 0) },
+        ]}
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,35 @@
+import { figure, t, word } from '../../i18n/index.js'
+import { toneOf } from '../../model/links.js'
+import { Card } from '../../parts/card.js'
+import { FigureList } from '../../parts/figure-list.js'
+import { Tone } from '../../parts/tone.js'
+import { type Json, numberAt, textAt } from '../../station/document.js'
+import { ago } from './ago.js'
+
+/** Corrections of another base, for a corrected survey-in. */
+export function Incoming({ document }: { document: Json }) {
+  const count = numberAt(document, 'gnss.state.recvrtcm.count') ?? 0
+  const client = textAt(document, 'ntrip.client.state')
+  const isOff = client === '' || client === 'off'
+  if (count === 0 && isOff) return null
+  return (
+    <Card title={t('links.incoming')}>
+      {!isOff && (
+        <p>
+          <Tone tone={toneOf(client)}>{word('links.push', client)}</Tone> {textAt(document, 'ntrip.client.host')}/
+          {textAt(document, 'ntrip.client.mount')} {textAt(document, 'ntrip.client.text')}
+        </p>
+      )}
+      {count > 0 && (
+        <FigureList
+          rows={[
+            [t('links.source'), textAt(document, 'gnss.state.recvrtcm.remote')],
+            [t('links.distance'), figure((numberAt(document, 'gnss.state.recvrtcm.dist') ?? 0) / 1_000, 1, 'km')],
+            [t('links.seen'), ago(numberAt(document, 'gnss.state.recvrtcm.age') ?? 0)],
+            [t('links.messages'), figure(count, 0)],
+          ]}
+        />
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,77 @@
+import { duration, figure, t, word } from '../../i18n/index.js'
+import { type Push, toneOf } from '../../model/links.js'
+import { Card } from '../../parts/card.js'
+import { DataTable } from '../../parts/data-table.js'
+import { FigureList } from '../../parts/figure-list.js'
+import { Tone } from '../../parts/tone.js'
+import { type Json, listAt, numberAt } from '../../station/document.js'
+
+/** Whether a caster is there, took the stream, and acknowledges what is sent. */
+export function Pushes({ document }: { document: Json }) {
+  const pushes = listAt<Push>(document, 'ntrip.server')
+  if (pushes.length === 0) return null
+  return (
+    <Card title={t('links.pushes')}>
+      {pushes.map(({ host, port, mount, version, tls, state, text, next, since, sent, dropped }) => (
+        <div key={`${host} ${port} ${mount}`} class="command">
+          <h3>
+            {host}:{port}/{mount}
+          </h3>
+          <p>
+            <Tone tone={toneOf(state)}>{word('links.push', state)}</Tone>
+          </p>
+          {text && <p>{text}</p>}
+          <FigureList
+            rows={[
+              [t('links.protocol'), `NTRIP ${version}${tls ? ', TLS' : ''}`],
+              [t('links.for'), since > 0 && duration(since)],
+              [t('links.next'), next > 0 && t('links.in', { time: duration(next) })],
+              [t('links.sent'), figure(sent, 0)],
+              [t('links.dropped'), figure(dropped, 0)],
+            ]}
+          />
+        </div>
+      ))}
+      <p class="quiet">{t('links.proof')}</p>
+    </Card>
+  )
+}
+
+interface TcpPush {
+  host: string
+  port: number
+  state: string
+  text: string
+  dropped: number
+}
+
+export function Tcp({ document }: { document: Json }) {
+  const pushes = listAt<TcpPush>(document, 'rtcm_tcp.push')
+  const port = numberAt(document, 'rtcm_tcp.port') ?? 0
+  if (port === 0 && pushes.length === 0) return null
+  return (
+    <Card title={t('links.tcp')}>
+      {port > 0 && <p>{t('links.tcpPort', { port, count: numberAt(document, 'rtcm_tcp.connected') ?? 0 })}</p>}
+      {pushes.length > 0 && (
+        <DataTable
+          label={t('links.tcp')}
+          rows={pushes}
+          keyOf={({ host, port: of }) => `${host}:${of}`}
+          columns={[
+            { name: t('links.address'), isHead: true, cell: (push) => `${push.host}:${push.port}` },
+            {
+              name: t('links.state'),
+              cell: ({ state, text }) => (
+                <>
+                  <Tone tone={toneOf(state)}>{word('links.push', state)}</Tone>
+                  {text && <div>{text}</div>}
+                </>
+              ),
+            },
+            { name: t('links.dropped'), isNumber: true, cell: ({ dropped }) => figure(dropped, 0) },
+          ]}
+        />
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,103 @@
+import { figure, moment, t } from '../../i18n/index.js'
+import { fixOf, type Rover, type RoverFix, subscribersOf } from '../../model/links.js'
+import { Action } from '../../parts/action.js'
+import { Card } from '../../parts/card.js'
+import { DataTable } from '../../parts/data-table.js'
+import { FigureList } from '../../parts/figure-list.js'
+import { Tone, type ToneName } from '../../parts/tone.js'
+import { api } from '../../station/api.js'
+import { at, type Json, listAt, numberAt } from '../../station/document.js'
+import { ago } from './ago.js'
+
+export function Takers({ document }: { document: Json }) {
+  const takers = subscribersOf(document)
+  return (
+    <Card title={t('links.takers')}>
+      {takers.length === 0 ? (
+        <p>{t('links.nobody')}</p>
+      ) : (
+        <DataTable
+          label={t('links.takers')}
+          rows={takers}
+          keyOf={({ via, name, ip }) => `${via} ${name} ${ip}`}
+          columns={[
+            { name: t('links.name'), isHead: true, cell: ({ name, ip }) => name || ip },
+            { name: t('links.via'), cell: ({ via }) => via },
+            { name: t('links.address'), cell: ({ ip }) => ip || '–' },
+            { name: t('links.seen'), cell: ({ seen }) => ago(seen) },
+          ]}
+        />
+      )}
+      <p class="quiet">
+        {at(document, 'udp.enabled') === true && t('links.udp', { port: numberAt(document, 'udp.port') ?? 0 })}
+      </p>
+    </Card>
+  )
+}
+
+const fixTones: Readonly<Record<RoverFix, ToneName>> = {
+  fixed: 'good',
+  float: 'warning',
+  dgps: 'warning',
+  single: 'broken',
+  none: 'broken',
+  silent: 'idle',
+}
+
+export function Rovers({ document }: { document: Json }) {
+  if (at(document, 'ntrip.caster') === undefined) return null
+  const rovers = listAt<Rover>(document, 'ntrip.caster.rovers')
+  const isOpen = at(document, 'ntrip.caster.enabled') === true
+  return (
+    <Card title={t('links.rovers')}>
+      <p>
+        {isOpen
+          ? t('links.caster', {
+              port: numberAt(document, 'ntrip.caster.port') ?? 0,
+              mounts: listAt<string>(document, 'ntrip.caster.mounts').join(', '),
+            })
+          : t('links.casterOff')}
+      </p>
+      {rovers.map((rover) => (
+        <RoverRow key={rover.id} rover={rover} />
+      ))}
+      <FigureList
+        rows={[
+          [t('links.connected'), figure(numberAt(document, 'ntrip.caster.connected'), 0)],
+          [t('links.refused'), figure(numberAt(document, 'ntrip.caster.refused'), 0)],
+          [t('links.users'), figure(numberAt(document, 'ntrip.caster.users'), 0)],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function RoverRow({ rover }: { rover: Rover }) {
+  const { id, user, agent, ip, mount, since, dist, age, unverified } = rover
+  const fix = fixOf(rover)
+  const name = user || agent || ip
+  return (
+    <div class="command">
+      <h3>{name}</h3>
+      <p>
+        <Tone tone={fixTones[fix]}>{t(`links.fix.${fix}`)}</Tone>
+        {unverified && ` · ${t('links.unverified')}`}
+      </p>
+      <FigureList
+        rows={[
+          [t('links.distance'), fix !== 'silent' && figure(dist / 1_000, 3, 'km')],
+          [t('links.gga'), fix !== 'silent' && ago(age)],
+          [t('links.mount'), mount],
+          [t('links.address'), ip],
+          [t('links.since'), moment(since)],
+        ]}
+      />
+      <Action
+        label={t('links.kick')}
+        name={t('links.kickOf', { name })}
+        caution={<p>{t('links.kickWarning')}</p>}
+        run={() => api.command('ntrip-kick', String(id))}
+      />
+    </div>
+  )
+}
