@@ -37,15 +37,16 @@ export interface Runtime {
   load(source: string, options?: Record<string, unknown>): Promise<PluginReport>
   unload(name: string): Promise<void>
   reload(name: string): Promise<PluginReport>
-  /** What the plugins say at the start: label and text. */
-  banner(): [label: string, text: string][]
+  /** What the plugins say at the start: label and text. @param isTerminal with what is for a terminal only */
+  banner(isTerminal?: boolean): [label: string, text: string][]
   /** Graceful: every plugin is stopped, last started first. */
   stop(): Promise<void>
 }
 
-function bannerOf(instance: Instance): [string, string][] {
+function bannerOf(instance: Instance, isTerminal: boolean): [string, string][] {
   if (!instance.live) return []
-  return instance.registered.banner.flatMap(({ label, text }): [string, string][] => {
+  return instance.registered.banner.flatMap(({ label, text, onTerminal }): [string, string][] => {
+    if (onTerminal && !isTerminal) return []
     try {
       const line = instance.run(text)
       return line ? [[label, line]] : []
@@ -172,7 +173,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       load: (source, given = variant.plugins[source] ?? {}) => manager.load({ source, options: given }),
       unload: (name) => manager.unload(name),
       reload: (name) => manager.reload(name),
-      banner: () => manager.instances.flatMap(bannerOf),
+      banner: (isTerminal = false) => manager.instances.flatMap((instance) => bannerOf(instance, isTerminal)),
       stop,
     }
   } catch (error) {

@@ -11,6 +11,7 @@ import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
+import type { ClientBundle } from '../schemas/client-bundle.js'
 import type { Callback, Dispose, Event } from '../schemas/event.js'
 import type { MaskSelection } from '../schemas/mask.js'
 import type { ServiceToken } from '../schemas/token.js'
@@ -23,6 +24,7 @@ import type { ConnectionHandler, Listener, ListenOptions } from './net/types.js'
 import type { DataDir, DataDirOptions } from './ports/data-files.js'
 import type { ProcessPort } from './ports/processes.js'
 
+export type { ClientBundle, ClientFile } from '../schemas/client-bundle.js'
 export type { Callback, Dispose, Event } from '../schemas/event.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
@@ -315,9 +317,18 @@ export interface PluginContext {
   /**
    * A line that the command line prints when the station is up: where a person finds what this plugin offers. `text` is called
    * then, and may return '' for no line. `{http}` in it becomes the address of the station's HTTP server
-   * (`http://127.0.0.1:8080`); lines with it come first.
+   * (`http://127.0.0.1:8080`); lines with it come first. A text of several lines comes last.
+   * @param options `onTerminal`: for a person in front of a screen only, not for a file or the journal
    */
-  banner(label: string, text: () => string): void
+  banner(label: string, text: () => string, options?: { onTerminal?: boolean }): void
+  readonly ui: {
+    /**
+     * Adds a page to the page of the station (plugin `dashboard`), which serves `module` and calls what it exports as `show`: see
+     * `rtk-base/panel`. At most one a plugin; without `dashboard` nobody sees it.
+     * @param panel `title`: 1 to 40 characters, for the navigation; `module`: from an import that ends with `?client`
+     */
+    panel(panel: { readonly title: string; readonly module: ClientBundle }): void
+  }
   /** One line for the plugin list: what the plugin is doing, or why it can't. */
   status(text: string): void
   /** Any other undo. Disposers run last-in-first-out, every one is attempted. */
@@ -407,28 +418,6 @@ export function definePlugin<O extends TSchema, S>(definition: PluginDefinition<
 /** Whether a loaded module's default export came out of `definePlugin`. */
 export function isPlugin(value: unknown): value is PluginDefinition {
   return typeof value === 'object' && value !== null && brand in value
-}
-
-/** One file of a browser bundle, ready to be served. */
-export interface ClientFile {
-  /** File name with a hash of its content. */
-  readonly name: string
-  /** Content type. */
-  readonly type: string
-  readonly bytes: Uint8Array
-  /** The same compressed; undefined where that would not make it smaller. */
-  readonly gzip: Uint8Array | undefined
-  /** The name changes with the content, so browsers may keep it for ever. */
-  readonly immutable: boolean
-}
-
-/** What `import ui from './ui/main.tsx?client'` gives. */
-export interface ClientBundle {
-  /** Name of the file that a page loads as a module. */
-  readonly entry: string
-  /** Names of the style sheets that a page links. */
-  readonly styles: readonly string[]
-  readonly files: readonly ClientFile[]
 }
 
 /** As a browser bundle stands in a plugin's code. */

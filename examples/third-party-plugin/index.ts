@@ -3,6 +3,7 @@ import { rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 import about from './about.md'
 import { Meter, Totals } from './lib/meter.js'
+import panel from './ui/panel.ts?client'
 
 /** Counts epochs and frames that go out of the station, and those epochs that have too few satellites to be of use. */
 export default definePlugin({
@@ -36,6 +37,7 @@ export default definePlugin({
       config: { public: true },
       handler: async (_request, reply) => reply.type('text/markdown; charset=utf-8').send(about),
     })
+    ctx.ui.panel({ title: 'Epoch meter', module: panel })
     ctx.mqtt.on('base/{SN}/epoch-meter/get', () => {
       ctx.mqtt.publish('base/{SN}/epoch-meter', JSON.stringify(meter.totals()))
     })

@@ -1,10 +1,14 @@
+import { networkInterfaces } from 'node:os'
 import { definePlugin, handedOver } from 'rtk-base/plugin'
-import { device, logs, station } from 'rtk-base/services'
+import { device, logs, panels, station } from 'rtk-base/services'
 import { Type } from 'typebox'
+import { pageAddresses } from './address/page-addresses.js'
+import { qrLines, qrPath } from './address/qr-code.js'
 import { EventHub } from './events/hub.js'
 import { Recorder } from './history/recorder.js'
 import { SurveyCurve, surveyFactsOf } from './history/survey-curve.js'
 import { Pages } from './pages.js'
+import { PanelFiles } from './panels.js'
 import { wantedSeries, wantedTopics } from './query.js'
 
 const Position = Type.Object({ x: Type.Number(), y: Type.Number(), z: Type.Number() })
@@ -15,19 +19,31 @@ export default definePlugin({
   name: 'dashboard',
   version: '1.0.0',
   api: '^1.1.0',
-  needs: [station, device, logs],
+  needs: [station, device, logs, panels],
 
   setup(ctx) {
     const recorder = new Recorder(ctx)
     const survey = new SurveyCurve(() => surveyFactsOf(ctx.services.use(station).document()))
-    const hub = new EventHub(ctx, survey)
+    const panelFiles = new PanelFiles(ctx)
+    const hub = new EventHub(ctx, survey, panelFiles)
     new Pages(ctx).register()
+    panelFiles.register()
+    const addresses = () => pageAddresses(ctx.services.use(device).http, networkInterfaces())
     ctx.banner('page', () => '{http}/')
+    // For a phone in front of the screen. A log has no use for it.
+    ctx.banner(
+      'phone',
+      () => {
+        const [address] = addresses()
+        return address ? `${address.url}\n${qrLines(address.url)}` : ''
+      },
+      { onTerminal: true },
+    )
 
     ctx.http.route({
       method: 'GET',
       url: '/events',
-      schema: { summary: 'Server-sent events: document, satellites, survey, log' },
+      schema: { summary: 'Server-sent events: document, satellites, survey, log, panels' },
       handler: (request, reply) => {
         const reader = request.role === 'operator' ? 'operator' : 'viewer'
         const acceptsGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
@@ -42,6 +58,12 @@ export default definePlugin({
           .header('vary', 'accept-encoding')
           .send(stream)
       },
+    })
+    ctx.http.route({
+      method: 'GET',
+      url: '/addresses',
+      schema: { summary: 'Where people in the same network find the page, as text and as QR code' },
+      handler: async () => addresses().map((address) => ({ ...address, ...qrPath(address.url) })),
     })
     ctx.http.route({
       method: 'GET',

@@ -1,5 +1,6 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { PluginContext } from 'rtk-base/plugin'
+import { secured, sendFile } from './files.js'
 import client from './ui/main.tsx?client'
 
 /**
@@ -53,7 +54,7 @@ export class Pages {
       method: 'GET',
       url: '/ui/:name',
       config: { public: true },
-      handler: (request, reply) => this.#file(request, reply),
+      handler: (request, reply) => sendFile(request, reply, this.#files.get((request.params as { name: string }).name)),
     })
   }
 
@@ -65,16 +66,4 @@ export class Pages {
       .header('permissions-policy', 'camera=(), microphone=(), geolocation=()')
       .send(page)
   }
-
-  #file(request: FastifyRequest, reply: FastifyReply) {
-    const file = this.#files.get((request.params as { name: string }).name)
-    if (!file) return reply.code(404).send()
-    secured(reply).type(file.type).header('vary', 'accept-encoding')
-    reply.header('cache-control', file.immutable ? 'max-age=31536000, immutable' : 'no-cache')
-    if (!file.gzip || !/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(file.bytes)
-    return reply.header('content-encoding', 'gzip').send(file.gzip)
-  }
 }
-
-const secured = (reply: FastifyReply) =>
-  reply.header('x-content-type-options', 'nosniff').header('referrer-policy', 'no-referrer')

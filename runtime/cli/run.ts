@@ -281,20 +281,21 @@ function banner(runtime: Runtime, { file, data }: RunOptions): string {
   const any = address.host === '0.0.0.0' || address.host === '::'
   const host = any ? 'localhost' : address.host.includes(':') ? `[${address.host}]` : address.host
   const http = `http://${host}:${address.port}`
-  const lead = ({ 1: text }: [string, string]) => (text.includes('{http}') ? 0 : 1)
+  const place = ({ 1: text }: [string, string]) => (text.includes('{http}') ? 0 : text.includes('\n') ? 2 : 1)
   const rows = [
-    ...runtime
-      .banner()
-      .sort((one, other) => lead(one) - lead(other))
-      .map(([label, text]) => [label, text.replaceAll('{http}', http)]),
-    ['console', `${ownCommand()} console --data ${data}`],
-    ['settings', data],
+    ...runtime.banner(process.stdout.isTTY),
+    ['console', `${ownCommand()} console --data ${data}`] satisfies [string, string],
+    ['settings', data] satisfies [string, string],
   ]
+    .sort((one, other) => place(one) - place(other))
+    .map(([label, text]) => [label, text.replaceAll('{http}', http)])
   const width = Math.max(...rows.map(([label = '']) => label.length)) + 3
   const lines = [
     `rtk-base ${device.version}   variant ${file.variant.name}   serial number ${station.serial}`,
     '',
-    ...rows.map(([label = '', text]) => `  ${label.padEnd(width)}${text}`),
+    ...rows.map(
+      ([label = '', text = '']) => `  ${label.padEnd(width)}${text.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`,
+    ),
     '',
   ]
   const broken = station.plugins().filter(({ state }) => state !== 'running')

@@ -7,6 +7,7 @@ import type {
   ChangeRecord,
   CommandRecord,
   HookName,
+  PanelRecord,
   ParameterRecord,
   RuleRecord,
   TopicRecord,
@@ -31,6 +32,7 @@ export interface Tables {
   readonly blocks: readonly BlockRecord[]
   readonly commands: ReadonlyMap<string, CommandRecord>
   readonly topics: readonly TopicRecord[]
+  readonly panels: readonly PanelRecord[]
   readonly taps: Record<HookName, readonly Tap[]>
 }
 
@@ -86,6 +88,7 @@ export function compileTables(instances: readonly Instance[]): Tables {
   const depth = (block: BlockRecord) => block.path.split('.').length
   return {
     instances,
+    panels: instances.flatMap(({ registered }) => registered.panels),
     services,
     changes,
     parameters,

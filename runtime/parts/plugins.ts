@@ -11,6 +11,8 @@ import {
   type Metrics,
   metrics as metricsToken,
   mqttBus,
+  type Panels,
+  panels as panelsToken,
   pluginUpdates as pluginUpdatesToken,
   station as stationToken,
 } from '../../schemas/services.js'
@@ -52,7 +54,7 @@ export interface Plugins {
 export function buildPlugins(
   options: RuntimeOptions,
   { clock, serial, store, device, files, troubles }: Foundation,
-  { config, bus, station, publish, changed }: Registries,
+  { config, bus, station, tables, publish, changed }: Registries,
   { gateway, network, stopping }: { gateway: Gateway; network: LocalNetwork; stopping: AbortSignal },
 ): Plugins {
   const { log } = options
@@ -80,6 +82,12 @@ export function buildPlugins(
     level: (plugin) => control.level(plugin),
     setLevel: (level, plugin) => control.setLevel(level, plugin),
   }
+  const panels: Panels = {
+    list: () =>
+      tables()
+        .panels.filter(({ owner }) => owner.live)
+        .map(({ owner, title, module }) => ({ plugin: owner.name, title, module })),
+  }
   const updates = new UpdatedPlugins({
     folder: join(options.data, 'plugin-updates'),
     bundle: device.sha256,
@@ -99,6 +107,7 @@ export function buildPlugins(
       [metricsToken.id, figures],
       [httpRoutes.id, { list: () => gateway.routes }],
       [logsToken.id, logs],
+      [panelsToken.id, panels],
       [pluginUpdatesToken.id, updates],
     ]),
   )

@@ -118,6 +118,25 @@ t.test('on a station that runs', async (t) => {
     await until(() => answers.length > 0, 'the answer over MQTT')
     t.match(JSON.parse(answers[0]), { epochs: Number, frames: Number, bytes: Number })
 
+    const panels = async () => {
+      const { body } = await fetch(`${station.url}/events?want=panels`)
+      let text = ''
+      for await (const chunk of body ?? []) {
+        text += Buffer.from(chunk)
+        const data = /event: panels\ndata: (.*)\n\n/.exec(text)?.[1]
+        if (data !== undefined)
+          return JSON.parse(data) as { plugin: string; title: string; entry: string; styles: string[] }[]
+      }
+      return []
+    }
+    const [panel] = await panels()
+    t.match(panel, { plugin: 'epoch-meter', title: 'Epoch meter', entry: /\.js$/, styles: [/\.css$/] })
+    const panelUrl = `${station.url}/ui/panels/epoch-meter/${panel?.entry}`
+    const served = await fetch(panelUrl)
+    t.match([served.status, served.headers.get('content-type')], [200, /javascript/])
+    t.match(await served.text(), /export\{\w+ as show\}/)
+    t.equal((await fetch(`${station.url}/ui/panels/epoch-meter/other.js`)).status, 404)
+
     const before = await total('frames')
     t.match(await plugins('reload', 'epoch-meter'), { code: 0 })
     t.ok((await total('frames')) >= before, 'a reload goes on counting')
@@ -126,6 +145,8 @@ t.test('on a station that runs', async (t) => {
 
     t.match(await plugins('unload', 'epoch-meter'), { code: 0 })
     t.equal((await fetch(`${station.url}/epoch-meter`)).status, 404)
+    t.equal((await fetch(panelUrl)).status, 404)
+    t.strictSame(await panels(), [])
   })
 
   t.test('rtcm-tap serves clients over TCP through a reload, and uses what the runtime has for it', async (t) => {

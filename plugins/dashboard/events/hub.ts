@@ -1,6 +1,7 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { device, type LogLine, logs, receiver, type SatelliteEpoch, station } from 'rtk-base/services'
 import type { SurveyCurve } from '../history/survey-curve.js'
+import type { PanelFiles } from '../panels.js'
 import { EventClient, type PageEvent } from './event-client.js'
 import type { Topic } from './topics.js'
 
@@ -32,13 +33,17 @@ interface News {
 export class EventHub {
   readonly #ctx: PluginContext
   readonly #survey: SurveyCurve
+  readonly #panels: PanelFiles
   readonly #pages = new Set<Page>()
   #lines: PageEvent[] = []
   #satellites: SatelliteEpoch | undefined
+  /** The list of panels that every page has been told. */
+  #panelsTold = ''
 
-  constructor(ctx: PluginContext, survey: SurveyCurve) {
+  constructor(ctx: PluginContext, survey: SurveyCurve, panels: PanelFiles) {
     this.#ctx = ctx
     this.#survey = survey
+    this.#panels = panels
   }
 
   start(): void {
@@ -63,6 +68,7 @@ export class EventHub {
     })
     if (page.topics.has('log')) for (const line of this.#lines) page.client.send(line)
     if (page.topics.has('survey')) page.client.send({ name: 'curve', data: JSON.stringify(this.#survey.points) })
+    if (page.topics.has('panels')) page.client.send({ name: 'panels', data: this.#panels.text })
     this.#tell(page, this.#news())
     return page.client
   }
@@ -76,8 +82,12 @@ export class EventHub {
     const grown = this.#survey.take()
     if (this.#pages.size === 0) return
     const news = this.#news()
+    const panels = this.#panels.text
+    const havePanelsChanged = panels !== this.#panelsTold
+    this.#panelsTold = panels
     for (const page of this.#pages) {
       this.#tell(page, news)
+      if (havePanelsChanged && page.topics.has('panels')) page.client.send({ name: 'panels', data: panels })
       if (!page.topics.has('survey') || grown === undefined) continue
       if (grown === 'anew') page.client.send({ name: 'curve', data: JSON.stringify(this.#survey.points) })
       else page.client.send({ name: 'point', data: JSON.stringify(grown) })

@@ -1,5 +1,5 @@
 /** What a page can ask for with `/events?want=…`. */
-export const topics = ['document', 'satellites', 'survey', 'log'] as const
+export const topics = ['document', 'satellites', 'survey', 'log', 'panels'] as const
 export type Topic = (typeof topics)[number]
 
 /** Those of a query; every one when it names none. @returns undefined when one of them is not known */

@@ -33,6 +33,12 @@ const field =
     return typeof value === 'number' ? value : undefined
   }
 
+/** A signal strength of 0 dBm says that none is known. */
+const unless0 =
+  (read: Read): Read =>
+  (evidence) =>
+    read(evidence) || undefined
+
 const listAt = <T>(document: unknown, path: string) => (valueAt(document, path) ?? []) as readonly T[]
 
 const table: readonly (Figure & { read: Read })[] = [
@@ -77,8 +83,11 @@ const table: readonly (Figure & { read: Read })[] = [
     read: ({ rtcm: { epochs, elapsed_s } }) => (elapsed_s > 0 ? epochs / elapsed_s : undefined),
   },
   { name: 'rovers', unit: '', resolution: 1, read: ({ document }) => subscribersOf(document) },
-  { name: 'mobile-rsrp', unit: 'dBm', resolution: 0.1, read: field('modem.state.rsrp') },
-  { name: 'wifi-rssi', unit: 'dBm', resolution: 1, read: field('sta.state.rssi') },
+  { name: 'mobile-rssi', unit: 'dBm', resolution: 1, read: unless0(field('modem.state.rssi')) },
+  { name: 'mobile-rsrp', unit: 'dBm', resolution: 1, read: field('modem.state.rsrp') },
+  { name: 'mobile-rsrq', unit: 'dB', resolution: 1, read: field('modem.state.rsrq') },
+  { name: 'mobile-sinr', unit: 'dB', resolution: 1, read: field('modem.state.sinr') },
+  { name: 'wifi-rssi', unit: 'dBm', resolution: 1, read: unless0(field('sta.rssi')) },
 ]
 
 const highest = (values: readonly number[]) => (values.length === 0 ? undefined : Math.max(...values))

@@ -77,11 +77,14 @@ export class Ring {
     return found
   }
 
-  /** As bytes that `load` takes back. */
+  /** As bytes that `load` takes back: which figures there are, then each with its samples. */
   save(): Buffer {
     const length = Math.min(this.#taken, this.#capacity)
-    const bytes = Buffer.alloc(length * this.#columns.length * 2)
-    let at = 0
+    const head = Buffer.from(JSON.stringify(this.#figures.map(keyOf)))
+    const bytes = Buffer.alloc(4 + head.length + length * this.#columns.length * 2)
+    bytes.writeUInt32LE(head.length)
+    head.copy(bytes, 4)
+    let at = 4 + head.length
     for (const column of this.#columns) {
       for (let i = 0; i < length; i++)
         at = bytes.writeInt16LE(column[(this.#taken - length + i) % this.#capacity] as number, at)
@@ -89,17 +92,36 @@ export class Ring {
     return bytes
   }
 
-  /** @returns false, and the ring is as it was, when the bytes are of another shape */
+  /**
+   * Takes the figures that both have: another version may record others.
+   * @returns false, and the ring is as it was, when the bytes are of another shape
+   */
   load(bytes: Buffer): boolean {
-    const row_bytes = this.#columns.length * 2
-    const length = bytes.length / row_bytes
+    const saved = savedKeys(bytes)
+    if (!saved) return false
+    const body = bytes.subarray(4 + bytes.readUInt32LE())
+    const length = body.length / (saved.length * 2)
     if (!Number.isInteger(length) || length > this.#capacity) return false
-    for (const [n, column] of this.#columns.entries()) {
-      column.fill(unknown)
-      for (let i = 0; i < length; i++) column[i] = bytes.readInt16LE((n * length + i) * 2)
+    for (const [n, figure] of this.#figures.entries()) {
+      const column = (this.#columns[n] as Int16Array).fill(unknown)
+      const from = saved.indexOf(keyOf(figure))
+      if (from < 0) continue
+      for (let i = 0; i < length; i++) column[i] = body.readInt16LE((from * length + i) * 2)
     }
     this.#taken = length
     return true
+  }
+}
+
+/** Figures of one name and resolution can be continued. */
+const keyOf = ({ name, resolution }: Figure) => `${name} ${resolution}`
+
+function savedKeys(bytes: Buffer): readonly string[] | undefined {
+  try {
+    const keys: unknown = JSON.parse(bytes.toString('utf8', 4, 4 + bytes.readUInt32LE()))
+    return Array.isArray(keys) && keys.length > 0 && keys.every((key) => typeof key === 'string') ? keys : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -1,19 +1,27 @@
-import { signal } from '@preact/signals'
 import { type FunctionComponent, render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Language, language, languages, setLanguage, t } from './i18n/index.js'
-import { pages } from './pages/index.js'
+import { type PageEntry, pages } from './pages/index.js'
 import { Login } from './parts/login.js'
 import { TrialBar } from './parts/trial-bar.js'
 import { VerdictBar } from './parts/verdict-bar.js'
-import { hello, isOutdated, loginWanted } from './station/live.js'
+import { path } from './route.js'
+import { hello, isOutdated, loginWanted, panels } from './station/live.js'
 import { setTheme, type Theme, theme, themes } from './theme.js'
 
-const pathOf = () => location.hash.replace(/^#\//, '').split('?')[0] || 'status'
-const path = signal(pathOf())
-addEventListener('hashchange', () => {
-  path.value = pathOf()
-})
+interface Place {
+  readonly path: string
+  readonly title: string
+  readonly load: PageEntry['load']
+}
+
+const loadPanel = async () => (await import('./pages/panel.js')).PanelPage
+
+/** The pages of the station, and those of its plugins. */
+const places = (): Place[] => [
+  ...pages.map(({ path: to, title, load }) => ({ path: to, title: t(title), load })),
+  ...(panels.value ?? []).map(({ plugin, title }) => ({ path: `panel/${plugin}`, title, load: loadPanel })),
+]
 
 function Navigation() {
   const [isOpen, setOpen] = useState(false)
@@ -23,10 +31,10 @@ function Navigation() {
         {t('app.menu')}
       </button>
       <ul>
-        {pages.map(({ path: to, title }) => (
+        {places().map(({ path: to, title }) => (
           <li key={to}>
             <a href={`#/${to}`} aria-current={to === path.value ? 'page' : undefined} onClick={() => setOpen(false)}>
-              {t(title)}
+              {title}
             </a>
           </li>
         ))}
@@ -37,25 +45,25 @@ function Navigation() {
 
 /** The page of the address. Its heading takes the focus when another one is opened, so that it is read aloud. */
 function Outlet() {
-  const entry = pages.find((one) => one.path === path.value)
+  const place = places().find((one) => one.path === path.value)
+  const { path: of, load, title } = place ?? {}
   const [shown, setShown] = useState<{ of: string; Page?: FunctionComponent; trouble?: string }>({ of: '' })
   const heading = useRef<HTMLHeadingElement>(null)
   const isFirst = useRef(true)
   useEffect(() => {
-    if (!entry) return
-    const of = entry.path
-    Promise.resolve(entry.load()).then(
+    if (of === undefined || load === undefined) return
+    Promise.resolve(load()).then(
       (Page) => setShown({ of, Page }),
       (error: unknown) => setShown({ of, trouble: String(error) }),
     )
     if (isFirst.current) isFirst.current = false
     else heading.current?.focus()
-  }, [entry])
-  const { Page, trouble } = shown.of === entry?.path ? shown : { Page: undefined, trouble: undefined }
+  }, [of, load])
+  const { Page, trouble } = shown.of === of ? shown : { Page: undefined, trouble: undefined }
   return (
     <main id="content">
       <h1 ref={heading} tabIndex={-1}>
-        {entry ? t(entry.title) : t('app.pageMissing')}
+        {title ?? t(panels.value ? 'app.pageMissing' : 'app.connecting')}
       </h1>
       {trouble && <p class="trouble">{t('app.failed', { why: trouble })}</p>}
       {Page && <Page />}

@@ -13,6 +13,7 @@ import { processOf } from './process.js'
 import { servicesOf } from './services.js'
 import { storeOf } from './store.js'
 import { timersOf } from './timers.js'
+import { uiOf } from './ui.js'
 
 export type { ContextHost } from './host.js'
 
@@ -130,10 +131,11 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     services: servicesOf(instance, host),
     store: storeOf(name, host.store),
     errors,
-    banner(label, text) {
+    banner(label, text, { onTerminal = false } = {}) {
       registering(instance, 'banner')
-      registered.banner.push({ label, text })
+      registered.banner.push({ label, text, onTerminal })
     },
+    ui: uiOf(instance),
     status(given) {
       // Plugins are not type-checked when they are loaded.
       const text = String(given)

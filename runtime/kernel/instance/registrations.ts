@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { TSchema } from 'typebox'
+import type { ClientBundle } from '../../../schemas/client-bundle.js'
 import type { Upgrade } from '../../http/routes/owner.js'
 import type {
   CommandCall,
@@ -89,6 +90,13 @@ export interface TopicRecord {
   readonly fn: (message: MqttMessage) => unknown
 }
 
+/** A page in the page of the station. */
+export interface PanelRecord {
+  readonly owner: Registrant
+  readonly title: string
+  readonly module: ClientBundle
+}
+
 export type HookName = 'onInfoBuild' | 'onChange' | 'onSystemCommand' | 'onMqttConnect'
 
 /** Everything one plugin registered in its `setup`. */
@@ -104,7 +112,8 @@ export interface Registrations {
   readonly routes: RouteOptions[]
   // biome-ignore lint/suspicious/noExplicitAny: Fastify plugins of any option type are kept alike
   readonly httpPlugins: { plugin: FastifyPluginAsync<any>; options: object }[]
-  readonly banner: { label: string; text: () => string }[]
+  readonly banner: { label: string; text: () => string; onTerminal: boolean }[]
+  readonly panels: PanelRecord[]
   readonly upgrades: Map<string, Upgrade>
 }
 
@@ -121,6 +130,7 @@ export function noRegistrations(): Registrations {
     routes: [],
     httpPlugins: [],
     banner: [],
+    panels: [],
     upgrades: new Map(),
   }
 }

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
 import { until } from '../manual-clock.js'
-import { startStation } from '../process.js'
+import { rtkBase, startStation } from '../process.js'
 
 /** What a page has, as far as it is asked for: the types of the DOM would be those of every file. */
 interface InPage {
@@ -37,6 +37,7 @@ const station = await startStation([
   '--set',
   `http.host=${address}`,
 ])
+await rtkBase(['plugins', 'load', './examples/third-party-plugin', '--data', station.data])
 const status = async () => (await station.info<{ gnss: { state: { status: string } } }>()).gnss.state.status
 const is = (wanted: string) => until(async () => (await status()) === wanted, wanted, 120_000)
 const command = async (text: string) => (await fetch(`${station.url}/system?${text}`, { method: 'POST' })).text()

@@ -1,9 +1,21 @@
 /** What the pages compute: pure, without a browser. */
+import type { NetworkInterfaceInfo } from 'node:os'
 import t from 'tap'
+import { pageAddresses } from '../../../plugins/dashboard/address/page-addresses.js'
+import { qrLines, qrPath } from '../../../plugins/dashboard/address/qr-code.js'
+import { figures, readFigures } from '../../../plugins/dashboard/history/figures.js'
+import { Ring } from '../../../plugins/dashboard/history/ring.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
 import { segmentsOf, sharesOf } from '../../../plugins/dashboard/ui/model/fitness.js'
 import { distance_m, enuOf, geoLink, toEcef, toGeodetic } from '../../../plugins/dashboard/ui/model/geodesy.js'
+import {
+  type GuideEvidence,
+  guideOf,
+  meanCno,
+  networksOf,
+  outputsOf,
+} from '../../../plugins/dashboard/ui/model/guide.js'
 import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashboard/ui/model/links.js'
 import { lastTime } from '../../../plugins/dashboard/ui/model/past-time.js'
 import {
@@ -19,6 +31,7 @@ import { edgesOf, layout, transitionsOf, waysOut } from '../../../plugins/dashbo
 import { lengthText, roundBelow } from '../../../plugins/dashboard/ui/model/round-scale.js'
 import { kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/rtcm.js'
 import { extentOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
+import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
 import {
   bandOf,
   barsOf,
@@ -287,4 +300,156 @@ t.test('the chain says nothing of what comes after its first broken link', async
   const chain = chainOf({ gnss: { state } })
   t.equal(firstBroken(chain), 'antenna')
   t.equal(firstBroken(chainOf({})), 'reference', 'without a document there is no reference')
+})
+
+t.test('the guide says what is missing by the state of the station alone', async (t) => {
+  const missing = (document: GuideEvidence['document'], more: Partial<GuideEvidence> = {}) =>
+    Object.fromEntries(
+      guideOf({ document, satellites: [], hasLogin: undefined, ...more }).map((one) => [one.step, one.missing]),
+    )
+  const receiver = { status: 'survey', satuse: 20, gps_fix: '3d', antenna: { status: 'ok' } }
+  const survey = { type: 'ecef', state: 'running', ...here }
+  const station = (state: object, ref: object = { chosen: 'survey', survey }) => ({ gnss: { state, ref } })
+
+  t.strictSame(missing({}), { antenna: ['receiver'], position: ['reference'], outputs: ['output'], network: [] })
+  t.strictSame(missing(station({ ...receiver, status: 'offline' })).antenna, ['receiver'])
+  t.strictSame(missing(station({ ...receiver, antenna: { status: 'open' }, satuse: 0, gps_fix: 'none' })).antenna, [
+    'antennaOpen',
+    'satellites',
+    'fix',
+  ])
+  t.strictSame(missing(station(receiver)), { antenna: [], position: ['surveying'], outputs: ['output'], network: [] })
+  const surveyed = { chosen: 'survey', survey: { type: 'ecef', state: 'complete', ...here } }
+  t.strictSame(missing(station({ ...receiver, gps_fix: 'time' }, surveyed)).position, [])
+  t.strictSame(missing(station({ ...receiver, status: 'moved' }, surveyed)).position, ['moved'])
+  const failed = { chosen: 'survey', survey: { ...survey, state: 'incomplete', allow_use: 0 } }
+  t.strictSame(missing(station({ ...receiver, status: 'initial' }, failed)).position, ['reference'])
+  t.strictSame(missing(station({ ...receiver, status: 'fixed' }, failed)).position, [], 'back at the one before')
+  const allowed = { chosen: 'survey', survey: { ...survey, state: 'incomplete', allow_use: 1 } }
+  t.strictSame(missing(station({ ...receiver, status: 'initial' }, allowed)).position, [])
+
+  t.strictSame(
+    outputsOf({
+      udp: { enabled: false },
+      ntrip: { caster: { enabled: true, port: 2101 }, server: [{ state: 'refused' }] },
+      mqtt: { host: '', state: { link: 'down' } },
+      rtcm_tcp: { port: 0, push: [{ state: 'waiting' }, { state: 'connected' }] },
+      rtcm_serial: { state: 'waiting' },
+    }).map(({ output, state }) => [output, state]),
+    [
+      ['udp', 'off'],
+      ['caster', 'on'],
+      ['server', 'down'],
+      ['mqtt', 'off'],
+      ['tcp', 'on'],
+      ['serial', 'down'],
+    ],
+  )
+  t.strictSame(missing({ udp: { enabled: true } }).outputs, [])
+  t.strictSame(missing({ udp: { enabled: true }, ntrip: { server: [{ state: 'waiting' }] } }).outputs, ['outputDown'])
+  t.strictSame(missing({ eth: { ip: '' }, sta: { ip4: '', ssid: 'roof' } }).network, ['address'])
+  t.match(networksOf({ eth: { ip: '' }, wap: { enabled: true, ssid: 'base' } }), [
+    { network: 'eth', isUp: false },
+    { network: 'wap', isUp: true, text: 'base' },
+  ])
+
+  const weak = { sys: 'gps', id: 1, az: 1, el: 2, cno: 30, used: true, signals: [] }
+  t.equal(meanCno([weak, { ...weak, cno: 40 }, { ...weak, cno: 10, used: false }]), 35)
+  t.equal(meanCno([]), undefined)
+  const advice = (hasLogin: boolean | undefined) =>
+    guideOf({ document: {}, satellites: [weak], hasLogin }).flatMap((one) => one.advice)
+  t.strictSame([advice(undefined), advice(false), advice(true)], [['weak'], ['weak', 'token'], ['weak']])
+})
+
+t.test('a station is new until it has a reference, or somebody gets corrections', async (t) => {
+  const ref = { chosen: 'survey', survey: { type: '' }, manual: { type: '' } }
+  t.equal(isNew({}), false, 'nothing is known of a station without the procedure')
+  t.equal(isNew({ gnss: { ref } }), true)
+  t.equal(isNew({ gnss: { ref: { ...ref, survey: { type: 'ecef', state: 'running' } } } }), true)
+  t.equal(isNew({ gnss: { ref: { ...ref, survey: { type: 'ecef', state: 'complete' } } } }), false)
+  t.equal(isNew({ gnss: { ref: { ...ref, chosen: 'manual', manual: { type: 'ecef' } } } }), false)
+  t.equal(isNew({ gnss: { ref, rtcm: { subscribers: [{ via: 'udp' }] } } }), false)
+})
+
+t.test('the address that others reach', async (t) => {
+  const one = (address: string, more: object = {}) => {
+    const family = address.includes(':') ? 'IPv6' : 'IPv4'
+    return {
+      address,
+      family,
+      internal: false,
+      netmask: '',
+      mac: '',
+      cidr: null,
+      scopeid: 0,
+      ...more,
+    } as NetworkInterfaceInfo
+  }
+  const interfaces = {
+    lo: [one('127.0.0.1', { internal: true }), one('::1', { internal: true })],
+    docker0: [one('172.17.0.1')],
+    usb0: [one('169.254.7.7')],
+    eth0: [one('192.168.1.20'), one('fe80::1'), one('fd00::20')],
+    wlan0: [one('192.168.4.1')],
+  }
+  const urls = (host: string, port = 8080, of: Parameters<typeof pageAddresses>[1] = interfaces) =>
+    pageAddresses({ host, port }, of).map(({ url }) => url)
+  t.strictSame(urls('0.0.0.0'), ['http://192.168.1.20:8080/', 'http://192.168.4.1:8080/', 'http://169.254.7.7:8080/'])
+  t.strictSame(urls('::', 80)[0], 'http://192.168.1.20/')
+  t.strictSame(urls('192.168.4.1'), ['http://192.168.4.1:8080/'])
+  t.strictSame(urls('::', 80, { eth0: [one('fe80::1'), one('fd00::20')] }), ['http://[fd00::20]/'])
+  t.strictSame(urls('0.0.0.0', 80, { eth0: [one('fd00::20')] }), [], 'nobody listens there')
+  t.strictSame([...urls('127.0.0.1'), ...urls('::1'), ...urls('localhost')], [], 'only this machine reaches it')
+  t.strictSame(pageAddresses(undefined, interfaces), [])
+})
+
+t.test('the QR code of an address', async (t) => {
+  const text = 'http://192.168.4.1:8080/'
+  const { size, path } = qrPath(text)
+  t.match(path, /^(M[\d L]+Z)+$/)
+  const colours = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g')
+  const lines = qrLines(text)
+    .split('\n')
+    .map((line) => line.replaceAll(colours, ''))
+  t.equal(lines.length, Math.ceil((size + 4) / 2))
+  t.ok(lines.every((line) => line.length === size + 4))
+  // A finder pattern: ISO/IEC 18004, 6.3.3. Its first two rows in one line of characters.
+  t.equal(lines[1]?.slice(0, 10), '  █▀▀▀▀▀█ ')
+  t.equal(lines[1]?.slice(-10), ' █▀▀▀▀▀█  ')
+})
+
+t.test('the ring of the day', async (t) => {
+  const values = (document: Record<string, unknown>) => {
+    const read = readFigures({ document, satellites: undefined, rtcm: { bytes: 0, epochs: 0, elapsed_s: 10 } })
+    return Object.fromEntries(figures.map(({ name }, at) => [name, read[at]]))
+  }
+  const signal = { rssi: -60, rsrp: -90, rsrq: -11, sinr: 0 }
+  t.match(values({ modem: { state: signal }, sta: { rssi: -55 } }), {
+    'mobile-rssi': -60,
+    'mobile-rsrp': -90,
+    'mobile-rsrq': -11,
+    'mobile-sinr': 0,
+    'wifi-rssi': -55,
+  })
+  const unknown = values({ modem: { state: { rssi: 0 } }, sta: { rssi: 0 } })
+  t.strictSame(
+    [unknown['mobile-rssi'], unknown['mobile-rsrp'], unknown['wifi-rssi']],
+    [undefined, undefined, undefined],
+  )
+
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ name, unit: '', resolution: 0.1 }))
+  const before = new Ring([a, b], 8)
+  for (let n = 0; n < 8; n++) before.add([n, -n])
+  const saved = before.save()
+  const after = new Ring([c, b], 8)
+  t.ok(after.load(saved), 'of a version that recorded other figures')
+  t.strictSame(after.series(['a', 'b', 'c'], 1), {
+    b: [-0, -1, -2, -3, -4, -5, -6, -7].map((value) => value + 0),
+    c: Array(8).fill(null),
+  })
+  t.notOk(after.load(saved.subarray(0, -1)))
+  t.notOk(after.load(Buffer.alloc(64)), 'as an earlier version saved it')
+  t.notOk(after.load(Buffer.alloc(0)))
+  t.notOk(new Ring([b], 4).load(saved), 'longer than it can hold')
+  t.equal(after.series(['b'], 1).b?.length, 8, 'what is refused changes nothing')
 })

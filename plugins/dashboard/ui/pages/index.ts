@@ -11,6 +11,7 @@ export interface PageEntry {
 
 export const pages: readonly PageEntry[] = [
   { path: 'status', title: 'page.status', load: () => StatusPage },
+  { path: 'guide', title: 'page.guide', load: async () => (await import('./guide.js')).GuidePage },
   { path: 'survey', title: 'page.survey', load: async () => (await import('./survey.js')).SurveyPage },
   { path: 'sky', title: 'page.sky', load: async () => (await import('./sky.js')).SkyPage },
   { path: 'rtcm', title: 'page.rtcm', load: async () => (await import('./rtcm.js')).RtcmPage },

@@ -1,5 +1,7 @@
 import { t } from '../i18n/index.js'
+import { AddressCard } from '../parts/address-card.js'
 import { BlockCard } from '../parts/block.js'
+import { SignalCard } from '../parts/signal-card.js'
 import { at } from '../station/document.js'
 import { document$ } from '../station/live.js'
 
@@ -22,12 +24,14 @@ function shown(value: unknown): unknown {
 /** Cable, access point, WiFi uplink, router and modem. */
 export function NetworkPage() {
   const found = blocks.filter((name) => at(document$.value, name) !== undefined)
-  if (found.length === 0) return <p>{t('network.none')}</p>
   return (
     <>
+      {found.length === 0 && <p>{t('network.none')}</p>}
+      <AddressCard />
       {found.map((name) => (
         <BlockCard key={name} name={t(`network.${name}`)} value={shown(at(document$.value, name))} />
       ))}
+      <SignalCard />
       <a href="#/settings">{t('network.settings')}</a>
     </>
   )

@@ -1,5 +1,6 @@
 import { duration, figure, moment, type TextKey, t } from '../i18n/index.js'
 import { type ChainLink, chainOf, firstBroken, type LinkState } from '../model/chain.js'
+import { isNew } from '../model/set-up.js'
 import { Card } from '../parts/card.js'
 import { Later } from '../parts/later.js'
 import { type Json, listAt, numberAt, type StationError, textAt } from '../station/document.js'
@@ -23,6 +24,12 @@ export function StatusPage() {
   if (!document) return <p>{t('app.connecting')}</p>
   return (
     <>
+      {isNew(document) && (
+        <Card title={t('guide.new')}>
+          <p>{t('guide.newText')}</p>
+          <a href="#/guide">{t('guide.begin')}</a>
+        </Card>
+      )}
       <Card title={t('status.verdict')}>
         <p class="large">{verdict.value?.why}</p>
         {verdict.value?.advice && <p>{verdict.value.advice}</p>}

@@ -4,7 +4,7 @@
  */
 import { batch, computed, signal } from '@preact/signals'
 import { type Json, verdictOf } from './document.js'
-import type { CurvePoint, Hello, LogLine, SkySatellite } from './messages.js'
+import type { CurvePoint, Hello, LogLine, PanelEntry, SkySatellite } from './messages.js'
 
 export type { CurvePoint, Hello, LogLine, Point, SkySatellite, SkySignal } from './messages.js'
 
@@ -18,6 +18,8 @@ export const document$ = signal<Json | undefined>(undefined)
 export const satellites = signal<readonly SkySatellite[]>([])
 export const curve = signal<readonly CurvePoint[]>([])
 export const logLines = signal<readonly LogLine[]>([])
+/** Pages of other plugins; undefined until the station has said. */
+export const panels = signal<readonly PanelEntry[] | undefined>(undefined)
 /** Lines that this page was too slow for. */
 export const droppedLines = signal(0)
 /** When the station was last heard, by `performance.now()`; 0: never. */
@@ -72,6 +74,9 @@ function open(): void {
   })
   on<LogLine>('log', (value) => {
     logLines.value = [...logLines.value, value].slice(-mostLines)
+  })
+  on<PanelEntry[]>('panels', (value) => {
+    panels.value = value
   })
   on<number>('dropped', (value) => {
     droppedLines.value += value

@@ -38,3 +38,10 @@ export interface LogLine {
   plugin: string
   msg: string
 }
+/** The panel of a plugin: names of files below `/ui/panels/PLUGIN/`. */
+export interface PanelEntry {
+  plugin: string
+  title: string
+  entry: string
+  styles: string[]
+}

@@ -1,0 +1,47 @@
+/** Where people in the same network find the page. Pure. */
+import type { NetworkInterfaceInfo } from 'node:os'
+
+export interface PageAddress {
+  readonly interface: string
+  readonly url: string
+}
+
+type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>
+type Own = NetworkInterfaceInfo & { readonly name: string }
+
+/** More than a person would look through. */
+const most = 4
+/** Bridges and pairs of containers and virtual machines, tunnels: no phone is there. */
+const virtual = /^(docker|br-|veth|virbr|vmnet|vboxnet|cni|flannel|lxc|podman|tun|tap|wg)/
+const anyHost = ['0.0.0.0', '::']
+
+/**
+ * @param http where the HTTP server listens; undefined: nowhere yet
+ * @param interfaces as `os.networkInterfaces()` has them
+ * @returns the best first; empty where only this machine reaches it
+ */
+export function pageAddresses(
+  http: { readonly host: string; readonly port: number } | undefined,
+  interfaces: Interfaces,
+): readonly PageAddress[] {
+  if (!http) return []
+  const { host, port } = http
+  const own = Object.entries(interfaces)
+    .flatMap(([name, all = []]) => all.map((one): Own => ({ ...one, name })))
+    .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
+  const listening = own.filter(({ address, family, name }) =>
+    anyHost.includes(host) ? !virtual.test(name) && (family === 'IPv4' || host === '::') : address === host,
+  )
+  const ip4 = listening.filter(({ family }) => family === 'IPv4')
+  const found = ip4.length > 0 ? ip4 : listening
+  return found
+    .toSorted((one, other) => rank(one) - rank(other))
+    .slice(0, most)
+    .map(({ address, family, name }) => ({
+      interface: name,
+      url: `http://${family === 'IPv6' ? `[${address}]` : address}${port === 80 ? '' : `:${port}`}/`,
+    }))
+}
+
+/** An address that nobody assigned changes with each start. */
+const rank = ({ address }: Own) => (address.startsWith('169.254.') ? 1 : 0)

@@ -1,0 +1,152 @@
+/** How far a station is set up, by what it says of itself: nothing is remembered of a person's clicks. Pure. */
+import { at, type Json, listAt, numberAt, textAt } from '../station/document.js'
+import type { SkySatellite } from '../station/messages.js'
+import { toneOf } from './links.js'
+import { hasReference } from './set-up.js'
+
+export const guideSteps = ['antenna', 'position', 'outputs', 'network'] as const
+export type GuideStep = (typeof guideSteps)[number]
+
+/** What a step still needs. */
+export type Missing =
+  | 'receiver'
+  | 'antennaOpen'
+  | 'antennaShort'
+  | 'satellites'
+  | 'fix'
+  | 'reference'
+  | 'surveying'
+  | 'moved'
+  | 'output'
+  | 'outputDown'
+  | 'address'
+/** What a step is done without, and better with. */
+export type Advice = 'weak' | 'token'
+
+export interface StepReport {
+  readonly step: GuideStep
+  /** Empty: it is done. */
+  readonly missing: readonly Missing[]
+  readonly advice: readonly Advice[]
+}
+
+export interface GuideEvidence {
+  readonly document: Json
+  readonly satellites: readonly SkySatellite[]
+  /** Whether a token is set; undefined while that is not known. */
+  readonly hasLogin: boolean | undefined
+}
+
+/** As the verdict: rovers have too few satellites in common with the base. */
+const fewest = 8
+/** Mean of the satellites in use: a good antenna under an open sky has 40 and more. */
+const weak_dbhz = 35
+
+/** Mean C/N0 of the satellites in use, dB-Hz; undefined without any. */
+export function meanCno(satellites: readonly SkySatellite[]): number | undefined {
+  const used = satellites.filter(({ used, cno }) => used && cno > 0)
+  return used.length === 0 ? undefined : used.reduce((sum, { cno }) => sum + cno, 0) / used.length
+}
+
+const noFix = /^(|none|dead-reckoning|2d)$/
+
+function antenna({ document, satellites }: GuideEvidence): StepReport {
+  const status = textAt(document, 'gnss.state.antenna.status')
+  const missing: Missing[] = []
+  if (/^(|offline|stalled)$/.test(textAt(document, 'gnss.state.status'))) missing.push('receiver')
+  else {
+    if (status === 'open') missing.push('antennaOpen')
+    if (status === 'short') missing.push('antennaShort')
+    if ((numberAt(document, 'gnss.state.satuse') ?? 0) < fewest) missing.push('satellites')
+    if (noFix.test(textAt(document, 'gnss.state.gps_fix'))) missing.push('fix')
+  }
+  const cno = meanCno(satellites)
+  return { step: 'antenna', missing, advice: cno !== undefined && cno < weak_dbhz ? ['weak'] : [] }
+}
+
+function position({ document }: GuideEvidence): StepReport {
+  const isSurveying = textAt(document, 'gnss.ref.survey.state') === 'running'
+  const isMoved = textAt(document, 'gnss.state.status') === 'moved'
+  const missing: Missing[] = isMoved
+    ? ['moved']
+    : hasReference(document)
+      ? []
+      : [isSurveying ? 'surveying' : 'reference']
+  return { step: 'position', missing, advice: [] }
+}
+
+export type OutputName = 'udp' | 'caster' | 'server' | 'mqtt' | 'tcp' | 'serial'
+export interface OutputFact {
+  readonly output: OutputName
+  /** `down`: it is wanted and does not work now. */
+  readonly state: 'on' | 'down' | 'off'
+}
+
+const stateOf = (states: readonly string[]): OutputFact['state'] =>
+  states.length === 0 ? 'off' : states.some((state) => toneOf(state) === 'good' || state === 'accepted') ? 'on' : 'down'
+
+/** The outputs whose plugins run. */
+export function outputsOf(document: Json): readonly OutputFact[] {
+  const states = (path: string) => listAt<{ state: string }>(document, path).map(({ state }) => state)
+  const port = (path: string) => (numberAt(document, path) ?? 0) > 0
+  const facts: OutputFact[] = []
+  const add = (output: OutputName, block: string, state: () => OutputFact['state']) => {
+    if (at(document, block) !== undefined) facts.push({ output, state: state() })
+  }
+  add('udp', 'udp', () => (at(document, 'udp.enabled') === true ? 'on' : 'off'))
+  add('caster', 'ntrip.caster', () =>
+    at(document, 'ntrip.caster.enabled') === true ? (port('ntrip.caster.port') ? 'on' : 'down') : 'off',
+  )
+  add('server', 'ntrip.server', () => stateOf(states('ntrip.server')))
+  add('mqtt', 'mqtt.state', () => {
+    const link = textAt(document, 'mqtt.state.link')
+    return link === 'disabled' || textAt(document, 'mqtt.host') === '' ? 'off' : stateOf([link])
+  })
+  add('tcp', 'rtcm_tcp', () => (port('rtcm_tcp.port') ? 'on' : stateOf(states('rtcm_tcp.push'))))
+  add('serial', 'rtcm_serial', () => {
+    const state = textAt(document, 'rtcm_serial.state')
+    return state === 'open' ? 'on' : state === 'waiting' ? 'down' : 'off'
+  })
+  return facts
+}
+
+function outputs({ document }: GuideEvidence): StepReport {
+  const facts = outputsOf(document)
+  const missing: Missing[] = []
+  if (facts.every(({ state }) => state === 'off')) missing.push('output')
+  if (facts.some(({ state }) => state === 'down')) missing.push('outputDown')
+  return { step: 'outputs', missing, advice: [] }
+}
+
+export type NetworkName = 'eth' | 'wap' | 'sta' | 'modem'
+export interface NetworkFact {
+  readonly network: NetworkName
+  readonly isUp: boolean
+  /** Its address or name; '' unknown. */
+  readonly text: string
+}
+
+/** The ways into a network whose plugins run. */
+export function networksOf(document: Json): readonly NetworkFact[] {
+  const facts: NetworkFact[] = []
+  const add = (network: NetworkName, isUp: boolean, text: string) => {
+    if (at(document, network) !== undefined) facts.push({ network, isUp, text })
+  }
+  add('eth', textAt(document, 'eth.ip') !== '', textAt(document, 'eth.ip'))
+  add('wap', at(document, 'wap.enabled') === true, textAt(document, 'wap.ssid'))
+  add('sta', textAt(document, 'sta.ip4') !== '', textAt(document, 'sta.ssid'))
+  add('modem', textAt(document, 'modem.state.data') === 'connected', textAt(document, 'modem.state.operator'))
+  return facts
+}
+
+function network({ document, hasLogin }: GuideEvidence): StepReport {
+  const facts = networksOf(document)
+  // Without a plugin for networks the machine has one of its own: this page was reached.
+  const isReached = facts.length === 0 || facts.some(({ isUp }) => isUp)
+  return { step: 'network', missing: isReached ? [] : ['address'], advice: hasLogin === false ? ['token'] : [] }
+}
+
+const looks = { antenna, position, outputs, network } as const
+
+export const guideOf = (evidence: GuideEvidence): readonly StepReport[] =>
+  guideSteps.map((step) => looks[step](evidence))

@@ -1,0 +1,34 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { language, t } from '../i18n/index.js'
+import { path } from '../route.js'
+import { panels } from '../station/live.js'
+import type { PanelEntry } from '../station/messages.js'
+import { openPanel } from '../station/panel.js'
+
+/** The page of another plugin. It draws by itself; what goes wrong in it is said here, and the rest of the page goes on. */
+export function PanelPage() {
+  const panel = panels.value?.find(({ plugin }) => path.value === `panel/${plugin}`)
+  // Another version of the plugin, or another language: it begins again.
+  return panel ? <Shown key={`${panel.plugin} ${panel.entry} ${language.value}`} panel={panel} /> : null
+}
+
+function Shown({ panel }: { panel: PanelEntry }) {
+  const place = useRef<HTMLDivElement>(null)
+  const [trouble, setTrouble] = useState('')
+  useEffect(() => {
+    if (!place.current) return undefined
+    return openPanel(panel, place.current, (error) =>
+      setTrouble(error instanceof Error ? error.message : String(error)),
+    )
+  }, [])
+  return (
+    <>
+      {trouble && (
+        <p class="trouble" role="alert">
+          {t('panel.trouble', { plugin: panel.plugin, why: trouble })}
+        </p>
+      )}
+      <div ref={place} />
+    </>
+  )
+}

@@ -1,0 +1,24 @@
+import type { PluginContext } from '../../plugin.js'
+import type { Instance } from '../instance/instance.js'
+import { registering } from './host.js'
+
+/** Characters: it stands in the navigation. */
+const longestTitle = 40
+
+/** `ctx.ui`: what a plugin adds to the page of the station. It is only kept here: where no plugin serves a page, nobody asks for it. */
+export function uiOf(instance: Instance): PluginContext['ui'] {
+  const { panels } = instance.registered
+  return {
+    panel({ title, module }) {
+      registering(instance, 'panel')
+      // Plugins are not type-checked when they are loaded.
+      if (typeof title !== 'string' || title.trim() === '' || title.length > longestTitle)
+        throw new Error(`panel ${JSON.stringify(title)}: its title has 1 to ${longestTitle} characters`)
+      if (!module?.files?.some(({ name }) => name === module.entry))
+        throw new Error(`panel "${title}": its module is not what an import that ends with ?client gives`)
+      const [first] = panels
+      if (first) throw new Error(`panel "${title}": a plugin has one panel, and "${first.title}" is registered already`)
+      panels.push({ owner: instance, title, module })
+    },
+  }
+}
