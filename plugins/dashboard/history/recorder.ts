@@ -13,9 +13,6 @@ const day_s = 86_400
 /** About 40 kB each time: 1 MB of flash a day. A power cut costs so much of the curves. */
 const save_ms = 3_600_000
 const largest_bytes = 1_048_576
-/** Of the file: UTC seconds (double), length of the names of the figures, length of the shading; then names, shading and ring. */
-const head_bytes = 16
-const figureNames = figures.map(({ name, resolution }) => `${name} ${resolution}`).join(',')
 
 /** Records the figures, and keeps them through a restart of the service. */
 export class Recorder {
@@ -51,13 +48,10 @@ export class Recorder {
     try {
       const t = Math.floor(this.#ctx.services.use(device).utc_ms() / 1_000)
       const shading = this.shading.save()
-      const names = Buffer.from(figureNames)
-      const head = Buffer.alloc(head_bytes)
+      const head = Buffer.alloc(12)
       head.writeDoubleLE(t)
-      head.writeUInt32LE(names.length, 8)
-      head.writeUInt32LE(shading.length, 12)
-      const parts = [head, names, shading, this.#ring.save()]
-      await replaceFile(this.#file(), await promisify(gzip)(Buffer.concat(parts)))
+      head.writeUInt32LE(shading.length, 8)
+      await replaceFile(this.#file(), await promisify(gzip)(Buffer.concat([head, shading, this.#ring.save()])))
     } catch (error) {
       log.warn({ err: error }, 'the curves of the day could not be saved')
     }
@@ -93,16 +87,13 @@ export class Recorder {
     try {
       const bytes = await promisify(gunzip)(await readFile(this.#file()), { maxOutputLength: largest_bytes })
       const saved_s = bytes.readDoubleLE(0)
-      const shadingAt = head_bytes + bytes.readUInt32LE(8)
-      const ringAt = shadingAt + bytes.readUInt32LE(12)
-      this.shading.load(bytes.subarray(shadingAt, ringAt))
-      // Another version of the plugin keeps other figures: theirs would be read as ours.
-      if (bytes.toString('utf8', head_bytes, shadingAt) !== figureNames) return
+      const body = 12 + bytes.readUInt32LE(8)
+      this.shading.load(bytes.subarray(12, body))
       const now_s = Math.floor(services.use(device).utc_ms() / 1_000)
       const gap_s = now_s - saved_s
       // Without a credible clock the gap is not known: the curves would lie about their time.
       if (saved_s === 0 || now_s === 0 || gap_s < 0 || gap_s > day_s) return
-      if (this.#ring.load(bytes.subarray(ringAt))) this.#ring.skip(Math.round(gap_s / interval_s))
+      if (this.#ring.load(bytes.subarray(body))) this.#ring.skip(Math.round(gap_s / interval_s))
     } catch (error) {
       if ((error as { code?: string }).code !== 'ENOENT')
         log.warn({ err: error }, 'the curves of the day could not be read')
