@@ -25,6 +25,8 @@ import { rowOf } from './table.js'
 
 /** A request that is not complete by then is none. */
 const head_ms = 10_000
+/** Until the clock is known, it is asked for this often. */
+const clockLook_ms = 300_000
 /** Unsent bytes after which a rover is let go: half a minute of a full stream. */
 const backlog_bytes = 131_072
 
@@ -47,6 +49,8 @@ export class Caster {
   readonly rovers: Rovers
   #listeners: Listener[] = []
   #refused = 0
+  /** Something (NTP, PTP) keeps the system clock. */
+  #isClockKept = false
 
   constructor(ctx: PluginContext, options: Static<typeof CasterOptions>, secrets: Secrets) {
     this.#ctx = ctx
@@ -67,6 +71,7 @@ export class Caster {
     feed(this.#ctx, stream, () => outlets)
     this.basesChanged()
     if (listening) this.open(port)
+    void this.#lookAtClock()
   }
 
   get address() {
@@ -76,6 +81,17 @@ export class Caster {
   /** Whether this is a mount point of the station's own stream. */
   isOwn(name: string): boolean {
     return this.#own.has(name)
+  }
+
+  /** What rovers can ask for now. */
+  get mountNames(): string[] {
+    return [...this.#own.keys(), ...this.#foreign.keys()]
+  }
+
+  /** A password counts from now on: the base that pushes with another one is let go. */
+  basePasswordChanged(mount: string): void {
+    this.#foreign.get(mount)?.release('its password was changed')
+    this.basesChanged()
   }
 
   /** Mount points of foreign bases come and go with their passwords. */
@@ -142,7 +158,8 @@ export class Caster {
   #goOn(connection: Connection, state: unknown): void {
     const rover = Value.Check(HandedRover, state) ? state : undefined
     const base = !rover && Value.Check(HandedBase, state) ? state : undefined
-    const [foreign, mount] = [base && this.#foreign.get(base.base), rover && this.#mount(rover.mount)]
+    const foreign = base && this.#foreign.get(base.base)
+    const mount = rover && this.#mount(rover.mount)
     if (base && foreign && !foreign.offered) foreign.goOn(connection, base)
     else if (rover && mount) this.rovers.add(connection, mount, rover, rover.known)
     else connection.end()
@@ -165,7 +182,7 @@ export class Caster {
   async #answerRover(connection: Connection, request: NtripRequest, rest: Buffer, isLocal: boolean): Promise<void> {
     const { mount: name, version, headers } = request
     const mount = this.#mount(name)
-    if (name === '' || (!mount && version === 1)) return connection.end(this.#table(request))
+    if (name === '' || (!mount && version === 1)) return connection.end(this.#table(request, isLocal))
     if (!mount)
       return this.#refuse(connection, 404, `there is no mount point ${name.slice(0, 64)}: GET / lists them`, version)
     if (!(await this.#paced(connection))) return this.#refuse(connection, 403, tooMany, version)
@@ -187,7 +204,7 @@ export class Caster {
     if (connection.closed) return
     const plain = this.#options.mounts.find((one) => one.name === name)?.plainV2 === true
     const chunked = version === 2 && !plain
-    connection.write(streamHead(version, chunked, this.#now_ms()))
+    connection.write(streamHead(version, chunked, this.#date_ms))
     const facts = { user: user && login ? login.user : '', version, chunked, ...this.#facts(request) }
     const read = this.rovers.add(connection, mount, facts)
     const gga = headers.get('ntrip-gga')
@@ -209,13 +226,13 @@ export class Caster {
     const allowed = await this.#secrets.bases.allows({ user: name, password }, name)
     if (!allowed) {
       this.#pacing.failed(connection.remoteAddress)
-      return refuse(401, 'the password of this mount point is another one')
+      return refuse(401, 'the password is not that of this mount point')
     }
     this.#pacing.succeeded(connection.remoteAddress)
     if (connection.closed || this.#foreign.get(name) !== mount) return connection.end()
     if (mount.taken) return refuse(409, 'another base pushes to this mount point')
-    mount.release()
-    connection.write(streamHead(method === 'SOURCE' ? 1 : 2, false, this.#now_ms()))
+    mount.release('silent: another one takes its place')
+    connection.write(streamHead(method === 'SOURCE' ? 1 : 2, false, this.#date_ms))
     const chunked = /chunked/i.test(headers.get('transfer-encoding') ?? '')
     const read = mount.take(connection, { ...this.#facts(request), chunked })
     connection.onData(read)
@@ -248,19 +265,34 @@ export class Caster {
     return this.#ctx.services.use(device).utc_ms()
   }
 
-  #table({ version, headers, query }: NtripRequest): string {
+  /** For `Date`: 0 while the clock may be wrong, which is worse than none. A boot without a clock goes on where the last run ended. */
+  get #date_ms(): number {
+    const unit = this.#ctx.services.use(device)
+    return unit.knowsUtc || this.#isClockKept ? unit.utc_ms() : 0
+  }
+
+  async #lookAtClock(): Promise<void> {
+    const unit = this.#ctx.services.use(device)
+    if (!unit.knowsUtc) this.#isClockKept = await unit.isClockSynchronised().catch(() => false)
+    if (unit.knowsUtc || this.#isClockKept) return
+    this.#ctx.timers.after(clockLook_ms, () => this.#lookAtClock())
+  }
+
+  #table({ version, headers, query }: NtripRequest, isLocal: boolean): string {
     const browser =
       /^(mozilla|curl)/i.test(headers.get('user-agent') ?? '') || /text\/html/.test(headers.get('accept') ?? '')
     const { place, country } = this.#options
     const { users, anonymous } = this.#secrets
     const facts = {
-      ...{ place: place || this.#ctx.serial, country },
+      place: place || this.#ctx.serial,
+      country,
       generator: `rtk-base ${this.#ctx.services.use(device).version}`,
-      needsLogin: users.count > 0 && !anonymous(),
+      // For who asks: readers exist that send their login only where the table says that it is wanted.
+      needsLogin: !isLocal || (users.count > 0 && !anonymous()),
     }
     const offered = [...this.#own.values(), ...this.#foreign.values()].filter((mount) => mount.offered)
     const lines = offered.map((mount) => streamLine(rowOf(mount, facts)))
-    return tableReply(version, browser, tableText(filterLines(lines, query)), this.#now_ms())
+    return tableReply(version, browser, tableText(filterLines(lines, query)), this.#date_ms)
   }
 
   /** `ntrip.caster` of the document. */

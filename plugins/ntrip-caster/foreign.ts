@@ -1,5 +1,5 @@
 import { Framer, referencePoint } from 'rtk-base/gnss'
-import { ChunkReader, isPosition, Piece } from 'rtk-base/ntrip'
+import { ByteLimit, ChunkReader, isPosition, Piece } from 'rtk-base/ntrip'
 import type { Connection, Dispose, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
@@ -13,9 +13,8 @@ const replaced_ms = 10_000
 /** Its connection is ended then. */
 const ended_ms = 60_000
 const look_ms = 5_000
-/** More than any receiver sends: who exceeds it is no base. */
+/** In 10 s; more than any receiver sends. */
 const most_bytes = 1_048_576
-const measured_ms = 10_000
 /** What a rover needs before it can use observations. */
 const referenceTypes = [1005, 1006, 1008, 1033, 1230]
 
@@ -42,7 +41,7 @@ interface Push {
   /** Monotonic ms of the last whole frame. */
   good_ms: number
   frames: number
-  window: { from_ms: number; bytes: number }
+  readonly limit: ByteLimit
 }
 
 /** A mount point for another base: what it pushes goes to the rovers of this mount point, frame by frame, and nowhere else. */
@@ -153,14 +152,18 @@ export class ForeignMount implements MountPoint {
     const framer = new Framer({
       onFrame: (frame) => frame.kind === 'rtcm' && frame.type > 0 && this.#frame(frame.type, frame.bytes),
     })
-    const window = { from_ms: now_ms, bytes: 0 }
-    const push: Push = { connection, agent, since, framer, chunks, good_ms: now_ms, frames: 0, window }
+    const limit = new ByteLimit(most_bytes, now_ms)
+    const push: Push = { connection, agent, since, framer, chunks, good_ms: now_ms, frames: 0, limit }
     this.#push = push
     connection.onClose(() => {
       if (this.#push === push) this.#leave('it closed the connection')
     })
     connection.handOver(() => ({
-      ...{ base: this.name, agent, since, chunks: chunks?.position ?? null, pending: base64(framer.pending) },
+      base: this.name,
+      agent,
+      since,
+      chunks: chunks?.position ?? null,
+      pending: base64(framer.pending),
       reference: [...this.#reference].map(([type, bytes]) => ({ type, bytes: base64(bytes) })),
     }))
     this.#ctx.log.info({ mount: this.name, address: connection.remoteAddress, agent }, 'a foreign base pushes')
@@ -169,11 +172,9 @@ export class ForeignMount implements MountPoint {
     }
   }
 
-  #take({ window, framer, chunks }: Push, bytes: Buffer): void {
+  #take({ limit, framer, chunks }: Push, bytes: Buffer): void {
     const now_ms = this.#ctx.clock.monotonic()
-    if (now_ms - window.from_ms >= measured_ms) Object.assign(window, { from_ms: now_ms, bytes: 0 })
-    window.bytes += bytes.length
-    if (window.bytes > most_bytes) {
+    if (limit.exceededBy(bytes.length, now_ms)) {
       this.#leave('more than 1 MiB in 10 s: this is no base')
       return
     }
@@ -229,8 +230,8 @@ export class ForeignMount implements MountPoint {
     )
   }
 
-  /** The base that was silent is let go. */
-  release(): void {
-    this.#leave('silent: another one takes its place')
+  /** The base that pushes is let go. @param why for the log */
+  release(why: string): void {
+    this.#leave(why)
   }
 }

@@ -42,6 +42,12 @@ export default definePlugin({
       return address ? `port ${address.port}, mount point ${options.mounts?.[0]?.name ?? ctx.serial}` : ''
     })
 
+    /** A login that was changed or deleted counts at once: who has connected with it has to log in again. */
+    const ended = (user: string) => {
+      const connections = caster.rovers.endUser(user)
+      if (connections === 0) return ''
+      return `, ${connections} ${connections === 1 ? 'connection' : 'connections'} ended`
+    }
     ctx.commands.add(
       'ntrip-user',
       'ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS] sets a rover’s login, ntrip-user=NAME deletes it',
@@ -49,13 +55,18 @@ export default definePlugin({
         const [name = '', password, mounts = '', most = '4'] = (arg ?? '').split(':')
         const isName = /^[A-Za-z0-9_.@-]{1,64}$/.test(name)
         if (isName && password === undefined)
-          return (await users.delete(name)) ? `user ${name} deleted` : `there is no user ${name}`
+          return (await users.delete(name)) ? `user ${name} deleted${ended(name)}` : `there is no user ${name}`
         if (!isName || password === undefined || !/^[!-~]{4,64}$/.test(password) || !/^[1-9]\d{0,3}$/.test(most))
           throw badValue(
             'ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS], a password of 4 to 64 printable characters without a colon',
           )
-        await users.set(name, password, mounts.split(',').filter(Boolean), Number(most))
-        return `user ${name} set`
+        const named = mounts.split(',').filter(Boolean)
+        await users.set(name, password, named, Number(most))
+        // Mount points may come later: of another base, or with the next version of the variant.
+        const { mountNames } = caster
+        const absent = named.filter((mount) => !mountNames.includes(mount))
+        const warning = `; there is no mount point ${absent.join(', ')} now, only ${mountNames.join(', ')}`
+        return `user ${name} set${ended(name)}${absent.length > 0 ? warning : ''}`
       },
     )
     ctx.commands.add(
@@ -64,7 +75,10 @@ export default definePlugin({
       () => {
         const lines = users
           .list()
-          .map(({ name, mounts, most }) => `${name}: ${mounts.join(', ') || 'every mount'}, ${most} connections`)
+          .map(
+            ({ name, mounts, most }) =>
+              `${name}: ${mounts.join(', ') || 'every mount point'}, at most ${most} at a time`,
+          )
         return lines.join('\n') || 'no users'
       },
       { value: false },
@@ -84,7 +98,7 @@ export default definePlugin({
           throw badValue('ntrip-base=MOUNT:PASSWORD, a password of 4 to 64 printable characters without a space')
         if (caster.isOwn(mount)) throw badValue(`${mount} is a mount point of the station itself: choose another name`)
         await bases.set(mount, password as string, [mount], 1)
-        caster.basesChanged()
+        caster.basePasswordChanged(mount)
         return `a base may push to ${mount}`
       },
     )

@@ -1,8 +1,7 @@
 import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Mutex } from 'async-mutex'
-import type { PluginContext } from 'rtk-base/plugin'
-import { RtkError } from 'rtk-base/plugin'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
 
 const derive = promisify(scrypt) as (password: string, salt: Buffer, length: number) => Promise<Buffer>
 const mostLogins = 256
@@ -11,7 +10,7 @@ export interface Login {
   /** Hexadecimal: salt and scrypt of the password. */
   salt: string
   hash: string
-  /** Empty: every mount. */
+  /** Empty: every mount point. */
   mounts: string[]
   /** Connections at the same time. */
   most: number
@@ -26,6 +25,8 @@ export class Logins {
   /** Keyed hashes of logins that were right, for a while: deriving costs 50 ms of a core on purpose. */
   readonly #known = new Set<string>()
   readonly #secret = randomBytes(32)
+  /** One after the other: many wrong logins at once would take the threads that files and names need too. */
+  readonly #deriving = new Mutex()
   /** One change after the other: each begins with what the one before has stored. */
   readonly #changes = new Mutex()
 
@@ -88,7 +89,8 @@ export class Logins {
     if (user.mounts.length > 0 && !user.mounts.includes(mount)) return undefined
     const known = createHmac('sha256', this.#secret).update(`${login.user}\0${login.password}`).digest('base64')
     if (this.#known.has(known)) return user
-    const hash = await derive(login.password, Buffer.from(user.salt, 'hex'), 32)
+    const salt = Buffer.from(user.salt, 'hex')
+    const hash = await this.#deriving.runExclusive(() => derive(login.password, salt, 32))
     if (!timingSafeEqual(hash, Buffer.from(user.hash, 'hex'))) return undefined
     // Changed or deleted meanwhile: what was right is not any more.
     if (this.#all[login.user] !== user) return undefined
@@ -97,6 +99,11 @@ export class Logins {
     return user
   }
 }
+
+/** So many wrong logins in a row, and answers come late; so many, and none is looked at for a while. */
+const lateFrom = 5
+const refusedFrom = 20
+const late_ms = 2_000
 
 /** Wrong logins by address: after some of them answers come late, then none are worth asking for. */
 export class Pacing {
@@ -111,7 +118,8 @@ export class Pacing {
   delay_ms(address: string): number {
     const found = this.#failures.get(address)
     if (!found || found.until_ms <= this.#now_ms()) return 0
-    return found.count < 5 ? 0 : found.count < 20 ? 2_000 : Number.POSITIVE_INFINITY
+    if (found.count >= refusedFrom) return Number.POSITIVE_INFINITY
+    return found.count >= lateFrom ? late_ms : 0
   }
 
   failed(address: string): void {
@@ -119,7 +127,7 @@ export class Pacing {
     const before = this.#failures.get(address)
     const count = before && before.until_ms > now_ms ? before.count + 1 : 1
     this.#failures.delete(address)
-    this.#failures.set(address, { count, until_ms: now_ms + (count < 20 ? 60_000 : 600_000) })
+    this.#failures.set(address, { count, until_ms: now_ms + (count < refusedFrom ? 60_000 : 600_000) })
     // The oldest address goes: whoever floods from many gains nothing for any of them.
     if (this.#failures.size > 1_024) this.#failures.delete(this.#failures.keys().next().value as string)
   }

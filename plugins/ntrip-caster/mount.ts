@@ -30,9 +30,10 @@ export interface MountPoint {
   delete(rover: Rover): void
 }
 
-/** The same bytes to one rover, as it takes them. */
-export function send({ connection, chunked }: Rover, piece: Piece): void {
+/** The same bytes to one rover, as it takes them. Nothing is left out: one that is too slow is disconnected. */
+export function send({ connection, chunked }: Rover, piece: Piece): boolean {
   connection.write(chunked ? piece.chunk : piece.bytes)
+  return true
 }
 
 /** A mount point over the station's own stream. */

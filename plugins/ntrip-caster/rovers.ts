@@ -1,4 +1,5 @@
 import { decodeGga, distance, type Gga, geodeticToEcef } from 'rtk-base/gnss'
+import { ByteLimit } from 'rtk-base/ntrip'
 import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { type RtcmSubscription, rtcmStream } from 'rtk-base/services'
@@ -10,9 +11,8 @@ const longestLine = 256
 /** The document has a largest size. */
 const mostShown = 8
 const mostText = 24
-/** Ten sentences a second are a tenth of it: whoever sends more is no rover, and would cost the others their epochs. */
+/** In 10 s; ten sentences a second are a tenth of it. */
 const most_bytes = 65_536
-const measured_ms = 10_000
 
 /** What the next version of the plugin gets with a rover's connection. */
 export const HandedRover = Type.Object({
@@ -106,6 +106,13 @@ export class Rovers {
     return read
   }
 
+  /** Ends the connections of a login. @returns how many there were */
+  endUser(user: string): number {
+    const found = [...this.#all.values()].filter(({ rover }) => rover.user === user)
+    for (const { rover } of found) rover.connection.destroy()
+    return found.length
+  }
+
   /** @returns false: there is no such rover */
   kick(id: number): boolean {
     const found = this.#all.get(id)
@@ -146,14 +153,12 @@ export class Rovers {
   #reader(rover: Rover, mount: MountPoint): (bytes: Buffer) => void {
     let partial = ''
     const { clock, log } = this.#ctx
-    const window = { from_ms: clock.monotonic(), bytes: 0 }
+    const limit = new ByteLimit(most_bytes, clock.monotonic())
     return (bytes) => {
       const { connection } = rover
       if (connection.closed) return
       const now_ms = clock.monotonic()
-      if (now_ms - window.from_ms >= measured_ms) Object.assign(window, { from_ms: now_ms, bytes: 0 })
-      window.bytes += bytes.length
-      if (window.bytes > most_bytes) {
+      if (limit.exceededBy(bytes.length, now_ms)) {
         log.debug(
           { mount: mount.name, address: connection.remoteAddress },
           'sent more than 64 KiB in 10 s: disconnected',

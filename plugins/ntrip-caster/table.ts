@@ -45,6 +45,18 @@ export function rowOf(mount: MountPoint, { place, country, generator, needsLogin
     generator: mount.generator || generator,
     authentication: needsLogin ? 'B' : 'N',
     bitrate,
-    misc: mount.unverified ? 'unverified' : '',
+    misc: [mount.unverified ? 'unverified' : '', ...glonassNotes(messages.map(({ type }) => type))]
+      .filter(Boolean)
+      .join(', '),
   }
+}
+
+/** What a rover has to know by itself to use the GLONASS observations. */
+function glonassNotes(types: readonly number[]): string[] {
+  const glonass = types.filter((type) => Math.floor(type / 10) === 108)
+  if (glonass.length === 0) return []
+  // MSM5 and MSM7 have them (DF419); rovers also find them in the ephemerides (1020).
+  const hasChannels = glonass.some((type) => type === 1085 || type === 1087) || types.includes(1020)
+  const missing = [...(hasChannels ? [] : ['frequency channels']), ...(types.includes(1230) ? [] : ['1230'])]
+  return missing.length === 0 ? [] : [`GLONASS without ${missing.join(' and ')}`]
 }

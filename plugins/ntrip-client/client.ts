@@ -1,6 +1,6 @@
 import { Framer } from 'rtk-base/gnss'
 import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
-import { type Answer, AnswerReader, getRequest, TableReader } from 'rtk-base/ntrip'
+import { type Answer, AnswerReader, ByteLimit, getRequest, TableReader } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { ClientState, NtripClientInfo } from 'rtk-base/schemas'
 import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
@@ -16,14 +16,17 @@ const final_ms = 600_000
 const mostTable_bytes = 4_194_304
 /** A large one comes in seconds; one that drips is given up. */
 const table_ms = 60_000
-/** More than any network sends. */
+/** In 10 s; more than any network sends. */
 const mostStream_bytes = 1_048_576
-const measured_ms = 10_000
+/** Casters ban who asks more often. */
+const apart_ms = 10_000
+/** So long a stream has to last before the next wait is a short one again. */
+const lasting_ms = 60_000
 
 /** Takes corrections of a caster while the station wants some. */
 export class NtripClient {
   readonly #ctx: PluginContext
-  readonly #backoff = new Backoff({ first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] })
+  readonly #backoff = new Backoff({ first_ms: apart_ms, longest_ms: 300_000, spread: [1, 1.4] })
   readonly #out: Outbound
   #source: Source = { host: '' }
   #line: Dialled | undefined
@@ -34,6 +37,8 @@ export class NtripClient {
   #late: Dispose = () => {}
   /** What the end of the connection means: it depends on what was being read. */
   #ended: () => void = () => {}
+  /** When the stream began, and when its last good message came. */
+  #begun_ms = 0
   #good_ms = 0
   #gga_ms = Number.NEGATIVE_INFINITY
   #wantsGga = false
@@ -104,7 +109,7 @@ export class NtripClient {
       if (now_ms >= this.#notBefore_ms) this.#connect()
     } else if (this.#state === 'streaming') {
       if (now_ms - this.#good_ms > silent_ms) {
-        this.#over(false, 'no good message for 30 s', false)
+        this.#over(false, `no good message for 30 s${this.#triesGga()}`, false)
         return
       }
       const here = this.#here
@@ -115,6 +120,13 @@ export class NtripClient {
     }
   }
 
+  /** A mount point that is silent may wait for the position: where nobody said whether it is to be sent, it is from now on. */
+  #triesGga(): string {
+    if (this.#source.gga !== undefined || this.#wantsGga) return ''
+    this.#wantsGga = true
+    return ': the next attempt sends the position, as some mount points want it (gga)'
+  }
+
   #connect(): void {
     const { host, port = 2101, tls } = this.#source
     const mount = this.#mount
@@ -123,10 +135,17 @@ export class NtripClient {
       return
     }
     this.#become('connecting', '')
-    const answerIsLate = () => this.#over(false, 'the caster did not answer in 10 s', false)
+    this.#notBefore_ms = this.#ctx.clock.monotonic() + apart_ms
     const reader = new AnswerReader()
     let take: (bytes: Buffer) => void = () => {}
-    this.#ended = () => this.#over(false, 'the caster closed the connection')
+    /** A refusal without its proper end is one all the same. */
+    const noMoreAnswer = (otherwise: string, answered: boolean) => {
+      reader.end()
+      if (reader.answer?.kind === 'refused') this.#over(reader.answer.final, reader.answer.text)
+      else this.#over(false, otherwise, answered)
+    }
+    const answerIsLate = () => noMoreAnswer('the caster did not answer in 10 s', false)
+    this.#ended = () => noMoreAnswer('the caster closed the connection without an answer', true)
     const line = dial(
       this.#ctx.timers,
       { host, port, tls },
@@ -205,7 +224,8 @@ export class NtripClient {
   #streamReader(): (bytes: Buffer) => void {
     const { host, port = 2101 } = this.#source
     const remote = `ntrip ${host}:${port}/${this.#mount}`
-    this.#good_ms = this.#ctx.clock.monotonic()
+    this.#begun_ms = this.#ctx.clock.monotonic()
+    this.#good_ms = this.#begun_ms
     this.#gga_ms = Number.NEGATIVE_INFINITY
     this.#become('streaming', '')
     this.#ended = () => this.#over(false, 'the caster ended the stream')
@@ -214,16 +234,15 @@ export class NtripClient {
         if (kind !== 'rtcm') return
         this.#good_ms = this.#ctx.clock.monotonic()
         this.frames += 1
-        this.#backoff.reset()
+        // A caster that gives a message and ends the connection is not to be asked again and again.
+        if (this.#good_ms - this.#begun_ms >= lasting_ms) this.#backoff.reset()
         this.#ctx.services.find(correctionInput)?.take(bytes, remote, host)
       },
     })
-    const window = { from_ms: this.#good_ms, bytes: 0 }
+    const limit = new ByteLimit(mostStream_bytes, this.#begun_ms)
     return (bytes) => {
       const now_ms = this.#ctx.clock.monotonic()
-      if (now_ms - window.from_ms >= measured_ms) Object.assign(window, { from_ms: now_ms, bytes: 0 })
-      window.bytes += bytes.length
-      if (window.bytes > mostStream_bytes) this.#over(false, 'more than 1 MiB in 10 s: these are no corrections')
+      if (limit.exceededBy(bytes.length, now_ms)) this.#over(false, 'more than 1 MiB in 10 s: these are no corrections')
       else framer.push(bytes, now_ms)
     }
   }

@@ -48,9 +48,7 @@ export default definePlugin({
     await pushes.start(targets.get())
   },
 
-  stop: (_reason, { pushes }) => {
-    pushes.stop()
-  },
+  stop: (_reason, { pushes }) => pushes.stop(),
 })
 
 class Pushes {
@@ -97,11 +95,14 @@ class Pushes {
       push.start()
       return push
     })
-    this.#ctx.status(targets.length === 0 ? 'no caster is set' : `${targets.length} casters`)
+    const count = `${targets.length} ${targets.length === 1 ? 'caster' : 'casters'}`
+    this.#ctx.status(targets.length === 0 ? 'no caster is set' : count)
   }
 
-  stop(): void {
+  /** Resolves when the waits are stored: a restart of the service is no attempt too many. */
+  async stop(): Promise<void> {
     for (const push of this.#all) push.stop()
+    await this.#writing
   }
 
   get acknowledged(): number {

@@ -7,7 +7,8 @@ import { readFile } from 'node:fs/promises'
 /** @param remotePort both ports together name the connection; @returns undefined where it is not listed */
 export function findQueue(table: string, localPort: number, remotePort: number): number | undefined {
   const port = (value: number) => value.toString(16).toUpperCase().padStart(4, '0')
-  const [local, remote] = [`:${port(localPort)}`, `:${port(remotePort)}`]
+  const local = `:${port(localPort)}`
+  const remote = `:${port(remotePort)}`
   for (const line of table.split('\n')) {
     const [, own, other, , queues] = line.trim().split(/\s+/)
     if (own?.endsWith(local) && other?.endsWith(remote) && queues)

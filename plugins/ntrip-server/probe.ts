@@ -50,6 +50,7 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
     }
     /** What was read until now is all there is. */
     const over = (why: string) => {
+      reader.end()
       table.end()
       end(resultOf(reader.answer, rows, mount) ?? { kind: 'failed', text: why })
     }

@@ -1,6 +1,7 @@
 /** Whether a caster gives to rovers what it gets: from its source table, and by reading the own mount point. */
 import { lookup as lookupAll } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { checksumOf } from 'rtk-base/gnss'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import { probe, probe_ms } from './probe.js'
@@ -185,10 +186,6 @@ export class Proof {
     return utc_ms > 0 ? `${new Date(utc_ms).toISOString().slice(11, 16)} UTC` : 'an unknown time'
   }
 }
-
-/** The last three bytes: CRC-24Q. */
-const checksumOf = (frame: Uint8Array): number =>
-  ((frame.at(-3) ?? 0) << 16) | ((frame.at(-2) ?? 0) << 8) | (frame.at(-1) ?? 0)
 
 function tableText(rows: readonly { mount: string; identifier: string; misc: string }[], mount: string): string {
   const row = rows.find((one) => one.mount === mount)

@@ -5,7 +5,7 @@ import type { NtripServerInfo, PushState } from 'rtk-base/schemas'
 import { device, type RtcmEpoch, type RtcmFrame, type RtcmStream, type RtcmSubscription } from 'rtk-base/services'
 import { unacknowledged } from './kernel-queue.js'
 import { Proof } from './proof.js'
-import { readReply } from './reply.js'
+import { readReply, saysBanned } from './reply.js'
 import { afterEnd, afterNetworkUp, type End, fresh, type RetryState, waitOf } from './retry.js'
 import { nameOf, requestOf, type Target } from './target.js'
 
@@ -24,6 +24,8 @@ const backlog_bytes = 16_384
 /** A link is called slow for so long after an epoch was left out. */
 const slow_ms = 60_000
 const mostResponse_bytes = 4_096
+/** Of what a caster sends during the stream, so much is kept: a word may come in two pieces. */
+const mostHeard = 256
 
 /** One connection to a caster, and when to make the next. */
 export class Push implements StreamSink {
@@ -49,7 +51,10 @@ export class Push implements StreamSink {
   #rtcm_ms = Number.NEGATIVE_INFINITY
   #isAcknowledged = false
   #dropped_ms = Number.NEGATIVE_INFINITY
+  /** Bytes that were written when the caster said yes: they are the request. */
+  #request_bytes = 0
   #acknowledged = { bytes: 0, at_ms: 0 }
+  #heardText = ''
   #shortLived = 0
   sent = 0
   dropped = 0
@@ -109,8 +114,13 @@ export class Push implements StreamSink {
     const { host, port = 2101, mount, version = 1, tls = false } = this.target
     return {
       // The document has a largest size.
-      ...{ host: host.slice(0, 64), port, mount: mount.slice(0, 32), version, tls },
-      ...{ state: this.#state, text: this.#text.slice(0, 160) },
+      host: host.slice(0, 64),
+      port,
+      mount: mount.slice(0, 32),
+      version,
+      tls,
+      state: this.#state,
+      text: this.#text.slice(0, 160),
       next: this.#line ? 0 : Math.ceil(waitOf(this.#retry, this.#now_ms()) / 1000),
       since: this.#streaming ? Math.floor((now_ms - this.#accepted_ms) / 1000) : 0,
       ip: this.#line?.socket.remoteAddress ?? '',
@@ -140,17 +150,19 @@ export class Push implements StreamSink {
     this.#outlet.reset()
   }
 
-  #write(piece: Piece): void {
+  /** @returns false: it was left out, as the caster is slow */
+  #write(piece: Piece): boolean {
     const socket = this.#line?.socket
-    if (!socket || !this.#streaming) return
+    if (!socket || !this.#streaming) return false
     if (socket.writableLength > backlog_bytes) {
       this.dropped += 1
       this.#dropped_ms = this.#ctx.clock.monotonic()
-      return
+      return false
     }
     this.sent += 1
     this.#proof.sent(piece.bytes)
     socket.write((this.target.version ?? 1) === 2 ? piece.chunk : piece.bytes)
+    return true
   }
 
   // ── an attempt ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -163,6 +175,12 @@ export class Push implements StreamSink {
     return this.#stream.open && this.#ctx.clock.monotonic() - this.#rtcm_ms < silent_ms
   }
 
+  /** Why there is nothing to push. */
+  get #nothingToSend(): string {
+    const { open, reason } = this.#stream
+    return open ? 'no corrections to send (no RTCM for 10 s)' : `no corrections to send (no RTCM goes out: ${reason})`
+  }
+
   #schedule(): void {
     void this.#cancel()
     this.#cancel = this.#ctx.timers.after(waitOf(this.#retry, this.#now_ms()), () => this.#connect())
@@ -171,7 +189,7 @@ export class Push implements StreamSink {
   #connect(): void {
     if (this.#line) return
     if (!this.#hasRtcm) {
-      this.#become('waiting', this.#stream.open ? 'no RTCM comes' : `no RTCM goes out: ${this.#stream.reason}`)
+      this.#become('waiting', `${this.#nothingToSend}: the push begins when RTCM goes out`)
       this.#out.idle(this.#text)
       this.#cancel = this.#ctx.timers.after(1_000, () => this.#connect())
       return
@@ -185,7 +203,7 @@ export class Push implements StreamSink {
       { host, port, tls },
       {
         connected: (socket) => {
-          const late = () => this.#over('network', 'the caster did not answer in 10 s')
+          const late = () => this.#noMoreAnswer(reader.end(), 'the caster did not answer in 10 s')
           this.#late = this.#ctx.timers.after(reply_ms, late)
           socket.write(requestOf(this.target, this.#ctx.services.use(device).version))
         },
@@ -195,24 +213,34 @@ export class Push implements StreamSink {
           const head = reader.push(bytes)
           if (head === undefined) return
           void this.#late()
-          const reply = readReply(head === 'too-large' ? ['', 'too much'] : head.lines, this.target.version ?? 1)
+          if (head === 'too-large') return this.#over('other', 'what answers is no NTRIP caster: check host and port')
+          const reply = readReply(head.lines, this.target.version ?? 1, head.rest.toString('latin1'))
           if (reply.accepted) this.#accepted()
           else this.#over(reply.kind, reply.text)
         },
         failed: (text, answered) => this.#over('network', text, answered),
         closed: () => {
           if (this.#streaming) this.#over('closed', this.#closedText())
-          else this.#over('network', 'the caster closed the connection without an answer')
+          else this.#noMoreAnswer(reader.end(), 'the caster closed the connection without an answer')
         },
       },
       this.#out,
     )
   }
 
+  /** The answer has no proper end: a refusal in it is one all the same. @param otherwise what there is to say without one */
+  #noMoreAnswer(head: { lines: string[] } | undefined, otherwise: string): void {
+    const reply = head && readReply(head.lines, this.target.version ?? 1)
+    if (reply === undefined || reply.accepted) this.#over('network', otherwise)
+    else this.#over(reply.kind, reply.text)
+  }
+
   #accepted(): void {
     this.#streaming = true
     this.#accepted_ms = this.#ctx.clock.monotonic()
-    this.#acknowledged = { bytes: 0, at_ms: this.#accepted_ms }
+    this.#request_bytes = this.#line?.socket.bytesWritten ?? 0
+    this.#acknowledged = { bytes: this.#request_bytes, at_ms: this.#accepted_ms }
+    this.#heardText = ''
     this.#isAcknowledged = false
     this.#judge()
     this.#out.up(this.#line?.socket)
@@ -224,7 +252,8 @@ export class Push implements StreamSink {
   }
 
   #heard(text: string): void {
-    if (/\bban(ned)?\b/i.test(text)) this.#over('final', 'the caster says that it bans this address')
+    this.#heardText = (this.#heardText + text).slice(-mostHeard)
+    if (saysBanned(this.#heardText)) this.#over('final', 'the caster says that it bans this address')
   }
 
   #closedText(): string {
@@ -240,16 +269,20 @@ export class Push implements StreamSink {
   #over(end: End, text: string, answered = false): void {
     this.#hangUp()
     this.#store(afterEnd(this.#retry, end, this.#now_ms(), Math.random()))
+    if (end === 'idle') {
+      this.#become('waiting', text)
+      this.#out.idle(text)
+      this.#ctx.log.info({ caster: nameOf(this.target) }, text)
+      this.#schedule()
+      return
+    }
     const refused = end !== 'network' && end !== 'closed'
     this.#become(refused ? 'refused' : 'waiting', text)
     const wait_ms = waitOf(this.#retry, this.#now_ms())
     // A login page is the own network's, however it answers: another uplink may do.
     if (end !== 'portal' && (refused || answered || end === 'closed')) this.#out.refused(text, wait_ms)
     else this.#out.down(text, wait_ms)
-    this.#ctx.log.warn(
-      { caster: nameOf(this.target), wait_s: Math.round(waitOf(this.#retry, this.#now_ms()) / 1000) },
-      text,
-    )
+    this.#ctx.log.warn({ caster: nameOf(this.target), wait_s: Math.round(wait_ms / 1000) }, text)
     this.#schedule()
   }
 
@@ -278,16 +311,19 @@ export class Push implements StreamSink {
     const socket = this.#line?.socket
     if (!socket || !this.#streaming) return
     const now_ms = this.#ctx.clock.monotonic()
-    if (!this.#hasRtcm) return this.#over('closed', 'no RTCM for 10 s: the stream is ended')
+    if (!this.#hasRtcm) return this.#over('idle', `${this.#nothingToSend}: the push is ended until RTCM goes out again`)
     const { localPort, remotePort } = socket
     const queue = localPort && remotePort ? await unacknowledged(localPort, remotePort) : undefined
     if (this.#line?.socket !== socket || queue === undefined) return
     // Over TLS the bytes written are those before encryption: an empty queue is what counts there.
     const bytes = socket.bytesWritten - socket.writableLength - queue
-    if (bytes > this.#acknowledged.bytes || (queue === 0 && socket.writableLength === 0)) {
+    const isAllAcknowledged = queue === 0 && socket.writableLength === 0
+    if (bytes > this.#acknowledged.bytes || isAllAcknowledged) {
       this.#acknowledged = { bytes, at_ms: now_ms }
-      this.#isAcknowledged = true
+      // Of the stream: that the request arrived says nothing of it.
+      if (socket.bytesWritten > this.#request_bytes) this.#isAcknowledged = true
       this.#judge()
+      if (!this.#isAcknowledged) return
       if (now_ms - this.#accepted_ms > proven_ms && this.#retry.failures > 0) {
         this.#shortLived = 0
         this.#store({ ...fresh, tried_ms: this.#retry.tried_ms })

@@ -12,11 +12,25 @@ const shown = (text: string) =>
     .trim()
     .slice(0, 120)
 
-/** Reads the head of an answer. Only what certainly is a yes is one: pages of a login portal contain "OK" too. */
-export function readReply(lines: readonly string[], version: 1 | 2): Reply {
+/** Whether a caster says that it bans the station. */
+export const saysBanned = (text: string): boolean => /\b(ban|banned|blocked)\b/i.test(text)
+
+/**
+ * Reads an answer. Only what certainly is a yes is one: pages of a login portal contain "OK" too.
+ * @param lines of the head
+ * @param body what came with the head: some casters give the reason there
+ */
+export function readReply(lines: readonly string[], version: 1 | 2, body = ''): Reply {
   const first = (lines[0] ?? '').trim()
-  const all = lines.join(' ')
-  if (/\bban(ned)?\b|blocked/i.test(all)) return refused('final', `the caster has banned this address: ${shown(first)}`)
+  const reply = readHead(first, lines, version)
+  if (reply.accepted || reply.kind === 'portal') return reply
+  // Headers of HTTP are not searched: names of servers and cookies contain any word.
+  const rest = first.startsWith('HTTP/') ? body : [...lines.slice(1), body].join(' ')
+  const banned = [first, rest].find(saysBanned)
+  return banned === undefined ? reply : refused('final', `the caster has banned this address: ${shown(banned)}`)
+}
+
+function readHead(first: string, lines: readonly string[], version: 1 | 2): Reply {
   if (version === 1 && (first === 'ICY 200 OK' || first === 'OK')) return { accepted: true }
   const [, status] = /^HTTP\/1\.[01] (\d{3})/.exec(first) ?? []
   if (status !== undefined) return readHttp(Number(status), first, lines, version)

@@ -8,7 +8,8 @@ const taken_ms = 30_000
 const mostTaken = 5
 const final_ms = 6 * 3_600_000
 
-export type End = RefusalKind | 'network' | 'closed'
+/** `idle`: the station itself ended the push, as it had nothing to send. */
+export type End = RefusalKind | 'network' | 'closed' | 'idle'
 
 export interface RetryState {
   /** Failures since data was last acknowledged for 5 min. */
@@ -24,7 +25,8 @@ export const fresh: RetryState = { failures: 0, taken: 0, notBefore_ms: 0, tried
 
 /** @param random 0–1, the jitter of ±20 % */
 export function afterEnd(state: RetryState, end: End, now_ms: number, random: number): RetryState {
-  const failures = state.failures + 1
+  // A push that the station ends itself is no failure of the caster: the next wait is not a longer one.
+  const failures = end === 'idle' ? state.failures : state.failures + 1
   const taken = end === 'taken' ? state.taken + 1 : 0
   const rung = ladder_s[Math.min(state.failures, ladder_s.length - 1)] ?? 900
   const base_ms = end === 'final' ? final_ms : end === 'taken' && taken <= mostTaken ? taken_ms : rung * 1000

@@ -31,6 +31,9 @@ interface Options {
 /** The disk, or what this user may have of it. */
 const isFull = /^(ENOSPC|EDQUOT)$/
 
+/** No next attempt makes it smaller. */
+const isTooLarge = /^RTK_ERR_(IMAGE_LARGE|FETCH_TOO_LARGE)$/
+
 /** @throws RTK_ERR_FETCH_URL */
 export function checkUrl(text: string, insecure: boolean): URL {
   const wrong = (why: string) => new RtkError('RTK_ERR_FETCH_URL', `"${text.slice(0, 200)}" ${why}`)
@@ -65,13 +68,16 @@ export class Download {
    * One attempt.
    * @returns when the file is whole
    * @throws RTK_ERR_FETCH_…; what has come so far stays for the next attempt
+   * @throws RTK_ERR_IMAGE_LARGE, RTK_ERR_FETCH_TOO_LARGE: nothing stays
    * @throws RTK_ERR_STORE_WRITE the disk is full: nothing stays, all others of the station write there too
    */
   async attempt(url: URL, options: Options): Promise<void> {
     try {
       await this.#attempt(url, options)
     } catch (error) {
-      if (!isFull.test((error as NodeJS.ErrnoException).code ?? '')) throw error
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (isTooLarge.test(code)) await this.discard()
+      if (!isFull.test(code)) throw error
       await this.discard()
       const text =
         'the image does not fit on the disk, and what had come of it is removed; free space, then send the command again'

@@ -29,7 +29,8 @@ export default definePlugin({
     const ring = new Ring(ctx, {
       // The files, and the lines that still go into a full one.
       dir: () => ctx.dataDir('main', { quota_bytes: (size_mb + 1) * 1_048_576 + segment_bytes }),
-      ...{ segments, segment_bytes },
+      segments,
+      segment_bytes,
       head: () => recorder.head(),
       trouble(text) {
         if (text === undefined) ctx.errors.clear('record-not-written')

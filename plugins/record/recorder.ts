@@ -83,14 +83,22 @@ export class Recorder {
     const look = () => this.look()
     services.watch(rtcmStream, (stream) => {
       if (!stream) return
-      stream.subscribe({
-        ...{ via: 'record', name: 'record', ip: '', connected: true, shown: false },
+      const subscription = stream.subscribe({
+        via: 'record',
+        name: 'record',
+        ip: '',
+        connected: true,
+        shown: false,
         take: ({ type }) => {
           this.#minutes.frame(type)
           return true
         },
       })
-      const undo = [on(stream.onEpoch, (epoch) => this.#minutes.epoch(epoch)), on(stream.onState, look)]
+      const undo = [
+        () => subscription.close(),
+        on(stream.onEpoch, (epoch) => this.#minutes.epoch(epoch)),
+        on(stream.onState, look),
+      ]
       return () => undo.map((end) => end())
     })
     services.watch(receiver, (source) => {

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync, writeSync } from 'node:fs'
 import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DataDir, PluginContext } from 'rtk-base/plugin'
+import { type DataDir, nodeFileSystem, type PluginContext, syncFolder } from 'rtk-base/plugin'
 
 const nameOf = (number: number) => `${String(number).padStart(8, '0')}.record`
 const pattern = /^(\d{8,15})\.record$/
@@ -118,9 +118,7 @@ export class Ring {
           this.#options.trouble(undefined)
         } catch (error) {
           this.#lost += lines.length
-          this.#retryAt_ms = this.#ctx.clock.monotonic() + retry_ms
-          await this.#close()
-          this.#options.trouble((error as Error).message)
+          await this.#failed(error as Error)
         }
       }
     } finally {
@@ -128,9 +126,17 @@ export class Ring {
     }
   }
 
+  /** The disk is left alone for a while. */
+  async #failed({ message }: Error): Promise<void> {
+    this.#retryAt_ms = this.#ctx.clock.monotonic() + retry_ms
+    await this.#close()
+    this.#options.trouble(message)
+  }
+
   /** The next lines, some kilobytes of them: a file becomes no longer than its size and that. */
   #portion(): string[] {
-    let [bytes, count] = [0, 0]
+    let bytes = 0
+    let count = 0
     while (count < this.#queue.length && bytes < portion_bytes) bytes += (this.#queue[count++] as string).length
     this.#queued_bytes -= bytes
     return this.#queue.splice(0, count)
@@ -175,6 +181,8 @@ export class Ring {
       }
     }
     this.#file = await open(join(dir.path, nameOf(newest + 1)), 'ax', 0o600)
+    // Its lines are made durable later; its name has to be so too.
+    await syncFolder(dir.path, nodeFileSystem)
     this.#size = 0
     // What is written first after a start says how everything is.
     const bytes = Buffer.from(this.#isFirst ? '' : head())
@@ -203,7 +211,11 @@ export class Ring {
     await this.idle()
     if (!this.#dirty) return
     this.#dirty = false
-    await this.#file?.datasync().catch(() => {})
+    try {
+      await this.#file?.datasync()
+    } catch (error) {
+      await this.#failed(error as Error)
+    }
   }
 
   /** In the last moment of the process: what still waits, at once. */

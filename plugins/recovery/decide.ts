@@ -34,13 +34,13 @@ export interface State {
   readonly outage_ms: number | undefined
   /** Since when a link comes through again, while the outage is not over yet. */
   readonly better_ms: number | undefined
-  /** Of the outage; the next one is counted from here. */
+  /** When the last step of this outage was taken: the wait for the next one begins there. */
   readonly lastStep_ms: number | undefined
   /** Uplinks that had the default route in this round of the outage. */
   readonly tried: readonly string[]
   /** Why the last round ended without a step; '' it took one. */
   readonly note: string
-  /** Rounds through all steps, each twice as long as the one before. */
+  /** Rounds through all steps that brought nothing: each doubles the waits of the next. */
   readonly rounds: number
   /** The uplink that was given the default route. */
   readonly steered: string | undefined
@@ -49,8 +49,14 @@ export interface State {
 }
 
 export const calm: State = {
-  ...{ outage_ms: undefined, better_ms: undefined, lastStep_ms: undefined, tried: [], note: '', rounds: 0 },
-  ...{ steered: undefined, back: undefined },
+  outage_ms: undefined,
+  better_ms: undefined,
+  lastStep_ms: undefined,
+  tried: [],
+  note: '',
+  rounds: 0,
+  steered: undefined,
+  back: undefined,
 }
 
 export type Step =

@@ -58,7 +58,12 @@ export default definePlugin({
 
 function shown({ name, state, reason, since_ms, attempts, step, family, next_ms }: Link, now_ms: number) {
   return {
-    ...{ name: name.slice(0, longestText), state, reason: reason.slice(0, longestText), attempts, step, family },
+    name: name.slice(0, longestText),
+    state,
+    reason: reason.slice(0, longestText),
+    attempts,
+    step,
+    family,
     since: Math.max(0, Math.floor((now_ms - since_ms) / 1000)),
     next: next_ms === 0 ? 0 : Math.max(0, Math.ceil((next_ms - now_ms) / 1000)),
   }

@@ -25,15 +25,10 @@ export default definePlugin({
     }
     ctx.config.onChange([line.name], apply)
     ctx.info.block('rtcm_serial', () => {
+      if (output) return output.block()
       const { port, baud = 57_600 } = line.get()
-      const off = {
-        ...{ port, baud, budget: budgetOf(line.get()), state: 'off' },
-        text: '',
-        sends: '',
-        sent: 0,
-        dropped: 0,
-      }
-      return output?.block() ?? off
+      const budget = budgetOf(line.get())
+      return { port, baud, budget, state: 'off', text: '', sends: '', sent: 0, dropped: 0 }
     })
     return { apply, outputs: () => (output ? [output] : []) }
   },

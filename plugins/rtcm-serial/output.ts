@@ -92,14 +92,14 @@ export class SerialOutput implements StreamSink {
     const { port, baud = 57_600 } = this.line
     const isOpen = this.#kept.phase === 'open'
     return {
-      ...{
-        port,
-        baud,
-        budget: budgetOf(this.line),
-        state: isOpen ? 'open' : 'waiting',
-        text: isOpen ? '' : this.#text,
-      },
-      ...{ sends: this.#thinner.step.text, sent: this.#thinner.sent_bytes, dropped: this.#thinner.dropped },
+      port,
+      baud,
+      budget: budgetOf(this.line),
+      state: isOpen ? 'open' : 'waiting',
+      text: isOpen ? '' : this.#text,
+      sends: this.#thinner.step.text,
+      sent: this.#thinner.sent_bytes,
+      dropped: this.#thinner.dropped,
     }
   }
 

@@ -39,7 +39,11 @@ export interface Step {
 }
 
 const step = (rank: number, msm4: boolean, epoch_s: number, other_s: number, text: string): Step => ({
-  ...{ rank, msm4, epoch_s, other_s, text },
+  rank,
+  msm4,
+  epoch_s,
+  other_s,
+  text,
 })
 
 /** Tried in this order: the first one that fits is taken. */

@@ -1,13 +1,11 @@
 import { isMsm } from 'rtk-base/gnss'
-import { asMsm4, closed, isPosition, type Numbered, Pace, type StreamSink } from 'rtk-base/ntrip'
+import { asMsm4, isPosition, jitter_ms, type Numbered, Pace, type StreamSink, withLastMarked } from 'rtk-base/ntrip'
 import type { RtcmEpoch, RtcmFrame } from 'rtk-base/services'
 import { fittingStep, type Measured, rankOf, type Step, steps } from './plan.js'
 
 const window_ms = 10_000
-/** So long less would do before more is sent again: what a rover gets does not change from minute to minute. */
+/** More is sent again only after it would have fitted for so long: what a rover gets does not change from minute to minute. */
 const patience_ms = 60_000
-/** Epochs come with some jitter. */
-const play_ms = 300
 /** The line may be ahead of its budget by so many seconds. */
 const burst_s = 2
 
@@ -68,7 +66,7 @@ export class Thinner implements StreamSink {
     const { rank, other_s } = this.step
     const last = this.#last.get(type)
     const isSame = last !== undefined && Buffer.compare(last.bytes, bytes) === 0
-    if (rankOf(type) > rank || (isSame && now_ms - last.at_ms < other_s * 1_000 - play_ms)) return
+    if (rankOf(type) > rank || (isSame && now_ms - last.at_ms < other_s * 1_000 - jitter_ms)) return
     if (!this.#primed && !isPosition(type)) return
     // The position is not weighed: without it nothing else is of use.
     if (!isPosition(type) && !this.#affords(bytes.length)) return
@@ -86,7 +84,7 @@ export class Thinner implements StreamSink {
     if (!this.#primed || !this.#pace.isDue(now_ms, epoch_s * 1_000)) return
     const chosen = frames.filter(({ type }) => rankOf(type) <= rank).map((frame) => (msm4 ? asMsm4(frame) : frame))
     if (chosen.length === 0) return
-    const whole = chosen.length < frames.length ? closed(chosen) : chosen
+    const whole = chosen.length < frames.length ? withLastMarked(chosen) : chosen
     const bytes = Buffer.concat(whole.map((frame) => frame.bytes))
     if (!this.#affords(bytes.length) || !this.#write(bytes)) this.dropped += 1
     else this.#pace.took(now_ms, epoch_s * 1_000)

@@ -1,12 +1,10 @@
-import { type Connection, definePlugin, type Listener, type PluginContext } from 'rtk-base/plugin'
+import { type Connection, definePlugin, type HandedOver, type Listener, type PluginContext } from 'rtk-base/plugin'
 import type { RtcmTcpInfo } from 'rtk-base/schemas'
-import { localNetwork, type RtcmStream, rtcmStream } from 'rtk-base/services'
+import { localNetwork, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { Outputs, Target } from './outputs.js'
-import { Patience } from './patience.js'
-
-/** Unsent bytes from which on the stream keeps what follows, epoch by epoch, and drops the oldest. */
-const backlog_bytes = 65_536
+import { Value } from 'typebox/value'
+import { nameOf, Outputs, Target } from './outputs.js'
+import { Known, Taker } from './taker.js'
 
 /** The gated stream over plain TCP: to whoever connects, and to addresses that it connects to. */
 export default definePlugin({
@@ -31,6 +29,11 @@ export default definePlugin({
     const targets = ctx.config.define('rtcm-tcp-push', Type.Array(Target, { maxItems: 8 }), {
       default: [],
       title: 'RTCM over TCP: addresses to connect to',
+    })
+    ctx.config.rule([targets.name], (get) => {
+      const names = (get(targets.name) as Target[]).map(nameOf)
+      const twice = names.find((name, index) => names.indexOf(name) !== index)
+      return twice && `names ${twice} twice`
     })
     const clients = new Clients(ctx, options.host ?? '0.0.0.0', options.maxClients ?? 64)
     const outputs = new Outputs(ctx)
@@ -80,42 +83,32 @@ class Clients {
     } else if (this.#listener) await this.#listener.move({ port })
     else {
       const limits = { maxConnections: this.#most, handover: true }
-      this.#listener = this.#ctx.net.listen({ name: 'clients', host: this.#host, port, ...limits }, (client) =>
-        this.#serve(client),
+      this.#listener = this.#ctx.net.listen({ name: 'clients', host: this.#host, port, ...limits }, (client, handed) =>
+        this.#serve(client, handed),
       )
     }
   }
 
-  #serve(client: Connection): void {
+  #serve(client: Connection, handed: HandedOver | undefined): void {
     const { services } = this.#ctx
     if (!services.use(localNetwork).isLocal(client.remoteAddress)) {
       client.destroy()
       return
     }
-    send(this.#ctx, services.use(rtcmStream), client)
-    client.handOver(() => ({}))
+    const peer = {
+      name: '',
+      ip: client.remoteAddress,
+      unsent_bytes: () => client.bufferedAmount,
+      write: (bytes: Uint8Array) => void client.write(bytes),
+      stuck: () => client.destroy(),
+    }
+    const before = handed?.state
+    const taker = new Taker(this.#ctx, services.use(rtcmStream), peer, Value.Check(Known, before) ? before : undefined)
+    client.onDrain(() => taker.drained())
+    client.onClose(() => taker.close())
+    client.handOver(() => {
+      taker.close()
+      return taker.known
+    })
   }
-}
-
-function send(ctx: PluginContext, stream: RtcmStream, client: Connection): void {
-  const patience = new Patience(ctx.timers, () => client.destroy())
-  const subscription = stream.subscribe({
-    ...{ via: 'tcp', name: '', ip: client.remoteAddress, connected: true },
-    take(frame) {
-      if (client.bufferedAmount > backlog_bytes) {
-        patience.begins()
-        return false
-      }
-      client.write(frame.bytes)
-      return true
-    },
-  })
-  client.onDrain(() => {
-    patience.ends()
-    subscription.resume()
-  })
-  client.onClose(() => {
-    patience.ends()
-    subscription.close()
-  })
 }

@@ -2,10 +2,10 @@ import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
 import { Host } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { RtcmTcpInfo } from 'rtk-base/schemas'
-import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
+import type { RtcmStream } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { Patience } from './patience.js'
+import { Taker } from './taker.js'
 
 export const Target = Type.Object(
   {
@@ -14,9 +14,10 @@ export const Target = Type.Object(
   },
   { additionalProperties: false },
 )
-type Target = Static<typeof Target>
+export type Target = Static<typeof Target>
 
-const backlog_bytes = 65_536
+export const nameOf = ({ host, port }: Target): string => `${host}:${port}`
+
 /** So long a connection has to last before the next wait is a short one again. */
 const lasting_ms = 60_000
 
@@ -63,34 +64,36 @@ class Output {
   readonly #backoff = new Backoff({ first_ms: 1_000, longest_ms: 60_000, spread: [0.8, 1.2] })
   readonly #out: Outbound
   #line: Dialled | undefined
-  #subscription: RtcmSubscription | undefined
+  #taker: Taker | undefined
   #state: 'connecting' | 'connected' | 'waiting' = 'waiting'
   #text = ''
   #retry: Dispose = () => {}
   #since_ms = 0
   #stopped = false
-  readonly #patience: Patience
 
   constructor(ctx: PluginContext, stream: RtcmStream, target: Target) {
     this.#ctx = ctx
     this.#stream = stream
     this.target = target
-    this.#patience = new Patience(ctx.timers, () => this.#over('the other end takes nothing for 30 s', false))
-    const peer = `${target.host}:${target.port}`
+    const peer = nameOf(target)
     this.#out = new Outbound(ctx, `rtcm-tcp ${peer}`, peer)
     this.#out.start({ up: () => this.#networkUp(), changed: () => {}, down: () => {} })
   }
 
   block(): RtcmTcpInfo['push'][number] {
     const { host, port } = this.target
-    // The document has a largest size.
-    const shown = { host: host.slice(0, 64), port, state: this.#state, text: this.#text.slice(0, 80) }
-    return { ...shown, dropped: this.#subscription?.dropped ?? 0 }
+    return {
+      // The document has a largest size.
+      host: host.slice(0, 64),
+      port,
+      state: this.#state,
+      text: this.#text.slice(0, 80),
+      dropped: this.#taker?.dropped ?? 0,
+    }
   }
 
   connect(): void {
     const { clock, timers } = this.#ctx
-    const { host, port } = this.target
     this.#state = 'connecting'
     this.#line = dial(
       timers,
@@ -101,24 +104,17 @@ class Output {
           this.#text = ''
           this.#out.up(socket)
           this.#since_ms = clock.monotonic()
-          this.#subscription = this.#stream.subscribe({
-            ...{ via: 'tcp', name: `${host}:${port}`, ip: socket.remoteAddress ?? '', connected: true },
-            take: (frame) => {
-              if (socket.writableLength > backlog_bytes) {
-                this.#patience.begins()
-                return false
-              }
-              socket.write(frame.bytes)
-              return true
-            },
+          this.#taker = new Taker(this.#ctx, this.#stream, {
+            name: nameOf(this.target),
+            ip: socket.remoteAddress ?? '',
+            unsent_bytes: () => socket.writableLength,
+            write: (bytes) => void socket.write(bytes),
+            stuck: () => this.#over('the other end takes nothing for 30 s', false),
           })
         },
         // What the other end says is of no interest, but has to be read.
         data: () => {},
-        drain: () => {
-          this.#patience.ends()
-          this.#subscription?.resume()
-        },
+        drain: () => this.#taker?.drained(),
         failed: (text, answered) => this.#over(text, answered),
         closed: () => this.#over('the other end closed the connection', true),
       },
@@ -156,9 +152,8 @@ class Output {
   }
 
   #drop(): void {
-    this.#patience.ends()
-    this.#subscription?.close()
-    this.#subscription = undefined
+    this.#taker?.close()
+    this.#taker = undefined
     const line = this.#line
     this.#line = undefined
     line?.hangUp()

@@ -16,6 +16,11 @@ export function encodeFrame(payload: Uint8Array): Uint8Array {
   return frame
 }
 
+/** Its CRC-24Q: frames that differ have another one. */
+export function checksumOf(frame: Uint8Array): number {
+  return ((frame.at(-3) ?? 0) << 16) | ((frame.at(-2) ?? 0) << 8) | (frame.at(-1) ?? 0)
+}
+
 /** 0-4095; 0 when the payload is too short to hold a number. */
 export function messageNumber(frame: Uint8Array): number {
   return frame.length < 8 ? 0 : (frame[3] << 4) | (frame[4] >> 4)

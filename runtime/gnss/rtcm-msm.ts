@@ -245,12 +245,14 @@ export type MsmToEncode = Omit<Msm, keyof typeof plainHeader> & Partial<Msm>
 export interface MsmEncodeOptions {
   /** As u-blox receivers do: the payload has room for every satellite × signal pair, the tail is zero. */
   padToGrid?: boolean
+  /** `invalid`: a signal's range or rate that is too far from the common part of its satellite is sent as invalid. */
+  outOfRange?: 'throw' | 'invalid'
 }
 
 /**
  * @returns a whole MSM1-7 frame of the message's `type`.
  * @throws RangeError when a value does not fit: above 64 satellite × signal pairs, a signal's range more than 290 m away
- * from the satellite's others, a payload above 1023 bytes
+ * from the satellite's others (see `outOfRange`), a payload above 1023 bytes
  */
 export function encodeMsm(given: MsmToEncode, options: MsmEncodeOptions = {}): Uint8Array {
   const msm: Msm = { ...plainHeader, ...given }
@@ -274,24 +276,38 @@ export function encodeMsm(given: MsmToEncode, options: MsmEncodeOptions = {}): U
 
   const roughs = satellites.map((number) => roughOf(cells.filter((cell) => cell.satellite === number)))
   const rough = (cell: MsmObservation) => roughs[satellites.indexOf(cell.satellite)]
-  writeColumns(writer, layout.satellite, satellite, {
-    wholeMs: roughs.map(({ range_ms }) => (range_ms === undefined ? invalidWholeMs : Math.floor(range_ms))),
-    info: satellites.map((number) => msm.info?.[number] ?? 15),
-    fractionMs: roughs.map(({ range_ms = 0 }) => range_ms % 1),
-    rate: roughs.map(({ rate_mps }) => rate_mps),
-  })
+  writeColumns(
+    writer,
+    layout.satellite,
+    satellite,
+    {
+      wholeMs: roughs.map(({ range_ms }) => (range_ms === undefined ? invalidWholeMs : Math.floor(range_ms))),
+      info: satellites.map((number) => msm.info?.[number] ?? 15),
+      fractionMs: roughs.map(({ range_ms = 0 }) => range_ms % 1),
+      rate: roughs.map(({ rate_mps }) => rate_mps),
+    },
+    options,
+  )
   const fine = (value_m: number | undefined, cell: MsmObservation) => {
     const { range_ms } = rough(cell)
     return value_m === undefined || range_ms === undefined ? undefined : value_m / lightMs_m - range_ms
   }
-  writeColumns(writer, layout.signal, layout.columns, {
-    pseudorange: cells.map((cell) => fine(cell.pseudorange_m, cell)),
-    phase: cells.map((cell) => fine(cell.phase_m, cell)),
-    lock: cells.map((cell) => cell.lock ?? 0),
-    halfCycle: cells.map((cell) => (cell.halfCycle ? 1 : 0)),
-    cnr: cells.map((cell) => cell.cnr_dbhz ?? 0),
-    rate: cells.map((cell) => (cell.rate_mps !== undefined ? cell.rate_mps - (rough(cell).rate_mps ?? 0) : undefined)),
-  })
+  writeColumns(
+    writer,
+    layout.signal,
+    layout.columns,
+    {
+      pseudorange: cells.map((cell) => fine(cell.pseudorange_m, cell)),
+      phase: cells.map((cell) => fine(cell.phase_m, cell)),
+      lock: cells.map((cell) => cell.lock ?? 0),
+      halfCycle: cells.map((cell) => (cell.halfCycle ? 1 : 0)),
+      cnr: cells.map((cell) => cell.cnr_dbhz ?? 0),
+      rate: cells.map((cell) =>
+        cell.rate_mps !== undefined ? cell.rate_mps - (rough(cell).rate_mps ?? 0) : undefined,
+      ),
+    },
+    options,
+  )
   const perCell = layout.signal.reduce((bits, name) => bits + layout.columns[name].bits, 0)
   const unused = options.padToGrid ? (grid - cells.length) * perCell : 0
   return encodeFrame(writer.bytes(Math.ceil((writer.length + unused) / 8)))
@@ -321,12 +337,16 @@ function writeColumns<K extends string>(
   names: readonly K[],
   columns: Record<K, Column>,
   values: Record<K, (number | undefined)[]>,
+  { outOfRange = 'throw' }: MsmEncodeOptions,
 ): void {
   for (const name of names) {
     const { bits, signed, per } = columns[name]
+    const invalid = -(2 ** (bits - 1))
     for (const value of values[name]) {
-      if (!signed) writer.uint(Math.round((value ?? 0) * per), bits)
-      else writer.int(value === undefined ? -(2 ** (bits - 1)) : Math.round(value * per), bits)
+      const counts = value === undefined ? undefined : Math.round(value * per)
+      if (!signed) writer.uint(counts ?? 0, bits)
+      else if (outOfRange === 'invalid' && Math.abs(counts ?? 0) >= -invalid) writer.int(invalid, bits)
+      else writer.int(counts ?? invalid, bits)
     }
   }
 }

@@ -25,7 +25,7 @@ export interface DialEvents {
    * @param answered the other end was reached: only it can change that
    */
   failed(text: string, answered: boolean): void
-  /** The other end closed it without an error; called once, in place of `failed`. */
+  /** The other end closed the connection, in order or by a reset; called once, in place of `failed`. */
   closed(): void
 }
 
@@ -52,6 +52,7 @@ export function dial(
   const socket = tls ? connectTls({ ...options, ...name, rejectUnauthorized: true }) : connectTcp(options)
   out?.tries(socket)
   let over = false
+  let isConnected = false
   const hangUp = () => {
     over = true
     void late()
@@ -66,6 +67,7 @@ export function dial(
   socket.setNoDelay(true)
   socket.once(tls ? 'secureConnect' : 'connect', () => {
     void late()
+    isConnected = true
     if (!over) events.connected(socket)
   })
   socket.on('data', (bytes) => {
@@ -74,12 +76,17 @@ export function dial(
   socket.on('drain', () => {
     if (!over) events.drain?.()
   })
-  socket.on('error', (error) => failed(failureText(error as NodeJS.ErrnoException, host), isAnswer(error)))
-  socket.on('close', () => {
+  const closed = () => {
     if (over) return
     hangUp()
     events.closed()
+  }
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    // Who closes a socket with unread bytes in it sends a reset: casters do it to a push that they end.
+    if (isConnected && /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')) closed()
+    else failed(failureText(error, host), isAnswer(error))
   })
+  socket.on('close', closed)
   return { socket, hangUp }
 }
 

@@ -62,12 +62,19 @@ export class AnswerReader {
     return this.#chunks?.over === true
   }
 
+  /** The connection has ended: a refusal without the blank line behind it counts all the same. */
+  end(): void {
+    const head = this.answer ? undefined : this.#head.end()
+    const answer = head && readAnswer(head.lines)
+    if (answer?.kind === 'refused') this.answer = answer
+  }
+
   /** @returns the content in these bytes. @throws RangeError where it is no caster that answers */
   push(bytes: Buffer): Buffer[] {
     if (this.answer) return this.#chunks?.push(bytes) ?? [bytes]
     const head = this.#head.push(bytes)
     if (head === undefined) return []
-    if (head === 'too-large') throw new RangeError('what answers is no caster')
+    if (head === 'too-large') throw new RangeError('what answers is no NTRIP caster: check host and port')
     this.answer = readAnswer(head.lines)
     if (this.answer.kind !== 'refused' && this.answer.chunked) this.#chunks = new ChunkReader(mostChunk_bytes)
     return head.rest.length > 0 ? this.push(head.rest) : []

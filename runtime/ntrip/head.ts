@@ -20,24 +20,37 @@ export class HeadReader {
   /** @returns undefined while the head is not complete; `too-large` when it never will be */
   push(bytes: Uint8Array): { lines: string[]; rest: Buffer } | 'too-large' | undefined {
     this.#held = Buffer.concat([this.#held, bytes])
-    const short = this.#shortHead()
-    if (short) return short
     const end = endOfHead(this.#held)
+    const short = this.#shortHead(end?.text)
+    if (short) return short
     if (end === undefined) return this.#held.length > this.#limit ? 'too-large' : undefined
     if (end.text > this.#limit) return 'too-large'
     const lines = this.#held.toString('latin1', 0, end.text).split(/\r?\n/)
     return { lines, rest: this.#held.subarray(end.next) }
   }
 
-  /** Nothing, or the stream itself, follows the line. */
-  #shortHead(): { lines: string[]; rest: Buffer } | undefined {
+  /** Nothing follows: what came without a blank line behind it; undefined where nothing came. */
+  end(): { lines: string[] } | undefined {
+    return this.#held.length === 0 ? undefined : { lines: this.#held.toString('latin1').split(/\r?\n/) }
+  }
+
+  /**
+   * Nothing, or the stream itself, follows the line. The stream may begin in the middle of a frame.
+   * @param blank where the text before a blank line ends
+   */
+  #shortHead(blank: number | undefined): { lines: string[]; rest: Buffer } | undefined {
     const end = this.#oneLine ? this.#held.indexOf(10) : -1
     if (end < 0 || end > this.#limit) return undefined
     const line = this.#held.toString('latin1', 0, end).trim()
-    const next = this.#held[end + 1]
-    if (!this.#oneLine?.test(line) || (next !== undefined && next !== 0xd3)) return undefined
-    return { lines: [line], rest: this.#held.subarray(end + 1) }
+    const rest = this.#held.subarray(end + 1)
+    if (!this.#oneLine?.test(line)) return undefined
+    return rest.length === 0 || isBinary(this.#held.subarray(end + 1, blank)) ? { lines: [line], rest } : undefined
   }
+}
+
+/** Whether one of these bytes is none of a header. */
+function isBinary(bytes: Buffer): boolean {
+  return bytes.some((byte) => byte > 126 || (byte < 32 && byte !== 9 && byte !== 10 && byte !== 13))
 }
 
 function endOfHead(bytes: Buffer): { text: number; next: number } | undefined {

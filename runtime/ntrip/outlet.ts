@@ -33,7 +33,10 @@ export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterab
   // What a newcomer gets at once is of no use here: each taker gets it when it comes.
   let isPrime = true
   const subscription = stream.subscribe({
-    ...{ via: 'ntrip', name: ctx.name, ip: '', shown: false },
+    via: 'ntrip',
+    name: ctx.name,
+    ip: '',
+    shown: false,
     take(frame) {
       if (!isPrime) for (const sink of sinks()) sink.frame(frame, stream.sequence)
       return true
@@ -59,6 +62,12 @@ export function catchUp(stream: RtcmStream, sinks: readonly StreamSink[]): void 
   }
 }
 
+/** The position that goes out now, as a text to compare; `''` while there is none. */
+export function positionOf(stream: Pick<RtcmStream, 'open' | 'reference'>): string {
+  const frame = stream.open ? stream.reference().find(({ type }) => isPosition(type)) : undefined
+  return frame ? Buffer.from(frame.bytes).toString('base64') : ''
+}
+
 /** Pieces that an outlet keeps for takers of the outlet before it. */
 const mostKept = 64
 
@@ -69,7 +78,8 @@ export interface OutletTaker {
 }
 
 export interface OutletEvents<T> {
-  send(taker: T, piece: Piece): void
+  /** @returns false: it was left out, as the taker is slow */
+  send(taker: T, piece: Piece): boolean
   /** A frame of this length goes out, whether somebody takes it or not. */
   counted?(type: number, bytes: number): void
 }
@@ -100,10 +110,9 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     this.#selector = new Selector(selection)
   }
 
-  /** The position that goes out now, as a text to compare; `''` while there is none. */
+  /** See `positionOf`. */
   get position(): string {
-    const frame = this.#stream.open ? this.#stream.reference().find(({ type }) => isPosition(type)) : undefined
-    return frame ? Buffer.from(frame.bytes).toString('base64') : ''
+    return positionOf(this.#stream)
   }
 
   /**
@@ -120,8 +129,8 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     if (!this.#stream.open) return
     const reference = this.#stream.reference().filter(({ type }) => this.#selector.wantsFrame(type))
     if (reference.length === 0) return
-    taker.primed = reference.some(({ type }) => isPosition(type))
-    this.#events.send(taker, new Piece(Buffer.concat(reference.map(({ bytes }) => bytes))))
+    const isSent = this.#events.send(taker, new Piece(Buffer.concat(reference.map(({ bytes }) => bytes))))
+    taker.primed = isSent && reference.some(({ type }) => isPosition(type))
   }
 
   /** A frame of no epoch goes out at once: it is small, and the position has to come first. */
@@ -129,8 +138,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     this.sequence = sequence
     if (isMsm(type) || !this.#selector.wantsFrame(type)) return
     this.#events.counted?.(type, bytes.length)
-    if (isPosition(type)) for (const taker of this.takers) taker.primed = true
-    this.#send(bytes)
+    this.#send(bytes, isPosition(type))
   }
 
   epoch({ frames }: RtcmEpoch, sequence: number): void {
@@ -148,10 +156,15 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     this.#selector = new Selector(this.#selection)
   }
 
-  #send(bytes: Uint8Array): void {
+  /** @param primes it is the position: a taker that has left it out gets no observations, they would be used with another one */
+  #send(bytes: Uint8Array, primes = false): void {
     const piece = new Piece(bytes)
     this.#kept.push({ piece, sequence: this.sequence })
     if (this.#kept.length > mostKept) this.#kept.shift()
-    for (const taker of this.takers) if (taker.primed) this.#events.send(taker, piece)
+    for (const taker of this.takers) {
+      if (!primes && !taker.primed) continue
+      const isSent = this.#events.send(taker, piece)
+      if (primes && isSent) taker.primed = true
+    }
   }
 }

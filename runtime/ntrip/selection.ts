@@ -25,47 +25,56 @@ export interface Numbered {
   readonly bytes: Uint8Array
 }
 
-/** The same observations as MSM4 (RTCM 10403.3, table 3.5-78): no Doppler, phases to 0.5 mm; the frame itself where it is no MSM5–7. */
+/** The largest C/N0 that MSM4 has (DF403). */
+const mostCnr_dbhz = 63
+
+/**
+ * The same observations as MSM4 (RTCM 10403.3, table 3.5-78): no Doppler, phases to 0.5 mm, no GLONASS channels; the frame itself where it is no
+ * MSM5–7. A range that does not fit the common part of its satellite is sent as invalid.
+ */
 export function asMsm4(frame: Numbered): Numbered {
   const { type, bytes } = frame
   if (!isMsm(type) || type % 10 < 5) return frame
   const msm = decodeMsm(bytes)
   if (!msm) return frame
   const { info: _info, observations, ...head } = msm
-  const plain = observations.map(({ rate_mps: _rate, ...observation }) =>
-    type % 10 === 5 ? observation : { ...observation, lock: shortLock(observation.lock ?? 0) },
-  )
+  const plain = observations.map(({ rate_mps: _rate, ...observation }) => ({
+    ...observation,
+    ...(type % 10 > 5 && { lock: shortLock(observation.lock ?? 0) }),
+    ...(observation.cnr_dbhz !== undefined && { cnr_dbhz: Math.min(mostCnr_dbhz, observation.cnr_dbhz) }),
+  }))
   const msm4 = type - (type % 10) + 4
-  return { type: msm4, bytes: encodeMsm({ ...head, type: msm4, observations: plain }) }
+  return { type: msm4, bytes: encodeMsm({ ...head, type: msm4, observations: plain }, { outOfRange: 'invalid' }) }
 }
 
 /** Where the last message of an epoch is left out, the one before says that it is the last: rovers wait for more otherwise. */
-export function closed(frames: readonly Numbered[]): readonly Numbered[] {
+export function withLastMarked(frames: readonly Numbered[]): readonly Numbered[] {
   const last = frames.at(-1)
   if (!last || !isMsm(last.type)) return frames
   return [...frames.slice(0, -1), { type: last.type, bytes: asLast(last.bytes) }]
 }
 
 /** Epochs come with some jitter. */
-const play_ms = 300
+export const jitter_ms = 300
 
 /** Whether an epoch is due, every so often on average: of 5 Hz, each fifth where one a second is wanted. */
 export class Pace {
   /** When the last one was due. */
   #slot_ms = Number.NEGATIVE_INFINITY
   #seen_ms = Number.NEGATIVE_INFINITY
-  #play_ms = play_ms
+  /** No more than half of the time between two epochs. */
+  #tolerated_ms = jitter_ms
 
   /** Has to see every epoch: at a high rate it is the nearest one that is due. */
   isDue(now_ms: number, interval_ms: number): boolean {
-    this.#play_ms = Math.min(play_ms, (now_ms - this.#seen_ms) / 2)
+    this.#tolerated_ms = Math.min(jitter_ms, (now_ms - this.#seen_ms) / 2)
     this.#seen_ms = now_ms
-    return now_ms >= this.#slot_ms + interval_ms - this.#play_ms
+    return now_ms >= this.#slot_ms + interval_ms - this.#tolerated_ms
   }
 
   took(now_ms: number, interval_ms: number): void {
     const due_ms = this.#slot_ms + interval_ms
-    this.#slot_ms = Math.abs(now_ms - due_ms) <= this.#play_ms ? due_ms : now_ms
+    this.#slot_ms = Math.abs(now_ms - due_ms) <= this.#tolerated_ms ? due_ms : now_ms
   }
 }
 
@@ -94,6 +103,6 @@ export class Selector {
     )
     if (chosen.length > 0) this.#pace.took(now_ms, interval_s * 1_000)
     const converted = msm4 ? chosen.map(asMsm4) : chosen
-    return chosen.length < frames.length ? closed(converted) : converted
+    return chosen.length < frames.length ? withLastMarked(converted) : converted
   }
 }

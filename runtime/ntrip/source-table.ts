@@ -34,10 +34,11 @@ const clean = (text: string) => text.replace(/[;\r\n\t]/g, ' ').replace(/[^\x20-
 export function streamLine(row: StreamRow): string {
   const { mount, identifier, format, details, carrier, systems, network, country, lat, lon } = row
   const { nmea, solution, generator, authentication, bitrate, misc } = row
-  return [
-    ...['STR', mount, identifier, format, details, carrier, systems, network, country, lat.toFixed(2), lon.toFixed(2)],
-    ...[nmea, solution, generator, 'none', authentication, 'N', Math.round(bitrate), misc],
-  ]
+  const where = [country, lat.toFixed(2), lon.toFixed(2)]
+  const compression = 'none'
+  const fee = 'N'
+  const origin = [nmea, solution, generator, compression, authentication, fee, Math.round(bitrate), misc]
+  return ['STR', mount, identifier, format, details, carrier, systems, network, ...where, ...origin]
     .map((field) => clean(String(field)))
     .join(';')
 }
@@ -151,7 +152,8 @@ function holds(wanted: string, field: string): boolean {
   return wanted.split('|').some((part) => {
     if (part.startsWith('!')) return !holds(part.slice(1), field)
     if (/^[<>=]/.test(part)) {
-      const [number, limit] = [Number(field), Number(part.replace(/^[<>]?=?/, ''))]
+      const number = Number(field)
+      const limit = Number(part.replace(/^[<>]?=?/, ''))
       if (!Number.isFinite(limit) || field === '') return true
       if (part.startsWith('<')) return part[1] === '=' ? number <= limit : number < limit
       if (part.startsWith('>')) return part[1] === '=' ? number >= limit : number > limit

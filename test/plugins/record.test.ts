@@ -13,6 +13,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -195,6 +196,33 @@ t.test('on disk', async (t) => {
     t.match(troubles.at(-1), /ENOENT/, 'a folder that is gone')
     t.ok(ring.takeLost() > 0)
     mkdirSync(path)
+  })
+
+  t.test('a disk that does not make lines durable is trouble', async (t) => {
+    const path = folder(t)
+    const clock = new ManualClock()
+    const { ring, troubles } = ringIn(t, path, clock)
+    const file = await open('/dev/null')
+    const handles = Object.getPrototypeOf(file) as { datasync: () => Promise<void> }
+    await file.close()
+    const { datasync } = handles
+    t.teardown(() => {
+      handles.datasync = datasync
+    })
+    ring.append(lineOf(note(1)), true)
+    await ring.idle()
+    handles.datasync = async () => {
+      throw new Error('EIO: i/o error, fdatasync')
+    }
+    await clock.advance(2_000)
+    await until(() => troubles.at(-1) !== undefined, 'it is said')
+    t.match(troubles.at(-1), /EIO/)
+    handles.datasync = datasync
+    await clock.advance(30_000)
+    ring.append(lineOf(note(2)), true)
+    await ring.idle()
+    t.equal(troubles.at(-1), undefined)
+    t.strictSame(numbersOf(await storedIn(ring)), [1, 2])
   })
 
   t.test('kill -9 in the middle of writing, again and again: a whole record but for its last line', async (t) => {
@@ -718,6 +746,63 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     [/interruption of 30 s/, /^The gate was closed since 2026-11-22T02:05:10Z: the antenna moved\.$/],
   ],
   [
+    'several things in one minute: what lasted longest, and what it began with',
+    story(
+      [
+        {
+          t: at(13, 5),
+          set: {
+            ...closed('the receiver is gone'),
+            receiver: { link: 'offline', mode: 'unknown', fix: 'none' },
+            procedure: { status: 'offline' },
+          },
+        },
+        {
+          t: at(13, 6),
+          set: { receiver: { link: 'up', mode: 'rover', fix: 'none' }, procedure: { status: 'identify' } },
+        },
+        { t: at(13, 8), set: { ...closed('the reference is not verified yet'), procedure: { status: 'configure' } } },
+        { t: at(13, 12), set: { procedure: { status: 'initial' } } },
+        { t: at(13, 55), set: { procedure: { status: 'fixed' }, gate: { open: true, reason: '' } } },
+      ],
+      (minute) => (minute === 13 ? { epochs: 10, gap: 50 } : {}),
+    ),
+    [
+      /interruption of 50 s/,
+      /^The gate was closed at 2026-11-22T02:13:05Z: the receiver is gone; after that: the reference is not verified yet\.$/,
+      /^The procedure stood at initial at 2026-11-22T02:13:12Z: .*; in the same minute: offline \(1 s\), identify \(2 s\), configure \(4 s\)\.$/,
+      /^The receiver was not there .* at 2026-11-22T02:13:05Z\.$/,
+    ],
+  ],
+  [
+    'the gate is closed for another reason by now',
+    story(
+      [
+        { t: at(5, 10), set: closed('the antenna was moved') },
+        { t: at(9), set: closed('a survey-in runs') },
+      ],
+      silent(5),
+    ),
+    [
+      /^No RTCM/,
+      /^The gate was closed since 2026-11-22T02:05:10Z: the antenna was moved; after that: a survey-in runs\.$/,
+    ],
+  ],
+  [
+    'a plugin that was repaired in that minute',
+    story(
+      [
+        {
+          t: at(12),
+          set: { 'plugin rtcm': { state: 'failed', reason: 'boom' }, ...closed('the plugin rtcm does not run') },
+        },
+        { t: at(13, 40), set: { 'plugin rtcm': null, gate: { open: true, reason: '' } } },
+      ],
+      (minute) => (minute === 13 ? { epochs: 20, gap: 40 } : {}),
+    ),
+    [/interruption of 40 s/, /gate was closed/, /^The plugin rtcm was failed: boom\.$/],
+  ],
+  [
     'an output that was not wanted is no fault',
     story([{ t: at(3), set: { 'link ntrip-client': { state: 'idle', reason: '' } } }]),
     [/1 of 1 link/, undefined],
@@ -837,6 +922,8 @@ t.test('a station that is watched', async (t) => {
   const notes = (await read()).entries.flatMap(({ note }) => (note ? [`${note.what} ${note.text}`] : []))
   t.ok(notes.includes('change gnss-initial-accuracy (http)'), notes.join('; '))
   t.ok(notes.some((one) => /^reload rtcm/.test(one)))
+  const warnings = () => rig.station.lines.filter(({ msg }) => /a subscriber failed/.test(String(msg)))
+  t.strictSame(warnings(), [], 'a reload is no failure of a subscriber')
   t.same((await read()).entries.flatMap(({ run }) => run ?? []).length, 1, 'a reload is no start')
   await rig.station.unload('record')
   t.equal((await rig.station.request('/record')).status, 404)

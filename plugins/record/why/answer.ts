@@ -109,8 +109,36 @@ const count = (number: number, what: string) => `${number} ${what}${number === 1
 /** The values that a thing had in the minute, the oldest first. */
 function valuesOf({ begin, during }: Found, key: string): RecordValue[] {
   const first = begin[key]
-  return [...(first ? [first] : []), ...(during.get(key) ?? [])]
+  return [first, ...(during.get(key) ?? []).map(({ value }) => value)].filter((value) => value !== undefined)
 }
+
+interface Bad {
+  /** The first that lasted longest in the minute, all of its kind counted together. */
+  readonly value: RecordValue
+  /** All kinds in the order in which they came. */
+  readonly kinds: readonly { readonly value: RecordValue; readonly ms: number }[]
+}
+
+/** What was bad of a thing in the minute. @param field that tells kinds apart: numbers in it make no other kind */
+function badOf(found: Found, key: string, field: string, isBad: (value: RecordValue) => boolean): Bad | undefined {
+  const { begin, during, at_ms } = found
+  const changes = [{ t: at_ms, value: begin[key] }, ...(during.get(key) ?? [])]
+  const kinds = new Map<string, { value: RecordValue; ms: number }>()
+  for (const [index, { t, value }] of changes.entries()) {
+    if (value === undefined || !isBad(value)) continue
+    const ms = (changes[index + 1]?.t ?? at_ms + minute_ms) - t
+    const name = kindOf(value, field)
+    const kind = kinds.get(name)
+    if (kind) kind.ms += ms
+    else kinds.set(name, { value, ms })
+  }
+  const all = [...kinds.values()]
+  const longest = Math.max(...all.map(({ ms }) => ms))
+  const value = all.find(({ ms }) => ms === longest)?.value
+  return value && { value, kinds: all }
+}
+
+const kindOf = (value: RecordValue, field: string) => text(value[field]).replace(/\d+/g, '0')
 
 const since = ({ since, at_ms }: Found, value: RecordValue | undefined) => {
   const t = value && since.get(value)
@@ -123,50 +151,77 @@ function restarted({ nextRun, at_ms }: Found): string[] {
   return [`The service started at ${iso(nextRun.t)}.`, endOf(nextRun)]
 }
 
-/** Why none went out: the gate, the procedure, the receiver, the antenna, the air; then what was done just before. */
+/**
+ * Why none went out: the gate, the procedure, the receiver, the antenna, the air; then what was done just before. Of each what lasted longest in
+ * the minute, and what it began with.
+ */
 function causesOf(found: Found): string[] {
   const sentences: string[] = []
   const say = (sentence: string) => void sentences.push(ended(sentence))
-  const the = (key: string, bad: (value: RecordValue) => boolean) => valuesOf(found, key).find(bad)
+  const the = (key: string, field: string, isBad: (value: RecordValue) => boolean) =>
+    badOf(found, key, field, isBad)?.value
 
-  const gate = the('gate', ({ open }) => open === false)
-  if (gate) say(`the gate was closed${since(found, gate)}: ${text(gate.reason)}`)
-  const procedure = the('procedure', ({ status }) => status !== 'fixed')
+  const gate = the('gate', 'reason', ({ open }) => open === false)
+  if (gate) say(`the gate was closed${since(found, gate)}: ${reasonsOf(found, gate)}`)
+  const procedure = badOf(found, 'procedure', 'status', ({ status }) => status !== 'fixed')
   if (procedure) {
-    const status = text(procedure.status)
-    say(`the procedure stood at ${status}${since(found, procedure)}: ${waits[status] ?? 'see the plugin that runs it'}`)
+    const status = text(procedure.value.status)
+    const waited = waits[status] ?? 'see the plugin that runs it'
+    say(`the procedure stood at ${status}${since(found, procedure.value)}: ${waited}${othersOf(procedure)}`)
   }
-  const source = the('receiver', ({ link }) => link !== 'up')
+  const source = the('receiver', 'link', ({ link }) => link !== 'up')
   if (source) {
     const what = source.link === 'offline' ? 'was not there (no port, or nothing on it)' : 'was silent'
     say(`the receiver ${what}${since(found, source)}`)
   }
-  const antenna = the('antenna', ({ status }) => status === 'open' || status === 'short')
+  const antenna = the('antenna', 'status', ({ status }) => status === 'open' || status === 'short')
   if (antenna) {
     const what = antenna.status === 'open' ? 'open (not connected)' : 'short-circuited'
     say(`the antenna was ${what}${since(found, antenna)}`)
   }
-  const jammed = the('air', (air) => air.jammed === true)
+  const jammed = the('air', 'jammed', (air) => air.jammed === true)
   if (jammed) say(`interference was too strong for the receiver${since(found, jammed)}`)
-  const spoofed = the('air', (air) => air.spoofed === true)
+  const spoofed = the('air', 'spoofed', (air) => air.spoofed === true)
   if (spoofed) say(`the receiver reported feigned satellites${since(found, spoofed)}`)
   const { minute } = found
   const isHeard = !source && valuesOf(found, 'receiver').length > 0
   if (minute && isHeard && minute.fix === 'none')
     say(`the receiver had no position: ${count(minute.visible, 'satellite')} received, ${minute.used} used`)
-  const corrections = the('corrections', ({ wanted, come }) => wanted === true && come !== true)
-  if (corrections && procedure?.status === 'survey') say('corrections were wanted, and none came')
-  for (const [key, value] of Object.entries(found.end))
-    if (key.startsWith('plugin ')) say(`the plugin ${key.slice(7)} was ${text(value.state)}: ${text(value.reason)}`)
+  const corrections = the('corrections', 'come', ({ wanted, come }) => wanted === true && come !== true)
+  if (corrections && procedure?.value.status === 'survey') say('corrections were wanted, and none came')
+  for (const key of keysOf(found, 'plugin ')) {
+    const plugin = the(key, 'state', () => true)
+    if (plugin) say(`the plugin ${key.slice(7)} was ${text(plugin.state)}: ${text(plugin.reason)}`)
+  }
   if (sentences.length === 0 && isHeard) say('the gate was open and the receiver answered, but it sent no observations')
   if (sentences.length === 0) say('the record does not say why')
   return [...sentences, ...errorsOf(found), ...notesOf(found)]
 }
 
+/** Why it was closed at first, and for most of the minute. */
+function reasonsOf({ origin }: Found, gate: RecordValue): string {
+  const first = origin.get(gate) ?? gate
+  const isSame = kindOf(first, 'reason') === kindOf(gate, 'reason')
+  return isSame
+    ? text(gate.reason)
+    : `${text(first.reason).replace(/[.;:,\s]+$/, '')}; after that: ${text(gate.reason)}`
+}
+
+/** The other states of the minute; what lasted for less than a second explains nothing. */
+function othersOf({ value, kinds }: Bad): string {
+  const others = kinds.filter((kind) => kind.value !== value && kind.ms >= 1_000)
+  if (others.length === 0) return ''
+  return `; in the same minute: ${others.map(({ value, ms }) => `${text(value.status)} (${Math.round(ms / 1000)} s)`).join(', ')}`
+}
+
+/** Every key with this beginning that there was in the minute. */
+const keysOf = ({ begin, during }: Found, beginning: string): string[] =>
+  [...new Set([...Object.keys(begin), ...during.keys()])].filter((key) => key.startsWith(beginning))
+
 /** What the station itself said was wrong. Its summary repeats what stands above. */
 function errorsOf(found: Found): string[] {
-  return Object.keys({ ...found.begin, ...Object.fromEntries(found.during) })
-    .filter((key) => key.startsWith('error ') && key !== 'error base-degraded')
+  return keysOf(found, 'error ')
+    .filter((key) => key !== 'error base-degraded')
     .slice(0, 8)
     .map((key) => ended(`error ${key.slice(6)}: ${text(valuesOf(found, key).at(-1)?.text)}`))
 }
@@ -190,8 +245,7 @@ interface Way {
 }
 
 function linksOf(found: Found): Way[] {
-  const keys = new Set([...Object.keys(found.begin), ...found.during.keys()].filter((key) => key.startsWith('link ')))
-  return [...keys].map((key) => ({
+  return keysOf(found, 'link ').map((key) => ({
     name: key.slice(5),
     state: [...new Set(valuesOf(found, key).map(({ state }) => text(state)))],
   }))
@@ -200,7 +254,8 @@ function linksOf(found: Found): Way[] {
 /** Every link that was not up all the time. */
 function outputsOf(found: Found): string[] {
   return linksOf(found).flatMap(({ name, state }) => {
-    const bad = valuesOf(found, `link ${name}`).findLast((value) => value.state === 'down' || value.state === 'refused')
+    const isBad = (value: RecordValue) => value.state === 'down' || value.state === 'refused'
+    const bad = badOf(found, `link ${name}`, 'reason', isBad)?.value
     if (!bad) return []
     const how = bad.state === 'refused' ? 'was refused' : 'was down'
     const again = state.includes('up') ? ' for a part of the minute' : ''
@@ -210,9 +265,7 @@ function outputsOf(found: Found): string[] {
 
 /** The own network: uplinks, modem, what the recovery did. */
 function networkOf(found: Found): string[] {
-  const keys = Object.keys({ ...found.begin, ...Object.fromEntries(found.during) }).filter((key) =>
-    key.startsWith('uplink '),
-  )
+  const keys = keysOf(found, 'uplink ')
   const values = keys.map((key) => [key, valuesOf(found, key).at(-1)] as const)
   const isAnyUp = values.some(([, value]) => value?.up === true)
   const sentences = values.flatMap(([key, value]) => {

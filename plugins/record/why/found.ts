@@ -11,8 +11,10 @@ export interface Found {
   end: Situation
   /** Since when a thing was as a value says; what was so before the record begins is missing. */
   readonly since: WeakMap<RecordValue, number>
-  /** Everything that any thing was in that minute, by key. */
-  readonly during: Map<string, Situation[string][]>
+  /** The value with which the state of a value began: the gate is closed for another reason later, and is still closed. */
+  readonly origin: WeakMap<RecordValue, RecordValue>
+  /** Everything that any thing became in that minute, by key; undefined: it was gone. */
+  readonly during: Map<string, { t: number; value: RecordValue | undefined }[]>
   /** What was counted; undefined when no count of that minute was written. */
   minute: RecordMinute | undefined
   /** Notes of the minute and of the ten before it. */
@@ -24,8 +26,6 @@ export interface Found {
   before: { t: number; stopped: string | undefined } | undefined
   /** The start that followed the minute, or was in it. */
   nextRun: { t: number; how: string; text: string; at_ms: number } | undefined
-  /** When the run began that the minute is in. */
-  started_ms: number | undefined
   /** The clock was set within an hour after it, by so much. */
   clock_ms: number
   lost: number
@@ -43,9 +43,21 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
   const begin_ms = Math.floor(at_ms / minute_ms) * minute_ms
   const end_ms = begin_ms + minute_ms
   const found: Found = {
-    ...{ at_ms: begin_ms, begin: {}, end: {}, since: new WeakMap(), during: new Map(), minute: undefined, notes: [] },
-    ...{ first_ms: undefined, last_ms: undefined, before: undefined, nextRun: undefined, started_ms: undefined },
-    ...{ clock_ms: 0, lost: 0, signs: 0 },
+    at_ms: begin_ms,
+    begin: {},
+    end: {},
+    since: new WeakMap(),
+    origin: new WeakMap(),
+    during: new Map(),
+    minute: undefined,
+    notes: [],
+    first_ms: undefined,
+    last_ms: undefined,
+    before: undefined,
+    nextRun: undefined,
+    clock_ms: 0,
+    lost: 0,
+    signs: 0,
   }
   let situation: Situation = {}
   let nearest_ms = Number.POSITIVE_INFINITY
@@ -58,10 +70,7 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
       isIn = true
       found.begin = situation
     }
-    if (run) {
-      if (t < end_ms) found.started_ms = t
-      if (t >= begin_ms) found.nextRun ??= { t, ...run }
-    }
+    if (run && t >= begin_ms) found.nextRun ??= { t, ...run }
     if (t < begin_ms) found.before = { t, stopped: stop }
     if (clock && t >= begin_ms && t < begin_ms + 60 * minute_ms) found.clock_ms += clock.by_ms
     if (lost && t >= begin_ms && t < end_ms + minute_ms) found.lost += lost
@@ -78,11 +87,14 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
     if (now !== situation) {
       for (const key of new Set([...Object.keys(now), ...Object.keys(situation)])) {
         const value = now[key]
-        // What is said again at the start of a file is no change; nor is another reason for the same.
         const before = situation[key]
-        const since_ms = before && stateOf(value) === stateOf(before) ? found.since.get(before) : t
+        if (value === before) continue
+        // What is said again at the start of a file is no change; nor is another reason for the same.
+        const isSame = before !== undefined && stateOf(value) === stateOf(before)
+        const since_ms = isSame ? found.since.get(before) : t
         if (value && since_ms !== undefined) found.since.set(value, since_ms)
-        if (value && t >= begin_ms) found.during.set(key, [...(found.during.get(key) ?? []), value])
+        if (value && isSame) found.origin.set(value, found.origin.get(before) ?? before)
+        if (t >= begin_ms) found.during.set(key, [...(found.during.get(key) ?? []), { t, value }])
       }
     }
     situation = now

@@ -1,13 +1,24 @@
+import { createHook } from 'node:async_hooks'
 import { NtripCasterInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
 import { Pacing } from '../../../plugins/ntrip-caster/logins.js'
-import { decodeMsmHeader, encodeNmea, encodeRtcm, messageNumber, moreFollows } from '../../../runtime/gnss/index.js'
-import { ChunkReader, chunkOf, parseTable } from '../../../runtime/ntrip/index.js'
+import {
+  decodeMsm,
+  decodeMsmHeader,
+  encodeMsm,
+  encodeNmea,
+  encodeRtcm,
+  messageNumber,
+  moreFollows,
+} from '../../../runtime/gnss/index.js'
+import { LocalNetwork } from '../../../runtime/http/local-network.js'
+import { asMsm4, ChunkReader, chunkOf, Outlet, parseTable } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { SimulatedMachine } from '../../../runtime/ports/machine.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
-import { arpFrame, msmFrame, sample, until } from '../../harness/index.js'
+import { arpFrame, msmFrame, sample, type TestStationOptions, until } from '../../harness/index.js'
 import { Client, framesIn, here, largeEpoch, setUpStation } from './rig.js'
 
 const there = { ...here, x: here.x + 40 }
@@ -270,6 +281,16 @@ t.test('mount points', async (t) => {
       ...{ systems: 'GPS+GLO+BDS', country: 'NLD', lat: 52, lon: 4, authentication: 'N', carrier: 2 },
     })
     t.equal(rows[1]?.details, '1005(1),1074(1)')
+    t.strictSame(
+      rows.map(({ misc }) => misc),
+      [
+        'GLONASS without frequency channels',
+        '',
+        'GLONASS without frequency channels',
+        'GLONASS without frequency channels',
+      ],
+      'MSM4 has none, and no 1020 was sent',
+    )
     t.equal(rows[2]?.details, '1005(1),1074(5),1084(5),1124(5),1230(1)')
     const length = Number(/Content-Length: (\d+)/.exec(table)?.[1])
     t.equal(Buffer.byteLength(table.slice(table.indexOf('\r\n\r\n') + 4)), length)
@@ -303,6 +324,53 @@ t.test('the position goes out whatever messages are chosen, as 1005 or as 1006',
   t.match(station.field('gnss.rtcm.antenna'), { height: 1.5 })
 })
 
+t.test('an observation never follows a position that was left out', (t) => {
+  const outlet = new Outlet<{ primed: boolean }>({ open: true, reference: () => [] }, {}, () => 0, {
+    send: (_taker, { bytes }) => {
+      if (isSlow) return false
+      sent.push(messageNumber(bytes))
+      return true
+    },
+  })
+  const sent: number[] = []
+  let isSlow = true
+  outlet.add({ primed: false })
+  const frame = (bytes: Uint8Array) => ({ type: messageNumber(bytes), bytes, arrival_ms: 0 })
+  const second = () => {
+    outlet.frame(frame(arpFrame(here)), 1)
+    isSlow = false
+    outlet.epoch({ frames: [frame(msmFrame(1074, 0, false))], time: 0, satellites: 2, complete: true }, 2)
+  }
+  second()
+  t.strictSame(sent, [], 'the slow one has no position')
+  second()
+  t.strictSame(sent, [1005, 1074])
+  t.end()
+})
+
+t.test('what MSM7 has and MSM4 cannot hold becomes invalid', (t) => {
+  const lightMs_m = 299_792.458
+  const range_m = 75 * lightMs_m
+  const head = { type: 1077, stationId: 0, epochTime: 1_000, multiple: false }
+  const observations = [
+    {
+      satellite: 3,
+      signal: 2,
+      pseudorange_m: range_m,
+      phase_m: range_m + ((2 ** 23 - 1) / 2 ** 31) * lightMs_m,
+      lock: 700,
+    },
+    { satellite: 3, signal: 16, pseudorange_m: range_m + 100, phase_m: range_m - 500, lock: 700, cnr_dbhz: 63.9 },
+  ]
+  const msm7 = encodeMsm({ ...head, observations })
+  const [far, near] = decodeMsm(asMsm4({ type: 1077, bytes: msm7 }).bytes)?.observations ?? []
+  t.equal(far?.phase_m, undefined, '1.17 km from the range')
+  t.ok(Math.abs((far?.pseudorange_m ?? 0) - range_m) < 0.02)
+  t.ok(Math.abs((near?.phase_m ?? 0) - range_m + 500) < 0.001)
+  t.equal(near?.cnr_dbhz, 63)
+  t.end()
+})
+
 t.test('MSM7 becomes MSM4 where the mount asks for it', async (t) => {
   const { receiver, epoch, rover } = await setUp(t, { mounts: [{ name: 'THIN', msm4: true, messages: [1074] }] })
   receiver.emit(arpFrame(here))
@@ -320,7 +388,12 @@ t.test('logins', async (t) => {
   t.match(await command('ntrip-user=anna:s3cret:A:1'), { status: 200, text: /user anna set/ })
   t.match(await command('ntrip-user=bert:pass word'), { status: 400 })
   t.match(await command('ntrip-user=:x'), { status: 400 })
-  t.match(await command('ntrip-users'), { text: /anna: A, 1 connections/ })
+  t.match(await command('ntrip-users'), { text: /anna: A, at most 1 at a time/ })
+  t.match(await command('ntrip-user=olaf:s3cret:A,C'), {
+    status: 200,
+    text: /olaf set; .*no mount point C now, only A, B$/,
+  })
+  t.match(await command('ntrip-user=olaf'), { text: /^user olaf deleted$/ })
   const anna = await rover(login(v1, 'anna', 's3cret'), 'A')
   await until(() => anna.types().length === 1, 'anna')
   t.match(caster().rovers, [{ user: 'anna' }])
@@ -338,7 +411,8 @@ t.test('logins', async (t) => {
   await station.station.change({ 'ntrip-caster-anonymous': 1 }, { source: 'http' })
   const open = await rover(v1, 'B')
   await until(() => open.types().length === 1, 'anonymous')
-  t.match(await command('ntrip-user=anna:0ther:A:1'), { status: 200 })
+  t.match(await command('ntrip-user=anna:0ther:A:1'), { status: 200, text: /^user anna set, 1 connection ended$/ })
+  await anna.ends()
   await station.station.change({ 'ntrip-caster-anonymous': 0 }, { source: 'http' })
   t.match(await (await rover(login(v1, 'anna', 's3cret'), 'A')).ends(), /401/, 'a login that was right is forgotten')
   t.match(await command('ntrip-user=anna'), { text: /deleted/ })
@@ -405,6 +479,17 @@ t.test('what is no request of a rover gets a clear answer, and costs nobody anyt
     if (i % 10 === 9) await client.ends()
   }
   t.match(await command('ntrip-user=anna:s3cret'), { status: 200 })
+  const deriving = new Set<number>()
+  let mostDeriving = 0
+  const hook = createHook({
+    init(id, type) {
+      if (type !== 'SCRYPTREQUEST') return
+      deriving.add(id)
+      mostDeriving = Math.max(mostDeriving, deriving.size)
+    },
+    before: (id) => void deriving.delete(id),
+  }).enable()
+  t.teardown(() => void hook.disable())
   const guesses = Array.from({ length: 40 }, (_, n) => {
     const client = new Client(caster().port)
     client.socket.write(login(v1.replace('MOUNT', 'TEST0001'), 'anna', `guess ${n}`))
@@ -415,6 +500,7 @@ t.test('what is no request of a rover gets a clear answer, and costs nobody anyt
     return guesses.every(({ closed }) => closed)
   }, 'every guess is refused')
   t.ok(guesses.every(({ text }) => !text.includes('ICY')))
+  t.equal(mostDeriving, 1, 'one password is derived at a time: files and names need the same threads')
   t.ok(loud() - before < 10, `${loud() - before} lines`)
   epoch(2_000)
   await until(() => good.types().length === 7, 'still')
@@ -558,6 +644,9 @@ t.test('a foreign base', async (t) => {
     const count = (client: Client) => client.types().filter((type) => type === 1074).length
     await until(() => east.every((client) => count(client) === 5), 'every frame')
     t.match(caster().bases, [{ connected: true, rovers: 2 }])
+    t.match(await command('ntrip-base=EAST:0ther'), { status: 200 })
+    await base.ends()
+    t.match(caster().bases, [{ connected: false, rovers: 2 }], 'a base with the password before it is let go')
     t.match(await command('ntrip-base=EAST'), { text: /deleted/ })
     await Promise.all([...east, base].map((client) => client.ends()))
     t.strictSame(caster().bases, [])
@@ -579,6 +668,51 @@ t.test('the parameters: off, another port; and the stream that is closed', async
   await until(() => caster().port > 0, 'open again')
   const again = await rover(v1)
   await until(() => again.text === 'ICY 200 OK\r\n\r\n', 'no reference, nothing goes out')
+})
+
+t.test('the time is said only when it is known', async (t) => {
+  const machine = new SimulatedMachine(() => {})
+  machine.isClockSynchronised = async () => false
+  const plugins: TestStationOptions['plugins'] = { 'ntrip-caster': [ntripCaster as AnyPlugin, { host: '127.0.0.1' }] }
+  const { station } = await setUpStation(t, { machine, plugins, variant: { changes: { 'ntrip-caster-port': 0 } } })
+  const port = () => (station.field('ntrip.caster') as { port: number }).port
+  await until(() => port() > 0, 'it listens')
+  const table = async () => {
+    const client = new Client(port())
+    client.socket.write(v2.replace('MOUNT', ''))
+    return client.ends()
+  }
+  t.notMatch(await table(), /^Date:/m)
+  const utc_ms = station.clock.now() + 60_000
+  station.device.setUtc(utc_ms)
+  t.match(await table(), `Date: ${new Date(utc_ms).toUTCString()}`)
+})
+
+t.test('who comes from the world needs a login, whatever the local network needs', async (t) => {
+  const { isLocal } = LocalNetwork.prototype
+  LocalNetwork.prototype.isLocal = () => false
+  t.teardown(() => {
+    LocalNetwork.prototype.isLocal = isLocal
+  })
+  const { station, receiver } = await setUpStation(t, {
+    plugins: { 'ntrip-caster': [ntripCaster as AnyPlugin, { host: '127.0.0.1', world: true }] },
+    variant: { changes: { 'ntrip-caster-port': 0, 'ntrip-caster-anonymous': 1 } },
+  })
+  const port = () => (station.field('ntrip.caster') as { port: number }).port
+  await until(() => port() > 0, 'it listens')
+  receiver.emit(arpFrame(here))
+  const ask = (request: string) => {
+    const client = new Client(port())
+    t.teardown(() => client.socket.destroy())
+    client.socket.write(request.replace('MOUNT', 'TEST0001'))
+    return client
+  }
+  t.match(await ask(v1).ends(), /^HTTP\/1\.0 401/)
+  const [row] = parseTable(await ask('GET / HTTP/1.0\r\n\r\n').ends())
+  t.equal(row?.authentication, 'B', 'the table says so: readers exist that send their login only then')
+  await station.station.command('ntrip-user=anna:s3cret', { source: 'console' })
+  const anna = ask(login(v1, 'anna', 's3cret'))
+  await until(() => anna.types().length === 1, 'the position')
 })
 
 t.test('chunks', async (t) => {

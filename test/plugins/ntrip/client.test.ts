@@ -61,6 +61,11 @@ t.test('takes the stream, however a caster writes its yes', async (t) => {
   const yes: Record<string, Buffer> = {
     'ICY with a blank line': Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), frames]),
     'ICY without one': Buffer.concat([Buffer.from('ICY 200 OK\r\n'), frames]),
+    'ICY without one, in the middle of a frame': Buffer.concat([
+      Buffer.from('ICY 200 OK\r\n'),
+      frames.subarray(7, arpFrame(here).length),
+      frames,
+    ]),
     'ICY with headers': Buffer.concat([Buffer.from('ICY 200 OK\r\nServer: x\r\nDate: y\r\n\r\n'), frames]),
     'NTRIP 2 in chunks': Buffer.concat([Buffer.from(`${v2}Transfer-Encoding: chunked\r\n\r\n`), chunkOf(frames)]),
     'NTRIP 2 without': Buffer.concat([Buffer.from(`${v2}\r\n`), frames]),
@@ -111,6 +116,23 @@ t.test('is connected only while corrections are wanted, and says where it is whe
   state.wants = false
   await secondsUntil(() => shown().state === 'idle', 'left alone again')
   await until(() => caster.visits[0]?.socket.destroyed === true, 'the connection is ended')
+})
+
+t.test('a mount point that is silent gets the position at the next attempt, unless that is not wanted', async (t) => {
+  const caster = await fakeCaster(t, ({ socket }) => socket.write('ICY 200 OK\r\n\r\n'))
+  for (const [gga, isSent] of [
+    [undefined, true],
+    [false, false],
+  ] as const) {
+    caster.visits.length = 0
+    const { set, shown, secondsUntil, station } = await setUp(t)
+    await set({ host: '127.0.0.1', port: caster.port, mount: 'VRS', version: 1, ...(gga === false && { gga }) })
+    await secondsUntil(() => /no good message/.test(shown().text), 'silent')
+    t.equal(/sends the position/.test(shown().text), isSent)
+    t.notMatch(caster.visits[0]?.body.toString(), /GPGGA/)
+    if (isSent) await secondsUntil(() => /GPGGA/.test(caster.visits[1]?.body.toString() ?? ''), 'the position')
+    await station.stop()
+  }
 })
 
 t.test('no mount point is set: the nearest of the table', async (t) => {
@@ -165,14 +187,15 @@ t.test('what goes wrong, in words; and how long it stays away', async (t) => {
     ['HTTP/1.1 404 Not Found\r\n\r\n', /does not know the mount point/, 590, 600],
     [table, /has no mount point NET/, 590, 600],
     [table.replace('OTHER', 'NET'), /may be blocked/, 590, 600],
-    ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>', /login page/, 3, 6],
-    ['HTTP/1.1 503 Busy\r\n\r\n', /503/, 3, 6],
-    [`x${'y'.repeat(10_000)}`, /no caster/, 3, 6],
-    [`${v2}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`, /chunk/, 3, 6],
-    ['', /did not answer in 10 s/, 3, 6],
-    ['ICY 200 OK\r\n\r\n', /no good message for 30 s/, 3, 6],
-    ['SOURCETABLE 200 OK\r\n\r\nSTR;', /table did not come to its end in 60 s/, 3, 6],
-    [`ICY 200 OK\r\n\r\n${'x'.repeat(1_100_000)}`, /no corrections/, 3, 6],
+    ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>', /login page/, 10, 14],
+    ['HTTP/1.1 503 Busy\r\n\r\n', /503/, 10, 14],
+    [`x${'y'.repeat(10_000)}`, /no NTRIP caster: check host and port/, 10, 14],
+    [`${v2}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`, /chunk/, 10, 14],
+    ['HTTP/1.1 401 Unauthorized\r\n', /user and password/, 590, 600],
+    ['', /did not answer in 10 s/, 10, 14],
+    ['ICY 200 OK\r\n\r\n', /no good message for 30 s/, 10, 14],
+    ['SOURCETABLE 200 OK\r\n\r\nSTR;', /table did not come to its end in 60 s/, 10, 14],
+    [`ICY 200 OK\r\n\r\n${'x'.repeat(1_100_000)}`, /no corrections/, 10, 14],
   ] as const) {
     const caster = await fakeCaster(t, ({ socket }) => answer && socket.write(answer))
     const { set, shown, secondsUntil, station } = await setUp(t)
@@ -185,4 +208,21 @@ t.test('what goes wrong, in words; and how long it stays away', async (t) => {
   }
   t.match(readAnswer(['HTTP/1.1 302 Found']), { kind: 'refused', final: false })
   t.match(decodeGga(ggaOf({ x: -here.x, y: -here.y, z: -here.z }, 0)), { lat: /^-52/, lon: /^-17[56]/ })
+})
+
+t.test('a caster that gives a message and ends the connection is not asked again and again', async (t) => {
+  const caster = await fakeCaster(t, ({ socket }) =>
+    socket.end(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), frames])),
+  )
+  const { set, shown, secondsUntil } = await setUp(t)
+  await set({ host: '127.0.0.1', port: caster.port, mount: 'NET' })
+  const waits: number[] = []
+  for (let attempt = 1; attempt <= 4; attempt++) {
+    await secondsUntil(() => caster.visits.length === attempt && shown().state === 'waiting', `attempt ${attempt}`)
+    waits.push(shown().next)
+  }
+  for (const [index, least_s] of [10, 20, 40, 80].entries()) {
+    const wait_s = waits[index] ?? 0
+    t.ok(wait_s >= least_s - 1 && wait_s <= least_s * 1.4, `${wait_s} s after attempt ${index + 1}`)
+  }
 })

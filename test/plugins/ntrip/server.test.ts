@@ -7,6 +7,7 @@ import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, type RetryState, waitOf } from '../../../plugins/ntrip-server/retry.js'
 import recovery from '../../../plugins/recovery/index.js'
+import { encodeRtcm } from '../../../runtime/gnss/index.js'
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { arpFrame, ManualClock, until } from '../../harness/index.js'
@@ -70,7 +71,7 @@ t.test('a push', async (t) => {
 
   t.test('is not made before RTCM goes out, and ends 10 s after it stops', async (t) => {
     const caster = await fakeCaster(t, ({ socket }) => socket.write('OK\r\n'))
-    const { push, shown, secondsUntil, receiver, clock } = await setUp(t)
+    const { push, shown, secondsUntil, receiver, clock, station } = await setUp(t)
     receiver.become({ mode: 'rover' })
     await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
     await clock.advance(60_000)
@@ -82,9 +83,42 @@ t.test('a push', async (t) => {
       await clock.advance(5_000)
       return shown().state === 'waiting'
     }, 'ended')
-    t.match(shown().text, /no RTCM/)
+    t.match(shown().text, /^no corrections to send/)
+    const outputs = [{ state: 'idle', reason: /^no corrections to send/ }]
+    t.match(station.field('links.outputs'), outputs, 'no fault of the caster, nor of the network')
     await clock.advance(600_000)
-    t.equal(caster.visits.filter(({ head }) => head.startsWith('SOURCE')).length, 1)
+    const pushes = () => caster.visits.filter(({ head }) => head.startsWith('SOURCE')).length
+    t.equal(pushes(), 1)
+    await secondsUntil(() => pushes() === 2, 'RTCM goes out again')
+  })
+
+  t.test('is not called acknowledged, nor cut, before there was something to acknowledge', async (t) => {
+    const caster = await fakeCaster(t, ({ socket }) => socket.write('ICY 200 OK\r\n\r\n'))
+    const { push, shown, secondsUntil, receiver, clock } = await setUp(t)
+    await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF', messages: [1074] })
+    const bias = encodeRtcm({ type: 1230, stationId: 0, biasesAligned: false, biases_m: { l1ca: 0 } })
+    let seconds = 0
+    await until(async () => {
+      receiver.emit(bias)
+      await clock.advance(1_000)
+      if (shown().state === 'accepted') seconds += 1
+      return seconds >= 60
+    }, 'a minute without a position: nothing goes out')
+    t.match(shown(), { state: 'accepted', sent: 0 })
+    t.equal(caster.visits.length, 1)
+    await secondsUntil(() => shown().state === 'acknowledged', 'then the position')
+  })
+
+  t.test('ends when the caster says that it bans, in two pieces too', async (t) => {
+    const caster = await fakeCaster(t, ({ socket }) => {
+      const words = ['your address is block', 'ed\r\n']
+      socket.write('ICY 200 OK\r\n\r\n')
+      socket.on('data', () => socket.write(words.shift() ?? ''))
+    })
+    const { push, shown, secondsUntil } = await setUp(t)
+    await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
+    await secondsUntil(() => shown().state === 'refused', 'refused')
+    t.match(shown().text, /bans this address/)
   })
 
   t.test('several at once do not disturb each other', async (t) => {
@@ -125,6 +159,16 @@ t.test('every answer of a caster, in words, and how long the station stays away'
     ['ERROR - Missing Mountpoint\r\n', 1, 'refused', /does not know the mount point/, minutes(4.7 * 60, 7.3 * 60)],
     ['ERROR - Too many sources\r\n', 1, 'refused', /Too many sources/, [15, 19]],
     ['ERROR - Your IP is banned for 2 hours\r\n', 1, 'refused', /banned/, minutes(4.7 * 60, 7.3 * 60)],
+    [
+      'ERROR - Bad Password\r\nask for another one\r\n',
+      1,
+      'refused',
+      /not accept the password/,
+      minutes(4.7 * 60, 7.3 * 60),
+    ],
+    ['HTTP/1.1 403 Forbidden\r\n\r\nYou are banned', 2, 'refused', /: You are banned$/, minutes(4.7 * 60, 7.3 * 60)],
+    ['HTTP/1.1 503 Busy\r\nSet-Cookie: x=blocked\r\n\r\n', 2, 'refused', /refused: HTTP\/1.1 503/, [15, 19]],
+    ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nblocked', 1, 'refused', /login page/, [15, 19]],
     ['HTTP/1.1 401 Unauthorized\r\n\r\n', 1, 'refused', /user and password/, minutes(4.7 * 60, 7.3 * 60)],
     ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>OK\r\n', 1, 'refused', /login page/, [15, 19]],
     ['HTTP/1.0 302 Found\r\nLocation: http://login/\r\n\r\n', 2, 'refused', /login page/, [15, 19]],
@@ -157,11 +201,12 @@ t.test('every answer of a caster, in words, and how long the station stays away'
   }
   t.match(readReply(['OK'], 2), { accepted: false }, 'which is no answer of NTRIP 2')
   t.match(readReply(['ICY 200 OKAY'], 1), { accepted: false })
+  t.match(readReply(['ICY 200 OK', 'Server: blocked/1'], 1), { accepted: true }, 'a header says nothing of a ban')
 })
 
-/** A rover is connecting, or is being answered: its time limits are those of a clock that a test may not let run away. */
+/** A name is looked up, a rover is connecting, or is being answered: its time limits are those of a clock that a test may not let run away. */
 const isAsked = (visits: readonly Visit[]) =>
-  process.getActiveResourcesInfo().includes('TCPConnectWrap') ||
+  process.getActiveResourcesInfo().some((kind) => kind === 'TCPConnectWrap' || kind === 'GetAddrInfoReqWrap') ||
   visits.some(({ head, socket }) => !head.startsWith('SOURCE') && !socket.destroyed)
 
 t.test('proof of delivery', async (t) => {
@@ -286,6 +331,14 @@ t.test('proof of delivery', async (t) => {
   })
 })
 
+/** A disk takes its time. */
+class SlowStore extends MemoryStore {
+  override async batch(ops: Parameters<MemoryStore['batch']>[0]): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    await super.batch(ops)
+  }
+}
+
 t.test('the waits', async (t) => {
   const minute = 60_000
   let state: RetryState = { ...fresh, tried_ms: 0 }
@@ -311,13 +364,17 @@ t.test('the waits', async (t) => {
   const network = { ...afterEnd({ ...fresh, failures: 6 }, 'network', 0, 0.5), tried_ms: 0 }
   t.equal(waitOf(afterNetworkUp(network), minute), 0, 'a network that came up ends a wait for the network')
   t.equal(waitOf(afterNetworkUp(network), 5_000), 10_000, 'but 15 s lie between two attempts')
+  const idle = afterEnd({ ...fresh, failures: 1 }, 'idle', 0, 0.5)
+  t.match(idle, { failures: 1 }, 'a push that the station itself ended is no failure')
+  t.equal(waitOf(idle, 0), 30_000)
+  t.equal(waitOf(afterNetworkUp(idle), 0), 30_000)
   const refused = afterEnd(fresh, 'final', 0, 0.5)
   t.equal(waitOf(afterNetworkUp(refused), minute), 6 * 60 * minute - minute, 'never one that a caster asked for')
   t.ok(waitOf({ ...refused, notBefore_ms: 1e15 }, 0) <= 8 * 3_600_000, 'a clock that was set back')
 
   t.test('survive a restart of the service, and end with other settings', async (t) => {
     const caster = await fakeCaster(t, ({ socket }) => socket.write('ERROR - Bad Password\r\n'))
-    const store = new MemoryStore()
+    const store = new SlowStore()
     const target = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 'wrong' }
     const first = await setUp(t, store)
     await first.push(target)
@@ -332,12 +389,26 @@ t.test('the waits', async (t) => {
   })
 
   t.test('a caster that closes soon after its yes is said to forward nothing', async (t) => {
-    const caster = await fakeCaster(t, ({ socket }) => socket.end('ICY 200 OK\r\n\r\n'))
-    const { push, shown, secondsUntil } = await setUp(t)
-    await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
-    await secondsUntil(() => /accepted, not forwarded/.test(shown().text), 'the second time')
-    await secondsUntil(() => /another base may use/.test(shown().text), 'the third time')
-    t.equal(caster.visits.length, 3)
+    const endings: [how: string, answer: (visit: Visit) => void][] = [
+      ['in order', ({ socket }) => socket.end('ICY 200 OK\r\n\r\n')],
+      [
+        'by a reset, as it leaves the stream unread',
+        ({ socket }) => {
+          socket.write('ICY 200 OK\r\n\r\n')
+          socket.on('data', () => socket.resetAndDestroy())
+        },
+      ],
+    ]
+    for (const [how, answer] of endings) {
+      const caster = await fakeCaster(t, answer)
+      const { push, shown, secondsUntil, station } = await setUp(t)
+      await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
+      await secondsUntil(() => /accepted, not forwarded/.test(shown().text), `${how}: the second time`)
+      await secondsUntil(() => /another base may use/.test(shown().text), `${how}: the third time`)
+      t.equal(caster.visits.length, 3)
+      t.match(station.field('links.outputs'), [{ state: 'refused' }], 'the caster was reached')
+      await station.stop()
+    }
   })
 })
 

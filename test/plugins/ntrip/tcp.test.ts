@@ -7,7 +7,7 @@ import rtcmSerial from '../../../plugins/rtcm-serial/index.js'
 import { fittingStep, loadOf, type Measured, rankOf, steps } from '../../../plugins/rtcm-serial/plan.js'
 import { Thinner } from '../../../plugins/rtcm-serial/thinning.js'
 import rtcmTcp from '../../../plugins/rtcm-tcp/index.js'
-import { Framer, isMsm, messageNumber, moreFollows } from '../../../runtime/gnss/index.js'
+import { decodeMsmHeader, Framer, isMsm, messageNumber, moreFollows } from '../../../runtime/gnss/index.js'
 import { Host, Selector } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { arpFrame, freeTcpPort, msmFrame, openPty, until } from '../../harness/index.js'
@@ -31,7 +31,7 @@ const reading = (socket: Socket) => {
 }
 
 t.test('whoever connects gets the position first, and keeps its connection over a reload', async (t) => {
-  const { station, change, shown, epoch } = await setUp(t)
+  const { station, change, shown, epoch, receiver } = await setUp(t)
   t.equal(shown().port, 0, 'nobody unless it is switched on')
   const port = await freeTcpPort()
   t.match(await change({ 'rtcm-tcp-port': port }), { result: 'ok' })
@@ -47,6 +47,28 @@ t.test('whoever connects gets the position first, and keeps its connection over 
   await until(() => types.filter((type) => type === 1074).length === 2, 'both epochs')
   t.equal(types[0], 1005)
   t.equal(shown().connected, 1)
+  const times: number[] = []
+  const framer = new Framer({ onFrame: ({ bytes }) => times.push(decodeMsmHeader(bytes)?.epochTime ?? 0) })
+  client.on('data', (bytes) => framer.push(bytes, 0))
+  let time = 2
+  for (let round = 0; round < 5; round++) {
+    let isOver = false
+    const reload = station.reload('rtcm-tcp').finally(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      time += 1
+      receiver.emit(msmFrame(1074, time * 1_000, true))
+      await new Promise((resolve) => setImmediate(resolve))
+      receiver.emit(msmFrame(1124, time * 1_000, false))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await reload
+  }
+  const all = Array.from({ length: time - 2 }, (_, index) => [(index + 3) * 1_000, (index + 3) * 1_000]).flat()
+  await until(() => times.length >= all.length, 'every epoch of five reloads')
+  t.strictSame(times, all, 'each message once, in order, and no position that it knows')
+  t.notOk(station.lines.some(({ msg }) => /a subscriber failed/.test(String(msg))))
   await change({ 'rtcm-tcp-port': 0 })
   await until(() => client.destroyed, 'switched off')
 })
@@ -91,6 +113,8 @@ t.test('addresses that it connects to: again and again, with longer waits; what 
     t.equal(sockets.length, round + 1)
   }
   t.match(await change({ 'rtcm-tcp-push': [{ host: '-x', port: 1 }] }), { result: 'failed' })
+  const twice = { host: '127.0.0.1', port }
+  t.match(await change({ 'rtcm-tcp-push': [twice, twice] }), { result: 'failed', errors: [{ message: /twice/ }] })
   await change({ 'rtcm-tcp-push': [] })
   await until(() => sockets.at(-1)?.destroyed === true, 'ended')
 })

@@ -387,7 +387,8 @@ t.test('an image behind a URL', async (t) => {
         ['/large', /more than the 1048576 bytes|more than \d+ bytes/],
         ['/image', /for the hardware other/],
       ] as const) {
-        const rig = await otaStation(t, { ota: { insecure: true, limit_mb: 1 } })
+        const data = scratch(t)
+        const rig = await otaStation(t, { ota: { insecure: true, limit_mb: 1 }, data })
         await rig.command(`firmware=${url}${path}`)
         await until(async () => {
           await rig.station.clock.advance(10_000)
@@ -395,6 +396,7 @@ t.test('an image behind a URL', async (t) => {
         }, path)
         t.match(rig.reasons(), reason, path)
         t.equal(rig.state(), '')
+        t.notOk(existsSync(join(incomingOf(data), 'image')), `${path}: nothing stays on the disk`)
       }
     },
   )
