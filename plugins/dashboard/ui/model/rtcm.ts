@@ -38,7 +38,7 @@ export function kindOf(id: number): MessageKind {
   if (id === 1005 || id === 1006) return 'reference'
   if (id === 1007 || id === 1008 || id === 1033) return 'antenna'
   if (id === 1230) return 'biases'
-  if (id >= 1071 && id <= 1137) return 'observations'
+  if ((id >= 1001 && id <= 1004) || (id >= 1009 && id <= 1012) || (id >= 1071 && id <= 1137)) return 'observations'
   return id === 1019 || id === 1020 || (id >= 1041 && id <= 1046) ? 'ephemeris' : 'other'
 }
 
