@@ -358,10 +358,25 @@ t.test('the verdict', async (t) => {
     t.ok(since > 0)
     await rig.seconds(10)
     t.match(verdict(), { fitness: 'fit', since })
-    t.match((await rig.station.request('/metrics')).text, 'rtk_base_fitness{fitness="fit"} 1')
+    const figures = async () => (await rig.station.request('/metrics')).text
+    t.match(await figures(), 'rtk_base_fitness{fitness="fit"} 1')
+    for (const figure of [
+      /^rtk_base_gnss_satellites_used [1-4]\d$/m,
+      /^rtk_base_gnss_cno_dbhz\{band="L1"\} [345]\d/m,
+      /^rtk_base_gnss_cno_dbhz\{band="L2"\} [345]\d/m,
+      /^rtk_base_gnss_interference_ratio\{band="L2"\} 0(\.\d+)?$/m,
+      /^rtk_base_antenna_faulty 0$/m,
+      /^rtk_base_antenna_reference_distance_meters \d/m,
+    ])
+      t.match(await figures(), figure)
     rig.simulated.antenna('open')
     await rig.until(() => verdict()?.fitness === 'unfit', 60)
     t.match(verdict(), { code: 'antenna', why: /open/, advice: /cable/ })
+    t.match(await figures(), /^rtk_base_antenna_faulty 1$/m)
+    rig.simulated.unplug()
+    await rig.seconds(10)
+    t.match(verdict(), { code: 'offline' }, 'what it said last of its antenna is no cause of now')
+    t.notMatch(await figures(), /^rtk_base_(gnss_|antenna_(faulty|reference))\w+ /m, 'no figure is made up')
   })
 
   await t.test('what flickers counts when it lasts', (t) => {

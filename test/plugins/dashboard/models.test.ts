@@ -30,7 +30,7 @@ import {
 } from '../../../plugins/dashboard/ui/model/positions.js'
 import { edgesOf, layout, transitionsOf, waysOut } from '../../../plugins/dashboard/ui/model/procedure.js'
 import { lengthText, roundBelow } from '../../../plugins/dashboard/ui/model/round-scale.js'
-import { kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/rtcm.js'
+import { goesOut, kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/rtcm.js'
 import { extentOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
 import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
 import {
@@ -168,6 +168,11 @@ t.test('RTCM: late and stopped messages are marked', async (t) => {
   )
   t.equal(Math.round(rateOf(rows)), 25 + 300 + 40 + 1)
   t.strictSame(messagesOf({}), [])
+  const during = (base: string, fitness: string) => goesOut({ base: { state: { base, verdict: { fitness } } } })
+  t.strictSame(
+    [during('ready', 'fit'), during('updating', 'degraded'), during('updating', 'unfit'), during('degraded', 'unfit')],
+    [true, true, false, false],
+  )
   t.strictSame([1077, 1124, 1005].map(msmOf), ['GPS MSM7', 'BeiDou MSM4', ''])
   t.strictSame([1006, 1008, 1230, 1074, 1004, 1012, 1020, 4072].map(kindOf), [
     'reference',

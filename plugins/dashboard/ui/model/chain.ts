@@ -1,6 +1,7 @@
 /** The way of the corrections, from the antenna to the rovers: the first broken link is where to look. Pure. */
-import { type Json, listAt, numberAt, textAt, verdictOf } from '../station/document.js'
+import { type Json, listAt, numberAt, textAt } from '../station/document.js'
 import { outputsOf } from './guide.js'
+import { goesOut } from './rtcm.js'
 import { hasReference, isReceiverAway, referenceAccuracy } from './set-up.js'
 
 export const chainLinks = ['antenna', 'receiver', 'reference', 'gate', 'outputs', 'rovers'] as const
@@ -84,9 +85,7 @@ function stateOfReference(document: Json, status: string): LinkState {
 
 function gate(document: Json): Link {
   const base = textAt(document, 'base.state.base')
-  const fitness = verdictOf(document)?.fitness
-  const isOpen = base === 'ready' || (base === 'updating' && fitness !== 'unfit')
-  const state = isOpen
+  const state = goesOut(document)
     ? 'good'
     : base === 'starting' || textAt(document, 'gnss.state.status') === 'survey'
       ? 'warning'

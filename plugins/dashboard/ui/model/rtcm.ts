@@ -1,5 +1,5 @@
 /** The messages that go out, and which of them are late. Pure. */
-import { type Json, listAt } from '../station/document.js'
+import { type Json, listAt, textAt, verdictOf } from '../station/document.js'
 
 interface Message {
   id: number
@@ -13,6 +13,12 @@ export type MessageState = 'good' | 'late' | 'stopped'
 
 export interface MessageRow extends Message {
   readonly state: MessageState
+}
+
+/** RTCM goes out: as a rule also while an update is fetched. */
+export function goesOut(document: Json): boolean {
+  const base = textAt(document, 'base.state.base')
+  return base === 'ready' || (base === 'updating' && verdictOf(document)?.fitness !== 'unfit')
 }
 
 /** What is in a message; RTCM 10403. */
