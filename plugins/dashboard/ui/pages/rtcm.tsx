@@ -5,7 +5,7 @@ import { DataTable } from '../parts/data-table.js'
 import { DayPlot, dayOf, useDay } from '../parts/day-plot.js'
 import { FigureList } from '../parts/figure-list.js'
 import { Tone, type ToneName } from '../parts/tone.js'
-import { at, type Json, numberAt, textAt } from '../station/document.js'
+import { at, type Json, numberAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
 
 const loadDay = dayOf(['rtcm-rate', 'epochs'])
