@@ -11,6 +11,7 @@ import {
 import { Type } from 'typebox'
 import { rebootZed, resetZed } from './commands.js'
 import { posBlock, standInSettings, standIns, stateBlock, statusOf, zedBlock } from './document/index.js'
+import { receivedFigures } from './figures.js'
 import { baudsToTry, ZedOptions } from './options.js'
 import { receiverService } from './receiver-service.js'
 import {
@@ -72,6 +73,7 @@ export default definePlugin({
       zed.upkeep.settingsChanged()
     })
     ctx.info.block('gnss.pos', () => posBlock(zed))
+    receivedFigures(ctx, zed)
     ctx.info.block('gnss', {
       fallback: {
         runtime: () => standIns(zed, maxAge.get(), procedure(), ctx.services.find(correctionStatus)?.input),

@@ -10,6 +10,10 @@ export interface Entity {
   readonly facts: Readonly<Record<string, string>>
   /** Of a `binary_sensor`: it is on when the value is one of these. */
   readonly on?: readonly string[]
+  /** 0 says that nothing is known. */
+  readonly isUnknownAt0?: boolean
+  /** Of the receiver: what an absent one said last is not known now. */
+  readonly isReceivers?: boolean
 }
 
 const measurement = { state_class: 'measurement' }
@@ -41,6 +45,7 @@ export const entities: Readonly<Record<string, Entity>> = {
     path: 'gnss.state.antenna.status',
     facts: { device_class: 'problem' },
     on: ['open', 'short'],
+    isReceivers: true,
   },
   satellites: {
     name: 'Satellites used',
@@ -52,12 +57,14 @@ export const entities: Readonly<Record<string, Entity>> = {
     name: 'Accuracy of the survey',
     platform: 'sensor',
     path: 'gnss.ref.survey.acc',
+    isUnknownAt0: true,
     facts: { ...measurement, device_class: 'distance', unit_of_measurement: 'm' },
   },
   delta: {
     name: 'Distance to the reference',
     platform: 'sensor',
     path: 'gnss.pos.delta',
+    isUnknownAt0: true,
     facts: { ...measurement, device_class: 'distance', unit_of_measurement: 'm' },
   },
   uptime: {
@@ -72,5 +79,11 @@ export const entities: Readonly<Record<string, Entity>> = {
 export const buttons: Readonly<Record<string, string>> = { 'start-survey-in': 'Start survey-in', reboot: 'Restart' }
 
 /** What the state topic carries: one value an entity, null where it is not known. */
-export const stateOf = (document: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(entities).map(([key, { path }]) => [key, valueAt(document, path) ?? null]))
+export function stateOf(document: Record<string, unknown>): Record<string, unknown> {
+  const isAway = /^(offline|stalled)$/.test(String(valueAt(document, 'gnss.state.status')))
+  const known = ({ path, isReceivers, isUnknownAt0 }: Entity) => {
+    const value = valueAt(document, path)
+    return (isReceivers && isAway) || (isUnknownAt0 && value === 0) ? null : (value ?? null)
+  }
+  return Object.fromEntries(Object.entries(entities).map(([key, entity]) => [key, known(entity)]))
+}

@@ -36,7 +36,7 @@ export default definePlugin({
       const common = (key: string, name: string) => ({ name, unique_id: `${id}_${key}` })
       const sensors = Object.entries(entities).map(([key, { name, platform, facts, on }]) => {
         const value = on
-          ? `{{ 'ON' if value_json.${key} in ${JSON.stringify(on)} else 'OFF' }}`
+          ? `{{ 'None' if value_json.${key} is none else 'ON' if value_json.${key} in ${JSON.stringify(on)} else 'OFF' }}`
           : `{{ value_json.${key} }}`
         return [key, { platform, ...common(key, name), value_template: value, ...facts }]
       })

@@ -16,6 +16,11 @@ export function motionFigures({ info, metrics }: Pick<PluginContext, 'info' | 'm
     }
   })
   metrics.gauge({
+    name: 'antenna_reference_distance_meters',
+    help: 'How far the antenna is from its reference, by evidence other than the position that a base repeats.',
+    collect: (gauge) => setKnown(gauge, conductor.delta_m),
+  })
+  metrics.gauge({
     name: 'antenna_displacement_meters',
     help: 'How far the antenna is from where it was 10 s ago, by the carrier phases.',
     collect: (gauge) => setKnown(gauge, conductor.motion?.net?.distance_m),

@@ -102,7 +102,7 @@ export class BaseState {
     const uptime_ms = services.use(device).uptime_ms()
     const status = services.find(procedureStatus)?.status
     if (status === 'survey') this.#begun_ms = uptime_ms
-    const sending = this.#isSending(status)
+    const { sending } = this
     // What was ready once does not start any more: missing RTCM is a fault from then on.
     if (sending) this.#begun_ms = Number.NEGATIVE_INFINITY
     const elapsed_ms = uptime_ms - this.#begun_ms
@@ -144,9 +144,13 @@ export class BaseState {
     return stream.reason || 'the receiver sends no observations'
   }
 
-  /** From what goes out: the gate stays open for a while when the observations end, and always where a receiver is only listened to. */
-  #isSending(status: string | undefined): boolean {
+  /**
+   * RTCM goes out, by what does: the gate stays open for a while when the observations end, and always where a receiver is only
+   * listened to.
+   */
+  get sending(): boolean {
     const { services } = this.#ctx
+    const status = services.find(procedureStatus)?.status
     const source = services.find(receiver)
     if (!services.find(rtcmStream)?.open || source?.link !== 'up') return false
     if (source.mode !== 'listening') return this.#left_ms() > 0

@@ -42,7 +42,11 @@ export default definePlugin({
       const { trial } = ctx.services.use(station)
       return { base: base.look(), verdict: verdict.verdict, errors: device().errors(), ...(trial && { trial }) }
     })
-    const verdict = new VerdictWatch(ctx, () => state.changed())
+    const verdict = new VerdictWatch(
+      ctx,
+      () => base.sending,
+      () => state.changed(),
+    )
 
     const reboot = () => {
       restartSoon(ctx, device(), base)

@@ -8,6 +8,8 @@ import { type Fitness, valueAt } from 'rtk-base/schemas'
 export interface Facts {
   /** `base.state.base` */
   base: string
+  /** RTCM goes out. */
+  isSending: boolean
   /** `base.state.errors` */
   errors: readonly { code: string; text: string }[]
   /** Of the GNSS procedure, as `gnss.state.status`; undefined: nothing runs a receiver. */
@@ -19,8 +21,14 @@ export interface Facts {
   satellitesUsed: number
   /** The receiver is only listened to: nothing here judges its reference. */
   isListening: boolean
-  /** The reference in use. */
+  /** A plugin of the station compares the reference with where the antenna is. */
+  isJudged: boolean
+  /** The reference in use; `acc_m` 0: not known. */
   reference: { method: string; acc_m: number; isIncomplete: boolean }
+  /** Who takes the stream. */
+  takers: number
+  /** An output that has not come through for more than a minute, MQTT excepted. */
+  output: { name: string; reason: string } | undefined
   /** `mqtt.state.error.cause` while the link is down for more than a minute; `''` else. */
   linkFailure: string
 }
@@ -31,6 +39,8 @@ type Rule = readonly [code: string, fitness: Exclude<Fitness, 'fit'>, find: (fac
 
 /** Fewer than this, and rovers have too few satellites in common with the base. */
 const fewSatellites = 8
+/** Fewer give no position: an antenna line that looks faulty is the cause then. */
+const blindSatellites = 4
 /** So many of the phases lost lock: rovers lose their fix. */
 const manySlips_percent = 10
 /** A link without a broker is not wanted, and one that is held comes back at once. */
@@ -39,7 +49,12 @@ const notAFailure = ['', 'config', 'held']
 const coarse_m = 5
 
 const when = (holds: boolean, why: string, advice: string): Finding | undefined => (holds ? [why, advice] : undefined)
-const stopped = (facts: Facts) => facts.base !== 'ready' && facts.base !== 'updating'
+/** By what goes out, not by `base`: an update may be fetched while a survey-in runs, or without a receiver. */
+const stopped = (facts: Facts) => !facts.isSending
+/** Readings that come and go with single satellites and pulses; verdict-watch.ts waits until they last. */
+export const isFew = (satellites: number): boolean => satellites < fewSatellites
+export const isJammed = (jamming: string): boolean => /^(warning|critical)$/.test(jamming)
+export const isSpoofed = (spoofing: string): boolean => /^(indicated|multiple)$/.test(spoofing)
 
 /** The error of the first of these codes, in its own words. */
 function reported({ errors }: Facts, codes: RegExp): Finding | undefined {
@@ -63,11 +78,19 @@ const status =
 
 export const rules: readonly Rule[] = [
   ['stopping', 'unfit', ({ base }) => when(base === 'stopping', 'the station restarts', 'wait a minute')],
-  ['antenna', 'unfit', (facts) => (stopped(facts) ? antennaOf(facts) : undefined)],
   [
     'receiver',
     'unfit',
     ({ status }) => when(status === undefined, 'no plugin has a receiver', 'add gnss-zed to the variant'),
+  ],
+  // What an absent receiver said last of its antenna is no cause of now.
+  ['offline', 'unfit', status('offline', 'the receiver is not connected', 'check its cable and its power')],
+  ['stalled', 'unfit', status('stalled', 'the receiver says nothing', 'check its power and the line to it')],
+  // Behind a splitter that blocks DC the receiver sees an open line, and works all the same.
+  [
+    'antenna',
+    'unfit',
+    (facts) => (stopped(facts) && facts.satellitesUsed < blindSatellites ? antennaOf(facts) : undefined),
   ],
   [
     'moved',
@@ -83,19 +106,24 @@ export const rules: readonly Rule[] = [
   [
     'surveying',
     'unfit',
-    ({ base }) =>
-      when(
-        base === 'surveying',
-        'a survey-in determines the position',
-        'wait until it ends; nothing may move meanwhile',
-      ),
+    (facts) =>
+      stopped(facts) && facts.status === 'survey'
+        ? (reported(facts, /^gnss-survey$/) ?? [
+            'a survey-in determines the position',
+            'wait until it ends; nothing may move meanwhile',
+          ])
+        : undefined,
   ],
-  ['offline', 'unfit', status('offline', 'the receiver is not connected', 'check its cable and its power')],
-  ['stalled', 'unfit', status('stalled', 'the receiver says nothing', 'check its power and the line to it')],
   [
     'starting',
     'unfit',
-    ({ base, status }) => when(base === 'starting', `the station starts (${status})`, 'wait up to 2 minutes'),
+    (facts) =>
+      facts.base === 'starting'
+        ? (reported(facts, /^gnss-(initial|survey)$/) ?? [
+            `the station starts (${facts.status})`,
+            'wait up to 2 minutes',
+          ])
+        : undefined,
   ],
   [
     'silent',
@@ -109,14 +137,13 @@ export const rules: readonly Rule[] = [
         : undefined,
   ],
 
-  // Behind a splitter that blocks DC the receiver sees an open line, and works all the same.
   ['antenna-line', 'degraded', antennaOf],
   [
     'spoofing',
     'degraded',
     ({ spoofing }) =>
       when(
-        /^(indicated|multiple)$/.test(spoofing),
+        isSpoofed(spoofing),
         'satellite signals look feigned',
         'find out what transmits nearby; do not trust the positions meanwhile',
       ),
@@ -126,7 +153,7 @@ export const rules: readonly Rule[] = [
     'degraded',
     ({ jamming }) =>
       when(
-        /^(warning|critical)$/.test(jamming),
+        isJammed(jamming),
         'something interferes with the satellite signals',
         'look for transmitters, cameras and switching power supplies near the antenna',
       ),
@@ -135,12 +162,17 @@ export const rules: readonly Rule[] = [
   [
     'unverified',
     'degraded',
-    ({ isListening }) =>
-      when(
-        isListening,
-        'the receiver is only listened to: nobody here checks its position',
-        'let the station configure the receiver',
-      ),
+    ({ isListening, isJudged }) =>
+      isListening
+        ? [
+            'the receiver is only listened to: nobody here checks its position',
+            'let the station configure the receiver',
+          ]
+        : when(
+            !isJudged,
+            'no plugin checks whether the antenna is at the position that goes out',
+            'add survey-in to the variant',
+          ),
   ],
   ['reference', 'degraded', (facts) => reported(facts, /^gnss-(reference-|initial)/)],
   [
@@ -178,7 +210,7 @@ export const rules: readonly Rule[] = [
     'degraded',
     ({ satellitesUsed }) =>
       when(
-        satellitesUsed < fewSatellites,
+        isFew(satellitesUsed),
         `only ${satellitesUsed} satellites are used`,
         'check the view of the sky and the antenna cable',
       ),
@@ -203,6 +235,15 @@ export const rules: readonly Rule[] = [
         'check the network of the station, and mqtt-host',
       ),
   ],
+  [
+    'output',
+    'degraded',
+    ({ output }) =>
+      output && [
+        `no corrections reach ${output.name}${output.reason && `: ${output.reason}`}`,
+        'check the settings of this output, and its peer',
+      ],
+  ],
   ['error', 'degraded', (facts) => reported(facts, /./)],
 ]
 
@@ -219,33 +260,60 @@ export function judge(facts: Facts): Judgement {
     const found = find(facts)
     if (found) return { fitness, code, why: found[0], advice: found[1] }
   }
-  return { fitness: 'fit', code: 'ok', why: 'RTCM goes out from a position that is checked', advice: '' }
+  const why =
+    facts.takers > 0
+      ? 'RTCM goes out from a position that is checked'
+      : 'RTCM is ready from a position that is checked; nobody takes it now'
+  return { fitness: 'fit', code: 'ok', why, advice: '' }
+}
+
+/** What only the services know. */
+type Seen = Pick<Facts, 'isJudged' | 'isListening' | 'isSending' | 'status' | 'takers'>
+
+/** An output that does not come through for less is no fault: its next attempts follow. */
+const patience_s = 60
+/** The broker has a rule of its own; corrections that come in are no output. */
+const notAnOutput = /^(mqtt-link|ntrip-client)\b/
+
+/** Of `links.outputs`. */
+interface Link {
+  name: string
+  state: string
+  reason: string
+  since: number
+}
+
+function outputOf(links: readonly Link[]): Facts['output'] {
+  return links.find(
+    ({ name, since, state }) =>
+      (state === 'down' || state === 'refused') && since >= patience_s && !notAnOutput.test(name),
+  )
 }
 
 /** The facts of a document, whichever plugins made it. */
-export function factsOf(
-  document: Record<string, unknown>,
-  { status, isListening }: Pick<Facts, 'status' | 'isListening'>,
-): Facts {
+export function factsOf(document: Record<string, unknown>, seen: Seen): Facts {
   const at = (path: string) => valueAt(document, path)
   const text = (path: string) => String(at(path) ?? '')
   const number = (path: string) => Number(at(path) ?? 0)
   const method = text('gnss.ref.chosen')
+  const isAllowed = at('gnss.ref.survey.allow_use') === 1
+  // A survey-in that failed is shown, while the station serves from the reference before it.
+  const isInUse = method !== 'survey' || isAllowed || text('gnss.ref.survey.state') === 'complete'
   return {
+    ...seen,
     base: text('base.state.base'),
     errors: (at('base.state.errors') as Facts['errors'] | undefined) ?? [],
-    status,
     antenna: text('gnss.state.antenna.status'),
     jamming: text('gnss.state.rf.jamming'),
     spoofing: text('gnss.state.rf.spoofing'),
     slips_percent: number('gnss.state.rf.slips'),
     satellitesUsed: number('gnss.state.satuse'),
-    isListening,
     reference: {
       method,
-      acc_m: number(`gnss.ref.${method || 'manual'}.acc`),
-      isIncomplete: method === 'survey' && at('gnss.ref.survey.allow_use') === 1,
+      acc_m: isInUse ? number(`gnss.ref.${method || 'manual'}.acc`) : 0,
+      isIncomplete: method === 'survey' && isAllowed,
     },
+    output: outputOf((at('links.outputs') as readonly Link[] | undefined) ?? []),
     linkFailure: text('mqtt.state.link') === 'down' ? text('mqtt.state.error.cause') : '',
   }
 }

@@ -4,6 +4,7 @@ import rtcm from '../../plugins/rtcm/index.js'
 import { type BaseFacts, baseState } from '../../plugins/system/base-state.js'
 import system from '../../plugins/system/index.js'
 import { checks, type Evidence, runChecks } from '../../plugins/system/self-test/checks.js'
+import { Steady } from '../../plugins/system/steady.js'
 import { summaryOf } from '../../plugins/system/summary.js'
 import { type Facts, factsOf, judge, rules } from '../../plugins/system/verdict.js'
 import { definePlugin } from '../../runtime/plugin.js'
@@ -244,6 +245,7 @@ t.test('base.state.base', async (t) => {
 t.test('the verdict', async (t) => {
   const good: Facts = {
     base: 'ready',
+    isSending: true,
     errors: [],
     status: 'fixed',
     antenna: 'ok',
@@ -252,21 +254,26 @@ t.test('the verdict', async (t) => {
     slips_percent: 0.2,
     satellitesUsed: 24,
     isListening: false,
+    isJudged: true,
     reference: { method: 'survey', acc_m: 1.2, isIncomplete: false },
+    takers: 1,
+    output: undefined,
     linkFailure: '',
   }
+  const silent = { isSending: false, base: 'degraded' }
+  const blind = { antenna: 'open', satellitesUsed: 0 }
   const error = (code: string) => ({ errors: [{ code, text: `${code} happened; mend it; or not` }] })
   /** Code of the rule → what makes it fire, how bad it is. */
   const cases: Record<string, [Partial<Facts>, 'degraded' | 'unfit']> = {
     stopping: [{ base: 'stopping' }, 'unfit'],
-    antenna: [{ base: 'degraded', antenna: 'open' }, 'unfit'],
-    receiver: [{ base: 'degraded', status: undefined }, 'unfit'],
-    moved: [{ base: 'degraded', status: 'moved', ...error('gnss-moved') }, 'unfit'],
-    surveying: [{ base: 'surveying', status: 'survey' }, 'unfit'],
-    offline: [{ base: 'starting', status: 'offline' }, 'unfit'],
-    stalled: [{ base: 'degraded', status: 'stalled' }, 'unfit'],
-    starting: [{ base: 'starting', status: 'acquire' }, 'unfit'],
-    silent: [{ base: 'degraded', status: 'fault', ...error('gnss-fault') }, 'unfit'],
+    receiver: [{ ...silent, status: undefined }, 'unfit'],
+    offline: [{ ...silent, base: 'starting', status: 'offline', ...blind }, 'unfit'],
+    stalled: [{ ...silent, status: 'stalled', ...blind }, 'unfit'],
+    antenna: [{ ...silent, ...blind }, 'unfit'],
+    moved: [{ ...silent, status: 'moved', ...error('gnss-moved') }, 'unfit'],
+    surveying: [{ ...silent, base: 'surveying', status: 'survey' }, 'unfit'],
+    starting: [{ ...silent, base: 'starting', status: 'acquire' }, 'unfit'],
+    silent: [{ ...silent, status: 'fault', ...error('gnss-fault') }, 'unfit'],
     'antenna-line': [{ antenna: 'short' }, 'degraded'],
     spoofing: [{ spoofing: 'multiple' }, 'degraded'],
     jamming: [{ jamming: 'warning' }, 'degraded'],
@@ -279,6 +286,7 @@ t.test('the verdict', async (t) => {
     satellites: [{ satellitesUsed: 5 }, 'degraded'],
     updating: [{ base: 'updating' }, 'degraded'],
     link: [{ linkFailure: 'dns' }, 'degraded'],
+    output: [{ output: { name: 'ntrip-server a:2101/B', reason: 'bad password' } }, 'degraded'],
     error: [error('mqtt-cert'), 'degraded'],
   }
   t.match(judge(good), { fitness: 'fit', code: 'ok', advice: '' })
@@ -294,8 +302,49 @@ t.test('the verdict', async (t) => {
   )
   t.match(judge({ ...good, ...cases.moved?.[0] }), { why: 'gnss-moved happened', advice: 'mend it; or not' })
   t.match(judge({ ...good, ...cases.error?.[0], ...cases.antenna?.[0] }), { code: 'antenna' }, 'the worst decides')
+
+  const seen = { status: 'fixed', isListening: false, isJudged: true, isSending: true, takers: 0 }
+  t.match(judge({ ...good, takers: 0 }), { fitness: 'fit', why: /nobody takes it/ })
   t.match(
-    judge(factsOf({}, { status: undefined, isListening: false })),
+    judge({ ...good, isJudged: false }),
+    { code: 'unverified', advice: /survey-in/ },
+    'the word of the receiver alone',
+  )
+  for (const [code, facts] of Object.entries({
+    surveying: { status: 'survey' },
+    offline: { status: 'offline' },
+    antenna: { status: 'acquire', ...blind },
+    silent: { status: 'acquire' },
+  })) {
+    const found = judge({ ...good, ...facts, isSending: false, base: 'updating' })
+    t.match(found, { fitness: 'unfit', code }, 'an update hides nothing')
+  }
+  const split = { ...good, antenna: 'open', isSending: false }
+  t.match(judge({ ...split, base: 'surveying', status: 'survey' }), { code: 'surveying' }, 'behind a splitter')
+  t.match(judge({ ...split, base: 'degraded', status: 'moved' }), { code: 'moved' })
+  const waits = { ...good, isSending: false, base: 'starting', status: 'initial' }
+  t.match(judge({ ...waits, ...error('gnss-initial') }), { code: 'starting', why: 'gnss-initial happened' })
+  t.match(
+    judge({ ...waits, base: 'surveying', status: 'survey', ...error('gnss-survey') }),
+    { code: 'surveying', why: 'gnss-survey happened' },
+    'one that gets no position',
+  )
+
+  const ref = (survey: object) => factsOf({ gnss: { ref: { chosen: 'survey', survey } } }, seen).reference
+  t.match(ref({ state: 'complete', acc: 1.2 }), { acc_m: 1.2, isIncomplete: false })
+  t.match(ref({ state: 'incomplete', acc: 9, allow_use: 1 }), { acc_m: 9, isIncomplete: true })
+  t.match(ref({ state: 'aborted', acc: 40, allow_use: 0 }), { acc_m: 0 }, 'it serves from the one before')
+  const link = { name: 'ntrip-server a:2101/B', state: 'refused', since: 61, reason: 'bad password' }
+  const output = (...outputs: object[]) => factsOf({ links: { outputs } }, seen).output
+  t.match(output({ ...link, state: 'up' }, link), { reason: 'bad password' })
+  t.strictSame(
+    [{ since: 59 }, { state: 'idle' }, { name: 'mqtt-link broker' }, { name: 'ntrip-client a/B' }].map((more) =>
+      output({ ...link, ...more }),
+    ),
+    [undefined, undefined, undefined, undefined],
+  )
+  t.match(
+    judge(factsOf({}, { ...seen, status: undefined, isSending: false })),
     { fitness: 'unfit', code: 'receiver' },
     'of an empty document',
   )
@@ -309,10 +358,46 @@ t.test('the verdict', async (t) => {
     t.ok(since > 0)
     await rig.seconds(10)
     t.match(verdict(), { fitness: 'fit', since })
-    t.match((await rig.station.request('/metrics')).text, 'rtk_base_fitness{fitness="fit"} 1')
+    const figures = async () => (await rig.station.request('/metrics')).text
+    t.match(await figures(), 'rtk_base_fitness{fitness="fit"} 1')
+    for (const figure of [
+      /^rtk_base_gnss_satellites_used [1-4]\d$/m,
+      /^rtk_base_gnss_cno_dbhz\{band="L1"\} [345]\d/m,
+      /^rtk_base_gnss_cno_dbhz\{band="L2"\} [345]\d/m,
+      /^rtk_base_gnss_interference_ratio\{band="L2"\} 0(\.\d+)?$/m,
+      /^rtk_base_antenna_faulty 0$/m,
+      /^rtk_base_antenna_reference_distance_meters \d/m,
+    ])
+      t.match(await figures(), figure)
     rig.simulated.antenna('open')
     await rig.until(() => verdict()?.fitness === 'unfit', 60)
     t.match(verdict(), { code: 'antenna', why: /open/, advice: /cable/ })
+    t.match(await figures(), /^rtk_base_antenna_faulty 1$/m)
+    rig.simulated.unplug()
+    await rig.seconds(10)
+    t.match(verdict(), { code: 'offline' }, 'what it said last of its antenna is no cause of now')
+    t.notMatch(await figures(), /^rtk_base_(gnss_|antenna_(faulty|reference))\w+ /m, 'no figure is made up')
+  })
+
+  await t.test('what flickers counts when it lasts', (t) => {
+    const few = new Steady((used: number) => used < 8, 30_000, 60_000)
+    const see = (...seen: [now_s: number, used: number][]) => seen.map(([now_s, used]) => few.see(used, now_s * 1000))
+    t.strictSame(see([0, 5], [1, 9], [61, 9]), [5, 5, 9], 'without a good one before it at once')
+    t.strictSame(see([62, 7], [63, 9], [64, 7], [93, 6]), [9, 9, 9, 9], 'a satellite that comes and goes')
+    t.strictSame(see([94, 6], [95, 8], [153, 8], [155, 8]), [6, 6, 6, 8])
+    t.end()
+  })
+
+  await t.test('a station without a clock learns since when, when it learns the time', async (t) => {
+    const station = await createTestStation({ plugins, clock: new ManualClock(Date.UTC(2000, 0)) })
+    t.teardown(() => station.stop())
+    const since = () => (station.field('base.state.verdict') as { since: number }).since
+    await station.clock.advance(4_000)
+    t.equal(since(), 0)
+    const utc_s = Date.UTC(2026, 10, 22) / 1000
+    station.device.setUtc(utc_s * 1000)
+    await station.clock.advance(10_000)
+    t.ok(Math.abs(since() - (utc_s - 4)) <= 1, `${since() - utc_s} s`)
   })
 })
 

@@ -21,7 +21,7 @@ const cno =
   (isBand: (signal: string) => boolean): Read =>
   ({ satellites }) => {
     const all = (satellites?.satellites ?? []).flatMap(({ signals }) =>
-      signals.filter(({ signal, cno_dbhz }) => cno_dbhz > 0 && isBand(signal)).map(({ cno_dbhz }) => cno_dbhz),
+      signals.filter(({ signal, used }) => used && isBand(signal)).map(({ cno_dbhz }) => cno_dbhz),
     )
     return all.length === 0 ? undefined : all.reduce((sum, one) => sum + one, 0) / all.length
   }
@@ -33,11 +33,19 @@ const field =
     return typeof value === 'number' ? value : undefined
   }
 
-/** A signal strength of 0 dBm says that none is known. */
+/** 0 says that nothing is known, of a signal strength and of the distance to the reference. */
 const unless0 =
   (read: Read): Read =>
   (evidence) =>
     read(evidence) || undefined
+
+/** Undefined while the receiver is away, and where another figure says that nothing was measured. */
+const measured =
+  (read: Read, proof?: Read): Read =>
+  (evidence) => {
+    const isAway = /^(offline|stalled)$/.test(String(valueAt(evidence.document, 'gnss.state.status')))
+    return isAway || proof?.(evidence) === 0 ? undefined : read(evidence)
+  }
 
 const listAt = <T>(document: unknown, path: string) => (valueAt(document, path) ?? []) as readonly T[]
 
@@ -51,8 +59,8 @@ const table: readonly (Figure & { read: Read })[] = [
       return found < 0 ? undefined : found
     },
   },
-  { name: 'satellites-used', unit: '', resolution: 1, read: field('gnss.state.satuse') },
-  { name: 'satellites-seen', unit: '', resolution: 1, read: field('gnss.state.satvis') },
+  { name: 'satellites-used', unit: '', resolution: 1, read: measured(field('gnss.state.satuse')) },
+  { name: 'satellites-seen', unit: '', resolution: 1, read: measured(field('gnss.state.satvis')) },
   { name: 'cno-l1', unit: 'dB-Hz', resolution: 0.1, read: cno((signal) => L1.test(signal)) },
   { name: 'cno-l2', unit: 'dB-Hz', resolution: 0.1, read: cno((signal) => !L1.test(signal)) },
   {
@@ -62,14 +70,19 @@ const table: readonly (Figure & { read: Read })[] = [
     read: ({ document }) =>
       highest(listAt<{ indicator: number }>(document, 'gnss.state.rf.bands').map(({ indicator }) => indicator)),
   },
-  { name: 'slips', unit: '%', resolution: 0.1, read: field('gnss.state.rf.slips') },
+  {
+    name: 'slips',
+    unit: '%',
+    resolution: 0.1,
+    read: measured(field('gnss.state.rf.slips'), field('gnss.state.satvis')),
+  },
   {
     name: 'sway',
     unit: 'mm',
     resolution: 0.1,
-    read: (all) => scaled(field('gnss.state.motion.sway')(all), 1_000),
+    read: measured((all) => scaled(field('gnss.state.motion.sway')(all), 1_000), field('gnss.state.motion.satellites')),
   },
-  { name: 'distance', unit: 'm', resolution: 0.001, read: field('gnss.pos.delta') },
+  { name: 'distance', unit: 'm', resolution: 0.001, read: unless0(field('gnss.pos.delta')) },
   {
     name: 'rtcm-rate',
     unit: 'B/s',

@@ -13,6 +13,8 @@ export class Shading {
   readonly #count = new Uint16Array(columns * rows)
 
   add(satellites: readonly Satellite[]): void {
+    // Nothing at all is received: that is the antenna, and no shade.
+    if (satellites.every(({ cno_dbhz }) => cno_dbhz === 0)) return
     for (const { azimuth_deg, elevation_deg, cno_dbhz } of satellites) {
       if (azimuth_deg === undefined || elevation_deg === undefined || elevation_deg < 0) continue
       const column = Math.floor((((azimuth_deg % 360) + 360) % 360) / cell_deg)

@@ -5,6 +5,7 @@ import { pageAddresses } from '../../../plugins/dashboard/address/page-addresses
 import { qrLines, qrPath } from '../../../plugins/dashboard/address/qr-code.js'
 import { figures, readFigures } from '../../../plugins/dashboard/history/figures.js'
 import { Ring } from '../../../plugins/dashboard/history/ring.js'
+import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
 import { segmentsOf, sharesOf } from '../../../plugins/dashboard/ui/model/fitness.js'
@@ -29,7 +30,7 @@ import {
 } from '../../../plugins/dashboard/ui/model/positions.js'
 import { edgesOf, layout, transitionsOf, waysOut } from '../../../plugins/dashboard/ui/model/procedure.js'
 import { lengthText, roundBelow } from '../../../plugins/dashboard/ui/model/round-scale.js'
-import { kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/rtcm.js'
+import { goesOut, kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/rtcm.js'
 import { extentOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
 import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
 import {
@@ -60,6 +61,22 @@ t.test('geodesy agrees with that of the station', async (t) => {
     for (const axis of ['east', 'north', 'up'] as const) t.ok(Math.abs(mine[axis] - theirs[axis]) < 1e-6, axis)
   }
   t.equal(geoLink(here), 'geo:52.00000000,4.00000000')
+  const near = (found: number, wanted: number, text: string) =>
+    t.ok(Math.abs(found - wanted) < 1e-3, `${text}: ${found}`)
+  // On the axes of WGS 84: a and b.
+  near(toGeodetic({ x: 0, y: -6_378_137, z: 0 }).lon, -90, 'west')
+  near(toGeodetic({ x: 0, y: 0, z: -6_356_752.3142 }).lat, -90, 'south pole')
+  near(toGeodetic({ x: 0, y: 0, z: -6_356_752.3142 }).alt, 0, 'its height')
+  const [fiji, beyond] = [179.999_99, -179.999_99].map((lon) => toEcef({ lat: -17, lon, alt: 0 })) as [
+    typeof here,
+    typeof here,
+  ]
+  near(enuOf(fiji, beyond).east, 2.13, 'east over the date line')
+  near(
+    enuOf(toEcef({ lat: -34.6, lon: -58.4, alt: 0 }), toEcef({ lat: -34.6001, lon: -58.4, alt: 0 })).north,
+    -11.094,
+    'south',
+  )
 })
 
 t.test('scales are round', async (t) => {
@@ -109,14 +126,15 @@ t.test('the sky', async (t) => {
   t.equal(dotRadius(0), dotRadius(20))
   t.equal(cellPath(0, 0, 10, 90), 'M0.0 -90.0A90.0 90.0 0 0 1 15.6 -88.6L13.9 -78.8A80.0 80.0 0 0 0 0.0 -80.0Z')
   t.strictSame([0, 20, 30, 40, 45].map(shadeOf), [0, 1, 2, 3, 4])
-  t.strictSame(['L1', 'E1', 'B1I', 'L2', 'E5b', 'B2I', 'B3I', 'L5', 'E5a', 'B2a', 'X9'].map(bandOf), [
+  t.strictSame(['L1', 'E1', 'B1I', 'L2', 'E5b', 'B2I', 'B3I', 'E6', 'L5', 'E5a', 'B2a', 'X9'].map(bandOf), [
     'L1',
     'L1',
     'L1',
     'L2',
     'L2',
     'L2',
-    'L2',
+    'L6',
+    'L6',
     'L5',
     'L5',
     'L5',
@@ -150,11 +168,18 @@ t.test('RTCM: late and stopped messages are marked', async (t) => {
   )
   t.equal(Math.round(rateOf(rows)), 25 + 300 + 40 + 1)
   t.strictSame(messagesOf({}), [])
+  const during = (base: string, fitness: string) => goesOut({ base: { state: { base, verdict: { fitness } } } })
+  t.strictSame(
+    [during('ready', 'fit'), during('updating', 'degraded'), during('updating', 'unfit'), during('degraded', 'unfit')],
+    [true, true, false, false],
+  )
   t.strictSame([1077, 1124, 1005].map(msmOf), ['GPS MSM7', 'BeiDou MSM4', ''])
-  t.strictSame([1006, 1008, 1230, 1074, 1020, 4072].map(kindOf), [
+  t.strictSame([1006, 1008, 1230, 1074, 1004, 1012, 1020, 4072].map(kindOf), [
     'reference',
     'antenna',
     'biases',
+    'observations',
+    'observations',
     'observations',
     'ephemeris',
     'other',
@@ -232,7 +257,11 @@ t.test('a time of day is the last one that was', async (t) => {
 t.test('positions', async (t) => {
   const survey = { type: 'ecef', ...here }
   const document = {
-    gnss: { ref: { chosen: 'survey', survey }, pos: { ...offsetEnu(here, { east: 2, north: 0, up: 0 }), t: 1 } },
+    gnss: {
+      state: { gps_fix: '3d' },
+      ref: { chosen: 'survey', survey },
+      pos: { ...offsetEnu(here, { east: 2, north: 0, up: 0 }), t: 1 },
+    },
   }
   t.match(referenceOf(document), { method: 'survey', ...here })
   t.equal(referenceOf({ gnss: { ref: { chosen: 'manual', manual: { type: '' } } } }), undefined)
@@ -262,6 +291,8 @@ t.test('positions', async (t) => {
   const fixed = { gnss: { ...document.gnss, state: { gps_fix: 'time' } } }
   t.match(previewOf(point, fixed), { fromLive: undefined }, 'the position of a base is an echo')
   t.ok((previewOf(point, fixed).away_m ?? 9) < 1e-6)
+  const gone = { gnss: { ...document.gnss, state: { gps_fix: 'none' } } }
+  t.match(previewOf(point, gone), { fromLive: undefined }, 'the position of a receiver that is away is not of now')
   const change = changeOf('angles', typed, 'arp', true)
   t.match(change, {
     'gnss-ref-manual-lat': 52,
@@ -296,10 +327,40 @@ t.test('curves of the day', async (t) => {
 })
 
 t.test('the chain says nothing of what comes after its first broken link', async (t) => {
-  const state = { status: 'fixed', satuse: 30, antenna: { status: 'open' }, rf: { jamming: 'ok' } }
+  const state = { status: 'fixed', satuse: 0, antenna: { status: 'open' }, rf: { jamming: 'ok' } }
   const chain = chainOf({ gnss: { state } })
   t.equal(firstBroken(chain), 'antenna')
   t.equal(firstBroken(chainOf({})), 'reference', 'without a document there is no reference')
+
+  const of = (document: object, link: string) => chainOf({ ...document }).find((one) => one.link === link)
+  const gnss = (more: object, ref: object = {}) => ({ gnss: { state: { ...state, ...more }, ref } })
+  t.match(of(gnss({ satuse: 30 }), 'antenna'), { state: 'warning', facts: ['open', '30 sat'] }, 'behind a splitter')
+  const offline = gnss({ status: 'offline' })
+  t.match(of(offline, 'antenna'), { state: 'unknown', facts: [] }, 'of an absent receiver nothing is known')
+  t.equal(firstBroken(chainOf(offline)), 'receiver')
+  const spoofed = gnss({ satuse: 30, antenna: { status: 'ok' }, rf: { jamming: 'ok', spoofing: 'indicated' } })
+  t.match(of(spoofed, 'antenna'), { state: 'warning', facts: ['ok', '30 sat', 'spoofing indicated'] })
+
+  const reference = (status: string, survey: object) => of(gnss({ status }, { chosen: 'survey', survey }), 'reference')
+  const there = { type: 'ecef', acc: 1.2 }
+  t.match(reference('fixed', { ...there, state: 'complete' }), { state: 'good', facts: ['survey', '±1.2 m'] })
+  t.match(reference('fixed', { ...there, state: 'aborted' }), { state: 'good', facts: ['survey'] }, 'not its accuracy')
+  t.match(reference('acquire', { type: '', state: 'none' }), { state: 'warning' }, 'a survey-in follows')
+  t.match(reference('initial', { ...there, state: 'incomplete' }), { state: 'broken' }, 'it waits for a person')
+
+  const gate = (status: string, base: string, fitness: string) =>
+    of({ ...gnss({ status }), base: { state: { base, verdict: { fitness } } } }, 'gate')?.state
+  t.strictSame(
+    [gate('fixed', 'updating', 'degraded'), gate('survey', 'updating', 'unfit'), gate('moved', 'updating', 'unfit')],
+    ['good', 'warning', 'broken'],
+    'an update hides nothing',
+  )
+
+  const input = { name: 'ntrip-client c/BASE', state: 'down' }
+  const outputs = (...list: object[]) => of({ udp: { enabled: true }, links: { outputs: list } }, 'outputs')
+  t.match(outputs(input), { state: 'good', facts: [] }, 'corrections that come in are no output')
+  t.match(outputs(input, { name: 'ntrip-server c/ROOF', state: 'refused' }), { state: 'broken', facts: ['0/1'] })
+  t.match(of({ udp: { enabled: false } }, 'outputs'), { state: 'warning', facts: ['0'] }, 'nothing is switched on')
 })
 
 t.test('the guide says what is missing by the state of the station alone', async (t) => {
@@ -319,6 +380,7 @@ t.test('the guide says what is missing by the state of the station alone', async
     'fix',
   ])
   t.strictSame(missing(station(receiver)), { antenna: [], position: ['surveying'], outputs: ['output'], network: [] })
+  t.strictSame(missing(station({ ...receiver, antenna: { status: 'open' } })).antenna, [], 'behind a splitter')
   const surveyed = { chosen: 'survey', survey: { type: 'ecef', state: 'complete', ...here } }
   t.strictSame(missing(station({ ...receiver, gps_fix: 'time' }, surveyed)).position, [])
   t.strictSame(missing(station({ ...receiver, status: 'moved' }, surveyed)).position, ['moved'])
@@ -435,6 +497,60 @@ t.test('the ring of the day', async (t) => {
   t.strictSame(
     [unknown['mobile-rssi'], unknown['mobile-rsrp'], unknown['wifi-rssi']],
     [undefined, undefined, undefined],
+  )
+
+  const gnss = (status: string, more: object = {}) => ({
+    state: { status, satuse: 0, satvis: 12, rf: { slips: 0 }, motion: { sway: 0, satellites: 20 }, ...more },
+    pos: { delta: 0 },
+  })
+  const names = ['satellites-used', 'slips', 'sway', 'distance'] as const
+  const seen = (of: object) => {
+    const found = values({ gnss: of })
+    return names.map((name) => found[name])
+  }
+  t.strictSame(seen(gnss('fixed')), [0, 0, 0, undefined], 'a distance of 0 is none')
+  t.strictSame(seen(gnss('fixed', { satvis: 0, motion: { sway: 0, satellites: 0 } })), [
+    0,
+    undefined,
+    undefined,
+    undefined,
+  ])
+  t.strictSame(seen(gnss('stalled')), [undefined, undefined, undefined, undefined], 'a gap while the receiver is away')
+  const signalOf = (name: string, cno_dbhz: number, used: boolean) => ({
+    signal: name,
+    cno_dbhz,
+    used,
+    residual_m: 0,
+    locked: used,
+  })
+  const satellite = {
+    constellation: 'gps' as const,
+    satellite: 3,
+    azimuth_deg: 15,
+    elevation_deg: 45,
+    cno_dbhz: 46,
+    locked: true,
+    used: true,
+    signals: [signalOf('L1', 46, true), signalOf('L1', 20, false), signalOf('L2', 40, true)],
+  }
+  const satellites = { tow_ms: 0, arrival_ms: 0, hasSignals: true, satellites: [satellite] }
+  const read = readFigures({ document: {}, satellites, rtcm: { bytes: 0, epochs: 0, elapsed_s: 10 } })
+  t.strictSame(
+    ['cno-l1', 'cno-l2'].map((name) => read[figures.findIndex((figure) => figure.name === name)]),
+    [46, 40],
+    'of the signals in use',
+  )
+  const shading = new Shading()
+  const hidden = { ...satellite, satellite: 4, azimuth_deg: 200, cno_dbhz: 0 }
+  for (let n = 0; n < 30; n++) shading.add([satellite, hidden])
+  for (let n = 0; n < 30; n++) shading.add([{ ...satellite, cno_dbhz: 0 }, hidden])
+  t.strictSame(
+    shading.cells(),
+    [
+      { az: 10, el: 40, cno: 46 },
+      { az: 200, el: 40, cno: 0 },
+    ],
+    'an antenna that is off is no shade',
   )
 
   const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ name, unit: '', resolution: 0.1 }))

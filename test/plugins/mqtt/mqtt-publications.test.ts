@@ -2,6 +2,7 @@ import { definePlugin } from 'rtk-base/plugin'
 import { conformance, createTestStation, fakeReceiver, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
+import { stateOf } from '../../../plugins/home-assistant/entities.js'
 import homeAssistant from '../../../plugins/home-assistant/index.js'
 import api from '../../../plugins/mqtt-api/index.js'
 import { period_ms } from '../../../plugins/mqtt-api/periodic.js'
@@ -335,6 +336,15 @@ t.test('Home Assistant finds the station, and gets its figures', async (t) => {
       t.ok(key in state, `${key} has a value`)
     }
   }
+  t.match(config.components.antenna, { value_template: /^\{\{ 'None' if value_json.antenna is none else 'ON' if/ })
+  const gnss = {
+    state: { status: 'stalled', antenna: { status: 'open' } },
+    pos: { delta: 0 },
+    ref: { survey: { acc: 0 } },
+  }
+  t.match(stateOf({ gnss }), { status: 'stalled', antenna: null, delta: null, accuracy: null }, 'not known')
+  const known = { ...gnss, state: { ...gnss.state, status: 'fixed' }, pos: { delta: 0.4 } }
+  t.match(stateOf({ gnss: known }), { antenna: 'open', delta: 0.4 })
   const before = broker.texts('home-assistant').length
   await station.clock.advance(30_000)
   await until(() => broker.texts('home-assistant').length > before, 'the next state')

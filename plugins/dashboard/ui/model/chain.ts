@@ -1,5 +1,8 @@
 /** The way of the corrections, from the antenna to the rovers: the first broken link is where to look. Pure. */
-import { type Json, listAt, numberAt, textAt, verdictOf } from '../station/document.js'
+import { type Json, listAt, numberAt, textAt } from '../station/document.js'
+import { outputsOf } from './guide.js'
+import { goesOut } from './rtcm.js'
+import { hasReference, isReceiverAway, referenceAccuracy } from './set-up.js'
 
 export const chainLinks = ['antenna', 'receiver', 'reference', 'gate', 'outputs', 'rovers'] as const
 export type ChainLink = (typeof chainLinks)[number]
@@ -20,17 +23,31 @@ const receiverStates: Readonly<Record<string, LinkState>> = {
   fault: 'broken',
 }
 
+/** With fewer satellites there is no position. */
+const blind = 4
+
 function antenna(document: Json): Link {
+  if (isReceiverAway(document)) return { link: 'antenna', state: 'unknown', facts: [] }
   const status = textAt(document, 'gnss.state.antenna.status')
   const jamming = textAt(document, 'gnss.state.rf.jamming')
+  const spoofing = textAt(document, 'gnss.state.rf.spoofing')
   const used = numberAt(document, 'gnss.state.satuse')
-  const isBroken = status === 'open' || status === 'short'
-  const isBad = jamming === 'warning' || jamming === 'critical' || (used !== undefined && used < 8)
+  const isFaulty = status === 'open' || status === 'short'
+  const isJammed = jamming === 'warning' || jamming === 'critical'
+  const isSpoofed = spoofing === 'indicated' || spoofing === 'multiple'
+  const isBad = isFaulty || isJammed || isSpoofed || (used !== undefined && used < 8)
+  // Behind a splitter that blocks DC the receiver sees an open line, and works all the same.
+  const isBroken = isFaulty && (used ?? 0) < blind
   const state = isBroken ? 'broken' : isBad ? 'warning' : status === '' ? 'unknown' : 'good'
   return {
     link: 'antenna',
     state,
-    facts: [status, used === undefined ? '' : `${used} sat`, isBad ? jamming : ''].filter(Boolean),
+    facts: [
+      status,
+      used === undefined ? '' : `${used} sat`,
+      isJammed ? jamming : '',
+      isSpoofed ? `spoofing ${spoofing}` : '',
+    ].filter(Boolean),
   }
 }
 
@@ -47,30 +64,30 @@ function receiver(document: Json): Link {
 function reference(document: Json): Link {
   const status = textAt(document, 'gnss.state.status')
   const chosen = textAt(document, 'gnss.ref.chosen')
-  const isThere = textAt(document, `gnss.ref.${chosen || 'survey'}.type`) !== ''
-  const acc = numberAt(document, `gnss.ref.${chosen || 'survey'}.acc`)
-  const state =
-    status === 'moved'
-      ? 'broken'
-      : status === 'survey' || status === 'initial'
-        ? 'warning'
-        : isThere
-          ? 'good'
-          : 'broken'
+  const acc = referenceAccuracy(document)
   return {
     link: 'reference',
-    state,
-    facts: [chosen, isThere && acc ? `±${acc.toFixed(acc < 1 ? 3 : 1)} m` : ''].filter(Boolean),
+    state: stateOfReference(document, status),
+    facts: [chosen, acc ? `±${acc.toFixed(acc < 1 ? 3 : 1)} m` : ''].filter(Boolean),
   }
+}
+
+const begins = /^(identify|configure|acquire|initial)$/
+
+function stateOfReference(document: Json, status: string): LinkState {
+  if (status === 'moved') return 'broken'
+  if (status === 'survey') return 'warning'
+  if (hasReference(document)) return status === 'initial' ? 'warning' : 'good'
+  // A survey-in follows by itself, but not one that failed.
+  const isFailed = /^(incomplete|aborted)$/.test(textAt(document, 'gnss.ref.survey.state'))
+  return begins.test(status) && !isFailed ? 'warning' : 'broken'
 }
 
 function gate(document: Json): Link {
   const base = textAt(document, 'base.state.base')
-  const fitness = verdictOf(document)?.fitness
-  const isOpen = base === 'ready' || (base === 'updating' && fitness !== 'unfit')
-  const state = isOpen
+  const state = goesOut(document)
     ? 'good'
-    : base === 'starting' || base === 'surveying'
+    : base === 'starting' || textAt(document, 'gnss.state.status') === 'survey'
       ? 'warning'
       : base === ''
         ? 'unknown'
@@ -79,9 +96,13 @@ function gate(document: Json): Link {
 }
 
 function outputs(document: Json): Link {
+  // Corrections that come in are no output.
   const links = listAt<{ name: string; state: string }>(document, 'links.outputs').filter(
-    ({ state }) => state !== 'idle',
+    ({ name, state }) => state !== 'idle' && !/^ntrip-client\b/.test(name),
   )
+  const isNone = outputsOf(document).every(({ state }) => state === 'off')
+  if (links.length === 0 && isNone && listAt(document, 'gnss.rtcm.subscribers').length === 0)
+    return { link: 'outputs', state: 'warning', facts: ['0'] }
   const down = links.filter(({ state }) => state !== 'up')
   const state =
     links.length === 0 ? 'good' : down.length === links.length ? 'broken' : down.length > 0 ? 'warning' : 'good'

@@ -55,9 +55,11 @@ function antenna({ document, satellites }: GuideEvidence): StepReport {
   const missing: Missing[] = []
   if (/^(|offline|stalled)$/.test(textAt(document, 'gnss.state.status'))) missing.push('receiver')
   else {
-    if (status === 'open') missing.push('antennaOpen')
+    const isFew = (numberAt(document, 'gnss.state.satuse') ?? 0) < fewest
+    // Behind a splitter that blocks DC the receiver sees an open line, and works all the same.
+    if (status === 'open' && isFew) missing.push('antennaOpen')
     if (status === 'short') missing.push('antennaShort')
-    if ((numberAt(document, 'gnss.state.satuse') ?? 0) < fewest) missing.push('satellites')
+    if (isFew) missing.push('satellites')
     if (noFix.test(textAt(document, 'gnss.state.gps_fix'))) missing.push('fix')
   }
   const cno = meanCno(satellites)

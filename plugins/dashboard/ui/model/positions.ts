@@ -91,13 +91,20 @@ export interface Preview {
   readonly away_m: number | undefined
 }
 
+/** Not of now, or of a base that holds its position: that only echoes its reference. */
+const noPlace = /^(|none|time)$/
+
+/** Where the receiver finds itself now; undefined while it does not. */
+export function liveOf(document: Json | undefined): Point | undefined {
+  if ((numberAt(document, 'gnss.pos.t') ?? 0) === 0 || noPlace.test(textAt(document, 'gnss.state.gps_fix')))
+    return undefined
+  const at = (axis: string) => numberAt(document, `gnss.pos.${axis}`) ?? 0
+  return { x: at('x'), y: at('y'), z: at('z') }
+}
+
 export function previewOf(point: Point, document: Json | undefined): Preview {
   const reference = referenceOf(document)
-  // A base that holds its position only echoes its reference.
-  const isEcho = textAt(document, 'gnss.state.gps_fix') === 'time'
-  const hasLive = (numberAt(document, 'gnss.pos.t') ?? 0) > 0 && !isEcho
-  const at = (axis: string) => numberAt(document, `gnss.pos.${axis}`) ?? 0
-  const live = hasLive ? { x: at('x'), y: at('y'), z: at('z') } : undefined
+  const live = liveOf(document)
   return {
     geodetic: toGeodetic(point),
     fromReference: reference && enuOf(reference, point),

@@ -1,5 +1,5 @@
 /** The messages that go out, and which of them are late. Pure. */
-import { type Json, listAt } from '../station/document.js'
+import { type Json, listAt, textAt, verdictOf } from '../station/document.js'
 
 interface Message {
   id: number
@@ -13,6 +13,12 @@ export type MessageState = 'good' | 'late' | 'stopped'
 
 export interface MessageRow extends Message {
   readonly state: MessageState
+}
+
+/** RTCM goes out: as a rule also while an update is fetched. */
+export function goesOut(document: Json): boolean {
+  const base = textAt(document, 'base.state.base')
+  return base === 'ready' || (base === 'updating' && verdictOf(document)?.fitness !== 'unfit')
 }
 
 /** What is in a message; RTCM 10403. */
@@ -38,7 +44,7 @@ export function kindOf(id: number): MessageKind {
   if (id === 1005 || id === 1006) return 'reference'
   if (id === 1007 || id === 1008 || id === 1033) return 'antenna'
   if (id === 1230) return 'biases'
-  if (id >= 1071 && id <= 1137) return 'observations'
+  if ((id >= 1001 && id <= 1004) || (id >= 1009 && id <= 1012) || (id >= 1071 && id <= 1137)) return 'observations'
   return id === 1019 || id === 1020 || (id >= 1041 && id <= 1046) ? 'ephemeris' : 'other'
 }
 

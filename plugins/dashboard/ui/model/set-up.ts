@@ -10,6 +10,19 @@ export function hasReference(document: Json): boolean {
   return chosen === 'manual' || state === 'complete' || numberAt(document, 'gnss.ref.survey.allow_use') === 1
 }
 
+/** Accuracy of the reference in use, metres; undefined while it is not known, as of one before a survey-in that failed. */
+export function referenceAccuracy(document: Json): number | undefined {
+  const chosen = textAt(document, 'gnss.ref.chosen')
+  const isResult =
+    textAt(document, 'gnss.ref.survey.state') === 'complete' || numberAt(document, 'gnss.ref.survey.allow_use') === 1
+  const isInUse = chosen === 'manual' || isResult || textAt(document, 'gnss.state.status') === 'survey'
+  return (isInUse && numberAt(document, `gnss.ref.${chosen}.acc`)) || undefined
+}
+
+/** The receiver is not there: what it said last is no state of now. */
+export const isReceiverAway = (document: Json): boolean =>
+  /^(offline|stalled)$/.test(textAt(document, 'gnss.state.status'))
+
 /** Nobody has set it up: it has no reference position, and nobody gets corrections. */
 export const isNew = (document: Json): boolean =>
   textAt(document, 'gnss.ref.chosen') !== '' &&

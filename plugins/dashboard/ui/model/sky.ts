@@ -52,14 +52,15 @@ export function shadeOf(cno: number): number {
   return cno < 42 ? 3 : 4
 }
 
-export const bands = ['L1', 'L2', 'L5'] as const
+export const bands = ['L1', 'L2', 'L5', 'L6'] as const
 export type Band = (typeof bands)[number]
 
 /** The input of the receiver in which a signal lies. */
 export function bandOf(signal: string): Band | undefined {
   if (/^(L1|E1|B1)/.test(signal)) return 'L1'
   if (/^(L5|E5a|B2a)/.test(signal)) return 'L5'
-  return /^(L2|E5b|E6|B2|B3)/.test(signal) ? 'L2' : undefined
+  if (/^(L6|E6|B3)/.test(signal)) return 'L6'
+  return /^(L2|E5b|B2)/.test(signal) ? 'L2' : undefined
 }
 
 export interface Bar {

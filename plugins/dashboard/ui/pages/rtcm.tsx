@@ -1,11 +1,11 @@
 import { figure, t } from '../i18n/index.js'
-import { kindOf, type MessageState, messagesOf, msmOf, rateOf } from '../model/rtcm.js'
+import { goesOut, kindOf, type MessageState, messagesOf, msmOf, rateOf } from '../model/rtcm.js'
 import { Card } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
 import { DayPlot, dayOf, useDay } from '../parts/day-plot.js'
 import { FigureList } from '../parts/figure-list.js'
 import { Tone, type ToneName } from '../parts/tone.js'
-import { at, type Json, numberAt, textAt } from '../station/document.js'
+import { at, type Json, numberAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
 
 const loadDay = dayOf(['rtcm-rate', 'epochs'])
@@ -41,7 +41,6 @@ export function RtcmPage() {
 function Messages({ document }: { document: Json }) {
   const rows = messagesOf(document)
   const late = rows.filter(({ state }) => state !== 'good').length
-  const isOpen = textAt(document, 'base.state.base') === 'ready'
   return (
     <Card title={t('rtcm.messages')}>
       <p>
@@ -49,7 +48,7 @@ function Messages({ document }: { document: Json }) {
           {rows.length === 0 ? t('rtcm.none') : late > 0 ? t('rtcm.someLate', { count: late }) : t('rtcm.allGood')}
         </Tone>
       </p>
-      {!isOpen && <p>{t('rtcm.beforeGate')}</p>}
+      {!goesOut(document) && <p>{t('rtcm.beforeGate')}</p>}
       {rows.length > 0 && (
         <DataTable
           label={t('rtcm.messages')}

@@ -75,18 +75,16 @@ function Chain({ document }: { document: Json }) {
 }
 
 function Figures({ document }: { document: Json }) {
+  const at = (name: string) => (numberAt(document, 'gnss.pos.t') ? numberAt(document, `gnss.pos.${name}`) : undefined)
   const rows: [TextKey, string][] = [
     [
       'status.satellites',
       `${figure(numberAt(document, 'gnss.state.satuse'), 0)} / ${figure(numberAt(document, 'gnss.state.satvis'), 0)}`,
     ],
     ['status.fix', textAt(document, 'gnss.state.gps_fix')],
-    [
-      'status.position',
-      [numberAt(document, 'gnss.pos.lat')?.toFixed(7), numberAt(document, 'gnss.pos.lon')?.toFixed(7)].join(', '),
-    ],
-    ['status.height', figure(numberAt(document, 'gnss.pos.alt'), 2, 'm')],
-    ['status.distance', figure(numberAt(document, 'gnss.pos.delta'), 3, 'm')],
+    ['status.position', [at('lat'), at('lon')].map((angle) => angle?.toFixed(7) ?? '–').join(', ')],
+    ['status.height', figure(at('alt'), 2, 'm')],
+    ['status.distance', figure(numberAt(document, 'gnss.pos.delta') || undefined, 3, 'm')],
     ['status.rovers', figure(listAt(document, 'gnss.rtcm.subscribers').length, 0)],
     ['status.time', moment(numberAt(document, 'gnss.state.time') ?? 0)],
     ['status.uptime', duration(numberAt(document, 'esp.state.uptime') ?? 0)],

@@ -1,5 +1,6 @@
 import { duration, figure, t, word } from '../i18n/index.js'
 import { enuOf, geoLink, toGeodetic } from '../model/geodesy.js'
+import { liveOf } from '../model/positions.js'
 import { percentOf, plainLimit_m, type SurveyNow, scatterOf, surveyOf } from '../model/survey.js'
 import { Action } from '../parts/action.js'
 import { Card } from '../parts/card.js'
@@ -154,9 +155,8 @@ function Place({ survey, document }: { survey: SurveyNow; document: Json }) {
   if (!mean) return null
   const { lat, lon, alt } = toGeodetic(mean)
   const points = curve.value
-  const [x, y, z] = ['x', 'y', 'z'].map((axis) => numberAt(document, `gnss.pos.${axis}`))
-  const hasLive = (numberAt(document, 'gnss.pos.t') ?? 0) > 0 && x !== undefined && y !== undefined && z !== undefined
-  const live = hasLive ? enuOf(mean, { x, y, z }) : undefined
+  const now = liveOf(document)
+  const live = now && enuOf(mean, now)
   return (
     <Card title={t('survey.place')}>
       <div class="beside">
