@@ -1,5 +1,5 @@
 import { definePlugin, handedOver } from 'rtk-base/plugin'
-import { device, logs, station } from 'rtk-base/services'
+import { device, logs, procedureStatus, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { EventHub } from './events/hub.js'
 import { Recorder } from './history/recorder.js'
@@ -19,7 +19,11 @@ export default definePlugin({
 
   setup(ctx) {
     const recorder = new Recorder(ctx)
-    const survey = new SurveyCurve(() => surveyFactsOf(ctx.services.use(station).document()))
+    // The whole document is not made each second for a curve that does not grow.
+    const isSurveying = () => ctx.services.find(procedureStatus)?.status === 'survey'
+    const survey = new SurveyCurve(() =>
+      isSurveying() ? surveyFactsOf(ctx.services.use(station).document()) : undefined,
+    )
     const hub = new EventHub(ctx, survey)
     new Pages(ctx).register()
     ctx.banner('page', () => '{http}/')

@@ -34,7 +34,8 @@ export class EventHub {
   readonly #survey: SurveyCurve
   readonly #pages = new Set<Page>()
   #lines: PageEvent[] = []
-  #satellites: SatelliteEpoch | undefined
+  /** What every page was told last. */
+  #told: SatelliteEpoch | undefined
 
   constructor(ctx: PluginContext, survey: SurveyCurve) {
     this.#ctx = ctx
@@ -63,7 +64,7 @@ export class EventHub {
     })
     if (page.topics.has('log')) for (const line of this.#lines) page.client.send(line)
     if (page.topics.has('survey')) page.client.send({ name: 'curve', data: JSON.stringify(this.#survey.points) })
-    this.#tell(page, this.#news())
+    this.#tell(page, { document: this.#documents(), satellites: skyText(this.#epoch) })
     return page.client
   }
 
@@ -75,7 +76,10 @@ export class EventHub {
   #beat(): void {
     const grown = this.#survey.take()
     if (this.#pages.size === 0) return
-    const news = this.#news()
+    const epoch = this.#epoch
+    const satellites = epoch === this.#told ? undefined : skyText(epoch)
+    this.#told = epoch
+    const news = { document: this.#documents(), satellites }
     for (const page of this.#pages) {
       this.#tell(page, news)
       if (!page.topics.has('survey') || grown === undefined) continue
@@ -84,16 +88,13 @@ export class EventHub {
     }
   }
 
-  #news(): News {
-    const { services } = this.#ctx
-    const now = services.use(station)
-    const epoch = services.find(receiver)?.satellites
-    const isNew = epoch !== this.#satellites
-    this.#satellites = epoch
-    return {
-      document: { operator: () => now.documentText(), viewer: () => now.documentText(undefined, 'viewer') },
-      satellites: isNew || epoch === undefined ? JSON.stringify(epoch ? skyOf(epoch) : []) : undefined,
-    }
+  get #epoch(): SatelliteEpoch | undefined {
+    return this.#ctx.services.find(receiver)?.satellites
+  }
+
+  #documents(): News['document'] {
+    const now = this.#ctx.services.use(station)
+    return { operator: () => now.documentText(), viewer: () => now.documentText(undefined, 'viewer') }
   }
 
   #tell({ client, reader, topics }: Page, { document, satellites }: News): void {
@@ -111,6 +112,8 @@ export class EventHub {
 
 const tooMany = (what: string) =>
   new RtkError('RTK_ERR_UNAVAILABLE', `${what} are open already: close one, the figures are in GET /get-info too`)
+
+const skyText = (epoch: SatelliteEpoch | undefined) => JSON.stringify(epoch ? skyOf(epoch) : [])
 
 /** As a page draws it: short names, as it goes out each second. */
 const skyOf = ({ satellites }: SatelliteEpoch) =>

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { byPlugin } from '../model/by-plugin.js'
 import { changesOf, fieldOf, matches, textOf } from '../model/form.js'
@@ -7,19 +7,52 @@ import { Confirm } from '../parts/confirm.js'
 import { FieldRow } from '../parts/field.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
 import { api, type Parameter } from '../station/api.js'
-import { hello } from '../station/live.js'
+import { at, type Json, listAt, type StationError } from '../station/document.js'
+import { document$, hello } from '../station/live.js'
 
 const load = () => api.parameters()
 
 /** Every parameter of every plugin: searched, reviewed before it is sent, and taken back. */
 export function SettingsPage() {
   const parameters = useLoaded(load)
-  return <Waiting of={parameters}>{(list) => <Form parameters={list} again={parameters.again} />}</Waiting>
+  const troubles = changeTroubles(document$.value)
+  const moment = `${at(document$.value, 'base.state.trial') !== undefined} ${troubles.map(({ code, t }) => code + t)}`
+  const seen = useRef(moment)
+  useEffect(() => {
+    if (seen.current === moment) return
+    seen.current = moment
+    parameters.again()
+  }, [moment, parameters.again])
+  return (
+    <>
+      {troubles.map(({ code, text }) => (
+        <p key={code} class="notice" role="alert">
+          {text}
+        </p>
+      ))}
+      <Waiting of={parameters}>
+        {(list) => (
+          <Form parameters={list} again={parameters.again} trouble={troubles.map(({ text }) => text).join(' ')} />
+        )}
+      </Waiting>
+    </>
+  )
 }
+
+/** What the station itself set back, or could not apply, after it had answered. */
+const changeTroubles = (document: Json | undefined) =>
+  listAt<StationError>(document, 'base.state.errors').filter(({ code }) => code.startsWith('change-'))
 
 type Before = Record<string, unknown>
 
-function Form({ parameters, again }: { parameters: readonly Parameter[]; again: () => void }) {
+interface FormProps {
+  parameters: readonly Parameter[]
+  again: () => void
+  /** What the station says of an earlier change. */
+  trouble: string
+}
+
+function Form({ parameters, again, trouble }: FormProps) {
   const [wanted, setWanted] = useState('')
   const [entered, setEntered] = useState<ReadonlyMap<string, string>>(new Map())
   const [troubles, setTroubles] = useState<ReadonlyMap<string, string>>(new Map())
@@ -28,6 +61,12 @@ function Form({ parameters, again }: { parameters: readonly Parameter[]; again: 
   const [before, setBefore] = useState<Before>()
   const changes = changesOf(parameters, entered)
   const isViewer = hello.value?.role === 'viewer'
+  const isToUndo = parameters.some(
+    ({ name, value }) => before && name in before && JSON.stringify(before[name]) !== JSON.stringify(value),
+  )
+  useEffect(() => {
+    if (trouble) setSaid('')
+  }, [trouble])
 
   const enter = (name: string) => (text: string | undefined) => {
     const next = new Map(entered)
@@ -66,7 +105,7 @@ function Form({ parameters, again }: { parameters: readonly Parameter[]; again: 
         <input type="search" value={wanted} onInput={({ currentTarget }) => setWanted(currentTarget.value)} />
       </label>
       <p role="status">{said}</p>
-      {before && Object.keys(before).length > 0 && (
+      {before && isToUndo && (
         <button type="button" onClick={() => void send(before, undefined)}>
           {t('settings.undo', { names: Object.keys(before).join(', ') })}
         </button>
