@@ -25,8 +25,8 @@ export class EventClient {
   #dropped = 0
 
   constructor(compressed: boolean) {
-    // A window of 8 KiB holds a whole document, and takes a sixteenth of the memory of the default.
-    this.#sink = compressed ? createGzip({ windowBits: 13, memLevel: 5, level: 5 }) : new PassThrough()
+    // The window must hold all that goes out in a second, document and satellites: with a smaller one nothing is found again. 160 kB a page.
+    this.#sink = compressed ? createGzip({ windowBits: 15, memLevel: 6, level: 5 }) : new PassThrough()
     this.stream = this.#sink
     this.#sink.on('drain', () => this.#catchUp())
     this.#sink.on('error', () => {})

@@ -413,3 +413,24 @@ t.test('a page that takes nothing holds nothing up, and nothing piles up for it'
     t.ok(documents < 60, `${documents} documents of 2000`)
   }
 })
+
+t.test('what a page knows already costs next to nothing', async (t) => {
+  const client = new EventClient(true)
+  let bytes = 0
+  client.stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+  })
+  const [document, satellites] = [randomBytes(6_000).toString('hex'), randomBytes(6_000).toString('hex')]
+  const second = async () => {
+    const before = bytes
+    client.send({ name: 'document', data: document })
+    client.send({ name: 'satellites', data: satellites })
+    await until(() => bytes > before, 'they go out')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await second()
+  const first = bytes
+  for (let n = 0; n < 5; n++) await second()
+  t.ok(bytes - first < first / 5, `${bytes - first} bytes for five seconds, ${first} for the first`)
+  client.end()
+})
