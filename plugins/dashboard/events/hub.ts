@@ -22,10 +22,11 @@ interface Page extends Caller {
   readonly client: EventClient
 }
 
+/** What goes to several pages: each event is one object, which is encoded once. */
 interface News {
-  readonly document: Readonly<Record<Caller['reader'], () => string>>
+  readonly document: (reader: Caller['reader']) => PageEvent
   /** Undefined: the same as a second ago. */
-  readonly satellites: string | undefined
+  readonly satellites: PageEvent | undefined
 }
 
 /** Every open page, and what it is told. What several of them want is made once. */
@@ -63,8 +64,8 @@ export class EventHub {
       data: JSON.stringify({ serial, version, sha256, hardware, role: caller.reader }),
     })
     if (page.topics.has('log')) for (const line of this.#lines) page.client.send(line)
-    if (page.topics.has('survey')) page.client.send({ name: 'curve', data: JSON.stringify(this.#survey.points) })
-    this.#tell(page, { document: this.#documents(), satellites: skyText(this.#epoch) })
+    if (page.topics.has('survey')) page.client.send(this.#curve())
+    this.#tell(page, { document: this.#documents(), satellites: sky(this.#epoch) })
     return page.client
   }
 
@@ -77,14 +78,13 @@ export class EventHub {
     const grown = this.#survey.take()
     if (this.#pages.size === 0) return
     const epoch = this.#epoch
-    const satellites = epoch === this.#told ? undefined : skyText(epoch)
+    const satellites = epoch === this.#told ? undefined : sky(epoch)
     this.#told = epoch
     const news = { document: this.#documents(), satellites }
+    const growth = grown === 'anew' ? this.#curve() : grown && { name: 'point', data: JSON.stringify(grown) }
     for (const page of this.#pages) {
       this.#tell(page, news)
-      if (!page.topics.has('survey') || grown === undefined) continue
-      if (grown === 'anew') page.client.send({ name: 'curve', data: JSON.stringify(this.#survey.points) })
-      else page.client.send({ name: 'point', data: JSON.stringify(grown) })
+      if (growth && page.topics.has('survey')) page.client.send(growth)
     }
   }
 
@@ -94,12 +94,20 @@ export class EventHub {
 
   #documents(): News['document'] {
     const now = this.#ctx.services.use(station)
-    return { operator: () => now.documentText(), viewer: () => now.documentText(undefined, 'viewer') }
+    const made: { [reader in Caller['reader']]?: PageEvent } = {}
+    return (reader) => {
+      made[reader] ??= { name: 'document', data: now.documentText(undefined, reader) }
+      return made[reader]
+    }
+  }
+
+  #curve(): PageEvent {
+    return { name: 'curve', data: JSON.stringify(this.#survey.points) }
   }
 
   #tell({ client, reader, topics }: Page, { document, satellites }: News): void {
-    if (topics.has('document')) client.send({ name: 'document', data: document[reader]() })
-    if (topics.has('satellites') && satellites !== undefined) client.send({ name: 'satellites', data: satellites })
+    if (topics.has('document')) client.send(document(reader))
+    if (topics.has('satellites') && satellites !== undefined) client.send(satellites)
   }
 
   #line({ level, time, plugin = '', msg = '' }: LogLine): void {
@@ -113,7 +121,10 @@ export class EventHub {
 const tooMany = (what: string) =>
   new RtkError('RTK_ERR_UNAVAILABLE', `${what} are open already: close one, the figures are in GET /get-info too`)
 
-const skyText = (epoch: SatelliteEpoch | undefined) => JSON.stringify(epoch ? skyOf(epoch) : [])
+const sky = (epoch: SatelliteEpoch | undefined): PageEvent => ({
+  name: 'satellites',
+  data: JSON.stringify(epoch ? skyOf(epoch) : []),
+})
 
 /** As a page draws it: short names, as it goes out each second. */
 const skyOf = ({ satellites }: SatelliteEpoch) =>
