@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { definePlugin, handedOver } from 'rtk-base/plugin'
-import { device, logs, panels, station } from 'rtk-base/services'
+import { device, logs, panels, procedureStatus, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { pageAddresses } from './address/page-addresses.js'
 import { qrLines, qrPath } from './address/qr-code.js'
@@ -23,7 +23,11 @@ export default definePlugin({
 
   setup(ctx) {
     const recorder = new Recorder(ctx)
-    const survey = new SurveyCurve(() => surveyFactsOf(ctx.services.use(station).document()))
+    // The whole document is not made each second for a curve that does not grow.
+    const isSurveying = () => ctx.services.find(procedureStatus)?.status === 'survey'
+    const survey = new SurveyCurve(() =>
+      isSurveying() ? surveyFactsOf(ctx.services.use(station).document()) : undefined,
+    )
     const panelFiles = new PanelFiles(ctx)
     const hub = new EventHub(ctx, survey, panelFiles)
     new Pages(ctx).register()

@@ -50,11 +50,13 @@ export class Connection {
     )
   }
 
+  get underWay(): ServerResponse[] {
+    return this.#answers.filter(({ closed }) => !closed)
+  }
+
   /** Answers of this instance's routes that are under way. */
   answersOf(instance: object): ServerResponse[] {
-    return this.#answers.filter(
-      (answer) => !answer.closed && replyOf(answer)?.routeOptions.config.owner?.key === instance,
-    )
+    return this.underWay.filter((answer) => replyOf(answer)?.routeOptions.config.owner?.key === instance)
   }
 
   /** Replies whose handler has the whole request for longer than its limit and has not begun to answer. */

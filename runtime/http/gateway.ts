@@ -12,9 +12,9 @@ import type { HttpRoute } from '../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import { refusal } from './access.js'
+import { isReading, refusal } from './access.js'
 import { Connection } from './connection.js'
-import { buildGeneration, type Generation, noteRole } from './generation.js'
+import { buildGeneration, type Generation, notedRole, noteRole } from './generation.js'
 import { defaultLimits, type HttpLimits } from './limits.js'
 import { LocalNetwork } from './local-network.js'
 import { Login, type LoginOptions, roleRefusal } from './login/login.js'
@@ -61,8 +61,8 @@ export class Gateway {
   readonly #login: Login
   /** Old generations with answers under way → cancels the end of their time. */
   readonly #draining = new Map<Generation, Dispose>()
-  /** Upgraded connections → the instance that has them. */
-  readonly #upgraded = new Map<Duplex, object>()
+  /** Upgraded connections → the instance that has them, and the request that opened them. */
+  readonly #upgraded = new Map<Duplex, { instance: object; request: IncomingMessage }>()
   /** Those that speak HTTP; an upgraded one is its owner's. */
   readonly #connections = new Set<Connection>()
   readonly #looking: NodeJS.Timeout
@@ -152,7 +152,7 @@ export class Gateway {
    * @param instance the `key` of its `RouteOwner`
    */
   release(instance: object): void {
-    for (const [socket, owner] of this.#upgraded) if (owner === instance) socket.destroy()
+    for (const [socket, upgraded] of this.#upgraded) if (upgraded.instance === instance) socket.destroy()
     for (const answer of [...this.#connections].flatMap((connection) => connection.answersOf(instance))) {
       const spare = this.#clock.timer(drain_ms, () => void answer.destroy())
       answer.once('close', () => void spare())
@@ -262,6 +262,24 @@ export class Gateway {
       connection.look(now_ms, idleTimeout_ms)
       for (const reply of connection.overdue(this.#clock.monotonic(), handlerTimeout_ms)) this.#giveUpOn(reply)
     }
+    if (this.#login.isOn) this.#endOfSessions()
+  }
+
+  /** A session that ends takes along what it reads still: an event stream would go on for as long as its page is open. */
+  #endOfSessions(): void {
+    const isOver = (request: IncomingMessage) => {
+      const { headers, socket } = request
+      return !this.#login.allowsStill(notedRole(request), {
+        headers,
+        local: this.#network.isLocal(socket.remoteAddress ?? ''),
+      })
+    }
+    for (const connection of this.#connections) {
+      // What changes something was allowed when it began: it is finished.
+      for (const answer of connection.underWay)
+        if (isReading(answer.req.method ?? '') && isOver(answer.req)) answer.destroy()
+    }
+    for (const [socket, { request }] of this.#upgraded) if (isOver(request)) socket.destroy()
   }
 
   /** A handler that did not begin to answer in its time: its client gets to know, whatever the handler still does. */
@@ -314,7 +332,7 @@ export class Gateway {
     }
     const connection = Connection.of(socket)
     if (connection) this.#connections.delete(connection)
-    this.#upgraded.set(socket, owner.key)
+    this.#upgraded.set(socket, { instance: owner.key, request })
     socket.once('close', () => this.#upgraded.delete(socket))
     const failed = (error: unknown) => {
       socket.destroy()

@@ -94,7 +94,7 @@ export function noteRole(request: IncomingMessage, role: Role): void {
   ;(request as { [roleKey]?: Role })[roleKey] = role
 }
 
-const roleOf = (request: IncomingMessage): Role => (request as { [roleKey]?: Role })[roleKey] ?? 'none'
+export const notedRole = (request: IncomingMessage): Role => (request as { [roleKey]?: Role })[roleKey] ?? 'none'
 
 /**
  * @throws RTK_ERR_ROUTE_TAKEN naming both owners; RTK_ERR_ROUTES for whatever else Fastify refuses, naming the owner.
@@ -146,7 +146,7 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
 }
 
 function ownRole(this: FastifyRequest): Role {
-  return roleOf(this.raw)
+  return notedRole(this.raw)
 }
 
 /** Before every route, and where there is none: what the caller may do against what the route asks for. */

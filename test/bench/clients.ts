@@ -1,6 +1,7 @@
-/** Run as a child: many UDP, TCP or NTRIP clients of one server; counts what they get. */
+/** Run as a child: many UDP, TCP, NTRIP clients or dashboards of one server; counts what they get. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import type { ClientReport } from './edges.js'
 
@@ -51,10 +52,22 @@ async function ntripClient(client: number): Promise<void> {
   socket.on('error', () => {})
 }
 
+/** The event stream of an open page. A station lets four pages of one address in. */
+async function eventsClient(client: number): Promise<void> {
+  const headers = { 'accept-encoding': 'gzip, deflate', accept: 'text/event-stream' }
+  const localAddress = `127.0.0.${1 + Math.floor(client / 4)}`
+  const asked = request({ port, host: '127.0.0.1', path: '/events', headers, localAddress, agent: false }).end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  if (answer.statusCode !== 200) throw new Error(`page ${client}: the station answered ${answer.statusCode}`)
+  if (client < stalled) answer.pause()
+  else answer.on('data', (chunk) => got(client, chunk.length))
+}
+
 const clientOf: Readonly<Record<string, (client: number) => Promise<void>>> = {
   udp: udpClient,
   tcp: tcpClient,
   ntrip: ntripClient,
+  events: eventsClient,
 }
 for (let client = 0; client < count; client++) await clientOf[kind]?.(client)
 process.send?.('ready')

@@ -55,7 +55,7 @@ export interface ClientReport {
 }
 
 /** Starts many clients in a child process; `stop` ends them and returns what they saw. */
-export async function startClients(kind: 'udp' | 'tcp' | 'ntrip', port: number, count: number, stalled = 0) {
+export async function startClients(kind: 'udp' | 'tcp' | 'ntrip' | 'events', port: number, count: number, stalled = 0) {
   const script = join(fileURLToPath(import.meta.url), '..', 'clients.js')
   const child: ChildProcess = spawn(process.execPath, [script, kind, String(port), String(count), String(stalled)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -4,6 +4,7 @@
  */
 
 import { benchApn } from './apn.js'
+import { benchDashboard } from './dashboard.js'
 import { benchDay } from './day.js'
 import { benchFanOut } from './fan-out.js'
 import { benchFleet } from './fleet.js'
@@ -33,10 +34,11 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   survey: benchSurvey,
   holds: benchHolds,
   day: benchDay,
+  dashboard: benchDashboard,
   fleet: benchFleet,
 }
 /** Minutes, and `fleet` on both cores with mosquitto: only by their names. */
-const onlyNamed = ['fleet', 'holds', 'ntrip-hour']
+const onlyNamed = ['dashboard', 'fleet', 'holds', 'ntrip-hour']
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.find((name) => !(name in parts))

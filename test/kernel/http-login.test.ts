@@ -1,11 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { OutgoingHttpHeaders } from 'node:http'
+import { once } from 'node:events'
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
+import { connect } from 'node:net'
+import { type Duplex, PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
 import { isForeignOrigin } from '../../runtime/http/origin.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
-import { createTestStation, ManualClock } from '../harness/index.js'
+import { createTestStation, ManualClock, until } from '../harness/index.js'
 import { get, owner, post, raw, says, serve, upgradeRequest } from './gateway-rig.js'
 
 const token = 'an-operators-secret'
@@ -391,6 +394,70 @@ t.test('/session', async (t) => {
     t.equal((await login(ask, token)).status, 429)
     await clock.advance(1)
     t.equal((await login(ask, token)).status, 200)
+  })
+
+  t.test('what a session reads ends with it; what anybody may read, and what changes something, goes on', async (t) => {
+    const clock = new ManualClock()
+    const streams = new Map<string, PassThrough>()
+    const stream = (name: string) => async () => {
+      const made = new PassThrough()
+      streams.set(name, made)
+      made.write('first')
+      return made
+    }
+    const opened: Duplex[] = []
+    const watch = (_request: unknown, socket: Duplex) => {
+      opened.push(socket)
+      socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n')
+    }
+    const routes = [get('/events', stream('events')), post('/work', stream('work'))]
+    const owners = () => [owner('page', { routes, upgrades: { '/watch': watch }, role: 'viewer' })]
+    const limits = { checkInterval_ms: 10 }
+    const over = async (
+      served: Awaited<ReturnType<typeof serve>>,
+      headers: OutgoingHttpHeaders,
+      method = 'GET',
+      path = '/events',
+    ) => {
+      const asked = request({ host: '127.0.0.1', port: served.port, agent: false, method, path, headers }).end()
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+      const gone = { isOver: false }
+      answer
+        .on('error', () => {})
+        .on('close', () => {
+          gone.isOver = true
+        })
+      answer.resume()
+      t.teardown(() => asked.destroy())
+      t.equal(answer.statusCode, 200)
+      return gone
+    }
+    const closed = await serve(t, owners(), { token, viewerToken, clock, limits })
+    const cookie = cookieOf(await login(closed.ask, token))
+    const later = cookieOf(await login(closed.ask, viewerToken))
+    const reading = await over(closed, { cookie })
+    const viewing = await over(closed, { cookie: later })
+    const working = await over(closed, { cookie }, 'POST', '/work')
+    const program = await over(closed, bearer(token))
+    const socket = connect(closed.port, '127.0.0.1')
+    socket.on('error', () => {}).write(upgradeRequest('/watch', { host: 'localhost', cookie }))
+    await once(socket, 'data')
+    await closed.ask('/session', { method: 'DELETE', headers: { cookie } })
+    await until(() => reading.isOver && socket.destroyed, 'its streams end')
+    t.notOk(viewing.isOver || program.isOver || working.isOver)
+    await clock.advance(43_201_000)
+    await until(() => viewing.isOver, 'after 12 hours the other one')
+    t.notOk(program.isOver || working.isOver)
+    t.ok(opened.length === 1)
+
+    const open = await serve(t, owners(), { token, viewerToken, clock, limits, open: 'read' })
+    const anybody = await over(open, {})
+    const operator = cookieOf(await login(open.ask, token))
+    const viewer = cookieOf(await login(open.ask, viewerToken))
+    const [more, same] = [await over(open, { cookie: operator }), await over(open, { cookie: viewer })]
+    for (const cookie of [operator, viewer]) await open.ask('/session', { method: 'DELETE', headers: { cookie } })
+    await until(() => more.isOver, 'it read what an operator may')
+    t.notOk(anybody.isOver || same.isOver)
   })
 
   t.test('a body that is no token is 400 and no try', async (t) => {

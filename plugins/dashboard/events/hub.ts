@@ -23,10 +23,12 @@ interface Page extends Caller {
   readonly client: EventClient
 }
 
+/** What goes to several pages: each event is one object, which is encoded once. */
 interface News {
-  readonly document: Readonly<Record<Caller['reader'], () => string>>
+  readonly document: (reader: Caller['reader']) => PageEvent
   /** Undefined: the same as a second ago. */
-  readonly satellites: string | undefined
+  readonly satellites: PageEvent | undefined
+  readonly panels: PageEvent | undefined
 }
 
 /** Every open page, and what it is told. What several of them want is made once. */
@@ -36,9 +38,8 @@ export class EventHub {
   readonly #panels: PanelFiles
   readonly #pages = new Set<Page>()
   #lines: PageEvent[] = []
-  #satellites: SatelliteEpoch | undefined
-  /** The list of panels that every page has been told. */
-  #panelsTold = ''
+  /** What every page was told last. */
+  #told: { epoch?: SatelliteEpoch | undefined; panels: string } = { panels: '' }
 
   constructor(ctx: PluginContext, survey: SurveyCurve, panels: PanelFiles) {
     this.#ctx = ctx
@@ -67,9 +68,9 @@ export class EventHub {
       data: JSON.stringify({ serial, version, sha256, hardware, role: caller.reader }),
     })
     if (page.topics.has('log')) for (const line of this.#lines) page.client.send(line)
-    if (page.topics.has('survey')) page.client.send({ name: 'curve', data: JSON.stringify(this.#survey.points) })
-    if (page.topics.has('panels')) page.client.send({ name: 'panels', data: this.#panels.text })
-    this.#tell(page, this.#news())
+    if (page.topics.has('survey')) page.client.send(this.#curve())
+    const panels = { name: 'panels', data: this.#panels.text }
+    this.#tell(page, { document: this.#documents(), satellites: sky(this.#epoch), panels })
     return page.client
   }
 
@@ -81,34 +82,42 @@ export class EventHub {
   #beat(): void {
     const grown = this.#survey.take()
     if (this.#pages.size === 0) return
-    const news = this.#news()
+    const epoch = this.#epoch
     const panels = this.#panels.text
-    const havePanelsChanged = panels !== this.#panelsTold
-    this.#panelsTold = panels
+    const news: News = {
+      document: this.#documents(),
+      satellites: epoch === this.#told.epoch ? undefined : sky(epoch),
+      panels: panels === this.#told.panels ? undefined : { name: 'panels', data: panels },
+    }
+    this.#told = { epoch, panels }
+    const growth = grown === 'anew' ? this.#curve() : grown && { name: 'point', data: JSON.stringify(grown) }
     for (const page of this.#pages) {
       this.#tell(page, news)
-      if (havePanelsChanged && page.topics.has('panels')) page.client.send({ name: 'panels', data: panels })
-      if (!page.topics.has('survey') || grown === undefined) continue
-      if (grown === 'anew') page.client.send({ name: 'curve', data: JSON.stringify(this.#survey.points) })
-      else page.client.send({ name: 'point', data: JSON.stringify(grown) })
+      if (growth && page.topics.has('survey')) page.client.send(growth)
     }
   }
 
-  #news(): News {
-    const { services } = this.#ctx
-    const now = services.use(station)
-    const epoch = services.find(receiver)?.satellites
-    const isNew = epoch !== this.#satellites
-    this.#satellites = epoch
-    return {
-      document: { operator: () => now.documentText(), viewer: () => now.documentText(undefined, 'viewer') },
-      satellites: isNew || epoch === undefined ? JSON.stringify(epoch ? skyOf(epoch) : []) : undefined,
+  get #epoch(): SatelliteEpoch | undefined {
+    return this.#ctx.services.find(receiver)?.satellites
+  }
+
+  #documents(): News['document'] {
+    const now = this.#ctx.services.use(station)
+    const made: { [reader in Caller['reader']]?: PageEvent } = {}
+    return (reader) => {
+      made[reader] ??= { name: 'document', data: now.documentText(undefined, reader) }
+      return made[reader]
     }
   }
 
-  #tell({ client, reader, topics }: Page, { document, satellites }: News): void {
-    if (topics.has('document')) client.send({ name: 'document', data: document[reader]() })
-    if (topics.has('satellites') && satellites !== undefined) client.send({ name: 'satellites', data: satellites })
+  #curve(): PageEvent {
+    return { name: 'curve', data: JSON.stringify(this.#survey.points) }
+  }
+
+  #tell({ client, reader, topics }: Page, { document, satellites, panels }: News): void {
+    if (topics.has('document')) client.send(document(reader))
+    if (topics.has('satellites') && satellites !== undefined) client.send(satellites)
+    if (topics.has('panels') && panels !== undefined) client.send(panels)
   }
 
   #line({ level, time, plugin = '', msg = '' }: LogLine): void {
@@ -121,6 +130,11 @@ export class EventHub {
 
 const tooMany = (what: string) =>
   new RtkError('RTK_ERR_UNAVAILABLE', `${what} are open already: close one, the figures are in GET /get-info too`)
+
+const sky = (epoch: SatelliteEpoch | undefined): PageEvent => ({
+  name: 'satellites',
+  data: JSON.stringify(epoch ? skyOf(epoch) : []),
+})
 
 /** As a page draws it: short names, as it goes out each second. */
 const skyOf = ({ satellites }: SatelliteEpoch) =>

@@ -3,10 +3,12 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Language, language, languages, setLanguage, t } from './i18n/index.js'
 import { type PageEntry, pages } from './pages/index.js'
 import { Login } from './parts/login.js'
+import { SessionButton } from './parts/session-button.js'
 import { TrialBar } from './parts/trial-bar.js'
 import { VerdictBar } from './parts/verdict-bar.js'
 import { path } from './route.js'
-import { hello, isOutdated, loginWanted, panels } from './station/live.js'
+import { hello, isOutdated, panels } from './station/live.js'
+import { loginWanted } from './station/session.js'
 import { setTheme, type Theme, theme, themes } from './theme.js'
 
 interface Place {
@@ -98,12 +100,27 @@ function Choices() {
           ))}
         </select>
       </label>
+      <SessionButton />
     </footer>
   )
 }
 
+/** Where a session ended, the page waits behind the login as it was left: what was entered is still there. */
 function App() {
-  if (loginWanted.value) return <Login />
+  const isAsked = loginWanted.value !== ''
+  return (
+    <>
+      {isAsked && <Login />}
+      {(!isAsked || hello.value) && (
+        <div class="page" hidden={isAsked}>
+          <Page />
+        </div>
+      )}
+    </>
+  )
+}
+
+function Page() {
   return (
     <>
       <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>('#content h1')?.focus()}>

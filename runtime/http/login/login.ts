@@ -105,12 +105,19 @@ export class Login {
    */
   roleOf({ headers, peer, local }: Caller): Role {
     if (!this.isOn) return 'operator'
-    const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+    const bearer = bearerOf(headers)
     if (bearer !== undefined) return this.#check(bearer, peer).role
     const session = this.sessionOf(headers)
     if (session !== undefined) return session.role
     this.#countWrong(headers, normalAddress(peer))
     return local ? this.#open : 'none'
+  }
+
+  /** Whether a caller who was admitted with this role has it still: sessions end. No try, whatever the cookie. */
+  allowsStill(role: Role, { headers, local }: Omit<Caller, 'peer'>): boolean {
+    if (bearerOf(headers) !== undefined) return true
+    const now = this.sessionOf(headers)?.role ?? (local ? this.#open : 'none')
+    return roleRefusal(now, role) === undefined
   }
 
   /**
@@ -183,6 +190,8 @@ export class Login {
     throw new RtkError('RTK_ERR_UNAUTHORIZED', 'the token is wrong')
   }
 }
+
+const bearerOf = ({ authorization = '' }: IncomingHttpHeaders) => /^bearer +(\S+) *$/i.exec(authorization)?.[1]
 
 const signature = (content: string, key: Buffer) => createHmac('sha256', key).update(content).digest('base64url')
 

@@ -1,13 +1,17 @@
 /**
- * Run in a network of its own: a station on an address of a local network (127.0.0.1 is a secure context and hides what fails on a roof), and
- * a browser that opens every page of it. One JSON line for each look. Arguments: situations, views, themes, folder for screenshots (or '').
+ * Run in a network of its own: a browser that opens every page of a station. One JSON line for each look. Arguments: situations, views,
+ * themes, folder for screenshots (or '').
  */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { ControlClient } from '../../../runtime/control/client.js'
 import { until } from '../manual-clock.js'
-import { rtkBase, startStation } from '../process.js'
+import { rtkBase } from '../process.js'
+import { localStation, openTab, startBrowser, tell } from './browser-rig.js'
 
 /** What a page has, as far as it is asked for: the types of the DOM would be those of every file. */
 interface InPage {
@@ -20,26 +24,29 @@ interface InPage {
 }
 
 const [situations = '', views = '', themes = '', shots = ''] = process.argv.slice(2)
-const address = '192.168.77.1'
 const sizes: Record<string, { width: number; height: number }> = {
   phone: { width: 390, height: 844 },
   desk: { width: 1440, height: 900 },
 }
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-const ready = ['--change', 'gnss-survey-mintime=15', '--change', 'gnss-survey-accuracy=5']
-const station = await startStation([
-  ...ready,
-  '--change',
-  'ntrip-caster-port=0',
-  '--set',
-  'mqtt-broker.port=0',
-  '--set',
-  `http.host=${address}`,
-])
+const changes = ['gnss-survey-mintime=15', 'gnss-survey-accuracy=5', 'mqtt-host=127.0.0.1', 'mqtt-port=1883']
+const station = await localStation(changes.flatMap((change) => ['--change', change]))
 await rtkBase(['plugins', 'load', './examples/third-party-plugin', '--data', station.data])
+const control = await ControlClient.open(station.data)
+/** An image that comes a byte a second, until its server has enough of it. */
+let isGone = false
+const slow = createServer((_request, response) => {
+  if (isGone) return response.writeHead(404).end()
+  response.writeHead(200, { 'content-length': 10_000 }).write('a'.repeat(4_000))
+  return setInterval(() => response.write('a'), 1_000).unref()
+}).listen(0, '127.0.0.1')
+await once(slow, 'listening')
+const { port: slowPort } = slow.address() as { port: number }
 const status = async () => (await station.info<{ gnss: { state: { status: string } } }>()).gnss.state.status
 const is = (wanted: string) => until(async () => (await status()) === wanted, wanted, 120_000)
+const mqttUp = async () => (await station.info<{ mqtt: { state: { link: string } } }>()).mqtt.state.link === 'up'
+const updating = async () => (await station.info<{ base: { update: { state: string } } }>()).base.update.state
 const command = async (text: string) => (await fetch(`${station.url}/system?${text}`, { method: 'POST' })).text()
 
 /** Situation → how the simulator gets there, and back. */
@@ -53,28 +60,49 @@ const ways: Record<string, [go: () => Promise<unknown>, back: () => Promise<unkn
     () => command('sim=unplug').then(() => is('offline')),
     () => command('sim=replug').then(() => is('fixed')),
   ],
+  'broker gone': [
+    async () => {
+      await until(mqttUp, 'the broker has the station')
+      await control.call('unload', { plugin: 'mqtt-broker' })
+      await until(async () => !(await mqttUp()), 'the broker is gone')
+    },
+    () => control.call('load', { plugin: 'mqtt-broker' }),
+  ],
+  'update running': [
+    async () => {
+      await command(`firmware=http://127.0.0.1:${slowPort}/next.img`)
+      await until(async () => (await updating()) === 'downloading', 'the download')
+    },
+    async () => {
+      isGone = true
+      slow.closeAllConnections()
+      await until(async () => (await updating()) === 'failed', 'its end')
+    },
+  ],
   moved: [() => command('sim=move%2030%200%200').then(() => is('moved')), () => command('sim=move%20-30%200%200')],
 }
 
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
+const browser = await startBrowser()
 for (const situation of situations.split(',')) {
-  const [go, back] = ways[situation] ?? ways.fixed ?? []
-  await go?.()
+  if (situation === 'session expired') {
+    await expired()
+    continue
+  }
+  const way = ways[situation]
+  if (!way) throw new Error(`no way to the situation ${situation}`)
+  const [go, back] = way
+  await go()
   for (const view of views.split(',')) for (const theme of themes.split(',')) await look(situation, view, theme)
-  await back?.()
+  await back()
 }
 await browser.close()
+slow.closeAllConnections()
+slow.close()
+control.close()
 await station.end()
 
 async function look(situation: string, view: string, theme: string): Promise<void> {
-  const colorScheme = theme === 'dark' ? 'dark' : 'light'
-  const context = await browser.newContext({ viewport: sizes[view] ?? null, colorScheme, reducedMotion: 'reduce' })
-  const page = await context.newPage()
-  const troubles: string[] = []
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') troubles.push(message.text())
-  })
-  page.on('pageerror', (error) => troubles.push(error.message))
+  const { context, page, troubles } = await tab(view, theme)
   await page.goto(`${station.url}/`)
   await page.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit')
   const paths = await page.$$eval('nav a', (links) => links.map((link) => link.getAttribute('href') ?? ''))
@@ -82,12 +110,59 @@ async function look(situation: string, view: string, theme: string): Promise<voi
     await page.evaluate((hash) => (globalThis as unknown as InPage).location.assign(hash), path)
     await page.waitForSelector('main h1')
     await page.waitForTimeout(400)
-    if (shots)
-      await page.screenshot({ path: join(shots, `${situation}-${path.slice(2)}-${view}-${theme}.png`), fullPage: true })
-    const found = { situation, view, theme, page: path.slice(2), troubles: troubles.splice(0), ...(await judged(page)) }
-    process.stdout.write(`${JSON.stringify(found)}\n`)
+    await report(page, { situation, view, theme, page: path.slice(2), troubles: troubles.splice(0) })
   }
   await context.close()
+}
+
+interface Look {
+  situation: string
+  view: string
+  theme: string
+  page: string
+  troubles: string[]
+}
+
+async function report(page: Page, look: Look): Promise<void> {
+  const name = [look.situation, look.page, look.view, look.theme].join('-')
+  if (shots) await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true })
+  tell({ ...look, ...(await judged(page)) })
+}
+
+/** On a station of its own, as the others have no login. */
+async function expired(): Promise<void> {
+  const token = 'an-operators-secret'
+  const guarded = await localStation([
+    '--set',
+    `http.token=${token}`,
+    '--set',
+    'mqtt-broker.port=0',
+    '--change',
+    'udp-port=2199',
+  ])
+  for (const view of views.split(',')) {
+    for (const theme of themes.split(',')) {
+      const { context, page, troubles } = await tab(view, theme)
+      await page.goto(guarded.url)
+      await page.getByLabel('Token of the station').fill(token)
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit')
+      const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
+      await fetch(`${guarded.url}/session`, { method: 'DELETE', headers: { cookie } })
+      await page.getByText('The session has ended').waitFor()
+      // The browser itself writes down that it was refused.
+      const own = troubles.filter((text) => !/401|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(text))
+      await report(page, { situation: 'session expired', view, theme, page: 'login', troubles: own })
+      await context.close()
+    }
+  }
+  await guarded.end()
+}
+
+async function tab(view: string, theme: string) {
+  const colorScheme = theme === 'dark' ? 'dark' : 'light'
+  const context = await browser.newContext({ viewport: sizes[view] ?? null, colorScheme, reducedMotion: 'reduce' })
+  return { context, ...(await openTab(context)) }
 }
 
 /** What axe finds, whether the page is wider than the screen, and its heading. */

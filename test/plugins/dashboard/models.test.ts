@@ -1,8 +1,13 @@
-/** What the pages compute: pure, without a browser. */
+/** What the pages compute, and what the station tells them: without a browser. */
+import { randomBytes } from 'node:crypto'
 import type { NetworkInterfaceInfo } from 'node:os'
+import type { Duplex } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { createTestStation, until } from 'rtk-base/testing'
 import t from 'tap'
 import { pageAddresses } from '../../../plugins/dashboard/address/page-addresses.js'
 import { qrLines, qrPath } from '../../../plugins/dashboard/address/qr-code.js'
+import { EventClient } from '../../../plugins/dashboard/events/event-client.js'
 import { figures, readFigures } from '../../../plugins/dashboard/history/figures.js'
 import { Ring } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
@@ -45,6 +50,10 @@ import {
 import { percentOf, scatterOf, surveyOf } from '../../../plugins/dashboard/ui/model/survey.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
+import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
+import { procedureStatus, receiver } from '../../../schemas/services.js'
+import { type EventStream, openEvents } from '../../harness/peers/event-stream.js'
+import { shippedPlugin } from '../../harness/shipped.js'
 
 const home = { lat: 52, lon: 4, alt: 50 }
 const here = toEcef(home)
@@ -568,4 +577,143 @@ t.test('the ring of the day', async (t) => {
   t.notOk(after.load(Buffer.alloc(0)))
   t.notOk(new Ring([b], 4).load(saved), 'longer than it can hold')
   t.equal(after.series(['b'], 1).b?.length, 8, 'what is refused changes nothing')
+})
+
+t.test('the station tells its pages', async (t) => {
+  const epoch = (used: number) =>
+    ({ satellites: Array.from({ length: used }, (_, n) => ({ satellite: n, signals: [], used: true })) }) as never
+  const facts = { status: 'fixed', builds: 0, survey: {} as object, satellites: epoch(1) as unknown }
+  const fake = definePlugin({
+    name: 'fake',
+    version: '1.0.0',
+    api: '^1.1.0',
+    provides: [receiver, procedureStatus],
+    setup(ctx) {
+      const service = {
+        get satellites() {
+          return facts.satellites
+        },
+      }
+      ctx.services.provide(receiver, service as never)
+      const procedure = {
+        get status() {
+          return facts.status
+        },
+      }
+      ctx.services.provide(procedureStatus, procedure as never)
+      ctx.info.block('gnss', () => {
+        facts.builds += 1
+        return { pos: { ...here, t: 1 }, ref: { survey: facts.survey } }
+      })
+    },
+  })
+  const station = await createTestStation({
+    plugins: { fake: fake as AnyPlugin, dashboard: await shippedPlugin('dashboard') },
+  })
+  t.teardown(() => station.stop())
+  const { clock } = station
+
+  await t.test('nobody looks, nothing is read for them, but a survey-in is', async (t) => {
+    await clock.advance(5_000)
+    facts.builds = 0
+    await clock.advance(60_000)
+    t.ok(facts.builds <= 6, `${facts.builds} documents in a minute: those of the curves of the day`)
+    facts.status = 'survey'
+    for (let elapsed = 1; elapsed <= 5; elapsed++) {
+      facts.survey = { type: 'ecef', state: 'running', elapsed, count: elapsed, acc: 9 - elapsed, ...here }
+      await clock.advance(1_000)
+    }
+    facts.status = 'fixed'
+    const late = await openEvents(station.url, { query: '?want=survey' })
+    t.teardown(() => late.close())
+    await until(() => late.of('curve').length === 1, 'the curve')
+    t.match(
+      late.of('curve')[0],
+      [1, 2, 3, 4, 5].map((t) => ({ t, acc: 9 - t })),
+      'who opens late sees all of it',
+    )
+  })
+
+  await t.test('a page that opens takes nothing from the others', async (t) => {
+    const one = await openEvents(station.url, { query: '?want=satellites', headers: { 'accept-encoding': 'identity' } })
+    const used = (page: EventStream) => page.of('satellites').map((list) => (list as unknown[]).length)
+    await clock.advance(1_000)
+    await until(() => used(one).length > 0, 'the first epoch')
+    facts.satellites = epoch(2)
+    const two = await openEvents(station.url, { query: '?want=satellites' })
+    await until(() => used(two).at(-1) === 2, 'a page begins with the newest epoch')
+    await clock.advance(1_000)
+    await until(() => used(one).at(-1) === 2, 'the other one gets it too')
+    const told = used(one).length
+    await clock.advance(3_000)
+    t.equal(used(one).length, told, 'what did not change is not repeated')
+    facts.satellites = undefined
+    await clock.advance(1_000)
+    await until(() => used(one).at(-1) === 0 && used(two).at(-1) === 0, 'and that the receiver is gone')
+    for (const page of [one, two]) page.close()
+    t.match([one.status, two.status], [200, 200])
+  })
+
+  await t.test('so many pages, and no more of one address', async (t) => {
+    const open = (n: number) => openEvents(station.url, { localAddress: `127.0.0.${n}`, query: '?want=document' })
+    const pages: EventStream[] = []
+    t.teardown(() => {
+      for (const page of pages) page.close()
+    })
+    for (let n = 0; n < 16; n++) pages.push(await open(2 + Math.floor(n / 4)))
+    t.ok(pages.every(({ status }) => status === 200))
+    t.match([(await open(2)).status, (await open(9)).status], [503, 503])
+    pages.shift()?.close()
+    await until(async () => {
+      const next = await open(2)
+      pages.push(next)
+      return next.status === 200
+    }, 'a place is free again')
+  })
+})
+
+t.test('a page that takes nothing holds nothing up, and nothing piles up for it', async (t) => {
+  for (const compressed of [true, false]) {
+    const client = new EventClient(compressed)
+    const document = (n: number) => JSON.stringify({ n, text: randomBytes(4_000).toString('hex') })
+    for (let n = 0; n < 2_000; n++) {
+      client.send({ name: 'document', data: document(n) })
+      client.send({ name: 'log', data: String(n), isLine: true })
+      if (n % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const { readableLength, writableLength } = client.stream as Duplex
+    t.ok(readableLength + writableLength < 200_000, `${readableLength + writableLength} bytes wait`)
+    const plain = compressed ? client.stream.pipe(createGunzip()) : client.stream
+    let text = ''
+    plain.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+    })
+    await until(() => text.includes('"n":1999') && text.includes('event: log\ndata: 1999\n'), 'the newest of each')
+    t.match(text, /event: dropped\ndata: \d/, 'and how many lines it missed')
+    const documents = text.split('event: document').length
+    t.ok(documents < 60, `${documents} documents of 2000`)
+  }
+})
+
+t.test('what a page knows already costs next to nothing', async (t) => {
+  const client = new EventClient(true)
+  let bytes = 0
+  let text = ''
+  client.stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+  })
+  client.stream.pipe(createGunzip().setEncoding('utf8')).on('data', (chunk) => {
+    text += chunk
+  })
+  const [document, satellites] = [randomBytes(6_000).toString('hex'), randomBytes(6_000).toString('hex')]
+  const second = async (n: number) => {
+    client.send({ name: 'document', data: document })
+    client.send({ name: 'satellites', data: `${satellites} ${n}` })
+    await until(() => text.endsWith(` ${n}\n\n`), 'they are there')
+  }
+  await second(0)
+  const first = bytes
+  for (let n = 1; n <= 5; n++) await second(n)
+  t.ok(bytes - first < first / 5, `${bytes - first} bytes for five seconds, ${first} for the first`)
+  client.end()
 })

@@ -19,6 +19,7 @@ export const de: Texts = {
   'login.token': 'Token der Station',
   'login.show': 'Eingabe zeigen',
   'login.submit': 'Anmelden',
+  'login.ended': 'Die Sitzung ist beendet. Nach der Anmeldung geht es dort weiter, wo Sie waren.',
   'login.logout': 'Abmelden',
   'login.viewer': 'Sie dürfen lesen und nichts ändern.',
 
@@ -477,6 +478,9 @@ export const de: Texts = {
   'update.send': 'Hochladen und installieren',
   'update.stop': 'Anhalten',
   'update.sending': 'Wird hochgeladen: {percent} %',
+  'update.lost':
+    'Die Verbindung zur Station brach ab, bevor das ganze Abbild dort war. Nichts wurde installiert: Bitte noch einmal senden.',
+  'update.stopped': 'Angehalten. Nichts wurde installiert.',
   'update.installed':
     '{version} ist installiert. Die Station startet damit neu und kehrt von selbst zurück, wenn sie nicht arbeitet.',
   'update.url': 'Von einer Adresse',

@@ -18,6 +18,7 @@ export const en = {
   'login.token': 'Token of the station',
   'login.show': 'Show what I type',
   'login.submit': 'Log in',
+  'login.ended': 'The session has ended. Log in again to go on where you were.',
   'login.logout': 'Log out',
   'login.viewer': 'You may look, and change nothing.',
 
@@ -476,6 +477,9 @@ export const en = {
   'update.send': 'Upload and install',
   'update.stop': 'Stop',
   'update.sending': 'Uploading: {percent} %',
+  'update.lost':
+    'The connection to the station was lost before the whole image was there. Nothing was installed: send it again.',
+  'update.stopped': 'Stopped. Nothing was installed.',
   'update.installed':
     '{version} is installed. The station restarts into it, and goes back by itself if it does not work.',
   'update.url': 'From an address',

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
+import { loginWanted } from '../station/session.js'
 
 export interface Loaded<T> {
   readonly value: T | undefined
@@ -8,7 +9,7 @@ export interface Loaded<T> {
   again(): void
 }
 
-/** What is asked of the station once, when the page is opened. */
+/** What is asked of the station when the page is opened, and again after a login. */
 export function useLoaded<T>(load: () => Promise<T>): Loaded<T> {
   const [value, setValue] = useState<T>()
   const [trouble, setTrouble] = useState('')
@@ -21,7 +22,10 @@ export function useLoaded<T>(load: () => Promise<T>): Loaded<T> {
       (error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)),
     )
   }, [load])
-  useEffect(again, [again])
+  const isAsked = loginWanted.value !== ''
+  useEffect(() => {
+    if (!isAsked) again()
+  }, [again, isAsked])
   return { value, trouble, again }
 }
 

@@ -1,13 +1,19 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { api, Refused } from '../station/api.js'
-import { listen } from '../station/live.js'
+import { hello, listen } from '../station/live.js'
+import { loginWanted } from '../station/session.js'
 
 /** Asks for the token. It is exchanged for a cookie and kept nowhere here. */
 export function Login() {
   const [token, setToken] = useState('')
   const [isShown, setShown] = useState(false)
   const [trouble, setTrouble] = useState('')
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  const back = () => {
+    loginWanted.value = ''
+  }
   const submit = async (event: Event) => {
     event.preventDefault()
     try {
@@ -20,8 +26,11 @@ export function Login() {
     }
   }
   return (
-    <main id="content" class="narrow">
-      <h1 tabIndex={-1}>{t('login.title')}</h1>
+    <main class="narrow">
+      <h1 ref={heading} tabIndex={-1}>
+        {t('login.title')}
+      </h1>
+      {hello.value && loginWanted.value === 'needed' && <p role="alert">{t('login.ended')}</p>}
       <form class="card" onSubmit={submit}>
         <label for="token">{t('login.token')}</label>
         <input
@@ -40,9 +49,16 @@ export function Login() {
         <p id="token-trouble" class="trouble" role="alert">
           {trouble}
         </p>
-        <button type="submit" class="main">
-          {t('login.submit')}
-        </button>
+        <div class="buttons">
+          {loginWanted.value === 'chosen' && (
+            <button type="button" onClick={back}>
+              {t('confirm.no')}
+            </button>
+          )}
+          <button type="submit" class="main">
+            {t('login.submit')}
+          </button>
+        </div>
       </form>
     </main>
   )

@@ -1,14 +1,31 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { byPlugin } from '../model/by-plugin.js'
 import { changesOf, fieldOf, textOf } from '../model/form.js'
 import { api, type Parameter } from '../station/api.js'
-import { hello } from '../station/live.js'
+import { at, type Json, listAt, type StationError } from '../station/document.js'
+import { document$, hello } from '../station/live.js'
 import { Card } from './card.js'
 import { Confirm } from './confirm.js'
 import { FieldRow } from './field.js'
 
 type Before = Record<string, unknown>
+
+/** What the station itself set back, or could not apply, after it had answered. */
+const setBack = (document: Json | undefined) =>
+  listAt<StationError>(document, 'base.state.errors').filter(({ code }) => code.startsWith('change-'))
+
+/** Calls `fn` when a trial begins or ends, and when the station sets something back: the values are other ones then. */
+function useTrial(troubles: readonly StationError[], fn: () => void): void {
+  const isPending = at(document$.value, 'base.state.trial') !== undefined
+  const now = `${isPending} ${troubles.map(({ code, t: since }) => code + since)}`
+  const seen = useRef(now)
+  useEffect(() => {
+    if (seen.current === now) return
+    seen.current = now
+    fn()
+  }, [now, fn])
+}
 
 /** Fields of parameters by plugin: what was entered is reviewed before it is sent, and can be taken back. */
 export function ParameterForm(props: {
@@ -27,6 +44,16 @@ export function ParameterForm(props: {
   const [before, setBefore] = useState<Before>()
   const changes = changesOf(parameters, entered)
   const isViewer = hello.value?.role === 'viewer'
+  const isToUndo = parameters.some(
+    ({ name, value }) => before && name in before && JSON.stringify(before[name]) !== JSON.stringify(value),
+  )
+  const undone = setBack(document$.value)
+  const isUndone = undone.length > 0
+  useTrial(undone, again)
+  useEffect(() => {
+    // What was said of it is not true any more.
+    if (isUndone) setSaid('')
+  }, [isUndone])
 
   const enter = (name: string) => (text: string | undefined) => {
     const next = new Map(entered)
@@ -60,8 +87,13 @@ export function ParameterForm(props: {
 
   return (
     <>
+      {undone.map(({ code, text }) => (
+        <p key={code} class="notice" role="alert">
+          {text}
+        </p>
+      ))}
       <p role="status">{said}</p>
-      {before && Object.keys(before).length > 0 && (
+      {before && isToUndo && (
         <button type="button" onClick={() => void send(before, undefined)}>
           {t('settings.undo', { names: Object.keys(before).join(', ') })}
         </button>

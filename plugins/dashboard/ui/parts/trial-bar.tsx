@@ -7,13 +7,15 @@ import { document$ } from '../station/live.js'
 export function TrialBar() {
   const trial = at(document$.value, 'base.state.trial') as { parameters: string[]; left_s: number } | undefined
   if (!trial) return null
+  // What becomes of it is in the document: a trial may be over before the button is.
+  const end = (command: string) => void api.command(command).catch(() => {})
   return (
     <p class="notice" role="alert">
       {t('trial.text', { names: trial.parameters.join(', '), s: trial.left_s })}{' '}
-      <button type="button" class="main" onClick={() => void api.command('confirm-change')}>
+      <button type="button" class="main" onClick={() => end('confirm-change')}>
         {t('trial.keep')}
       </button>{' '}
-      <button type="button" onClick={() => void api.command('undo-change')}>
+      <button type="button" onClick={() => end('undo-change')}>
         {t('trial.undo')}
       </button>
     </p>

@@ -16,8 +16,8 @@ export function VerdictBar() {
       <div>
         <p class="verdict-text" role="status" aria-live="polite">
           <strong>{t(`verdict.${fitness}`)}</strong>
-          {isKnown && <span class="verdict-why"> {now.why}</span>}
-          {isKnown && now.advice && <span class="verdict-advice"> {now.advice}.</span>}
+          {isKnown && <span class="verdict-why">{` ${now.why}${now.advice ? '; ' : '.'}`}</span>}
+          {isKnown && now.advice && <span class="verdict-advice">{`${now.advice}.`}</span>}
         </p>
         {!inContact.value && (
           <p role="alert">{document$.value ? t('app.noContact', { s: silent_s.value }) : t('app.connecting')}</p>

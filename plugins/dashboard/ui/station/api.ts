@@ -1,4 +1,5 @@
 /** The station's operations, over the same HTTP interface that programs use. */
+import { loginWanted } from './session.js'
 
 export interface Parameter {
   name: string
@@ -76,6 +77,7 @@ export class Refused extends Error {
 async function ask(path: string, init?: RequestInit): Promise<Response> {
   const response = await fetch(path, init)
   if (response.ok) return response
+  if (response.status === 401) loginWanted.value = 'needed'
   const text = await response.text()
   let answer: { message?: string; help?: string } = {}
   try {

@@ -3,8 +3,10 @@
  * Standard §9.2.3), so a new one is made here, with back-off.
  */
 import { batch, computed, signal } from '@preact/signals'
+import { api } from './api.js'
 import { type Json, verdictOf } from './document.js'
 import type { CurvePoint, Hello, LogLine, PanelEntry, SkySatellite } from './messages.js'
+import { loginWanted, session } from './session.js'
 
 export type { CurvePoint, Hello, LogLine, Point, SkySatellite, SkySignal } from './messages.js'
 
@@ -30,8 +32,6 @@ export const silent_s = computed(() =>
 )
 /** What is shown is of now. */
 export const inContact = computed(() => heard_ms.value > 0 && now_ms.value - heard_ms.value < silence_ms)
-/** The station asks for a login. */
-export const loginWanted = signal(false)
 /** Another version answers than the one that made this page. */
 export const isOutdated = signal(false)
 export const verdict = computed(() => verdictOf(document$.value))
@@ -55,7 +55,13 @@ function open(): void {
     })
   on<Hello>('hello', (value) => {
     failures = 0
-    loginWanted.value = false
+    loginWanted.value = ''
+    void api.session().then(
+      (found) => {
+        session.value = found
+      },
+      () => {},
+    )
     if (hello.value && hello.value.sha256 !== value.sha256) isOutdated.value = true
     hello.value = value
     logLines.value = []
@@ -88,12 +94,9 @@ function open(): void {
 
 async function retry(): Promise<void> {
   failures += 1
-  const status = await fetch('/events?want=none', { method: 'GET' }).then(
-    (response) => response.status,
-    () => 0,
-  )
-  if (status === 401) {
-    loginWanted.value = true
+  const found = await api.session().catch(() => undefined)
+  if (found?.role === 'none') {
+    loginWanted.value = 'needed'
     return
   }
   const wait_ms = Math.min(longestWait_ms, 1_000 * 2 ** Math.min(failures, 5)) * (0.8 + 0.4 * Math.random())

@@ -1,3 +1,5 @@
+import { t } from '../i18n/index.js'
+
 /** `POST /update-firmware?esp` with progress, which `fetch` does not have over HTTP/1.1. */
 export interface Upload {
   /** Ends it. */
@@ -5,6 +7,9 @@ export interface Upload {
   /** What the station says; rejects with its reason. */
   readonly done: Promise<string>
 }
+
+/** A link that broke without a word: nothing left this device for so long. The station itself gives up after a minute. */
+const stall_ms = 45_000
 
 export function upload(file: Blob, progress: (share: number) => void): Upload {
   const request = new XMLHttpRequest()
@@ -16,17 +21,33 @@ export function upload(file: Blob, progress: (share: number) => void): Upload {
         return { message: request.responseText }
       }
     }
-    request.upload.onprogress = ({ loaded, total }) => progress(total > 0 ? loaded / total : 0)
+    const lost = () => reject(new Error(answer().message || t('update.lost')))
+    let stalled = setTimeout(() => {}, 0)
+    const watch = () => {
+      clearTimeout(stalled)
+      stalled = setTimeout(() => {
+        lost()
+        request.abort()
+      }, stall_ms)
+    }
+    request.upload.onprogress = ({ loaded, total }) => {
+      watch()
+      progress(total > 0 ? loaded / total : 0)
+    }
+    // From then on the station works.
+    request.upload.onload = () => clearTimeout(stalled)
+    request.onloadend = () => clearTimeout(stalled)
     request.onload = () => {
       const { message = '', help = '', version = '' } = answer()
       if (request.status === 200) resolve(version)
       else reject(new Error([message, help].filter(Boolean).join(' ')))
     }
     // The station may refuse while bytes are still on their way: then there is an answer all the same.
-    request.onerror = () => reject(new Error(answer().message || 'the connection to the station was lost: try again'))
-    request.onabort = () => reject(new Error('stopped'))
+    request.onerror = lost
+    request.onabort = () => reject(new Error(t('update.stopped')))
     request.open('POST', '/update-firmware?esp')
     request.send(file)
+    watch()
   })
   return { abort: () => request.abort(), done }
 }

@@ -1,0 +1,82 @@
+/** Run in a network of its own: an upload that breaks off, the same once more, and the version that comes of it. */
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from '../manual-clock.js'
+import { rtkBase } from '../process.js'
+import { address, compare, localStation, openTab, startBrowser, textWith } from './browser-rig.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'rtk-base-upload-'))
+const at = (name: string) => join(folder, name)
+await rtkBase(['keys', at('maker')])
+const built = await rtkBase([
+  'build',
+  'simulator',
+  '--out',
+  at('next'),
+  '--release',
+  '99.0.0',
+  '--sign',
+  at('maker.key'),
+])
+compare('an image is built', built.code, 0)
+
+/** A link that breaks after so many bytes of the page. */
+let left_bytes = Number.POSITIVE_INFINITY
+const sockets = new Set<Socket>()
+const link = createServer((near) => {
+  const far = connect(8080, address)
+  for (const socket of [near, far]) {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      sockets.delete(socket)
+      near.destroy()
+      far.destroy()
+    })
+  }
+  far.pipe(near)
+  near.on('data', (chunk) => {
+    left_bytes -= chunk.length
+    if (left_bytes < 0) for (const socket of sockets) socket.destroy()
+    else if (!far.write(chunk)) {
+      near.pause()
+      far.once('drain', () => near.resume())
+    }
+  })
+}).listen(8081, address)
+
+const station = await localStation(
+  ['--set', 'http.port=8080', '--set', `ota.keys=${JSON.stringify([at('maker.pub')])}`, '--set', 'ota.healthy_s=1'],
+  { data: at('data') },
+)
+const browser = await startBrowser()
+const { page } = await openTab(await browser.newContext())
+await page.goto(`http://${address}:8081/#/update`)
+await page.getByLabel('Signed image (.img)').setInputFiles(at('next.img'))
+const says = async (what: string, selector: string, text: RegExp, timeout?: number) => {
+  const found = await textWith(page, selector, text, timeout)
+  compare(what, text.test(found) || found, true)
+}
+
+left_bytes = Math.floor(statSync(at('next.img')).size / 2)
+await page.getByRole('button', { name: 'Upload and install' }).click()
+await says('the page says why it broke off', '[role=alert]', /connection to the station was lost/)
+left_bytes = Number.POSITIVE_INFINITY
+await says('and what the station made of it', '.trouble', /the update failed: the body was cut off|the update failed:/)
+compare('the file is still chosen', await page.getByLabel('Signed image (.img)').inputValue(), 'C:\\fakepath\\next.img')
+await page.getByRole('button', { name: 'Upload and install' }).click()
+await says('the second one ends well', '[role=status]', /99\.0\.0 is installed/, 60_000)
+await says('another version answers', '[role=alert]', /runs another version now/, 120_000)
+await page.getByRole('button', { name: 'Reload the page' }).click()
+await says('which the page is of then', 'footer', /rtk-base 99\.0\.0/, 60_000)
+type Update = { esp: { version: string }; base: { update: { state: string; failed: boolean } } }
+await until(async () => (await station.info<Update>()).base?.update?.state === 'idle', 'the trial is over', 120_000)
+compare('and nothing of the failure is left', (await station.info<Update>()).base.update.failed, false)
+
+await browser.close()
+await station.end()
+link.close()
+for (const socket of sockets) socket.destroy()
+rmSync(folder, { recursive: true, force: true })
