@@ -5,7 +5,7 @@ import { RtkError } from 'rtk-base/plugin'
 /** The first byte of a stream, and the stream with it. */
 export async function beginning(
   source: AsyncIterable<Uint8Array>,
-): Promise<{ first: number | undefined; whole: AsyncGenerator<Uint8Array> }> {
+): Promise<{ first: number | undefined; whole: AsyncGenerator<Uint8Array>; drop(): Promise<void> }> {
   const pieces = source[Symbol.asyncIterator]()
   let piece = await pieces.next()
   while (!piece.done && piece.value.length === 0) piece = await pieces.next()
@@ -16,7 +16,8 @@ export async function beginning(
       await pieces.return?.()
     }
   }
-  return { first: piece.done ? undefined : piece.value[0], whole: all() }
+  const first = piece.done ? undefined : piece.value[0]
+  return { first, whole: all(), drop: async () => void (await pieces.return?.()) }
 }
 
 /** Writes a stream to a file, for another program to read. @throws RTK_ERR_IMAGE_LARGE, what the file system says */

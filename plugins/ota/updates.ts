@@ -191,12 +191,12 @@ export class Updates implements FirmwareInstaller {
   async #install(image: AsyncIterable<Uint8Array>, file?: string): Promise<{ version: string }> {
     const { bundles } = this.#deps
     if (!bundles) return this.#installImage(image)
-    const { first, whole } = await beginning(this.#whileRunning(image))
+    const { first, whole, drop } = await beginning(this.#whileRunning(image))
     // A manifest, of a plugin.
     if (first === 0x7b) return this.#installImage(whole)
     if (first === undefined) throw new RtkError('RTK_ERR_IMAGE', 'there is no bundle: what was sent is empty')
     if (file !== undefined) {
-      await whole.return(undefined)
+      await drop()
       return this.#installBundle(bundles.installer, file)
     }
     const kept = join(bundles.folder(), 'bundle')

@@ -1,4 +1,5 @@
 /** Updates by RAUC: with its own service, and with a scripted one for what fails. */
+import { readdirSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { until } from 'rtk-base/testing'
@@ -30,6 +31,18 @@ function flow() {
   })
   return { edges, plugins: { flow: plugin as AnyPlugin } }
 }
+
+/** Files that this process has open. */
+const openFiles = (pattern: RegExp) =>
+  readdirSync('/proc/self/fd')
+    .map((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`)
+      } catch {
+        return ''
+      }
+    })
+    .filter((path) => pattern.test(path))
 
 /** A station whose updates RAUC installs. */
 async function start(t: Test, bus: string, { ota = {}, ...options }: RigOptions = {}) {
@@ -151,6 +164,7 @@ t.test('by its own service', { skip: noRauc() }, async (t) => {
       await until(() => next.update().state === 'rebooting', 'it is installed')
       t.match(rauc.content('B'), /^(more)+$/)
       t.equal(next.reasons(), '')
+      t.strictSame(openFiles(/\/ota\/incoming\//), [], 'what was fetched is not held open')
       await next.station.stop()
     })
   })

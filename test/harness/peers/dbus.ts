@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -62,6 +63,17 @@ export class Peer {
   }
 }
 
+/** Its file is there a moment before: who connects then is refused. */
+async function isListening(path: string): Promise<boolean> {
+  const socket = connect(path)
+  const isThere = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  return isThere
+}
+
 /** A private system bus. */
 export async function busFor(t: Test): Promise<{ address: string; folder: string; daemon: Peer; up(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-dbus-'))
@@ -73,7 +85,7 @@ export async function busFor(t: Test): Promise<{ address: string; folder: string
     return spawn('dbus-daemon', [`--config-file=${config}`, '--nofork', '--nopidfile'], { stdio: 'ignore' })
   })
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const up = () => until(() => existsSync(socket), 'the bus listens')
+  const up = () => until(() => isListening(socket), 'the bus listens')
   await up()
   return { address: `unix:path=${socket}`, folder, daemon, up }
 }
