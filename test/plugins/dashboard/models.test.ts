@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { NetworkInterfaceInfo } from 'node:os'
 import type { Duplex } from 'node:stream'
-import { createGunzip } from 'node:zlib'
+import { createGunzip, gzipSync } from 'node:zlib'
 import { createTestStation, until } from 'rtk-base/testing'
 import t from 'tap'
 import { pageAddresses } from '../../../plugins/dashboard/address/page-addresses.js'
@@ -652,6 +652,21 @@ t.test('the station tells its pages', async (t) => {
     await until(() => used(one).at(-1) === 0 && used(two).at(-1) === 0, 'and that the receiver is gone')
     for (const page of [one, two]) page.close()
     t.match([one.status, two.status], [200, 200])
+  })
+
+  await t.test('the page shows something after 40 kB', async (t) => {
+    const loaded = new Map<string, number>()
+    const load = async (path: string): Promise<void> => {
+      if (loaded.has(path)) return
+      const text = await (await fetch(`${station.url}${path}`)).text()
+      loaded.set(path, gzipSync(text).length)
+      const needed = [...text.matchAll(/(?:(?:from|import) ?"\.|(?:src|href)="\/ui)\/([\w.-]+)"/g)]
+      for (const [, name] of needed) await load(`/ui/${name}`)
+    }
+    await load('/')
+    const bytes = [...loaded.values()].reduce((sum, one) => sum + one, 0)
+    t.ok(loaded.size > 3 && bytes < 40_000, `${bytes} bytes of ${[...loaded.keys()].join(' ')}`)
+    t.comment(`first load: ${bytes} bytes of gzip`)
   })
 
   await t.test('so many pages, and no more of one address', async (t) => {
