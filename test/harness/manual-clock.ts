@@ -90,13 +90,14 @@ async function turn(): Promise<void> {
 }
 
 /**
- * Waits for something that real I/O brings about, by looking after every turn of the event loop. Not a sleep: it ends
+ * Waits for something that real I/O brings about, by looking again and again. Not a sleep: it ends
  * with the condition, or fails after `limit_ms` of real time.
  */
-export async function until(condition: () => unknown, what: string, limit_ms = 30_000): Promise<void> {
+export async function until(condition: () => unknown, what: string, limit_ms = 60_000): Promise<void> {
   const end = performance.now() + limit_ms
-  while (!(await condition())) {
+  // What takes long is asked for less often: a question may keep the process busy that it waits for.
+  for (let pause_ms = 1; !(await condition()); pause_ms = Math.min(20, pause_ms * 1.2)) {
     if (performance.now() > end) throw new Error(`${what}: not within ${limit_ms} ms`)
-    await new Promise<void>((resolve) => setTimeout(resolve, 1))
+    await new Promise<void>((resolve) => setTimeout(resolve, pause_ms))
   }
 }
