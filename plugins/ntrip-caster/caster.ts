@@ -185,10 +185,10 @@ export class Caster {
     if (name === '' || (!mount && version === 1)) return connection.end(this.#table(request, isLocal))
     if (!mount)
       return this.#refuse(connection, 404, `there is no mount point ${name.slice(0, 64)}: GET / lists them`, version)
-    if (!(await this.#paced(connection))) return this.#refuse(connection, 403, tooMany, version)
     const { users, anonymous } = this.#secrets
     const login = basicLogin(headers)
-    const user = await users.allows(login, name)
+    const user = await this.#check(users, login, name, connection)
+    if (user === 'unasked') return this.#refuse(connection, 403, tooMany, version)
     // On the local network a station without users is open; with users only where `anonymous` says so.
     const isOpen = isLocal && (anonymous() || users.count === 0)
     if (!user && !isOpen) {
@@ -196,7 +196,6 @@ export class Caster {
       return this.#refuse(connection, 401, 'user or password is wrong, or not for this mount point', version, '', name)
     }
     if (user && login) {
-      this.#pacing.succeeded(connection.remoteAddress)
       const same = this.rovers.ofUser(login.user)
       if (same >= user.most)
         return this.#refuse(connection, 503, `${login.user} has ${same} connections already`, version)
@@ -220,15 +219,14 @@ export class Caster {
     if (this.isOwn(name)) return refuse(409, 'this mount point is the station’s own')
     const mount = this.#foreign.get(name)
     if (!mount) return refuse(404, 'no base may push to this mount point')
-    if (!(await this.#paced(connection))) return refuse(403, tooMany)
     // NTRIP 1 has no user, and with NTRIP 2 it is the password of the mount point that counts.
     const password = request.password ?? basicLogin(headers)?.password ?? ''
-    const allowed = await this.#secrets.bases.allows({ user: name, password }, name)
+    const allowed = await this.#check(this.#secrets.bases, { user: name, password }, name, connection)
+    if (allowed === 'unasked') return refuse(403, tooMany)
     if (!allowed) {
       this.#pacing.failed(connection.remoteAddress)
       return refuse(401, 'the password is not that of this mount point')
     }
-    this.#pacing.succeeded(connection.remoteAddress)
     if (connection.closed || this.#foreign.get(name) !== mount) return connection.end()
     if (mount.taken) return refuse(409, 'another base pushes to this mount point')
     mount.release('silent: another one takes its place')
@@ -238,6 +236,24 @@ export class Caster {
     connection.onData(read)
     read(rest)
     connection.resume()
+  }
+
+  /**
+   * One that was right lately passes at once: many rovers can have one address, and one of them a wrong password. The others wait their
+   * turn, who sent the fewest wrong ones first.
+   */
+  async #check(logins: Logins, login: ReturnType<typeof basicLogin>, mount: string, connection: Connection) {
+    const known = logins.knows(login, mount)
+    if (known) return known
+    if (!(await this.#paced(connection))) return 'unasked'
+    const { remoteAddress } = connection
+    const found = await logins.allows(login, mount, {
+      // Who has left gains nothing, and must not keep the others waiting.
+      isWanted: () => !connection.closed && this.#pacing.delay_ms(remoteAddress) !== Number.POSITIVE_INFINITY,
+      priority: -this.#pacing.failures(remoteAddress),
+    })
+    if (found && found !== 'unasked') this.#pacing.succeeded(remoteAddress)
+    return found
   }
 
   /** Waits where this address sent wrong passwords. @returns false: too many of them */

@@ -6,6 +6,12 @@ import { type PluginContext, RtkError } from 'rtk-base/plugin'
 const derive = promisify(scrypt) as (password: string, salt: Buffer, length: number) => Promise<Buffer>
 const mostLogins = 256
 
+/** What a client sends. */
+interface Given {
+  readonly user: string
+  readonly password: string
+}
+
 export interface Login {
   /** Hexadecimal: salt and scrypt of the password. */
   salt: string
@@ -16,13 +22,21 @@ export interface Login {
   most: number
 }
 
+/** Who waits for an answer about a login. */
+export interface Asker {
+  /** False: nobody waits any more, or too much was wrong meanwhile. Asked when the turn comes. */
+  isWanted(): boolean
+  /** The highest is next. */
+  readonly priority: number
+}
+
 /** Logins, hashed, in the protected store; one that was right lately is not derived again. */
 export class Logins {
   readonly #ctx: PluginContext
   readonly #key: string
   readonly #most: number
   #all: Record<string, Login> = {}
-  /** Keyed hashes of logins that were right, for a while: deriving costs 50 ms of a core on purpose. */
+  /** Keyed hashes of logins that were right, the one used last at the end: deriving costs 50 ms of a core on purpose. */
   readonly #known = new Set<string>()
   readonly #secret = randomBytes(32)
   /** One after the other: many wrong logins at once would take the threads that files and names need too. */
@@ -75,28 +89,50 @@ export class Logins {
   async #keep(all: Record<string, Login>): Promise<void> {
     await this.#ctx.store.protected.batch({ [this.#key]: all })
     this.#all = all
-    this.#known.clear()
   }
 
   has(name: string): boolean {
     return Object.hasOwn(this.#all, name)
   }
 
-  /** @returns the login where it is right for this mount */
-  async allows(login: { user: string; password: string } | undefined, mount: string): Promise<Login | undefined> {
-    const user = login && this.has(login.user) ? this.#all[login.user] : undefined
-    if (login === undefined || user === undefined) return undefined
-    if (user.mounts.length > 0 && !user.mounts.includes(mount)) return undefined
-    const known = createHmac('sha256', this.#secret).update(`${login.user}\0${login.password}`).digest('base64')
-    if (this.#known.has(known)) return user
+  /** @returns the login where it is right for this mount and was right lately: that costs nothing */
+  knows(given: Given | undefined, mount: string): Login | undefined {
+    const user = this.#find(given, mount)
+    if (!given || !user) return undefined
+    const key = this.#keyOf(given, user)
+    if (!this.#known.delete(key)) return undefined
+    this.#known.add(key)
+    return user
+  }
+
+  /** @returns the login where it is right for this mount; `unasked`: it was not looked at, as nobody wants the answer */
+  async allows(given: Given | undefined, mount: string, asker: Asker): Promise<Login | 'unasked' | undefined> {
+    const known = this.knows(given, mount)
+    const user = known ?? this.#find(given, mount)
+    if (known || !given || !user) return known
     const salt = Buffer.from(user.salt, 'hex')
-    const hash = await this.#deriving.runExclusive(() => derive(login.password, salt, 32))
+    const hash = await this.#deriving.runExclusive(
+      async () => (asker.isWanted() ? derive(given.password, salt, 32) : undefined),
+      asker.priority,
+    )
+    if (hash === undefined) return 'unasked'
     if (!timingSafeEqual(hash, Buffer.from(user.hash, 'hex'))) return undefined
     // Changed or deleted meanwhile: what was right is not any more.
-    if (this.#all[login.user] !== user) return undefined
-    if (this.#known.size >= mostLogins) this.#known.clear()
-    this.#known.add(known)
+    if (this.#all[given.user] !== user) return undefined
+    const [oldest] = this.#known
+    if (this.#known.size >= mostLogins && oldest !== undefined) this.#known.delete(oldest)
+    this.#known.add(this.#keyOf(given, user))
     return user
+  }
+
+  #find(given: Given | undefined, mount: string): Login | undefined {
+    const user = given && this.has(given.user) ? this.#all[given.user] : undefined
+    return user && (user.mounts.length === 0 || user.mounts.includes(mount)) ? user : undefined
+  }
+
+  /** Of one password of one login: with another password, or set again, it is another key. */
+  #keyOf({ user, password }: Given, { hash }: Login): string {
+    return createHmac('sha256', this.#secret).update(`${user}\0${hash}\0${password}`).digest('base64')
   }
 }
 
@@ -116,16 +152,20 @@ export class Pacing {
 
   /** Milliseconds that the next answer to this address waits; infinite: it is not even looked at. */
   delay_ms(address: string): number {
+    const count = this.failures(address)
+    if (count >= refusedFrom) return Number.POSITIVE_INFINITY
+    return count >= lateFrom ? late_ms : 0
+  }
+
+  /** Wrong logins that still count against this address. */
+  failures(address: string): number {
     const found = this.#failures.get(address)
-    if (!found || found.until_ms <= this.#now_ms()) return 0
-    if (found.count >= refusedFrom) return Number.POSITIVE_INFINITY
-    return found.count >= lateFrom ? late_ms : 0
+    return found && found.until_ms > this.#now_ms() ? found.count : 0
   }
 
   failed(address: string): void {
     const now_ms = this.#now_ms()
-    const before = this.#failures.get(address)
-    const count = before && before.until_ms > now_ms ? before.count + 1 : 1
+    const count = this.failures(address) + 1
     this.#failures.delete(address)
     this.#failures.set(address, { count, until_ms: now_ms + (count < refusedFrom ? 60_000 : 600_000) })
     // The oldest address goes: whoever floods from many gains nothing for any of them.

@@ -1,5 +1,6 @@
 /** One Fastify instance, built off-line from what the live plugins registered. It never listens by itself. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import {
   type FastifyError,
   type FastifyInstance,
@@ -8,6 +9,7 @@ import {
   fastify,
   LogController,
   type onRequestHookHandler,
+  type onSendHookHandler,
   type RouteOptions,
 } from 'fastify'
 import type { Logger } from 'pino'
@@ -170,6 +172,7 @@ async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: R
   }
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, plugin: owner.name, owner }
+    if (route.method === 'HEAD') route.onSend = [endStream, route.onSend ?? []].flat()
     taken.add(route, owner.name)
   })
   let what = ''
@@ -190,6 +193,12 @@ async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: R
       throw routeTaken(other.what, other.owner, owner.name)
     throw new RtkError('RTK_ERR_ROUTES', `plugin ${owner.name}: ${what}${messageOf(error)}`, { cause: error })
   }
+}
+
+/** The answer to a HEAD has no body: a stream that was made for it has no reader, and would go on for as long as its source does. */
+const endStream: onSendHookHandler = (_request, _reply, payload, done) => {
+  if (payload instanceof Readable) payload.destroy()
+  done(null, payload)
 }
 
 /** One logger for all requests: a child for each, or a factory that Fastify checks each time, is a tenth of a request. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent, get as httpGet, type IncomingMessage } from 'node:http'
 import { BlockList, connect } from 'node:net'
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import { pino } from 'pino'
@@ -182,6 +182,26 @@ t.test('generations', async (t) => {
     const { ask } = await serve(t, [owner('a', { routes: [head, get('/x', says('got'))] })])
     t.equal((await ask('/x', { method: 'HEAD' })).headers['x-by'], 'hand')
     t.same((await ask('/x')).json, { word: 'got' })
+  })
+
+  t.test('a HEAD ends the stream that a GET would send', async (t) => {
+    const made: Readable[] = []
+    const stream: RouteOptions = {
+      method: 'GET',
+      url: '/stream',
+      handler: async (_request, reply) => {
+        const endless = new Readable({ read() {} })
+        made.push(endless)
+        return reply.type('text/plain').send(endless)
+      },
+    }
+    const { ask } = await serve(t, [owner('a', { routes: [stream] })])
+    const { status, headers } = await ask('/stream', { method: 'HEAD' })
+    t.match([status, headers['content-type']], [200, /^text\/plain/])
+    t.match(
+      made.map(({ destroyed }) => destroyed),
+      [true],
+    )
   })
 
   t.test(

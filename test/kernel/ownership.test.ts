@@ -191,6 +191,12 @@ t.test('a panel belongs to its plugin', async (t) => {
   const refused: [setup: (ctx: PluginContext) => void, why: RegExp][] = [
     [(ctx) => ctx.ui.panel({ title: '', module: bundle('c.js') }), /1 to 40 characters/],
     [(ctx) => ctx.ui.panel({ title: 'Lamp', module: {} as ClientBundle }), /"Lamp": its module/],
+    ...[{ entry: 1n }, { styles: undefined }, { styles: [1n] }, { styles: ['none.css'] }, { files: [null] }].map(
+      (wrong): [(ctx: PluginContext) => void, RegExp] => [
+        (ctx) => ctx.ui.panel({ title: 'Lamp', module: { ...bundle('c.js'), ...wrong } as unknown as ClientBundle }),
+        /"Lamp": its module/,
+      ],
+    ),
     [
       (ctx) => ['One', 'Two'].map((title) => ctx.ui.panel({ title, module: bundle('c.js') })),
       /has one panel, and "One"/,
@@ -201,6 +207,15 @@ t.test('a panel belongs to its plugin', async (t) => {
     await t.rejects(station.reload('lamp'), { code: 'RTK_ERR_PLUGIN_SETUP', message })
   }
   t.match(list(), [{ module: { entry: 'b.js' } }], 'a reload that is refused leaves it')
+  const kept = bundle('d.js')
+  station.define('lamp', plugin('lamp', { setup: (ctx) => ctx.ui.panel({ title: 'Lamp', module: kept }) }))
+  await station.reload('lamp')
+  Object.assign(kept, { entry: 1n, styles: undefined })
+  t.match(
+    list(),
+    [{ module: { entry: 'd.js', styles: [] } }],
+    'what the plugin does to its module later does not count',
+  )
   await station.unload('lamp')
   t.strictSame(list(), [], 'an unload removes it')
 })

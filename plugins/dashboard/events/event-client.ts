@@ -22,8 +22,8 @@ function bytesOf(event: PageEvent): Buffer {
   return bytes
 }
 
-/** So many lines wait for a slow page; the oldest are dropped. */
-const mostLines = 200
+/** So many lines wait for a slow page, those that it gets when it opens too; the oldest are dropped. */
+const mostLines = 500
 
 /**
  * One page that listens (server-sent events, HTML Standard §9.2). One gzip stream for all its life, flushed after each event, so that

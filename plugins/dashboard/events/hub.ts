@@ -9,8 +9,9 @@ import type { Topic } from './topics.js'
 const beat_ms = 1_000
 const mostClients = 16
 const mostPerPeer = 4
-/** Lines that a page gets when it opens. */
+/** Lines that a page gets when it opens, and how long they are at most: they are kept for as long as the service runs. */
 const keptLines = 500
+const longestLine = 2_000
 
 export interface Caller {
   readonly address: string
@@ -120,12 +121,18 @@ export class EventHub {
     if (topics.has('panels') && panels !== undefined) client.send(panels)
   }
 
-  #line({ level, time, plugin = '', msg = '' }: LogLine): void {
-    const event = { name: 'log', data: JSON.stringify({ level, time, plugin, msg }), isLine: true }
+  #line({ level, time, plugin = '', msg }: LogLine): void {
+    const event = { name: 'log', data: JSON.stringify({ level, time, plugin, msg: lineText(msg) }), isLine: true }
     this.#lines.push(event)
     if (this.#lines.length > keptLines) this.#lines.shift()
     for (const { client, topics } of this.#pages) if (topics.has('log')) client.send(event)
   }
+}
+
+/** A plugin logs what it likes: of any type and length. */
+function lineText(msg: unknown = ''): string {
+  const text = typeof msg === 'string' ? msg : JSON.stringify(msg)
+  return text.length > longestLine ? `${text.slice(0, longestLine)}…` : text
 }
 
 const tooMany = (what: string) =>

@@ -1,3 +1,4 @@
+import type { ClientBundle, ClientFile } from '../../../schemas/client-bundle.js'
 import type { PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import { registering } from './host.js'
@@ -14,11 +15,21 @@ export function uiOf(instance: Instance): PluginContext['ui'] {
       // Plugins are not type-checked when they are loaded.
       if (typeof title !== 'string' || title.trim() === '' || title.length > longestTitle)
         throw new Error(`panel ${JSON.stringify(title)}: its title has 1 to ${longestTitle} characters`)
-      if (!module?.files?.some(({ name }) => name === module.entry))
+      if (!isBundle(module))
         throw new Error(`panel "${title}": its module is not what an import that ends with ?client gives`)
       const [first] = panels
       if (first) throw new Error(`panel "${title}": a plugin has one panel, and "${first.title}" is registered already`)
-      panels.push({ owner: instance, title, module })
+      const { entry, styles, files } = module
+      // As it is now: what the plugin does to its object later does not reach the page.
+      panels.push({ owner: instance, title, module: { entry, styles: [...styles], files: [...files] } })
     },
   }
+}
+
+function isBundle(module: Partial<ClientBundle> | undefined): module is ClientBundle {
+  const { entry, styles, files } = module ?? {}
+  if (!Array.isArray(styles) || !Array.isArray(files)) return false
+  const names = files.map((file: Partial<ClientFile> | undefined) => file?.name)
+  const isFile = (name: unknown) => typeof name === 'string' && names.includes(name)
+  return isFile(entry) && styles.every(isFile)
 }

@@ -47,7 +47,7 @@ export async function openEvents(
     const parts = `${rest}${chunk}`.split('\n\n')
     rest = parts.pop() as string
     for (const part of parts) {
-      const [, name = '', data = ''] = /^event: (.*)\ndata: (.*)$/.exec(part) ?? []
+      const [, name = '', data = ''] = /^event: ([^\r\n]*)\ndata: ([^\r\n]*)$/.exec(part) ?? []
       events.push({ name, data: JSON.parse(data) })
     }
   })

@@ -50,7 +50,7 @@ import {
 import { percentOf, scatterOf, surveyOf } from '../../../plugins/dashboard/ui/model/survey.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
-import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
+import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { procedureStatus, receiver } from '../../../schemas/services.js'
 import { type EventStream, openEvents } from '../../harness/peers/event-stream.js'
 import { shippedPlugin } from '../../harness/shipped.js'
@@ -675,6 +675,8 @@ t.test('the station tells its pages', async (t) => {
     t.teardown(() => {
       for (const page of pages) page.close()
     })
+    for (let n = 0; n < 5; n++)
+      t.equal((await fetch(`${station.url}/events`, { method: 'HEAD' })).status, 200, 'a HEAD takes no place')
     for (let n = 0; n < 16; n++) pages.push(await open(2 + Math.floor(n / 4)))
     t.ok(pages.every(({ status }) => status === 200))
     t.match([(await open(2)).status, (await open(9)).status], [503, 503])
@@ -708,6 +710,36 @@ t.test('a page that takes nothing holds nothing up, and nothing piles up for it'
     const documents = text.split('event: document').length
     t.ok(documents < 60, `${documents} documents of 2000`)
   }
+})
+
+t.test('a page gets the lines of before when it opens, whatever was logged', async (t) => {
+  let log: PluginContext['log'] | undefined
+  const writer = definePlugin({
+    name: 'writer',
+    version: '1.0.0',
+    api: '^1.1.0',
+    setup(ctx) {
+      log = ctx.log
+    },
+  })
+  const station = await createTestStation({
+    plugins: { writer: writer as AnyPlugin, dashboard: await shippedPlugin('dashboard') },
+  })
+  t.teardown(() => station.stop())
+  const hostile = 'a\r\ndata: {"forged":1}\n\nevent: hello\n\u2028\u0000\u001b[31m<img src=x onerror=alert(1)>'
+  log?.warn(hostile)
+  log?.warn({ msg: { not: 'a text' } })
+  log?.warn('x'.repeat(1_000_000))
+  for (let n = 0; n < 490; n++) log?.info(`line ${n} ${'.'.repeat(100)}`)
+  const page = await openEvents(station.url, { query: '?want=log' })
+  t.teardown(() => page.close())
+  const texts = () =>
+    (page.of('log') as { msg: unknown; plugin: string }[]).flatMap((l) => (l.plugin === 'writer' ? [l.msg] : []))
+  await until(() => String(texts().at(-1)).startsWith('line 489'), 'the newest line')
+  t.equal(texts().length, 493, 'none is left out')
+  t.strictSame(texts().slice(0, 3), [hostile, '{"not":"a text"}', `${'x'.repeat(2_000)}…`])
+  t.strictSame(page.of('dropped'), [])
+  t.match([...new Set(page.events.map(({ name }) => name))], ['hello', 'log'], 'no line makes an event of its own')
 })
 
 t.test('what a page knows already costs next to nothing', async (t) => {

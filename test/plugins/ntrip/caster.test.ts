@@ -3,7 +3,7 @@ import { NtripCasterInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
-import { Pacing } from '../../../plugins/ntrip-caster/logins.js'
+import { Logins, Pacing } from '../../../plugins/ntrip-caster/logins.js'
 import {
   decodeMsm,
   decodeMsmHeader,
@@ -15,10 +15,10 @@ import {
 } from '../../../runtime/gnss/index.js'
 import { LocalNetwork } from '../../../runtime/http/local-network.js'
 import { asMsm4, ChunkReader, chunkOf, Outlet, parseTable } from '../../../runtime/ntrip/index.js'
-import type { AnyPlugin } from '../../../runtime/plugin.js'
+import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import { SimulatedMachine } from '../../../runtime/ports/machine.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
-import { arpFrame, msmFrame, sample, type TestStationOptions, until } from '../../harness/index.js'
+import { arpFrame, gateOnly, msmFrame, sample, type TestStationOptions, until } from '../../harness/index.js'
 import { Client, framesIn, here, largeEpoch, setUpStation } from './rig.js'
 
 const there = { ...here, x: here.x + 40 }
@@ -438,6 +438,63 @@ t.test('logins', async (t) => {
   t.equal(pacing.delay_ms('a'), 0)
 })
 
+t.test('wrong logins keep nobody out who has the right one', async (t) => {
+  const kept = new Map<string, unknown>()
+  const store = {
+    protected: { batch: async (values: object) => Object.entries(values).map((one) => kept.set(...one)) },
+  }
+  const logins = new Logins({ store } as unknown as PluginContext, 'users')
+  await logins.set('anna', 's3cret', [], 4)
+  const order: unknown[] = []
+  const ask = (user: string, password: string, priority: number, isWanted = true) =>
+    logins
+      .allows({ user, password }, 'A', { isWanted: () => isWanted, priority })
+      .then((found) => order.push(typeof found === 'object' ? 'right' : found))
+  await Promise.all([
+    ask('anna', 'wrong', 0),
+    ...Array.from({ length: 200 }, (_, n) => ask('anna', `gone ${n}`, 0, false)),
+    ...Array.from({ length: 3 }, (_, n) => ask('anna', `again ${n}`, -2)),
+    ask('anna', 's3cret', 0),
+  ])
+  t.equal(order.filter((one) => one === 'unasked').length, 200, 'who left is not looked at')
+  t.strictSame(
+    order.filter((one) => one !== 'unasked'),
+    [undefined, 'right', undefined, undefined, undefined],
+    'who sent wrong ones before comes after the others',
+  )
+  const anna = { user: 'anna', password: 's3cret' }
+  t.ok(logins.knows(anna, 'A'))
+  await logins.set('bert', 's3cret', [], 4)
+  t.ok(logins.knows(anna, 'A'), 'the change of another login leaves it known')
+  await logins.set('anna', 's3cret', ['B'], 4)
+  t.notOk(logins.knows(anna, 'B'), 'one that was set again is looked at again')
+  t.notOk(logins.knows({ user: '__proto__', password: 'x' }, 'A'))
+})
+
+t.test(
+  'a rover keeps its way in while another one at its address sends wrong passwords',
+  { skip: gateOnly },
+  async (t) => {
+    const { rover, command, clock, receiver } = await setUp(t, { mounts: [{ name: 'A' }], maxPerAddress: 100 })
+    receiver.emit(arpFrame(here))
+    await command('ntrip-user=anna:s3cret')
+    const right = async () => {
+      const client = await rover(login(v1, 'anna', 's3cret'), 'A')
+      await until(() => client.types().length === 1 || client.closed, 'an answer')
+      return client.types().length === 1
+    }
+    t.ok(await right())
+    const wrong = await Promise.all(Array.from({ length: 25 }, (_, n) => rover(login(v1, 'anna', `wrong${n}`), 'A')))
+    await until(async () => {
+      // Little at a time: what counts against an address is forgotten after 10 min.
+      await clock.advance(50)
+      return wrong.every(({ closed }) => closed)
+    }, 'their answers')
+    t.match(await (await rover(login(v1, 'anna', 'other'), 'A')).ends(), /403/, 'the address is blocked')
+    t.ok(await right(), 'the rover behind the same address is not')
+  },
+)
+
 t.test('what is no request of a rover gets a clear answer, and costs nobody anything', async (t) => {
   const { rover, caster, receiver, epoch, station, command } = await setUp(t)
   receiver.emit(arpFrame(here))
@@ -615,7 +672,9 @@ t.test('a foreign base', async (t) => {
     bad.socket.write('this is no chunk\r\n')
     await bad.ends()
     for (let n = 0; n < 5; n++) t.equal(await answer(source.replace('s3cret', 'wrong')), 'ERROR - Bad Password\r\n')
-    const paced = await rover(source)
+    const known = await rover(source)
+    await until(() => known.text === 'ICY 200 OK\r\n\r\n', 'the password that was right lately is answered at once')
+    const paced = await rover(source.replace('s3cret', 'other'))
     const before_ms = clock.monotonic()
     await until(async () => {
       await clock.advance(100)
