@@ -16,7 +16,7 @@ export default definePlugin({
   options: Type.Object({ host: Type.String({ default: '127.0.0.1' }) }),
 
   setup(ctx, { host }) {
-    const port = ctx.config.define('tap-port', Type.Integer({ minimum: 0, maximum: 65_535 }), { default: 2101 })
+    const port = ctx.config.define('tap-port', Type.Integer({ minimum: 0, maximum: 65_535 }), { default: 2103 })
     const report = ctx.config.define('tap-report-url', Type.String({ maxLength: 512, pattern: '^(https?://.*)?$' }), {
       default: '',
     })

@@ -9,7 +9,7 @@ import { Recorder } from './history/recorder.js'
 import { SurveyCurve, surveyFactsOf } from './history/survey-curve.js'
 import { Pages } from './pages.js'
 import { PanelFiles } from './panels.js'
-import { wantedSeries, wantedTopics } from './query.js'
+import { EventsQuery, SeriesQuery, wantedSeries, wantedTopics } from './query.js'
 
 const Position = Type.Object({ x: Type.Number(), y: Type.Number(), z: Type.Number() })
 const Curve = Type.Array(Type.Object({ t: Type.Number(), now: Position, mean: Position, acc: Type.Number() }))
@@ -47,7 +47,10 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/events',
-      schema: { summary: 'Server-sent events: document, satellites, survey, log, panels' },
+      schema: {
+        summary: 'Server-sent events: document, satellites, survey, log, panels',
+        querystring: EventsQuery,
+      },
       handler: (request, reply) => {
         const reader = request.role === 'operator' ? 'operator' : 'viewer'
         const acceptsGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
@@ -72,7 +75,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/history',
-      schema: { summary: 'Figures of the last 24 h' },
+      schema: { summary: 'Figures of the last 24 h', querystring: SeriesQuery },
       handler: async (request) => {
         const { names, step } = wantedSeries(request.query)
         return recorder.series(names, step)

@@ -1,5 +1,16 @@
 import { badValue } from 'rtk-base/plugin'
+import { Type } from 'typebox'
 import { type Topic, topics, topicsOf } from './events/topics.js'
+import { figures } from './history/figures.js'
+
+/** What `/openapi.json` says of the queries; the functions below read them. */
+export const EventsQuery = Type.Object({
+  want: Type.Optional(Type.String({ description: `some of ${topics.join(',')}; left out: all` })),
+})
+export const SeriesQuery = Type.Object({
+  figures: Type.Optional(Type.String({ description: `some of ${figures.map(({ name }) => name).join(',')}` })),
+  step: Type.Optional(Type.String({ description: 'samples of 10 s that are one value; left out: 6' })),
+})
 
 type Query = Readonly<Record<string, unknown>>
 

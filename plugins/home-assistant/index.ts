@@ -68,14 +68,17 @@ export default definePlugin({
     const tellState = () => {
       ctx.mqtt.publish(topics.state, JSON.stringify(stateOf(ctx.services.use(station).document())))
     }
-    ctx.hooks.onMqttConnect.tap(() => {
+    const introduce = () => {
       ctx.mqtt.publish(`${prefix}/device/${id}/config`, JSON.stringify(description()), { retain: true })
       tellState()
-    })
-    return { tellState, interval_s }
+    }
+    ctx.hooks.onMqttConnect.tap(introduce)
+    return { introduce, tellState, interval_s }
   },
 
-  start(ctx, _handoff, { tellState, interval_s }) {
+  start(ctx, _handoff, { introduce, tellState, interval_s }) {
+    // Loaded into a station that runs, or again with other options: the link is up already.
+    introduce()
     ctx.timers.every(interval_s * 1_000, tellState)
   },
 })

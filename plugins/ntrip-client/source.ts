@@ -22,7 +22,11 @@ export const Source = Type.Object(
       Type.Boolean({ description: 'the position is sent; left out: where the source table asks for it' }),
     ),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description:
+      'e.g. { "host": "caster.example.org", "port": 2101, "mount": "NEAR", "user": "me", "password": "…" }; { "host": "" }: none',
+  },
 )
 export type Source = Static<typeof Source>
 

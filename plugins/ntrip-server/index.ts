@@ -15,6 +15,8 @@ const Kept = Type.Object({
   last: Type.String(),
 })
 
+const example = 'e.g. [{ "host": "caster.example.org", "port": 2101, "mount": "ROOF1", "password": "…" }]; [] is nobody'
+
 /** Pushes the gated stream to casters, each with its own messages, queue, state and waits. */
 export default definePlugin({
   name: 'ntrip-server',
@@ -23,7 +25,7 @@ export default definePlugin({
   needs: [rtcmStream, device],
 
   setup(ctx) {
-    const targets = ctx.config.define('ntrip-server', Type.Array(Target, { maxItems: 8 }), {
+    const targets = ctx.config.define('ntrip-server', Type.Array(Target, { maxItems: 8, description: example }), {
       default: [],
       secret: true,
       title: 'Casters to push to',

@@ -24,7 +24,10 @@ export const Line = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description: 'e.g. { "port": "/dev/serial/by-id/usb-radio", "baud": 57600 }; { "port": "" }: none',
+  },
 )
 export type Line = Static<typeof Line>
 

@@ -26,10 +26,14 @@ export default definePlugin({
       Type.Integer({ minimum: 0, maximum: 65_535, description: '0: nobody can connect' }),
       { default: 0, title: 'RTCM over TCP: port' },
     )
-    const targets = ctx.config.define('rtcm-tcp-push', Type.Array(Target, { maxItems: 8 }), {
-      default: [],
-      title: 'RTCM over TCP: addresses to connect to',
-    })
+    const targets = ctx.config.define(
+      'rtcm-tcp-push',
+      Type.Array(Target, { maxItems: 8, description: 'e.g. [{ "host": "192.168.1.7", "port": 5000 }]; [] is nobody' }),
+      {
+        default: [],
+        title: 'RTCM over TCP: addresses to connect to',
+      },
+    )
     ctx.config.rule([targets.name], (get) => {
       const names = (get(targets.name) as Target[]).map(nameOf)
       const twice = names.find((name, index) => names.indexOf(name) !== index)

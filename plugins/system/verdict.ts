@@ -56,6 +56,19 @@ export const isFew = (satellites: number): boolean => satellites < fewSatellites
 export const isJammed = (jamming: string): boolean => /^(warning|critical)$/.test(jamming)
 export const isSpoofed = (spoofing: string): boolean => /^(indicated|multiple)$/.test(spoofing)
 
+/** What a station that starts is at, by the status of its procedure. */
+const beginnings: Readonly<Record<string, string>> = {
+  identify: 'the receiver is asked what it is',
+  configure: 'the receiver is configured',
+  acquire: 'the receiver looks for its position',
+  initial: 'its position is checked',
+}
+
+function startOf({ status = '' }: Facts): string {
+  const beginning = beginnings[status]
+  return beginning ? `the station starts: ${beginning}` : 'the station starts'
+}
+
 /** The error of the first of these codes, in its own words. */
 function reported({ errors }: Facts, codes: RegExp): Finding | undefined {
   const found = errors.find(({ code }) => codes.test(code))
@@ -119,10 +132,7 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       facts.base === 'starting'
-        ? (reported(facts, /^gnss-(initial|survey)$/) ?? [
-            `the station starts (${facts.status})`,
-            'wait up to 2 minutes',
-          ])
+        ? (reported(facts, /^gnss-(initial|survey)$/) ?? [startOf(facts), 'wait up to 2 minutes'])
         : undefined,
   ],
   [

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { sentences } from '../../plugins/dashboard/ui/i18n/de.js'
+import { sentenceIn } from '../../plugins/dashboard/ui/model/sentences.js'
 import httpApi from '../../plugins/http-api/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import { type BaseFacts, baseState } from '../../plugins/system/base-state.js'
@@ -294,7 +296,17 @@ t.test('the verdict', async (t) => {
   for (const [code, [facts, fitness]] of Object.entries(cases)) {
     const found = judge({ ...good, ...facts })
     t.match(found, { code, fitness, why: /^\S.{8}/, advice: /^\S/ }, `${code}: ${found.why}; ${found.advice}`)
+    // Errors are in the words of their plugins, and an output has a name.
+    if (/happened$/.test(found.why)) continue
+    for (const spoken of code === 'output' ? [found.advice] : [found.why, found.advice])
+      t.ok(sentenceIn(sentences, spoken), `in German: ${spoken}`)
   }
+  for (const status of ['identify', 'configure', 'acquire', 'initial', 'fixed']) {
+    const { why } = judge({ ...good, ...silent, base: 'starting', status })
+    t.notMatch(why, status, 'no name of a state')
+    t.ok(sentenceIn(sentences, why), why)
+  }
+  t.match(sentenceIn(sentences, judge({ ...good, ...cases.coarse?.[0] }).why), /12\.0 m/)
   t.strictSame(
     Object.keys(cases),
     rules.map(([code]) => code),

@@ -13,7 +13,9 @@ import { Ring } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
+import { commandQuery } from '../../../plugins/dashboard/ui/model/command.js'
 import { segmentsOf, sharesOf } from '../../../plugins/dashboard/ui/model/fitness.js'
+import { boundsOf, fieldOf } from '../../../plugins/dashboard/ui/model/form.js'
 import { distance_m, enuOf, geoLink, toEcef, toGeodetic } from '../../../plugins/dashboard/ui/model/geodesy.js'
 import {
   type GuideEvidence,
@@ -23,6 +25,7 @@ import {
   outputsOf,
 } from '../../../plugins/dashboard/ui/model/guide.js'
 import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashboard/ui/model/links.js'
+import { isTime, unitOf } from '../../../plugins/dashboard/ui/model/network-units.js'
 import { lastTime } from '../../../plugins/dashboard/ui/model/past-time.js'
 import {
   badFields,
@@ -368,7 +371,10 @@ t.test('the chain says nothing of what comes after its first broken link', async
   const input = { name: 'ntrip-client c/BASE', state: 'down' }
   const outputs = (...list: object[]) => of({ udp: { enabled: true }, links: { outputs: list } }, 'outputs')
   t.match(outputs(input), { state: 'good', facts: [] }, 'corrections that come in are no output')
-  t.match(outputs(input, { name: 'ntrip-server c/ROOF', state: 'refused' }), { state: 'broken', facts: ['0/1'] })
+  const refused = { name: 'ntrip-server c/ROOF', state: 'refused' }
+  t.match(outputs(input, refused), { state: 'warning', facts: ['0/1'] }, 'rovers in the local network are served')
+  const links = { outputs: [refused] }
+  t.match(of({ udp: { enabled: false }, links }, 'outputs'), { state: 'broken', facts: ['0/1'] })
   t.match(of({ udp: { enabled: false } }, 'outputs'), { state: 'warning', facts: ['0'] }, 'nothing is switched on')
 })
 
@@ -396,6 +402,15 @@ t.test('the guide says what is missing by the state of the station alone', async
   const failed = { chosen: 'survey', survey: { ...survey, state: 'incomplete', allow_use: 0 } }
   t.strictSame(missing(station({ ...receiver, status: 'initial' }, failed)).position, ['reference'])
   t.strictSame(missing(station({ ...receiver, status: 'fixed' }, failed)).position, [], 'back at the one before')
+  const none = { chosen: 'survey', survey: { type: '', state: 'none' } }
+  t.strictSame(
+    missing(station({ ...receiver, status: 'acquire' }, none)).position,
+    ['starting'],
+    'it surveys by itself',
+  )
+  t.strictSame(missing(station({ ...receiver, status: 'acquire' }, { ...none, chosen: 'manual' })).position, [
+    'reference',
+  ])
   const allowed = { chosen: 'survey', survey: { ...survey, state: 'incomplete', allow_use: 1 } }
   t.strictSame(missing(station({ ...receiver, status: 'initial' }, allowed)).position, [])
 
@@ -430,6 +445,20 @@ t.test('the guide says what is missing by the state of the station alone', async
   const advice = (hasLogin: boolean | undefined) =>
     guideOf({ document: {}, satellites: [weak], hasLogin }).flatMap((one) => one.advice)
   t.strictSame([advice(undefined), advice(false), advice(true)], [['weak'], ['weak', 'token'], ['weak']])
+})
+
+t.test('settings and commands as a person enters them', async (t) => {
+  const port = { type: 'integer', minimum: 1, maximum: 65_535 }
+  t.strictSame(boundsOf(fieldOf(port)), { least: 1, most: 65_535 })
+  t.equal(boundsOf(fieldOf({ ...port, description: 'any of 1 to 65535' })), undefined, 'not twice')
+  t.equal(boundsOf(fieldOf({ type: 'integer', minimum: 0, maximum: 1 })), undefined, 'a switch')
+  t.equal(boundsOf(fieldOf({ type: 'number', minimum: 0 })), undefined)
+  t.equal(commandQuery('log', 'rtcm:d&x'), 'log=rtcm%3Ad%26x')
+  t.equal(commandQuery('reboot', undefined), 'reboot')
+  const url = 'https://example.org/a.img?v=1&sig=%2B'
+  t.equal(commandQuery('firmware', ` ${url} `), `firmware=${url}`, 'the station takes an address letter by letter')
+  t.strictSame(['state rsrp', 'signal', 'sim imsi'].map(unitOf), ['dBm', 'dBm', ''])
+  t.ok(isTime('state time'))
 })
 
 t.test('a station is new until it has a reference, or somebody gets corrections', async (t) => {

@@ -348,4 +348,9 @@ t.test('Home Assistant finds the station, and gets its figures', async (t) => {
   const before = broker.texts('home-assistant').length
   await station.clock.advance(30_000)
   await until(() => broker.texts('home-assistant').length > before, 'the next state')
+
+  // Loaded into a station whose link is up, it does not wait for the next connection.
+  const described = configs.length
+  await station.reload('home-assistant')
+  await until(() => configs.length > described, 'the description again')
 })

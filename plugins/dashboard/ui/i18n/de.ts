@@ -21,6 +21,8 @@ export const de: Texts = {
   'login.submit': 'Anmelden',
   'login.ended': 'Die Sitzung ist beendet. Nach der Anmeldung geht es dort weiter, wo Sie waren.',
   'login.logout': 'Abmelden',
+  'login.wrong': 'Das ist kein Token dieser Station.',
+  'login.tooMany': 'Zu viele falsche Tokens: eine Minute warten, dann noch einmal versuchen.',
   'login.viewer': 'Sie dürfen lesen und nichts ändern.',
 
   'verdict.fit': 'Einsatzbereit',
@@ -28,6 +30,28 @@ export const de: Texts = {
   'verdict.unfit': 'Nicht bereit',
   'verdict.unknown': 'Unbekannt',
   'verdict.for': 'seit {time}',
+
+  // Words of the station.
+  'fact.none': 'keine',
+  'fact.2d': '2D',
+  'fact.3d': '3D',
+  'fact.3d-dr': '3D mit Koppelnavigation',
+  'fact.dead-reckoning': 'Koppelnavigation',
+  'fact.time': 'Position fest, nur Zeit',
+  'fact.survey': 'eingemessen',
+  'fact.manual': 'eingegeben',
+  'fact.ready': 'offen: RTCM geht hinaus',
+  'fact.starting': 'zu: die Station startet',
+  'fact.surveying': 'zu: Einmessung',
+  'fact.degraded': 'zu: eine Störung',
+  'fact.stopping': 'zu: die Station hält an',
+  'fact.updating': 'Update',
+  'fact.ok': 'angeschlossen',
+  'fact.open': 'Leitung offen',
+  'fact.short': 'Kurzschluss',
+  'fact.warning': 'Störungen',
+  'fact.critical': 'starke Störungen',
+  'fact.init': 'noch nicht bekannt',
 
   'page.status': 'Überblick',
   'page.survey': 'Einmessung',
@@ -71,7 +95,7 @@ export const de: Texts = {
   'loaded.waiting': 'Wird geholt …',
   'loaded.again': 'Noch einmal',
   'confirm.no': 'Nein, lassen',
-  'errors.none': 'Alles in Ordnung.',
+  'errors.none': 'Kein Fehler ist gemeldet.',
   'errors.since': 'seit {time}',
   'errors.mend': 'Zur Seite, die hilft',
   'plugins.name': 'Plugin',
@@ -97,6 +121,7 @@ export const de: Texts = {
 
   'settings.search': 'Einstellungen suchen',
   'settings.default': 'Vorgabe {value}',
+  'settings.bounds': '{least} bis {most}',
   'settings.secretSet': 'gesetzt; zum Ersetzen neu eingeben',
   'settings.secretNotSet': 'nicht gesetzt',
   'settings.forget': 'Wie zuvor',
@@ -104,7 +129,7 @@ export const de: Texts = {
   'settings.refused': 'Nichts wurde geändert.',
   'settings.done': 'Angewendet.',
   'settings.undo': 'Rückgängig: {names}',
-  'settings.count': '{count} Änderungen',
+  'settings.count': 'Änderungen: {count}',
   'settings.discard': 'Verwerfen',
   'settings.review': 'Prüfen',
   'settings.reviewTitle': 'Was sich ändert',
@@ -112,8 +137,9 @@ export const de: Texts = {
   'settings.what': 'Einstellung',
   'settings.now': 'Jetzt',
   'settings.then': 'Dann',
-  'settings.risky':
-    'Kann Sie trennen: {names}. Was auf Probe ist, kommt von selbst zurück, wenn die Station nicht wieder erreicht wird.',
+  'settings.risky': 'Kann Ihre Verbindung trennen: {names}.',
+  'settings.riskyTrial':
+    'Dann ist nichts verloren: Wird die Station nicht wieder erreicht, kehrt sie von selbst zu den jetzigen Werten zurück, nach 90 s oder wie es in ihrer Variante steht.',
   'trial.text': 'Eine Änderung von {names} ist auf Probe: in {s} s kommen die alten Werte zurück.',
   'trial.keep': 'Behalten',
   'trial.undo': 'Zurücknehmen',
@@ -250,7 +276,7 @@ export const de: Texts = {
   'rtcm.none': 'Der Empfänger sendet kein RTCM.',
   'rtcm.allGood': 'Alle Nachrichten kommen rechtzeitig.',
   'rtcm.someLate': '{count} Nachrichten sind verspätet oder kommen nicht mehr.',
-  'rtcm.beforeGate': 'Das sendet der Empfänger. Rover bekommen gerade nichts: der Status sagt, warum.',
+  'rtcm.beforeGate': 'Das sendet der Empfänger. Rover bekommen gerade nichts: der Überblick sagt, warum.',
   'rtcm.id': 'Nachricht',
   'rtcm.what': 'Inhalt',
   'rtcm.state': 'Zustand',
@@ -472,7 +498,14 @@ export const de: Texts = {
   'update.none': 'Das Plugin ota läuft nicht: Diese Station wird nicht von hier aktualisiert.',
   'update.now': 'Jetzt',
   'update.slot': 'Platz {slot}',
+  'update.digest': 'Prüfsumme (SHA-256)',
   'update.state': 'Update: {state}',
+  'update.is.idle': 'keines läuft',
+  'update.is.downloading': 'das Abbild wird geholt',
+  'update.is.verifying': 'das Abbild wird geprüft',
+  'update.is.installing': 'es wird installiert',
+  'update.is.rebooting': 'die Station startet damit neu',
+  'update.is.failed': 'gescheitert',
   'update.file': 'Von diesem Gerät',
   'update.choose': 'Signiertes Abbild (.img)',
   'update.send': 'Hochladen und installieren',
@@ -534,13 +567,15 @@ export const de: Texts = {
   'guide.token': 'Token',
   'guide.tokenSet': 'Ein Token ist gesetzt: Änderungen brauchen eine Anmeldung.',
   'guide.tokenHow':
-    'Tokens sind Optionen der Variante auf dem Gerät selbst: http.token für Bediener, http.viewerToken für alle, die nur lesen dürfen. Von dieser Seite aus lassen sie sich nicht setzen.',
+    'Tokens werden auf dem Gerät selbst gesetzt, nicht von dieser Seite aus: http.token für Bediener, http.viewerToken für alle, die nur lesen dürfen, mit mindestens 16 Zeichen, in der Variante oder als --set http.token=… beim Start des Dienstes.',
   'guide.missing.receiver': 'Der Empfänger antwortet nicht. Kabel und Versorgung prüfen.',
   'guide.missing.antennaOpen': 'Die Antenne ist nicht angeschlossen. Antenne, Kabel und Stecker prüfen.',
   'guide.missing.antennaShort': 'Die Antennenleitung hat einen Kurzschluss. Kabel und Stecker prüfen.',
   'guide.missing.satellites': 'Weniger als 8 Satelliten werden benutzt. Die Antenne braucht freie Sicht zum Himmel.',
   'guide.missing.fix': 'Es gibt noch keine 3D-Lösung. Unter freiem Himmel dauert das eine Minute.',
   'guide.missing.reference': 'Es gibt keine Referenzposition. Eine Einmessung starten oder eine Position eingeben.',
+  'guide.missing.starting':
+    'Die Station startet. Wo es keine Referenz gibt, beginnt eine Einmessung von selbst: bis zu 2 Minuten warten.',
   'guide.missing.surveying': 'Die Einmessung läuft. Ihr Ende abwarten; die Antenne darf sich nicht bewegen.',
   'guide.missing.moved':
     'Die Antenne ist nicht dort, wo ihre Referenz ist. Eine Einmessung starten oder die Position eingeben.',
@@ -560,4 +595,70 @@ export const de: Texts = {
   'panel.trouble': 'Fehler auf der Seite des Plugins {plugin}: {why}',
   'page.more': 'Weiteres',
   'more.none': 'Kein weiteres Plugin hat eigene Angaben.',
+}
+
+/** Sentences of the station, with `#` for every number. One that is not here is shown as the station says it. */
+export const sentences: Readonly<Record<string, string>> = {
+  'RTCM goes out from a position that is checked': 'RTCM geht hinaus, von einer geprüften Position',
+  'RTCM is ready from a position that is checked; nobody takes it now':
+    'RTCM steht bereit, von einer geprüften Position; gerade nimmt es niemand',
+  'the station restarts': 'die Station startet neu',
+  'wait a minute': 'eine Minute warten',
+  'the station starts': 'die Station startet',
+  'the station starts: the receiver is asked what it is': 'die Station startet: der Empfänger wird erkannt',
+  'the station starts: the receiver is configured': 'die Station startet: der Empfänger wird eingerichtet',
+  'the station starts: the receiver looks for its position': 'die Station startet: der Empfänger sucht seine Position',
+  'the station starts: its position is checked': 'die Station startet: seine Position wird geprüft',
+  'wait up to # minutes': 'bis zu # Minuten warten',
+  'no plugin has a receiver': 'kein Plugin hat einen Empfänger',
+  'add gnss-zed to the variant': 'gnss-zed in die Variante aufnehmen',
+  'the receiver is not connected': 'der Empfänger ist nicht angeschlossen',
+  'check its cable and its power': 'sein Kabel und seine Versorgung prüfen',
+  'the receiver says nothing': 'der Empfänger sagt nichts',
+  'check its power and the line to it': 'seine Versorgung und die Leitung zu ihm prüfen',
+  'the antenna line is open': 'die Antennenleitung ist offen',
+  'the antenna line is short-circuited': 'die Antennenleitung hat einen Kurzschluss',
+  'check the antenna, its cable and the plugs': 'Antenne, Kabel und Stecker prüfen',
+  'the antenna is not where its reference is': 'die Antenne ist nicht dort, wo ihre Referenz ist',
+  'start a survey-in, or enter the position': 'eine Einmessung starten oder die Position eingeben',
+  'a survey-in determines the position': 'eine Einmessung bestimmt die Position',
+  'wait until it ends; nothing may move meanwhile': 'das Ende abwarten; solange darf sich nichts bewegen',
+  'no RTCM goes out': 'es geht kein RTCM hinaus',
+  'check the receiver, and the state of each plugin': 'den Empfänger und den Zustand der Plugins prüfen',
+  'satellite signals look feigned': 'Satellitensignale sehen vorgetäuscht aus',
+  'find out what transmits nearby; do not trust the positions meanwhile':
+    'herausfinden, was in der Nähe sendet; den Positionen solange nicht trauen',
+  'something interferes with the satellite signals': 'etwas stört die Satellitensignale',
+  'look for transmitters, cameras and switching power supplies near the antenna':
+    'nach Sendern, Kameras und Schaltnetzteilen bei der Antenne suchen',
+  'the receiver is only listened to: nobody here checks its position':
+    'dem Empfänger wird nur zugehört: hier prüft niemand seine Position',
+  'let the station configure the receiver': 'die Station den Empfänger einrichten lassen',
+  'no plugin checks whether the antenna is at the position that goes out':
+    'kein Plugin prüft, ob die Antenne an der gesendeten Position ist',
+  'add survey-in to the variant': 'survey-in in die Variante aufnehmen',
+  'the position comes from a survey-in that did not reach its accuracy':
+    'die Position stammt von einer Einmessung, die ihre Genauigkeit nicht erreicht hat',
+  'repeat the survey-in with a better view of the sky, or enter the position':
+    'die Einmessung mit freierer Sicht wiederholen oder die Position eingeben',
+  'the surveyed position is good to # m only: every position of a rover is off by as much':
+    'die eingemessene Position ist nur auf # m genau: so weit liegt jede Position eines Rovers daneben',
+  'the entered position is good to # m only: every position of a rover is off by as much':
+    'die eingegebene Position ist nur auf # m genau: so weit liegt jede Position eines Rovers daneben',
+  'survey with corrections or for longer, or enter the position':
+    'mit Korrekturen oder länger einmessen oder die Position eingeben',
+  '# % of the phases lost lock in # minutes': '# % der Phasen rissen in # Minuten ab',
+  'check the plugs of the antenna cable, its view of the sky and interference':
+    'die Stecker des Antennenkabels, die Sicht zum Himmel und Störungen prüfen',
+  'only # satellites are used': 'nur # Satelliten werden benutzt',
+  'check the view of the sky and the antenna cable': 'die Sicht zum Himmel und das Antennenkabel prüfen',
+  'an update is being installed: RTCM stops for half a minute at the restart':
+    'ein Update wird installiert: beim Neustart pausiert RTCM eine halbe Minute',
+  'wait until it ends': 'das Ende abwarten',
+  'the MQTT broker is not reached: the station cannot be run from afar':
+    'der MQTT-Broker ist nicht erreichbar: die Station lässt sich nicht aus der Ferne bedienen',
+  'check the network of the station, and mqtt-host': 'das Netz der Station und mqtt-host prüfen',
+  'check the settings of this output, and its peer': 'die Einstellungen dieses Ausgangs und die Gegenstelle prüfen',
+  'the reference is checked first': 'die Referenz wird erst geprüft',
+  'the receiver is not there': 'der Empfänger ist nicht da',
 }

@@ -1,5 +1,6 @@
 /** Texts in the language of the reader. German is loaded when it is wanted. */
 import { signal } from '@preact/signals'
+import { sentenceIn } from '../model/sentences.js'
 import { en, type TextKey, type Texts } from './en.js'
 
 export type { TextKey } from './en.js'
@@ -9,12 +10,16 @@ export type Language = keyof typeof languages
 const stored = 'rtk-base-language'
 export const language = signal<Language>('en')
 const texts = signal<Texts>(en)
+/** Sentences of the station, which speaks English. */
+const sentences = signal<Readonly<Record<string, string>>>({})
 
 /** The reader's own notation of numbers and times, where it is one of that language: `en-GB` of `en`. */
 export const locale = (): string => navigator.languages.find((one) => one.startsWith(language.value)) ?? language.value
 
 export async function setLanguage(wanted: Language): Promise<void> {
-  texts.value = wanted === 'de' ? (await import('./de.js')).de : en
+  const file = wanted === 'de' ? await import('./de.js') : undefined
+  texts.value = file?.de ?? en
+  sentences.value = file?.sentences ?? {}
   language.value = wanted
   document.documentElement.lang = wanted
   try {
@@ -41,6 +46,9 @@ export function word(prefix: string, value: string): string {
   const key = `${prefix}.${value}`
   return key in en ? t(key as TextKey) : value
 }
+
+/** A sentence of the station in the language of the reader; as it is where that has none. */
+export const said = (spoken: string): string => sentenceIn(sentences.value, spoken) ?? spoken
 
 /** A number with its unit, in the reader's notation. */
 export function figure(value: number | undefined, digits: number, unit = ''): string {

@@ -2,7 +2,7 @@
 import { type Json, listAt, numberAt, textAt } from '../station/document.js'
 import { outputsOf } from './guide.js'
 import { goesOut } from './rtcm.js'
-import { hasReference, isReceiverAway, referenceAccuracy } from './set-up.js'
+import { hasReference, isReceiverAway, referenceAccuracy, surveyFollows } from './set-up.js'
 
 export const chainLinks = ['antenna', 'receiver', 'reference', 'gate', 'outputs', 'rovers'] as const
 export type ChainLink = (typeof chainLinks)[number]
@@ -72,15 +72,11 @@ function reference(document: Json): Link {
   }
 }
 
-const begins = /^(identify|configure|acquire|initial)$/
-
 function stateOfReference(document: Json, status: string): LinkState {
   if (status === 'moved') return 'broken'
   if (status === 'survey') return 'warning'
   if (hasReference(document)) return status === 'initial' ? 'warning' : 'good'
-  // A survey-in follows by itself, but not one that failed.
-  const isFailed = /^(incomplete|aborted)$/.test(textAt(document, 'gnss.ref.survey.state'))
-  return begins.test(status) && !isFailed ? 'warning' : 'broken'
+  return surveyFollows(document) ? 'warning' : 'broken'
 }
 
 function gate(document: Json): Link {
@@ -104,8 +100,9 @@ function outputs(document: Json): Link {
   if (links.length === 0 && isNone && listAt(document, 'gnss.rtcm.subscribers').length === 0)
     return { link: 'outputs', state: 'warning', facts: ['0'] }
   const down = links.filter(({ state }) => state !== 'up')
-  const state =
-    links.length === 0 ? 'good' : down.length === links.length ? 'broken' : down.length > 0 ? 'warning' : 'good'
+  // Rovers in the local network are served all the same.
+  const isLocal = outputsOf(document).some(({ state }) => state === 'on')
+  const state = down.length === 0 ? 'good' : down.length === links.length && !isLocal ? 'broken' : 'warning'
   return { link: 'outputs', state, facts: links.length === 0 ? [] : [`${links.length - down.length}/${links.length}`] }
 }
 

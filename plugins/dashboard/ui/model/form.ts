@@ -29,6 +29,13 @@ export function fieldOf(schema: Schema): Field {
   return field('json')
 }
 
+/** The bounds of a number; undefined without both, and where the schema names them in words. */
+export function boundsOf({ kind, schema }: Field): { least: number; most: number } | undefined {
+  const { minimum, maximum, description = '' } = schema
+  if (kind !== 'number' || minimum === undefined || maximum === undefined) return undefined
+  return description.includes(` to ${maximum}`) ? undefined : { least: minimum, most: maximum }
+}
+
 /** A value as it stands in its field. */
 export function textOf({ kind }: Field, value: unknown): string {
   if (value === undefined || value === null) return ''

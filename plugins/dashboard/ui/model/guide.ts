@@ -2,7 +2,7 @@
 import { at, type Json, listAt, numberAt, textAt } from '../station/document.js'
 import type { SkySatellite } from '../station/messages.js'
 import { toneOf } from './links.js'
-import { hasReference } from './set-up.js'
+import { hasReference, surveyFollows } from './set-up.js'
 
 export const guideSteps = ['antenna', 'position', 'outputs', 'network'] as const
 export type GuideStep = (typeof guideSteps)[number]
@@ -15,6 +15,7 @@ export type Missing =
   | 'satellites'
   | 'fix'
   | 'reference'
+  | 'starting'
   | 'surveying'
   | 'moved'
   | 'output'
@@ -69,11 +70,8 @@ function antenna({ document, satellites }: GuideEvidence): StepReport {
 function position({ document }: GuideEvidence): StepReport {
   const isSurveying = textAt(document, 'gnss.ref.survey.state') === 'running'
   const isMoved = textAt(document, 'gnss.state.status') === 'moved'
-  const missing: Missing[] = isMoved
-    ? ['moved']
-    : hasReference(document)
-      ? []
-      : [isSurveying ? 'surveying' : 'reference']
+  const next = isSurveying ? 'surveying' : surveyFollows(document) ? 'starting' : 'reference'
+  const missing: Missing[] = isMoved ? ['moved'] : hasReference(document) ? [] : [next]
   return { step: 'position', missing, advice: [] }
 }
 

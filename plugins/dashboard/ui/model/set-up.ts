@@ -19,6 +19,14 @@ export function referenceAccuracy(document: Json): number | undefined {
   return (isInUse && numberAt(document, `gnss.ref.${chosen}.acc`)) || undefined
 }
 
+const begins = /^(identify|configure|acquire|initial)$/
+
+/** The station starts, and a survey-in follows by itself where there is no reference; not after one that failed. */
+export const surveyFollows = (document: Json): boolean =>
+  begins.test(textAt(document, 'gnss.state.status')) &&
+  textAt(document, 'gnss.ref.chosen') !== 'manual' &&
+  !/^(incomplete|aborted)$/.test(textAt(document, 'gnss.ref.survey.state'))
+
 /** The receiver is not there: what it said last is no state of now. */
 export const isReceiverAway = (document: Json): boolean =>
   /^(offline|stalled)$/.test(textAt(document, 'gnss.state.status'))

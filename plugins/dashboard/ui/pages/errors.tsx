@@ -1,7 +1,7 @@
-import { moment, t } from '../i18n/index.js'
+import { moment, said, t } from '../i18n/index.js'
 import { Card } from '../parts/card.js'
 import { listAt, type StationError } from '../station/document.js'
-import { document$ } from '../station/live.js'
+import { document$, verdict } from '../station/live.js'
 
 /** Code of an error → the page where it can be mended; the first that fits. */
 const homes: readonly (readonly [RegExp, string])[] = [
@@ -17,9 +17,25 @@ const homes: readonly (readonly [RegExp, string])[] = [
   [/^log/, 'logs'],
 ]
 
+/** Not every reason of the verdict is an error that a plugin reports. */
+function NoError() {
+  const now = verdict.value
+  return (
+    <>
+      <p>{t('errors.none')}</p>
+      {now && now.fitness !== 'fit' && (
+        <Card title={t(`verdict.${now.fitness}`)}>
+          <p>{said(now.why)}</p>
+          {now.advice && <p>{said(now.advice)}</p>}
+        </Card>
+      )}
+    </>
+  )
+}
+
 export function ErrorsPage() {
   const errors = listAt<StationError>(document$.value, 'base.state.errors')
-  if (errors.length === 0) return <p>{t('errors.none')}</p>
+  if (errors.length === 0) return <NoError />
   return (
     <>
       {[...errors].reverse().map(({ code, text, t: since }) => {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { t } from '../i18n/index.js'
+import { said, t } from '../i18n/index.js'
 import { type GuideStep, guideOf, guideSteps, type StepReport } from '../model/guide.js'
 import { AntennaStep } from '../parts/guide/antenna-step.js'
 import { NetworkStep } from '../parts/guide/network-step.js'
@@ -125,9 +125,10 @@ function Summary({ reports, go }: { reports: readonly StepReport[]; go: (step: S
   return (
     <>
       <p class="large">
-        <strong>{t(`verdict.${verdict.value?.fitness ?? 'unknown'}`)}</strong> {verdict.value?.why}
+        <strong>{t(`verdict.${verdict.value?.fitness ?? 'unknown'}`)}</strong>{' '}
+        {verdict.value && said(verdict.value.why)}
       </p>
-      {verdict.value?.advice && <p>{verdict.value.advice}</p>}
+      {verdict.value?.advice && <p>{said(verdict.value.advice)}</p>}
       {left.length === 0 ? (
         <p>{t('guide.allDone')}</p>
       ) : (

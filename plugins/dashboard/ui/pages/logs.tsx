@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { language, t } from '../i18n/index.js'
+import { locale, t } from '../i18n/index.js'
 import { Card } from '../parts/card.js'
 import { droppedLines, hello, type LogLine, logLines } from '../station/live.js'
 
@@ -54,8 +54,8 @@ export function LogsPage() {
           .reverse()
           .map((line) => (
             <li key={`${line.time} ${line.plugin} ${line.msg}`} class={line.level >= 40 ? 'trouble' : ''}>
-              <span class="quiet">{new Date(line.time).toLocaleTimeString(language.value)}</span>{' '}
-              {marks[line.level] ?? '?'} <strong>{line.plugin}</strong> {line.msg}
+              <span class="quiet">{new Date(line.time).toLocaleTimeString(locale())}</span> {marks[line.level] ?? '?'}{' '}
+              <strong>{line.plugin}</strong> {line.msg}
             </li>
           ))}
       </ol>

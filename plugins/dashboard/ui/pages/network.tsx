@@ -1,4 +1,5 @@
-import { t } from '../i18n/index.js'
+import { figure, moment, t } from '../i18n/index.js'
+import { isTime, unitOf } from '../model/network-units.js'
 import { AddressCard } from '../parts/address-card.js'
 import { BlockCard } from '../parts/block.js'
 import { SignalCard } from '../parts/signal-card.js'
@@ -21,6 +22,14 @@ function shown(value: unknown): unknown {
   )
 }
 
+function read(path: string, value: unknown): string | undefined {
+  if (typeof value === 'boolean') return t(value ? 'links.yes' : 'links.no')
+  if (typeof value !== 'number') return undefined
+  if (isTime(path)) return moment(value)
+  const unit = unitOf(path)
+  return unit === '' ? undefined : figure(value, Number.isInteger(value) ? 0 : 1, unit)
+}
+
 /** Cable, access point, WiFi uplink, router and modem. */
 export function NetworkPage() {
   const found = blocks.filter((name) => at(document$.value, name) !== undefined)
@@ -29,7 +38,7 @@ export function NetworkPage() {
       {found.length === 0 && <p>{t('network.none')}</p>}
       <AddressCard />
       {found.map((name) => (
-        <BlockCard key={name} name={t(`network.${name}`)} value={shown(at(document$.value, name))} />
+        <BlockCard key={name} name={t(`network.${name}`)} value={shown(at(document$.value, name))} read={read} />
       ))}
       <SignalCard />
       <a href="#/settings">{t('network.settings')}</a>

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { duration, locale, t, word } from '../i18n/index.js'
+import { duration, locale, said, t, word } from '../i18n/index.js'
 import { type ProcedureReport, type Transition, transitionsOf, waysOut } from '../model/procedure.js'
 import { Card } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
@@ -53,7 +53,7 @@ function Now({ report }: { report: ProcedureReport }) {
       <p>
         {t('procedure.waits')} {waitsText(state, waits)}
       </p>
-      {verdict.value?.advice && <p>{verdict.value.advice}</p>}
+      {verdict.value?.advice && <p>{said(verdict.value.advice)}</p>}
       <div class="beside">
         <ProcedureDiagram report={report} label={t('procedure.diagram', { name })} />
         <div>
@@ -102,6 +102,6 @@ const clockOf = (time_ms: number) =>
 
 function transitionText({ what, text }: Transition): string {
   if (what === 'procedure') return t('procedure.became', { name: word('procedure.name', text) })
-  if (what === 'gate') return text === '' ? t('procedure.opened') : t('procedure.closed', { why: text })
+  if (what === 'gate') return text === '' ? t('procedure.opened') : t('procedure.closed', { why: said(text) })
   return t(what === 'run' ? 'procedure.started' : 'procedure.stopped')
 }

@@ -1,4 +1,4 @@
-import { duration, figure, moment, type TextKey, t } from '../i18n/index.js'
+import { duration, figure, moment, said, type TextKey, t, word } from '../i18n/index.js'
 import { type ChainLink, chainOf, firstBroken, type LinkState } from '../model/chain.js'
 import { isNew } from '../model/set-up.js'
 import { Card } from '../parts/card.js'
@@ -31,8 +31,8 @@ export function StatusPage() {
         </Card>
       )}
       <Card title={t('status.verdict')}>
-        <p class="large">{verdict.value?.why}</p>
-        {verdict.value?.advice && <p>{verdict.value.advice}</p>}
+        <p class="large">{verdict.value && said(verdict.value.why)}</p>
+        {verdict.value?.advice && <p>{said(verdict.value.advice)}</p>}
       </Card>
       <Chain document={document} />
       <Figures document={document} />
@@ -62,7 +62,7 @@ function Chain({ document }: { document: Json }) {
                   <strong>{t(`chain.${link}`)}</strong>
                   <span class="hidden">: {t(`chain.state.${shown}`)}</span>
                   <br />
-                  <span class="quiet">{facts.join(' · ')}</span>
+                  <span class="quiet">{facts.map((fact) => word('fact', fact)).join(' · ')}</span>
                 </span>
               </a>
               {link === broken && <p class="trouble">{t('chain.here')}</p>}
@@ -81,8 +81,11 @@ function Figures({ document }: { document: Json }) {
       'status.satellites',
       `${figure(numberAt(document, 'gnss.state.satuse'), 0)} / ${figure(numberAt(document, 'gnss.state.satvis'), 0)}`,
     ],
-    ['status.fix', textAt(document, 'gnss.state.gps_fix')],
-    ['status.position', [at('lat'), at('lon')].map((angle) => angle?.toFixed(7) ?? '–').join(', ')],
+    ['status.fix', word('fact', textAt(document, 'gnss.state.gps_fix'))],
+    [
+      'status.position',
+      [at('lat'), at('lon')].map((angle) => (angle === undefined ? '–' : `${angle.toFixed(7)}°`)).join(', '),
+    ],
     ['status.height', figure(at('alt'), 2, 'm')],
     ['status.distance', figure(numberAt(document, 'gnss.pos.delta') || undefined, 3, 'm')],
     ['status.rovers', figure(listAt(document, 'gnss.rtcm.subscribers').length, 0)],

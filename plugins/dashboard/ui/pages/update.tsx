@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { t } from '../i18n/index.js'
+import { t, word } from '../i18n/index.js'
 import { Card } from '../parts/card.js'
 import { api } from '../station/api.js'
 import { at, listAt, numberAt, type StationError, textAt } from '../station/document.js'
@@ -53,10 +53,10 @@ export function UpdatePage() {
           rtk-base {hello.value?.version} · {t('update.slot', { slot: textAt(document, 'esp.partition') || '–' })}
         </p>
         <p class="quiet">
-          <code>{hello.value?.sha256.slice(0, 16)}</code>
+          {t('update.digest')} <code>{hello.value?.sha256.slice(0, 16)}</code>
         </p>
         <p role="status">
-          {t('update.state', { state })}
+          {t('update.state', { state: word('update.is', state) })}
           {state !== 'idle' && state !== 'failed' && ` ${numberAt(document, 'base.update.progress') ?? 0} %`}
         </p>
         {errors.map(({ code, text }) => (

@@ -1,11 +1,17 @@
 import { Card } from './card.js'
 
 /** A block of the document as it is: for plugins that have no page of their own. Units are in the names (`_m`, `_s`). */
-export function BlockCard({ name, value }: { name: string; value: unknown }) {
+export function BlockCard(props: {
+  name: string
+  value: unknown
+  /** A value as a person reads it, for blocks whose names do not say the unit; undefined: as it is. */
+  read?: (path: string, value: unknown) => string | undefined
+}) {
+  const { name, read = () => undefined, value } = props
   return (
     <Card title={name}>
       <dl class="figures">
-        {leaves(value).map(([path, text]) => (
+        {leaves(value, read).map(([path, text]) => (
           <div key={path}>
             <dt>{path}</dt>
             <dd>{text}</dd>
@@ -17,11 +23,16 @@ export function BlockCard({ name, value }: { name: string; value: unknown }) {
 }
 
 /** Path and text of every value; lists are shown by their length and their entries. */
-function leaves(value: unknown, path = ''): [path: string, text: string][] {
-  if (typeof value !== 'object' || value === null) return [[path, value === '' || value === null ? '–' : String(value)]]
+function leaves(
+  value: unknown,
+  read: (path: string, value: unknown) => string | undefined,
+  path = '',
+): [path: string, text: string][] {
+  if (typeof value !== 'object' || value === null)
+    return [[path, value === '' || value === null ? '–' : (read(path, value) ?? String(value))]]
   const entries = Array.isArray(value)
     ? value.slice(0, 16).map((one, n) => [String(n + 1), one] as const)
     : Object.entries(value)
   if (entries.length === 0) return [[path, '–']]
-  return entries.flatMap(([name, one]) => leaves(one, path === '' ? name : `${path} ${name}`))
+  return entries.flatMap(([name, one]) => leaves(one, read, path === '' ? name : `${path} ${name}`))
 }

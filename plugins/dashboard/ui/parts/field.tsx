@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks'
 import { t } from '../i18n/index.js'
-import { fieldOf, textOf } from '../model/form.js'
+import { boundsOf, fieldOf, textOf } from '../model/form.js'
 import type { Parameter } from '../station/api.js'
 
 interface Props {
@@ -19,8 +19,10 @@ export function FieldRow({ parameter, entered, trouble, disabled, enter }: Props
   const field = fieldOf(schema)
   const text = entered ?? (secret ? '' : textOf(field, value))
   const common = { id, disabled, 'aria-describedby': `${id}-help`, 'aria-invalid': trouble !== '' }
+  const bounds = boundsOf(field)
   const hint = [
     schema.description,
+    bounds && t('settings.bounds', { least: bounds.least, most: bounds.most }),
     !secret &&
       preset !== undefined &&
       textOf(field, preset) !== '' &&

@@ -1,8 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { t } from '../i18n/index.js'
+import { type TextKey, t } from '../i18n/index.js'
 import { api, Refused } from '../station/api.js'
 import { hello, listen } from '../station/live.js'
 import { loginWanted } from '../station/session.js'
+
+const texts: Readonly<Record<number, TextKey>> = { 401: 'login.wrong', 429: 'login.tooMany' }
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Refused)) return String(error)
+  const key = texts[error.status]
+  return key ? t(key) : error.message
+}
 
 /** Asks for the token. It is exchanged for a cookie and kept nowhere here. */
 export function Login() {
@@ -22,7 +30,7 @@ export function Login() {
       setTrouble('')
       listen()
     } catch (error) {
-      setTrouble(error instanceof Refused ? `${error.message} ${error.help}` : String(error))
+      setTrouble(textOf(error))
     }
   }
   return (

@@ -150,7 +150,10 @@ export function ParameterForm(props: {
             </tbody>
           </table>
           {risky.length > 0 && (
-            <p class="trouble">{t('settings.risky', { names: risky.map(({ name }) => name).join(', ') })}</p>
+            <p class="trouble">
+              {t('settings.risky', { names: risky.map(({ name }) => name).join(', ') })}{' '}
+              {risky.some(({ onTrial }) => onTrial) && t('settings.riskyTrial')}
+            </p>
           )}
         </Confirm>
       )}

@@ -1,4 +1,4 @@
-import { duration, t } from '../i18n/index.js'
+import { duration, said, t } from '../i18n/index.js'
 import { document$, inContact, silent_s, verdict } from '../station/live.js'
 
 const marks = { fit: '✓', degraded: '!', unfit: '✕', unknown: '?' } as const
@@ -16,8 +16,8 @@ export function VerdictBar() {
       <div>
         <p class="verdict-text" role="status" aria-live="polite">
           <strong>{t(`verdict.${fitness}`)}</strong>
-          {isKnown && <span class="verdict-why">{` ${now.why}${now.advice ? '; ' : '.'}`}</span>}
-          {isKnown && now.advice && <span class="verdict-advice">{`${now.advice}.`}</span>}
+          {isKnown && <span class="verdict-why">{` ${said(now.why)}${now.advice ? '; ' : '.'}`}</span>}
+          {isKnown && now.advice && <span class="verdict-advice">{`${said(now.advice)}.`}</span>}
         </p>
         {!inContact.value && (
           <p role="alert">{document$.value ? t('app.noContact', { s: silent_s.value }) : t('app.connecting')}</p>

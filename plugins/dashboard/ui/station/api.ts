@@ -1,4 +1,5 @@
 /** The station's operations, over the same HTTP interface that programs use. */
+import { commandQuery } from '../model/command.js'
 import { loginWanted } from './session.js'
 
 export interface Parameter {
@@ -101,11 +102,8 @@ export const api = {
   login: (token: string) => json<Session>('/session', post({ token })),
   logout: () => json<Session>('/session', { method: 'DELETE' }),
   change: (values: Record<string, unknown>) => json<ChangeAnswer>('/change', post(values)),
-  command: async (name: string, value?: string): Promise<string> => {
-    const query =
-      value === undefined ? encodeURIComponent(name) : `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
-    return (await ask(`/system?${query}`, { method: 'POST' })).text()
-  },
+  command: async (name: string, value?: string): Promise<string> =>
+    (await ask(`/system?${commandQuery(name, value)}`, { method: 'POST' })).text(),
   history: (figures: readonly string[], step: number) =>
     json<HistorySeries>(`/history?figures=${figures.join(',')}&step=${step}`),
   sky: async () => (await json<{ cells: { az: number; el: number; cno: number }[] }>('/history/sky')).cells,

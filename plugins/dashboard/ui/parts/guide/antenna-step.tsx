@@ -17,7 +17,7 @@ export function AntennaStep({ document }: { document: Json }) {
           [t('chain.receiver'), textAt(document, 'gnss.zed.module')],
           [t('status.satellites'), used !== undefined && `${used} / ${numberAt(document, 'gnss.state.satvis') ?? 0}`],
           [t('guide.cno'), figure(meanCno(satellites.value), 1, 'dB-Hz')],
-          [t('status.fix'), textAt(document, 'gnss.state.gps_fix')],
+          [t('status.fix'), word('fact', textAt(document, 'gnss.state.gps_fix'))],
         ]}
       />
       <a href="#/sky">{t('page.sky')}</a>

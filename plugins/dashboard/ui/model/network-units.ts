@@ -1,0 +1,24 @@
+/** Units of the figures of the network blocks, whose names do not say them. Pure. */
+
+/** Last name of the path → unit. */
+const units: Readonly<Record<string, string>> = {
+  signal: 'dBm',
+  rssi: 'dBm',
+  rsrp: 'dBm',
+  rsrq: 'dB',
+  sinr: 'dB',
+  temp: '°C',
+  tx_power: 'dBm',
+  max_txpwr: 'dBm',
+  bandwidth: 'MHz',
+  inactive_time: 's',
+  uptime: 's',
+  sent: 'B',
+  recvd: 'B',
+}
+
+/** UTC seconds. */
+export const isTime = (path: string): boolean => path === 'state time'
+
+/** The unit of a figure by its path, as a card shows it; `''` without one. */
+export const unitOf = (path: string): string => units[path.slice(path.lastIndexOf(' ') + 1)] ?? ''
