@@ -65,20 +65,24 @@ export default definePlugin({
         components: Object.fromEntries([...sensors, ...pressed]),
       }
     }
+    let isIntroduced = false
+    const introduce = () => {
+      const text = JSON.stringify(description())
+      isIntroduced = ctx.mqtt.publish(`${prefix}/device/${id}/config`, text, { retain: true }) === 'sent'
+    }
     const tellState = () => {
+      // Loaded into a station whose link is up already, or again with other options.
+      if (!isIntroduced) introduce()
       ctx.mqtt.publish(topics.state, JSON.stringify(stateOf(ctx.services.use(station).document())))
     }
-    const introduce = () => {
-      ctx.mqtt.publish(`${prefix}/device/${id}/config`, JSON.stringify(description()), { retain: true })
+    ctx.hooks.onMqttConnect.tap(() => {
+      introduce()
       tellState()
-    }
-    ctx.hooks.onMqttConnect.tap(introduce)
-    return { introduce, tellState, interval_s }
+    })
+    return { tellState, interval_s }
   },
 
-  start(ctx, _handoff, { introduce, tellState, interval_s }) {
-    // Loaded into a station that runs, or again with other options: the link is up already.
-    introduce()
+  start(ctx, _handoff, { tellState, interval_s }) {
     ctx.timers.every(interval_s * 1_000, tellState)
   },
 })

@@ -303,7 +303,7 @@ t.test('the verdict', async (t) => {
   }
   for (const status of ['identify', 'configure', 'acquire', 'initial', 'fixed']) {
     const { why } = judge({ ...good, ...silent, base: 'starting', status })
-    t.notMatch(why, status, 'no name of a state')
+    t.notMatch(why, /\(/, 'no name of a state')
     t.ok(sentenceIn(sentences, why), why)
   }
   t.match(sentenceIn(sentences, judge({ ...good, ...cases.coarse?.[0] }).why), /12\.0 m/)

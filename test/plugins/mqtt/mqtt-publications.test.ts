@@ -352,5 +352,6 @@ t.test('Home Assistant finds the station, and gets its figures', async (t) => {
   // Loaded into a station whose link is up, it does not wait for the next connection.
   const described = configs.length
   await station.reload('home-assistant')
+  await station.clock.advance(30_000)
   await until(() => configs.length > described, 'the description again')
 })

@@ -12,10 +12,12 @@ const units: Readonly<Record<string, string>> = {
   max_txpwr: 'dBm',
   bandwidth: 'MHz',
   inactive_time: 's',
-  uptime: 's',
   sent: 'B',
   recvd: 'B',
 }
+
+/** Seconds that something runs. */
+export const isDuration = (path: string): boolean => path === 'state uptime'
 
 /** UTC seconds. */
 export const isTime = (path: string): boolean => path === 'state time'

@@ -1,5 +1,5 @@
-import { figure, moment, t } from '../i18n/index.js'
-import { isTime, unitOf } from '../model/network-units.js'
+import { duration, figure, moment, t } from '../i18n/index.js'
+import { isDuration, isTime, unitOf } from '../model/network-units.js'
 import { AddressCard } from '../parts/address-card.js'
 import { BlockCard } from '../parts/block.js'
 import { SignalCard } from '../parts/signal-card.js'
@@ -26,6 +26,7 @@ function read(path: string, value: unknown): string | undefined {
   if (typeof value === 'boolean') return t(value ? 'links.yes' : 'links.no')
   if (typeof value !== 'number') return undefined
   if (isTime(path)) return moment(value)
+  if (isDuration(path)) return duration(value)
   const unit = unitOf(path)
   return unit === '' ? undefined : figure(value, Number.isInteger(value) ? 0 : 1, unit)
 }

@@ -6,12 +6,30 @@ import { at, listAt, numberAt, type StationError, textAt } from '../station/docu
 import { document$, hello } from '../station/live.js'
 import { type Upload, upload } from '../station/upload.js'
 
+/** What became of the last attempt, at the form that it was made with. */
+interface Answer {
+  to: 'file' | 'url'
+  text: string
+  isTrouble: boolean
+}
+
+function Answered({ answer, to }: { answer: Answer | undefined; to: Answer['to'] }) {
+  const own = answer?.to === to ? answer : undefined
+  return (
+    <>
+      <p role="status">{own && !own.isTrouble && own.text}</p>
+      <p class="trouble" role="alert">
+        {own?.isTrouble && own.text}
+      </p>
+    </>
+  )
+}
+
 /** The version that runs, and a way to another one: from this device, or from an address that the station reaches. */
 export function UpdatePage() {
   const document = document$.value
   const [share, setShare] = useState<number>()
-  const [said, setSaid] = useState('')
-  const [trouble, setTrouble] = useState('')
+  const [answer, setAnswer] = useState<Answer>()
   const [url, setUrl] = useState('')
   const file = useRef<HTMLInputElement>(null)
   const running = useRef<Upload | undefined>(undefined)
@@ -19,30 +37,29 @@ export function UpdatePage() {
   const state = textAt(document, 'base.update.state')
   const errors = listAt<StationError>(document, 'base.state.errors').filter(({ code }) => code.startsWith('update'))
 
-  const report = (text: string, isTrouble: boolean) => {
+  const report = (to: Answer['to'], text: string, isTrouble: boolean) => {
     setShare(undefined)
-    setSaid(isTrouble ? '' : text)
-    setTrouble(isTrouble ? text : '')
+    setAnswer({ to, text, isTrouble })
   }
   const send = async (event: Event) => {
     event.preventDefault()
     const chosen = file.current?.files?.[0]
     if (!chosen) return
-    report('', false)
+    setAnswer(undefined)
     setShare(0)
     running.current = upload(chosen, setShare)
     try {
-      report(t('update.installed', { version: await running.current.done }), false)
+      report('file', t('update.installed', { version: await running.current.done }), false)
     } catch (error) {
-      report((error as Error).message, true)
+      report('file', (error as Error).message, true)
     }
   }
   const fetchIt = async (event: Event) => {
     event.preventDefault()
     try {
-      report(await api.command('firmware', url), false)
+      report('url', await api.command('firmware', url), false)
     } catch (error) {
-      report((error as Error).message, true)
+      report('url', (error as Error).message, true)
     }
   }
   if (at(document, 'base.update') === undefined) return <p>{t('update.none')}</p>
@@ -86,10 +103,7 @@ export function UpdatePage() {
             <progress id="share" max={1} value={share} />
           </>
         )}
-        <p role="status">{said}</p>
-        <p class="trouble" role="alert">
-          {trouble}
-        </p>
+        <Answered answer={answer} to="file" />
       </Card>
       <Card title={t('update.url')}>
         <form onSubmit={fetchIt}>
@@ -107,6 +121,7 @@ export function UpdatePage() {
             </button>
           </div>
         </form>
+        <Answered answer={answer} to="url" />
       </Card>
     </>
   )
