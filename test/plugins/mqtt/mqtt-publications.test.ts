@@ -309,7 +309,7 @@ t.test('Home Assistant finds the station, and gets its figures', async (t) => {
   broker.observer.on('message', (topic, payload, { retain }) => {
     if (topic.startsWith('homeassistant/')) configs.push({ topic, text: payload.toString(), retain })
   })
-  const plugins = { 'home-assistant': [homeAssistant as never, { url: 'http://10.0.0.7/' }] } as const
+  const plugins = { 'home-assistant': [homeAssistant as never, { url: 'http://10.0.0.7/', interval_s: 5 }] } as const
   const station = await startLinkStation(t, broker.port, {}, { plugins: { ...plugins } as never })
   await until(() => broker.texts('home-assistant').length > 0, 'a state')
   // Whoever comes later finds it: it is retained.
@@ -346,12 +346,16 @@ t.test('Home Assistant finds the station, and gets its figures', async (t) => {
   const known = { ...gnss, state: { ...gnss.state, status: 'fixed' }, pos: { delta: 0.4 } }
   t.match(stateOf({ gnss: known }), { antenna: 'open', delta: 0.4 })
   const before = broker.texts('home-assistant').length
-  await station.clock.advance(30_000)
+  await station.clock.advance(5_000)
   await until(() => broker.texts('home-assistant').length > before, 'the next state')
 
-  // Loaded into a station whose link is up, it does not wait for the next connection.
-  const described = configs.length
+  let described = 0
+  broker.aedes.on('publish', ({ topic }) => {
+    if (topic.startsWith('homeassistant/')) described += 1
+  })
+  const connects = broker.connects.length
   await station.reload('home-assistant')
-  await station.clock.advance(30_000)
-  await until(() => configs.length > described, 'the description again')
+  await station.clock.advance(5_000)
+  await until(() => described === 1, 'the description again, over the link that is up')
+  t.equal(broker.connects.length, connects)
 })
