@@ -3,12 +3,14 @@ import { Type } from 'typebox'
 import { type Topic, topics, topicsOf } from './events/topics.js'
 import { figures } from './history/figures.js'
 
+const known = figures.map(({ name }) => name)
+
 /** What `/openapi.json` says of the queries; the functions below read them. */
 export const EventsQuery = Type.Object({
   want: Type.Optional(Type.String({ description: `some of ${topics.join(',')}; left out: all` })),
 })
 export const SeriesQuery = Type.Object({
-  figures: Type.Optional(Type.String({ description: `some of ${figures.map(({ name }) => name).join(',')}` })),
+  figures: Type.Optional(Type.String({ description: `some of ${known.join(',')}` })),
   step: Type.Optional(Type.String({ description: 'samples of 10 s that are one value; left out: 6' })),
 })
 
@@ -23,8 +25,10 @@ export function wantedTopics(query: unknown): ReadonlySet<Topic> {
 
 /** Names of figures, and how many samples are one value. @throws RTK_ERR_COMMAND_VALUE */
 export function wantedSeries(query: unknown): { names: string[]; step: number } {
-  const { figures = '', step = '6' } = query as Query
+  const { figures: wanted = '', step = '6' } = query as Query
   const count = Number(step)
   if (!Number.isInteger(count) || count < 1 || count > 8_640) throw badValue('step=<1 to 8640>, samples of 10 s')
-  return { names: String(figures).split(',').filter(Boolean).slice(0, 32), step: count }
+  const names = String(wanted).split(',').filter(Boolean)
+  if (!names.every((name) => known.includes(name))) throw badValue(`figures=<some of ${known.join(',')}>`)
+  return { names, step: count }
 }

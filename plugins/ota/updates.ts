@@ -18,7 +18,8 @@ const errorCode = 'update-failed'
 const restart_ms = 1_000
 /** Attempts without a byte more, with these pauses. */
 const pauses_ms = [2_000, 5_000, 10_000, 30_000, 60_000, 60_000, 60_000]
-/** Another attempt gives the same. */
+/** Another attempt gives the same, unless the server is only busy (408, 429). */
+const refused = /answered 4(?!08|29)\d\d/
 const hopeless = /^RTK_ERR_(FETCH_(URL|CERTIFICATE|REDIRECT|TOO_LARGE)|IMAGE_LARGE|ABORTED|DATA_|STORE_)/
 const mebi = 1_048_576
 
@@ -173,7 +174,7 @@ export class Updates implements FirmwareInstaller {
         return
       } catch (error) {
         const { code = '', message } = error as { code?: string; message: string }
-        if (signal.aborted || hopeless.test(code) || /answered 4\d\d/.test(message)) throw error
+        if (signal.aborted || hopeless.test(code) || refused.test(message)) throw error
         failures = received > before ? 1 : failures + 1
         const pause_ms = pauses_ms[failures - 1]
         if (pause_ms === undefined) throw error

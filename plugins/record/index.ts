@@ -45,18 +45,23 @@ export default definePlugin({
     const texts = () => ring.read()
 
     let readers = 0
+    /** @returns what ends the reading. @throws RTK_ERR_UNAVAILABLE while so many read */
+    const beginReading = () => {
+      if (readers >= mostReaders) throw unavailable(`${mostReaders} others read the record: try again in a moment`)
+      readers += 1
+      return () => {
+        readers -= 1
+      }
+    }
     ctx.http.route({
       method: 'GET',
       url: '/record',
       schema: { summary: 'The flight record, JSON lines; `?from=` and `to=` as ISO time or UTC seconds' },
       handler: (request, reply) => {
         const { from_ms, to_ms } = rangeOf(request.query)
-        if (readers >= mostReaders) throw unavailable(`${mostReaders} others read the record: try again in a moment`)
-        readers += 1
+        const endReading = beginReading()
         const lines = Readable.from(jsonLines(between(entries(texts), from_ms, to_ms)), { objectMode: false })
-        lines.once('close', () => {
-          readers -= 1
-        })
+        lines.once('close', endReading)
         return reply.type('application/x-ndjson').send(lines)
       },
     })
@@ -69,7 +74,12 @@ export default definePlugin({
         const at_ms = arg === undefined ? now_ms : momentOf(arg, now_ms)
         if (at_ms > now_ms + 60_000) throw badValue(`'${arg}' is in the future`)
         recorder.look()
-        return answer(await find(entries(texts), at_ms), now_ms).join('\n')
+        const endReading = beginReading()
+        try {
+          return answer(await find(entries(texts), at_ms), now_ms).join('\n')
+        } finally {
+          endReading()
+        }
       },
     )
     ctx.hooks.onChange.tap(({ source, values }) =>

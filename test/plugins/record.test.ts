@@ -914,6 +914,8 @@ t.test('a station that is watched', async (t) => {
   }
   t.match(await command('why-no-rtcm=soon'), { status: 400, text: /'soon' is no time/ })
   t.match(await command('why-no-rtcm=2030-01-01'), { status: 400, text: /in the future/ })
+  const many = await Promise.all(Array.from({ length: 4 }, () => command('why-no-rtcm')))
+  t.same(many.map(({ status }) => status).sort(), [200, 200, 503, 503], 'each reads the whole record: two at once')
 
   await rig.change({ 'gnss-initial-accuracy': 7, 'mqtt-host': 'unknown here' })
   await rig.station.reload('rtcm')

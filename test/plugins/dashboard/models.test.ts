@@ -683,6 +683,15 @@ t.test('the station tells its pages', async (t) => {
     t.match([one.status, two.status], [200, 200])
   })
 
+  await t.test('a figure that is none is not an empty curve', async (t) => {
+    const ask = (query: string) => fetch(`${station.url}/history${query}`)
+    const refused = await ask('?figures=cno-l1,nonsense')
+    t.equal(refused.status, 400)
+    t.match(await refused.text(), /figures=<some of fitness,/)
+    const { figures } = (await (await ask('?figures=cno-l1')).json()) as { figures: object }
+    t.same(Object.keys(figures), ['cno-l1'])
+  })
+
   await t.test('the page shows something after 40 kB', async (t) => {
     const loaded = new Map<string, number>()
     const load = async (path: string): Promise<void> => {

@@ -18,13 +18,18 @@ export interface World extends Rig {
   during<T>(call: Promise<T>): Promise<T>
 }
 
-function clocked(rig: Rig, step_ms: number): Pick<World, 'reach' | 'during'> {
-  const reach: World['reach'] = (condition, what) =>
-    until(async () => {
+/** @param step_ms how far the clock goes on after so many milliseconds of real time */
+function clocked(rig: Rig, step_ms: (passed_ms: number) => number): Pick<World, 'reach' | 'during'> {
+  const reach: World['reach'] = (condition, what) => {
+    let last_ms = performance.now()
+    return until(async () => {
       if (condition()) return true
-      await rig.clock.advance(step_ms)
+      const now_ms = performance.now()
+      await rig.clock.advance(step_ms(now_ms - last_ms))
+      last_ms = now_ms
       return condition()
     }, what)
+  }
   return {
     reach,
     async during(call) {
@@ -47,7 +52,7 @@ export async function simulatedWorld(t: Test): Promise<World> {
   const rig = await startRig(t, { options: { simulator: { networks } } })
   return {
     ...rig,
-    ...clocked(rig, 100),
+    ...clocked(rig, () => 100),
     happens: (line) => void rig.sim.command(line),
     silent: (is) => void rig.sim.command(`slow ${is ? 60 : 'off'}`),
     daemon: async (isOn) => void rig.sim.command(`daemon ${isOn ? 'on' : 'off'}`),
@@ -80,8 +85,8 @@ export async function mockedWorld(t: Test): Promise<MockedWorld> {
   }
   const mock = new Peer(t, start)
   const rig = await startRig(t, { options: { backend: 'networkmanager', bus: bus.address } })
-  // Its answers take real time: the clock must not run ahead of them.
-  const time = clocked(rig, 2)
+  // Its answers take real time: the clock must not run ahead of them, nor wait for ever where the bus is asked again.
+  const time = clocked(rig, (passed_ms) => Math.min(100, Math.max(2, 2 * passed_ms)))
   await time.reach(() => rig.network.ready, 'the daemon answers')
   return {
     ...rig,

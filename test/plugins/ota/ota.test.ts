@@ -365,6 +365,23 @@ t.test('an image behind a URL', async (t) => {
     }
   })
 
+  t.test('asks a server again that is only busy: 429, 503', async (t) => {
+    const image = await bundleImage(t, '2.0.0')
+    const busy = [429, 503]
+    const url = await server(t, (_request, response) => {
+      const status = busy.shift()
+      if (status === undefined) response.end(image)
+      else response.writeHead(status).end()
+    })
+    const rig = await otaStation(t, { ota: { insecure: true } })
+    await rig.command(`firmware=${url}/image`)
+    await until(async () => {
+      await rig.station.clock.advance(1_000)
+      return ['rebooting', 'failed'].includes(rig.update().state)
+    }, 'the end')
+    t.equal(rig.update().state, 'rebooting', rig.reasons())
+  })
+
   t.test(
     'fails with the reason: 404, redirects by http, too large without a length, silence, refused content',
     async (t) => {
