@@ -1,5 +1,8 @@
 /** Bit fields, most significant bit first, as RTCM 3 packs them. Widths up to 53 bits are exact. */
 
+/** 2 to the power of the index: computed each time it would cost more than all the rest. */
+const powers = Array.from({ length: 54 }, (_, exponent) => 2 ** exponent)
+
 /** Reads fields one after the other. Past the end it reads zeros and says so in `overrun`: wire data never throws. */
 export class BitReader {
   readonly #bytes: Uint8Array
@@ -40,7 +43,7 @@ export class BitReader {
   /** Two's complement. */
   int(width: number): number {
     const value = this.uint(width)
-    return value >= 2 ** (width - 1) ? value - 2 ** width : value
+    return value >= powers[width - 1] ? value - powers[width] : value
   }
 }
 
@@ -56,14 +59,14 @@ export class BitWriter {
 
   /** @throws RangeError when the value is no integer of that width */
   uint(value: number, width: number): void {
-    if (!Number.isInteger(value) || value < 0 || value >= 2 ** width) {
+    if (!Number.isInteger(value) || value < 0 || value >= powers[width]) {
       throw new RangeError(`${value} is no unsigned integer of ${width} bits`)
     }
     for (let left = width; left > 0; ) {
       if ((this.#bit & 7) === 0) this.#bytes.push(0)
       const free = 8 - (this.#bit & 7)
       const take = Math.min(free, left)
-      const part = Math.floor(value / 2 ** (left - take)) % (1 << take)
+      const part = Math.floor(value / powers[left - take]) % (1 << take)
       this.#bytes[this.#bit >> 3] |= part << (free - take)
       this.#bit += take
       left -= take
@@ -72,11 +75,11 @@ export class BitWriter {
 
   /** Two's complement. @throws RangeError when the value is no integer of that width */
   int(value: number, width: number): void {
-    const half = 2 ** (width - 1)
+    const half = powers[width - 1]
     if (!Number.isInteger(value) || value < -half || value >= half) {
       throw new RangeError(`${value} is no signed integer of ${width} bits`)
     }
-    this.uint(value < 0 ? value + 2 ** width : value, width)
+    this.uint(value < 0 ? value + powers[width] : value, width)
   }
 
   /** What was written, filled up with zero bits to whole bytes and to at least `size` bytes. */

@@ -7,6 +7,7 @@ import {
   decodeRtcm,
   type Enu,
   encodeMsm,
+  enu,
   geodeticToEcef,
   knownLeap_s,
   msmEpochTime,
@@ -99,7 +100,8 @@ export class FakeBase {
   }
 
   #observations(t: number): void {
-    const lock_ms = this.clock.monotonic() - this.lockedAt_ms
+    const lock = lockIndicator(this.clock.monotonic() - this.lockedAt_ms)
+    const offset = enu(home, this.truth)
     constellations.forEach((name, i) => {
       const type = msmType(name, 7)
       this.receiver.emit(
@@ -115,15 +117,18 @@ export class FakeBase {
           smoothingInterval: 0,
           observations: sky
             .filter(({ constellation }) => constellation === name.toLowerCase())
-            .map(({ satellite, ...direction }) => ({
-              satellite,
-              signal: 2,
-              pseudorange_m: 22e6 - along(direction, enuOf(home, this.truth)),
-              phase_m: 22e6 - along(direction, enuOf(home, this.truth)) + this.phase_m * this.#random.normal(),
-              lock: lockIndicator(lock_ms),
-              halfCycle: false,
-              cnr_dbhz: 45,
-            })),
+            .map((direction) => {
+              const range_m = 22e6 - along(direction, offset)
+              return {
+                satellite: direction.satellite,
+                signal: 2,
+                pseudorange_m: range_m,
+                phase_m: range_m + this.phase_m * this.#random.normal(),
+                lock,
+                halfCycle: false,
+                cnr_dbhz: 45,
+              }
+            }),
           info: {},
         }),
       )
@@ -196,7 +201,7 @@ const radians = Math.PI / 180
 
 /** What the ranges say beside the position that the base holds. */
 export function residualsOf(arp: Ecef, truth: Ecef, random: Random, noise_m = 1.5): SatelliteResidual[] {
-  const offset = enuOf(arp, truth)
+  const offset = enu(arp, truth)
   return sky.map((satellite) => {
     const clock_m = satellite.constellation.length
     return { ...satellite, residual_m: clock_m - along(satellite, offset) + noise_m * random.normal(), used: true }
@@ -220,17 +225,6 @@ function lockIndicator(lock_ms: number): number {
   if (most_ms < 64) return most_ms
   const power = Math.floor(Math.log2(most_ms / 32))
   return Math.floor(most_ms / 2 ** power) + 32 * power
-}
-
-function enuOf(origin: Ecef, point: Ecef) {
-  const east = offsetEnu(origin, { east: 1, north: 0, up: 0 })
-  const north = offsetEnu(origin, { east: 0, north: 1, up: 0 })
-  const up = offsetEnu(origin, { east: 0, north: 0, up: 1 })
-  const along = (axis: Ecef) =>
-    (axis.x - origin.x) * (point.x - origin.x) +
-    (axis.y - origin.y) * (point.y - origin.y) +
-    (axis.z - origin.z) * (point.z - origin.z)
-  return { east: along(east), north: along(north), up: along(up) }
 }
 
 export interface Rig {
