@@ -94,10 +94,14 @@ async function turn(): Promise<void> {
  * with the condition, or fails after `limit_ms` of real time.
  */
 export async function until(condition: () => unknown, what: string, limit_ms = 60_000): Promise<void> {
-  const end = performance.now() + limit_ms
-  // What takes long is asked for less often: a question may keep the process busy that it waits for.
-  for (let pause_ms = 1; !(await condition()); pause_ms = Math.min(20, pause_ms * 1.2)) {
-    if (performance.now() > end) throw new Error(`${what}: not within ${limit_ms} ms`)
-    await new Promise<void>((resolve) => setTimeout(resolve, pause_ms))
+  const end_ms = performance.now() + limit_ms
+  for (let pause_ms = 1; ; pause_ms = Math.min(5, pause_ms * 1.2)) {
+    const asked_ms = performance.now()
+    if (await condition()) return
+    const now_ms = performance.now()
+    if (now_ms > end_ms) throw new Error(`${what}: not within ${limit_ms} ms`)
+    // What takes long is asked for less often: a question may keep the process busy that it waits for.
+    const wait_ms = Math.max(pause_ms, Math.min(50, 4 * (now_ms - asked_ms)))
+    await new Promise<void>((resolve) => setTimeout(resolve, wait_ms))
   }
 }
