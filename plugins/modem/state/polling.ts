@@ -32,6 +32,8 @@ export class Polling {
   readonly #backoff = new Backoff({ first_ms: 15_000, longest_ms: 120_000, spread: [0.8, 1.2] })
   readonly #failed = new Set<string>()
   #probe_ms = 0
+  /** It was said that the modem may answer, and it was not asked since. */
+  #announced = false
 
   constructor(ctx: PluginContext, access: Access, tasks: readonly Task[]) {
     this.#ctx = ctx
@@ -48,6 +50,7 @@ export class Polling {
   soon(...names: string[]): void {
     for (const entry of this.#entries) if (names.length === 0 || names.includes(entry.name)) entry.due_ms = 0
     this.#probe_ms = 0
+    this.#announced = true
     this.#ctx.timers.after(0, () => this.#look())
   }
 
@@ -58,27 +61,31 @@ export class Polling {
   }
 
   async #round(): Promise<void> {
+    this.#announced = false
     for (const entry of this.#entries) {
       if (this.#now_ms < entry.due_ms) continue
       await this.#read(entry)
       if (this.#ctx.signal.aborted || !this.#access.hasModem) return
-      if (this.#access.offline) {
-        this.#probe_ms = this.#now_ms + this.#backoff.next()
-        return
-      }
+      if (this.#access.offline) return this.#wait()
     }
   }
 
   /** Another one each time: one that this router never answers must not hide that it is back. */
   async #probe(): Promise<void> {
     if (this.#now_ms < this.#probe_ms) return
+    this.#announced = false
     const [entry] = this.#entries.toSorted((a, b) => a.due_ms - b.due_ms)
     await this.#read(entry)
-    if (this.#access.offline) this.#probe_ms = this.#now_ms + this.#backoff.next()
+    if (this.#access.offline) this.#wait()
     else {
       this.#backoff.reset()
       this.soon()
     }
+  }
+
+  /** The next probe comes later, unless the modem was announced while a call hung that began before. */
+  #wait(): void {
+    if (!this.#announced) this.#probe_ms = this.#now_ms + this.#backoff.next()
   }
 
   async #read(entry: Entry): Promise<void> {

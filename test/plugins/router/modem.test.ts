@@ -115,10 +115,22 @@ t.test('the block', async (t) => {
       t.ok(more >= 3 && more <= 9, `${more} calls in 10 min`)
       fake[fault] = false
       router.go('online')
-      await pass(70)
+      await pass(80)
       t.match(station.field('modem.state'), { network: 'home', rssi: -57 })
       t.ok(fake.most <= 1 || fault === 'hangs')
     }
+  })
+
+  t.test('a router that comes back while a call still hangs is asked at once', async (t) => {
+    const { station, fake, pass, router } = await modemStation(t)
+    fake.hangs = true
+    await pass(600)
+    const calls = fake.calls.length
+    for (let second = 0; fake.calls.length === calls && second < 200; second++) await pass(1)
+    fake.hangs = false
+    router.go('online')
+    await pass(80)
+    t.match(station.field('modem.state'), { network: 'home', rssi: -57 })
   })
 
   t.test('what this router cannot do hides nothing else', async (t) => {
