@@ -35,6 +35,8 @@ export class Push implements StreamSink {
   readonly #keep: (state: RetryState) => void
   readonly #out: Outbound
   #retry: RetryState
+  /** A network came up while this attempt was under way: it may hang on the way that was there before. */
+  #cameUp = false
   readonly #outlet: Outlet<{ primed: boolean }>
   readonly #proof: Proof
   #line: Dialled | undefined
@@ -132,7 +134,8 @@ export class Push implements StreamSink {
   /** A network came up. */
   networkUp(): void {
     this.#retry = afterNetworkUp(this.#retry)
-    if (!this.#line) this.#schedule()
+    if (this.#line) this.#cameUp = !this.#streaming
+    else this.#schedule()
   }
 
   // ── the stream ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -196,6 +199,7 @@ export class Push implements StreamSink {
     }
     const { host, port = 2101, tls } = this.target
     this.#become('connecting', '')
+    this.#cameUp = false
     this.#store({ ...this.#retry, tried_ms: this.#now_ms() })
     const reader = new HeadReader(mostResponse_bytes, /^(ICY 200 OK|OK|ERROR\b.*)$/)
     this.#line = dial(
@@ -237,6 +241,7 @@ export class Push implements StreamSink {
 
   #accepted(): void {
     this.#streaming = true
+    this.#cameUp = false
     this.#accepted_ms = this.#ctx.clock.monotonic()
     this.#request_bytes = this.#line?.socket.bytesWritten ?? 0
     this.#acknowledged = { bytes: this.#request_bytes, at_ms: this.#accepted_ms }
@@ -268,7 +273,8 @@ export class Push implements StreamSink {
   /** @param answered the caster was reached: only it can change that */
   #over(end: End, text: string, answered = false): void {
     this.#hangUp()
-    this.#store(afterEnd(this.#retry, end, this.#now_ms(), Math.random()))
+    const ended = afterEnd(this.#retry, end, this.#now_ms(), Math.random())
+    this.#store(this.#cameUp ? afterNetworkUp(ended) : ended)
     if (end === 'idle') {
       this.#become('waiting', text)
       this.#out.idle(text)

@@ -8,17 +8,18 @@ import { readReply } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, type RetryState, waitOf } from '../../../plugins/ntrip-server/retry.js'
 import recovery from '../../../plugins/recovery/index.js'
 import { encodeRtcm } from '../../../runtime/gnss/index.js'
-import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
+import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { type Uplink, uplinks } from '../../../schemas/services.js'
 import { arpFrame, ManualClock, until } from '../../harness/index.js'
 import { fakeCaster, here, setUpStation, type Visit } from './rig.js'
 
 type Shown = { state: string; text: string; next: number; sent: number; dropped: number; mount: string }
 
-async function setUp(t: Test, store = new MemoryStore()) {
+async function setUp(t: Test, store = new MemoryStore(), plugins: Record<string, AnyPlugin> = {}) {
   const rig = await setUpStation(t, {
     store,
-    plugins: { 'ntrip-server': ntripServer as AnyPlugin, recovery: recovery as AnyPlugin },
+    plugins: { 'ntrip-server': ntripServer as AnyPlugin, recovery: recovery as AnyPlugin, ...plugins },
   })
   const push = (...targets: object[]) => rig.change({ 'ntrip-server': targets })
   const shown = () => (rig.station.field('ntrip.server') as Shown[])[0] as Shown
@@ -90,6 +91,35 @@ t.test('a push', async (t) => {
     const pushes = () => caster.visits.filter(({ head }) => head.startsWith('SOURCE')).length
     t.equal(pushes(), 1)
     await secondsUntil(() => pushes() === 2, 'RTCM goes out again')
+  })
+
+  t.test('a network that comes up while an attempt hangs ends the wait behind it', async (t) => {
+    const caster = await fakeCaster(t, () => {})
+    let comesUp = () => {}
+    const ways = definePlugin({
+      name: 'ways',
+      version: '1.0.0',
+      api: '^1.1.0',
+      provides: [uplinks],
+      setup(ctx) {
+        const up = ctx.event<Uplink>()
+        const none = ctx.event<Uplink>().on
+        ctx.services.provide(uplinks, {
+          list: [],
+          onUp: up.on,
+          onDown: none,
+          onChange: ctx.event<void>().on,
+          report: () => {},
+        })
+        comesUp = () => up.emit({ name: 'eth0' } as Uplink)
+      },
+    })
+    const { push, secondsUntil } = await setUp(t, new MemoryStore(), { ways: ways as AnyPlugin })
+    await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
+    await secondsUntil(() => caster.visits.length === 5, 'the fifth attempt, behind which the wait is 5 min')
+    comesUp()
+    const waited_s = await secondsUntil(() => caster.visits.length === 6, 'the next')
+    t.ok(waited_s >= 9 && waited_s <= 20, `${waited_s} s`)
   })
 
   t.test('is not called acknowledged, nor cut, before there was something to acknowledge', async (t) => {
