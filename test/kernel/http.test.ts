@@ -641,7 +641,7 @@ t.test('answers to errors are JSON', async (t) => {
   })
   t.match(await ask('/copied'), {
     status: 503,
-    headers: { 'retry-after': '1' },
+    headers: { 'retry-after': '1', refresh: '2' },
     json: { error: 'RTK_ERR_UNAVAILABLE', message: 'busy' },
   })
   for (const path of ['/broken', '/text']) {
