@@ -1,9 +1,8 @@
-import { type Dialled, dial, Outbound } from 'rtk-base/link'
+import { Acknowledgement, cutText, type Dialled, dial, Outbound, unacknowledged_ms } from 'rtk-base/link'
 import { HeadReader, Outlet, type Piece, type StreamSink } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { NtripServerInfo, PushState } from 'rtk-base/schemas'
 import { device, type RtcmEpoch, type RtcmFrame, type RtcmStream, type RtcmSubscription } from 'rtk-base/services'
-import { unacknowledged } from './kernel-queue.js'
 import { Proof } from './proof.js'
 import { readReply, saysBanned } from './reply.js'
 import { afterEnd, afterNetworkUp, type End, fresh, type RetryState, waitOf } from './retry.js'
@@ -12,8 +11,6 @@ import { nameOf, requestOf, type Target } from './target.js'
 const reply_ms = 10_000
 /** Without RTCM a push means nothing: casters drop silent ones, some ban them. */
 const silent_ms = 10_000
-/** Nothing acknowledged for so long while there is something to acknowledge: the line is cut. */
-const unacknowledged_ms = 25_000
 const look_ms = 5_000
 /** So long data was acknowledged before the waits begin at the first one again. */
 const proven_ms = 300_000
@@ -55,7 +52,7 @@ export class Push implements StreamSink {
   #dropped_ms = Number.NEGATIVE_INFINITY
   /** Bytes that were written when the caster said yes: they are the request. */
   #request_bytes = 0
-  #acknowledged = { bytes: 0, at_ms: 0 }
+  #acknowledgement: Acknowledgement | undefined
   #heardText = ''
   #shortLived = 0
   sent = 0
@@ -243,8 +240,9 @@ export class Push implements StreamSink {
     this.#streaming = true
     this.#cameUp = false
     this.#accepted_ms = this.#ctx.clock.monotonic()
-    this.#request_bytes = this.#line?.socket.bytesWritten ?? 0
-    this.#acknowledged = { bytes: this.#request_bytes, at_ms: this.#accepted_ms }
+    const socket = this.#line?.socket
+    this.#request_bytes = socket?.bytesWritten ?? 0
+    this.#acknowledgement = socket && new Acknowledgement(socket, this.#accepted_ms)
     this.#heardText = ''
     this.#isAcknowledged = false
     this.#judge()
@@ -318,27 +316,16 @@ export class Push implements StreamSink {
     if (!socket || !this.#streaming) return
     const now_ms = this.#ctx.clock.monotonic()
     if (!this.#hasRtcm) return this.#over('idle', `${this.#nothingToSend}: the push is ended until RTCM goes out again`)
-    const { localPort, remotePort } = socket
-    const queue = localPort && remotePort ? await unacknowledged(localPort, remotePort) : undefined
-    if (this.#line?.socket !== socket || queue === undefined) return
-    // Over TLS the bytes written are those before encryption: an empty queue is what counts there.
-    const bytes = socket.bytesWritten - socket.writableLength - queue
-    const isAllAcknowledged = queue === 0 && socket.writableLength === 0
-    if (bytes > this.#acknowledged.bytes || isAllAcknowledged) {
-      this.#acknowledged = { bytes, at_ms: now_ms }
-      // Of the stream: that the request arrived says nothing of it.
-      if (socket.bytesWritten > this.#request_bytes) this.#isAcknowledged = true
-      this.#judge()
-      if (!this.#isAcknowledged) return
-      if (now_ms - this.#accepted_ms > proven_ms && this.#retry.failures > 0) {
-        this.#shortLived = 0
-        this.#store({ ...fresh, tried_ms: this.#retry.tried_ms })
-      }
-    } else if (now_ms - this.#acknowledged.at_ms >= unacknowledged_ms) {
-      this.#over(
-        'network',
-        `no acknowledgement for ${Math.round((now_ms - this.#acknowledged.at_ms) / 1000)} s: the line is cut`,
-      )
+    const silent_ms = await this.#acknowledgement?.look(now_ms)
+    if (this.#line?.socket !== socket || silent_ms === undefined) return
+    if (silent_ms >= unacknowledged_ms) return this.#over('network', cutText(silent_ms))
+    // Of the stream: that the request arrived says nothing of it.
+    if (silent_ms > 0 || socket.bytesWritten <= this.#request_bytes) return this.#judge()
+    this.#isAcknowledged = true
+    this.#judge()
+    if (now_ms - this.#accepted_ms > proven_ms && this.#retry.failures > 0) {
+      this.#shortLived = 0
+      this.#store({ ...fresh, tried_ms: this.#retry.tried_ms })
     }
   }
 }

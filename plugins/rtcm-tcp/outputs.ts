@@ -1,4 +1,4 @@
-import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
+import { Backoff, type Dialled, dial, Outbound, whenCut } from 'rtk-base/link'
 import { Host } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { RtcmTcpInfo } from 'rtk-base/schemas'
@@ -65,6 +65,7 @@ class Output {
   readonly #out: Outbound
   #line: Dialled | undefined
   #taker: Taker | undefined
+  #unwatch: Dispose = () => {}
   #state: 'connecting' | 'connected' | 'waiting' = 'waiting'
   #text = ''
   #retry: Dispose = () => {}
@@ -111,6 +112,7 @@ class Output {
             write: (bytes) => void socket.write(bytes),
             stuck: () => this.#over('the other end takes nothing for 30 s', false),
           })
+          this.#unwatch = whenCut(this.#ctx, socket, (reason) => this.#over(reason, false))
         },
         // What the other end says is of no interest, but has to be read.
         data: () => {},
@@ -152,6 +154,7 @@ class Output {
   }
 
   #drop(): void {
+    void this.#unwatch()
     this.#taker?.close()
     this.#taker = undefined
     const line = this.#line

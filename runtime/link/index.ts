@@ -2,6 +2,7 @@
  * What plugins that talk to a device share (`rtk-base/link`): ports that stay open, questions and answers, waiting times of
  * retries. Time is always passed in, so that a test holds it.
  */
+export { Acknowledgement, cutText, unacknowledged_ms, whenCut } from './acknowledgement.js'
 export { AwakeClock } from './awake-clock.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export {

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { whenCut } from './acknowledgement.js'
 import type { BytePort, Edges, PortSink } from './port.js'
 import { sharing } from './share.js'
 
@@ -55,6 +56,8 @@ export class TcpPort implements BytePort {
       if (this.#socket === socket) sink.data(chunk)
     })
     socket.on('data', data)
+    const unwatch = whenCut(this.#edges, socket, (reason) => socket.destroy(new Error(reason)))
+    socket.once('close', () => void unwatch())
   }
 
   write(bytes: Uint8Array): boolean {

@@ -1,8 +1,10 @@
-/** Run in a network of its own (`unshare -rn`): a push whose line is cut without a word. Prints what the station says of it. */
+/** Run in a network of its own (`unshare -rn`): outputs whose line is cut without a word. Prints what the station says of them. */
 import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import ntripServer from '../../../plugins/ntrip-server/index.js'
 import rtcm from '../../../plugins/rtcm/index.js'
+import rtcmSerial from '../../../plugins/rtcm-serial/index.js'
+import rtcmTcp from '../../../plugins/rtcm-tcp/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { arpFrame, fakeReceiver, msmFrame } from '../fake-receiver.js'
 import { ManualClock, until } from '../manual-clock.js'
@@ -27,12 +29,25 @@ const station = await createTestStation({
     'fake-receiver': receiver.definition,
     rtcm: rtcm as AnyPlugin,
     'ntrip-server': ntripServer as AnyPlugin,
+    'rtcm-tcp': rtcmTcp as AnyPlugin,
+    'rtcm-serial': rtcmSerial as AnyPlugin,
   },
 })
 receiver.become({ mode: 'listening' })
-await station.station.change({ 'ntrip-server': [{ host: '127.0.0.1', port, mount: 'ROOF' }] }, { source: 'console' })
+await station.station.change(
+  {
+    'ntrip-server': [{ host: '127.0.0.1', port, mount: 'ROOF' }],
+    'rtcm-tcp-push': [{ host: '127.0.0.1', port }],
+    'rtcm-serial': { port: `tcp://127.0.0.1:${port}` },
+  },
+  { source: 'console' },
+)
 type Shown = { state: string; text: string; next: number }
-const shown = () => (station.field('ntrip.server') as Shown[])[0] as Shown
+const shown = (): Record<string, Shown> => ({
+  push: (station.field('ntrip.server') as [Shown])[0],
+  tcp: (station.field('rtcm_tcp.push') as [Shown])[0],
+  serial: station.field('rtcm_serial') as Shown,
+})
 
 let seconds = 0
 const secondsUntil = (condition: () => boolean, what: string) =>
@@ -43,8 +58,14 @@ const secondsUntil = (condition: () => boolean, what: string) =>
     await clock.advance(1_000)
     return false
   }, what)
-await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
+const states = () => Object.values(shown()).map(({ state }) => state)
+await secondsUntil(() => states().join() === 'acknowledged,connected,open', 'all are up')
 loopback('down')
-await secondsUntil(() => shown().state === 'waiting', 'noticed')
-console.log(JSON.stringify(shown()))
+/** As each was shown when it was noticed. */
+const noticed: Record<string, Shown> = {}
+await secondsUntil(() => {
+  for (const [name, one] of Object.entries(shown())) if (one.state === 'waiting') noticed[name] ??= one
+  return Object.keys(noticed).length === 3
+}, 'all are noticed')
+console.log(JSON.stringify(noticed))
 process.exit(0)

@@ -1,0 +1,78 @@
+/**
+ * What the other end of a connection has acknowledged, by what the kernel still has of it: `tx_queue` of /proc/net/tcp and tcp6, the only
+ * place where Linux shows it without privileges. A cut line shows no error for a quarter of an hour.
+ */
+import { readFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
+import type { Dispose } from '../plugin.js'
+import type { Edges } from './port.js'
+
+/** Nothing acknowledged for so long while there is something to acknowledge: the line is cut, or its other end has stopped to read. */
+export const unacknowledged_ms = 25_000
+const look_ms = 5_000
+
+/** @param remotePort both ports together name the connection; @returns undefined where it is not listed */
+export function findQueue(table: string, localPort: number, remotePort: number): number | undefined {
+  const port = (value: number) => value.toString(16).toUpperCase().padStart(4, '0')
+  const local = `:${port(localPort)}`
+  const remote = `:${port(remotePort)}`
+  for (const line of table.split('\n')) {
+    const [, own, other, , queues] = line.trim().split(/\s+/)
+    if (own?.endsWith(local) && other?.endsWith(remote) && queues)
+      return Number.parseInt(queues.split(':')[0] ?? '', 16)
+  }
+  return undefined
+}
+
+async function queueOf({ localPort, remotePort }: Socket): Promise<number | undefined> {
+  if (!localPort || !remotePort) return undefined
+  for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    const found = findQueue(await readFile(file, 'latin1').catch(() => ''), localPort, remotePort)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Follows one connection. */
+export class Acknowledgement {
+  readonly #socket: Socket
+  #bytes: number
+  #at_ms: number
+
+  /** @param now_ms monotonic */
+  constructor(socket: Socket, now_ms: number) {
+    this.#socket = socket
+    this.#bytes = socket.bytesWritten
+    this.#at_ms = now_ms
+  }
+
+  /** @returns for how long nothing was acknowledged of what waits for it, ms; 0: something was, or nothing waits; undefined: not known */
+  async look(now_ms: number): Promise<number | undefined> {
+    const socket = this.#socket
+    const queue = await queueOf(socket)
+    if (queue === undefined) return undefined
+    // Over TLS the bytes written are those before encryption: an empty queue is what counts there.
+    const bytes = socket.bytesWritten - socket.writableLength - queue
+    const isAllAcknowledged = queue === 0 && socket.writableLength === 0
+    if (bytes <= this.#bytes && !isAllAcknowledged) return now_ms - this.#at_ms
+    this.#bytes = bytes
+    this.#at_ms = now_ms
+    return 0
+  }
+}
+
+/** In words, as the reason for which a connection is ended. */
+export const cutText = (silent_ms: number): string =>
+  `nothing acknowledged for ${Math.round(silent_ms / 1000)} s: the line is cut, or the other end takes nothing`
+
+/** Looks at a connection until it is disposed of. @param cut called once, with the reason */
+export function whenCut({ clock, timers }: Edges, socket: Socket, cut: (reason: string) => void): Dispose {
+  const acknowledgement = new Acknowledgement(socket, clock.monotonic())
+  const stop = timers.every(look_ms, async () => {
+    const silent_ms = await acknowledgement.look(clock.monotonic())
+    if (silent_ms === undefined || silent_ms < unacknowledged_ms || socket.destroyed) return
+    void stop()
+    cut(cutText(silent_ms))
+  })
+  return stop
+}
