@@ -1,13 +1,15 @@
-/** A reading that comes and goes: a bad one counts when it lasts, and until it was away for some time. Pure. */
+/** A reading that comes and goes: a bad one counts when it lasts or comes again and again, and until it was away for some time. Pure. */
 export class Steady<T> {
   readonly #isBad: (value: T) => boolean
   readonly #lasts_ms: number
   readonly #over_ms: number
   #good: T | undefined
   #bad: T | undefined
-  /** Since when it is bad, and when it was bad last. */
-  #since_ms: number | undefined
   #seen_ms = 0
+  #badSeen_ms = 0
+  #wasBad = false
+  /** For so long it was bad. It falls while all is well, as slowly as a bad one ends to count. */
+  #bad_ms = 0
   #counts = false
 
   constructor(isBad: (value: T) => boolean, lasts_ms: number, over_ms: number) {
@@ -18,15 +20,18 @@ export class Steady<T> {
 
   /** @returns the reading that counts: without a good one before it, a bad one does at once */
   see(value: T, now_ms: number): T {
-    if (this.#isBad(value)) {
-      this.#since_ms ??= now_ms
-      this.#seen_ms = now_ms
+    const passed_ms = now_ms - this.#seen_ms
+    const change_ms = this.#wasBad ? passed_ms : (-passed_ms * this.#lasts_ms) / this.#over_ms
+    this.#bad_ms = Math.min(this.#lasts_ms, Math.max(0, this.#bad_ms + change_ms))
+    this.#seen_ms = now_ms
+    this.#wasBad = this.#isBad(value)
+    if (this.#wasBad) {
       this.#bad = value
-      if (this.#good === undefined || now_ms - this.#since_ms >= this.#lasts_ms) this.#counts = true
+      this.#badSeen_ms = now_ms
+      if (this.#good === undefined || this.#bad_ms === this.#lasts_ms) this.#counts = true
     } else {
-      this.#since_ms = undefined
       this.#good = value
-      if (now_ms - this.#seen_ms >= this.#over_ms) this.#counts = false
+      if (now_ms - this.#badSeen_ms >= this.#over_ms) this.#counts = false
     }
     return (this.#counts ? this.#bad : this.#good) as T
   }

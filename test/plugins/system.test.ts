@@ -397,6 +397,9 @@ t.test('the verdict', async (t) => {
     t.strictSame(see([0, 5], [1, 9], [61, 9]), [5, 5, 9], 'without a good one before it at once')
     t.strictSame(see([62, 7], [63, 9], [64, 7], [93, 6]), [9, 9, 9, 9], 'a satellite that comes and goes')
     t.strictSame(see([94, 6], [95, 8], [153, 8], [155, 8]), [6, 6, 6, 8])
+    t.strictSame(see([300, 7], [320, 8], [330, 7], [350, 8]), [8, 8, 8, 8], 'again and again, but never for 30 s')
+    t.strictSame(see([360, 7], [370, 7]), [8, 7], 'does count')
+    t.strictSame(see([371, 9], [435, 9], [440, 7], [445, 9]), [7, 9, 9, 9], 'what is over begins anew')
     t.end()
   })
 
