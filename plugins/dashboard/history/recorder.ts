@@ -22,6 +22,8 @@ export class Recorder {
   #bytes = 0
   #epochs = 0
   #before_ms = 0
+  /** Of the run before, until the time is known: a machine without a clock of its own learns it minutes after its start. */
+  #saved: { readonly curves: Buffer; readonly t: number } | undefined
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
@@ -45,6 +47,8 @@ export class Recorder {
   /** Never rejects: curves are no reason to stop anything. */
   async save(): Promise<void> {
     const { log } = this.#ctx
+    // It would replace a day by minutes without a time.
+    if (this.#saved) return
     try {
       const t = Math.floor(this.#ctx.services.use(device).utc_ms() / 1_000)
       const shading = this.shading.save()
@@ -72,6 +76,7 @@ export class Recorder {
     const rtcm = { bytes: this.#bytes, epochs: this.#epochs, elapsed_s }
     const satellites = services.find(receiver)?.satellites
     if (satellites) this.shading.add(satellites.satellites)
+    this.#restore()
     this.#ring.add(readFigures({ document: services.use(station).document(), satellites, rtcm }))
     this.#bytes = 0
     this.#epochs = 0
@@ -83,20 +88,28 @@ export class Recorder {
   }
 
   async #load(): Promise<void> {
-    const { log, services } = this.#ctx
+    const { log } = this.#ctx
     try {
       const bytes = await promisify(gunzip)(await readFile(this.#file()), { maxOutputLength: largest_bytes })
-      const saved_s = bytes.readDoubleLE(0)
       const body = 12 + bytes.readUInt32LE(8)
       this.shading.load(bytes.subarray(12, body))
-      const now_s = Math.floor(services.use(device).utc_ms() / 1_000)
-      const gap_s = now_s - saved_s
-      // Without a credible clock the gap is not known: the curves would lie about their time.
-      if (saved_s === 0 || now_s === 0 || gap_s < 0 || gap_s > day_s) return
-      if (this.#ring.load(bytes.subarray(body))) this.#ring.skip(Math.round(gap_s / interval_s))
+      const t = bytes.readDoubleLE(0)
+      // Of a run that never knew the time: the gap to now is not known.
+      if (t > 0) this.#saved = { curves: bytes.subarray(body), t }
+      this.#restore()
     } catch (error) {
       if ((error as { code?: string }).code !== 'ENOENT')
         log.warn({ err: error }, 'the curves of the day could not be read')
     }
+  }
+
+  /** Joins what was recorded before to what is recorded now. */
+  #restore(): void {
+    const now_s = Math.floor(this.#ctx.services.use(device).utc_ms() / 1_000)
+    if (!this.#saved || now_s === 0) return
+    const { curves, t } = this.#saved
+    this.#saved = undefined
+    const gap_s = now_s - t
+    if (gap_s >= 0 && gap_s <= day_s) this.#ring.loadBefore(curves, Math.round(gap_s / interval_s) - this.#ring.length)
   }
 }

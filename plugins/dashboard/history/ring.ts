@@ -32,6 +32,11 @@ export class Ring {
     this.#columns = figures.map(() => new Int16Array(capacity).fill(unknown))
   }
 
+  /** Samples that it holds. */
+  get length(): number {
+    return Math.min(this.#taken, this.#capacity)
+  }
+
   /** @param values in the order of the figures; undefined: not known */
   add(values: readonly (number | undefined)[]): void {
     const at = this.#taken % this.#capacity
@@ -54,7 +59,7 @@ export class Ring {
    * @param step so many samples are one value, their mean
    */
   series(names: readonly string[], step: number): Record<string, (number | null)[]> {
-    const length = Math.min(this.#taken, this.#capacity)
+    const { length } = this
     const found: Record<string, (number | null)[]> = {}
     for (const [n, { name, resolution }] of this.#figures.entries()) {
       if (!names.includes(name)) continue
@@ -79,7 +84,7 @@ export class Ring {
 
   /** As bytes that `load` takes back: which figures there are, then each with its samples. */
   save(): Buffer {
-    const length = Math.min(this.#taken, this.#capacity)
+    const { length } = this
     const head = Buffer.from(JSON.stringify(this.#figures.map(keyOf)))
     const bytes = Buffer.alloc(4 + head.length + length * this.#columns.length * 2)
     bytes.writeUInt32LE(head.length)
@@ -97,29 +102,55 @@ export class Ring {
    * @returns false, and the ring is as it was, when the bytes are of another shape
    */
   load(bytes: Buffer): boolean {
-    const saved = savedKeys(bytes)
-    if (!saved) return false
-    const body = bytes.subarray(4 + bytes.readUInt32LE())
-    const length = body.length / (saved.length * 2)
-    if (!Number.isInteger(length) || length > this.#capacity) return false
-    for (const [n, figure] of this.#figures.entries()) {
-      const column = (this.#columns[n] as Int16Array).fill(unknown)
-      const from = saved.indexOf(keyOf(figure))
-      if (from < 0) continue
-      for (let i = 0; i < length; i++) column[i] = body.readInt16LE((from * length + i) * 2)
-    }
-    this.#taken = length
+    const saved = samplesIn(bytes)
+    if (!saved || saved.length > this.#capacity) return false
+    for (const column of this.#columns) column.fill(unknown)
+    this.#taken = 0
+    this.#append(saved)
     return true
+  }
+
+  /** Puts what was saved before in front of what was recorded since. @param gap samples between them. @returns as `load` */
+  loadBefore(bytes: Buffer, gap: number): boolean {
+    const since = samplesIn(this.save())
+    if (!this.load(bytes)) return false
+    this.skip(gap)
+    if (since) this.#append(since)
+    return true
+  }
+
+  #append({ keys, length, body }: Samples): void {
+    const from = this.#figures.map((figure) => keys.indexOf(keyOf(figure)))
+    for (let i = 0; i < length; i++) {
+      const at = this.#taken % this.#capacity
+      for (const [n, column] of this.#columns.entries()) {
+        const row = from[n] as number
+        column[at] = row < 0 ? unknown : body.readInt16LE((row * length + i) * 2)
+      }
+      this.#taken += 1
+    }
   }
 }
 
 /** Figures of one name and resolution can be continued. */
 const keyOf = ({ name, resolution }: Figure) => `${name} ${resolution}`
 
-function savedKeys(bytes: Buffer): readonly string[] | undefined {
+/** As `save` has them: whole columns, one after the other. */
+interface Samples {
+  readonly keys: readonly string[]
+  readonly length: number
+  readonly body: Buffer
+}
+
+/** Undefined when the bytes are of another shape. */
+function samplesIn(bytes: Buffer): Samples | undefined {
   try {
-    const keys: unknown = JSON.parse(bytes.toString('utf8', 4, 4 + bytes.readUInt32LE()))
-    return Array.isArray(keys) && keys.length > 0 && keys.every((key) => typeof key === 'string') ? keys : undefined
+    const start = 4 + bytes.readUInt32LE()
+    const keys: unknown = JSON.parse(bytes.toString('utf8', 4, start))
+    if (!Array.isArray(keys) || keys.length === 0 || !keys.every((key) => typeof key === 'string')) return undefined
+    const body = bytes.subarray(start)
+    const length = body.length / (keys.length * 2)
+    return Number.isInteger(length) ? { keys, length, body } : undefined
   } catch {
     return undefined
   }

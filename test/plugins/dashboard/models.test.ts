@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { NetworkInterfaceInfo } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { createGunzip, gzipSync } from 'node:zlib'
-import { createTestStation, until } from 'rtk-base/testing'
+import { createTestStation, ManualClock, until } from 'rtk-base/testing'
 import t from 'tap'
 import { pageAddresses } from '../../../plugins/dashboard/address/page-addresses.js'
 import { qrLines, qrPath } from '../../../plugins/dashboard/address/qr-code.js'
@@ -601,11 +601,46 @@ t.test('the ring of the day', async (t) => {
     b: [-0, -1, -2, -3, -4, -5, -6, -7].map((value) => value + 0),
     c: Array(8).fill(null),
   })
+  const now = new Ring([b], 12)
+  for (let n = 100; n < 103; n++) now.add([n])
+  t.ok(now.loadBefore(saved, 4), 'of a run before, when the time was learnt later')
+  t.strictSame(now.series(['b'], 1), { b: [-3, -4, -5, -6, -7, null, null, null, null, 100, 101, 102] })
+  t.notOk(now.loadBefore(saved.subarray(0, -1), 0))
+  t.equal(now.length, 12)
   t.notOk(after.load(saved.subarray(0, -1)))
   t.notOk(after.load(Buffer.alloc(64)), 'as an earlier version saved it')
   t.notOk(after.load(Buffer.alloc(0)))
   t.notOk(new Ring([b], 4).load(saved), 'longer than it can hold')
   t.equal(after.series(['b'], 1).b?.length, 8, 'what is refused changes nothing')
+})
+
+t.test('the curves of the day outlast a restart of a machine without a clock', async (t) => {
+  const data = t.testdir()
+  const start = async (utc_ms: number) => {
+    const clock = new ManualClock(utc_ms)
+    const station = await createTestStation({ data, clock, plugins: { dashboard: await shippedPlugin('dashboard') } })
+    t.teardown(() => station.stop())
+    const samples = async () => {
+      const { figures } = (await station.request('/history?figures=rovers&step=1')).json() as {
+        figures: { rovers: [] }
+      }
+      return figures.rovers.length
+    }
+    return { clock, station, samples }
+  }
+  const noon = Date.UTC(2026, 10, 22, 12)
+  const before = await start(noon)
+  await before.clock.advance(120_000)
+  t.equal(await before.samples(), 12)
+  await before.station.stop()
+
+  const restarted = await start(Date.UTC(2000, 0))
+  await restarted.clock.advance(60_000)
+  t.equal(await restarted.samples(), 6, 'it does not know when they were')
+  await restarted.station.reload('dashboard')
+  restarted.station.device.setUtc(noon + 300_000)
+  await restarted.clock.advance(10_000)
+  t.equal(await restarted.samples(), 32, '12 of before, 19 without a sample: a reload forgot 6 of them; one of now')
 })
 
 t.test('the station tells its pages', async (t) => {
