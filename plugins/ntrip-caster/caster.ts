@@ -14,7 +14,7 @@ import type { Connection, HandedOver, Listener, PluginContext } from 'rtk-base/p
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { device, localNetwork, rtcmStream } from 'rtk-base/services'
 import type { Static } from 'typebox'
-import { Value } from 'typebox/value'
+import { Compile } from 'typebox/compile'
 import { ForeignMount, HandedBase } from './foreign.js'
 import { type Logins, Pacing } from './logins.js'
 import { type MountPoint, OwnMount } from './mount.js'
@@ -38,6 +38,8 @@ export interface Secrets {
   anonymous(): boolean
 }
 
+const handedChecks = () => ({ rover: Compile(HandedRover), base: Compile(HandedBase) })
+
 /** Rovers connect to the station itself; foreign bases push to mount points of their own. */
 export class Caster {
   readonly #ctx: PluginContext
@@ -47,6 +49,8 @@ export class Caster {
   readonly #own = new Map<string, OwnMount>()
   readonly #foreign = new Map<string, ForeignMount>()
   readonly rovers: Rovers
+  /** Compiled at the first of them: a reload brings thousands at once, and holds the epoch up meanwhile. */
+  #handed: ReturnType<typeof handedChecks> | undefined
   #listeners: Listener[] = []
   #refused = 0
   /** Something (NTP, PTP) keeps the system clock. */
@@ -156,8 +160,9 @@ export class Caster {
 
   /** A connection that the version of the plugin before gave away. */
   #goOn(connection: Connection, state: unknown): void {
-    const rover = Value.Check(HandedRover, state) ? state : undefined
-    const base = !rover && Value.Check(HandedBase, state) ? state : undefined
+    this.#handed ??= handedChecks()
+    const rover = this.#handed.rover.Check(state) ? state : undefined
+    const base = !rover && this.#handed.base.Check(state) ? state : undefined
     const foreign = base && this.#foreign.get(base.base)
     const mount = rover && this.#mount(rover.mount)
     if (base && foreign && !foreign.offered) foreign.goOn(connection, base)
