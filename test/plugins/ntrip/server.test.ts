@@ -253,13 +253,13 @@ t.test('proof of delivery', async (t) => {
     })
     const rig = await setUp(t)
     const target = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 's3cret' }
-    /** Minutes of RTCM; slower while a rover is being answered. */
+    /** Minutes of RTCM; slower while a rover is being answered, and never so fast that the kernel's acknowledgements (40 ms) come late. */
     const minutesUntil = async (condition: () => boolean, what: string) => {
       const [start_ms, position] = [rig.clock.monotonic(), arpFrame(here)]
       await until(async () => {
         if (condition()) return true
         rig.receiver.emit(position)
-        await rig.clock.advance(isAsked(caster.visits) ? 100 : 4_000)
+        await rig.clock.advance(isAsked(caster.visits) ? 100 : 2_000)
         return false
       }, what)
       return (rig.clock.monotonic() - start_ms) / 1_000
