@@ -7,7 +7,7 @@ import type { StationDevice, StationError } from './device.js'
 import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
-import { sessionKey } from './http/login/session-key.js'
+import { keptSessions } from './http/login/kept-sessions.js'
 import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
@@ -113,9 +113,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const registries = await buildRegistries(foundation, { info, log, plugins: () => plugins.manager, trial })
     above.changed = registries.changed
     const network = new LocalNetwork(foundation.clock)
-    const signing = http.token === undefined ? {} : { sessionKey: await sessionKey(foundation.store) }
+    const login = http.token === undefined ? {} : { sessions: await keptSessions(foundation.store) }
     const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
-    const gateway = new Gateway(http, { log, clock: foundation.clock, network, seen, ...signing })
+    const gateway = new Gateway(http, { log, clock: foundation.clock, network, seen, ...login })
     undo.push(() => gateway.close())
     const plugins = buildPlugins(options, foundation, registries, { gateway, network, stopping: stopping.signal })
     undo.push(() => plugins.close())

@@ -17,6 +17,7 @@ import { Connection } from './connection.js'
 import { buildGeneration, type Generation, notedRole, noteRole } from './generation.js'
 import { defaultLimits, type HttpLimits } from './limits.js'
 import { LocalNetwork } from './local-network.js'
+import type { KeptSessions } from './login/kept-sessions.js'
 import { Login, type LoginOptions, roleRefusal } from './login/login.js'
 import { rawAnswer, sendError } from './replies.js'
 import type { Role } from './routes/config.js'
@@ -38,8 +39,8 @@ export interface GatewayDeps {
   network?: LocalNetwork
   /** A request was admitted; the station's own address that it came to. */
   seen?: (address: string) => void
-  /** Signs session cookies; left out: sessions end with the process. */
-  sessionKey?: Buffer
+  /** Left out: sessions end with the process. */
+  sessions?: KeptSessions
   limits?: Partial<HttpLimits>
 }
 
@@ -75,7 +76,7 @@ export class Gateway {
     this.#clock = deps.clock
     this.#limits = { ...defaultLimits, ...deps.limits }
     this.#network = deps.network ?? new LocalNetwork(deps.clock)
-    this.#login = new Login(options, deps.clock, deps.sessionKey)
+    this.#login = new Login(options, deps.clock, deps.sessions)
     this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
     const limits = this.#limits
     this.server = createServer({

@@ -1,5 +1,4 @@
 /** A gateway without a kernel around it, for tests of what it does with requests. */
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { connect } from 'node:net'
@@ -12,6 +11,7 @@ import { WebSocketServer } from 'ws'
 import { Gateway, type HttpOptions } from '../../runtime/http/gateway.js'
 import type { HttpLimits } from '../../runtime/http/limits.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
+import { type KeptSessions, sessionsOfProcess } from '../../runtime/http/login/kept-sessions.js'
 import type { LoginRole } from '../../runtime/http/routes/config.js'
 import type { RouteOwner, UpgradeHandler } from '../../runtime/http/routes/owner.js'
 import { type Clock, systemClock } from '../../runtime/ports/clock.js'
@@ -62,21 +62,21 @@ export async function serve(
     limits = {},
     logLines = [],
     clock = systemClock,
-    sessionKey = randomBytes(32),
+    sessions = sessionsOfProcess(),
     network = new LocalNetwork(clock),
     ...options
   }: Partial<HttpOptions> & {
     limits?: Partial<HttpLimits>
     logLines?: string[]
     clock?: Clock
-    sessionKey?: Buffer
+    sessions?: KeptSessions
     network?: LocalNetwork
   } = {},
 ) {
   const sink = new PassThrough().on('data', (line) => logLines.push(String(line)))
   const gateway = new Gateway(
     { host: '127.0.0.1', port: 0, ...options },
-    { log: pino(sink), clock, hostname: 'station.example', limits, sessionKey, network },
+    { log: pino(sink), clock, hostname: 'station.example', limits, sessions, network },
   )
   const { port } = await gateway.listen()
   gateway.commit(await gateway.stage(owners))

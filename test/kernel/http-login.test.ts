@@ -1,10 +1,11 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { type Duplex, PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
+import { sessionsOfProcess } from '../../runtime/http/login/kept-sessions.js'
 import { isForeignOrigin } from '../../runtime/http/origin.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
@@ -234,17 +235,17 @@ t.test('/session', async (t) => {
   const cookieOf = (answer: { headers: { 'set-cookie'?: string[] } }) =>
     String(answer.headers['set-cookie']).split(';')[0] as string
 
-  const sessionKey = randomBytes(32)
+  const sessions = sessionsOfProcess()
 
   t.test('a cookie stands for the token: after a restart too, until it expires or the token changes', async (t) => {
-    const { ask, allowed } = await guarded(t, { token, viewerToken, clock, sessionKey })
+    const { ask, allowed } = await guarded(t, { token, viewerToken, clock, sessions })
     const answer = await login(ask, token)
     const expires = clock.now() / 1_000 + 43_200
     t.match(answer, { status: 200, json: { role: 'operator', login: true, expires } })
     t.equal(answer.headers['cache-control'], 'no-store')
     t.match(
       answer.headers['set-cookie'],
-      [/^rtk-base-session=operator\.\d+\.[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/],
+      [/^rtk-base-session=operator\.\d+\.[\w-]{8}\.[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/],
       'neither Secure nor Domain',
     )
     t.notMatch(JSON.stringify(answer.headers), token)
@@ -255,12 +256,12 @@ t.test('/session', async (t) => {
     t.same(await allowed({ cookie: viewer }), reading)
     t.match((await ask('/session', { headers: { cookie: viewer } })).json, { role: 'viewer', expires })
 
-    const again = await guarded(t, { token, viewerToken, clock, sessionKey })
+    const again = await guarded(t, { token, viewerToken, clock, sessions })
     t.same(await again.allowed({ cookie }), everything, 'after a restart')
-    const changed = await guarded(t, { token: `${token}-2`, viewerToken, clock, sessionKey })
+    const changed = await guarded(t, { token: `${token}-2`, viewerToken, clock, sessions })
     t.same(await changed.allowed({ cookie }), nothing, 'after the token changed')
     t.same(await changed.allowed({ cookie: viewer }), reading, 'which was not the viewer’s')
-    const alone = await guarded(t, { token, clock, sessionKey })
+    const alone = await guarded(t, { token, clock, sessions })
     t.same(await alone.allowed({ cookie: viewer }), nothing, 'after the viewer’s token went')
 
     await clock.advance(43_199_000)
@@ -270,10 +271,10 @@ t.test('/session', async (t) => {
   })
 
   t.test('no cookie can be made of the token alone, and each wrong one is a try', async (t) => {
-    const { ask } = await guarded(t, { token, clock, sessionKey })
+    const { ask } = await guarded(t, { token, clock, sessions })
     const cookie = cookieOf(await login(ask, token))
     const forged = (key: Buffer, expires_ms: number) => {
-      const content = `operator.${expires_ms}`
+      const content = `operator.${expires_ms}.AAAAAAAA`
       return `rtk-base-session=${content}.${createHmac('sha256', key).update(content).digest('base64url')}`
     }
     const oldKey = createHmac('sha256', token).update('rtk-base session').digest()
@@ -293,15 +294,15 @@ t.test('/session', async (t) => {
   t.test('a cookie whose expiry is further away than a session lasts is refused', async (t) => {
     const ahead = new ManualClock()
     await ahead.advance(1_000)
-    const { ask } = await guarded(t, { token, clock: ahead, sessionKey })
+    const { ask } = await guarded(t, { token, clock: ahead, sessions })
     const cookie = cookieOf(await login(ask, token))
-    const behind = await guarded(t, { token, clock: new ManualClock(), sessionKey })
+    const behind = await guarded(t, { token, clock: new ManualClock(), sessions })
     t.equal((await behind.ask('/read', { headers: { cookie } })).status, 401)
     t.equal((await ask('/read', { headers: { cookie } })).status, 200)
   })
 
   t.test(
-    'a station keeps its key in the store, and one whose store takes no writes still lets people log in',
+    'the store keeps the key and what was logged out; a station whose store takes no writes still lets people in and out',
     async (t) => {
       const variant = { http: { host: '127.0.0.1', port: 0, token } }
       const store = new MemoryStore()
@@ -318,6 +319,8 @@ t.test('/session', async (t) => {
         const answer = await station.request('/session', { method: 'POST', headers, body: JSON.stringify({ token }) })
         return String(answer.headers.get('set-cookie')).split(';')[0] as string
       }
+      const leave = (station: Awaited<ReturnType<typeof createTestStation>>, cookie: string) =>
+        station.request('/session', { method: 'DELETE', headers: { cookie } })
       let cookie = ''
       await run(store, async (station) => {
         cookie = await enter(station)
@@ -326,11 +329,25 @@ t.test('/session', async (t) => {
       await run(store, async (station) =>
         t.equal((await station.request('/get-info', { headers: { cookie } })).status, 200, 'after a restart'),
       )
+      await run(store, async (station) => {
+        t.equal((await leave(station, cookie)).status, 200)
+      })
+      t.notMatch(JSON.stringify(await store.get('protected.kernel', 'ended-sessions')), cookie.split('.').at(-1))
+      await run(store, async (station) =>
+        t.equal((await station.request('/get-info', { headers: { cookie } })).status, 401, 'logged out before'),
+      )
+      await store.batch([{ namespace: 'protected.kernel', key: 'ended-sessions', value: 'damaged' }])
+      await run(store, async (station) => t.ok(await enter(station)))
       const full = new MemoryStore()
       full.failure = 'disk full'
       await run(full, async (station) => {
         t.equal((await station.request('/get-info', { headers: { cookie } })).status, 401)
-        t.equal((await station.request('/get-info', { headers: { cookie: await enter(station) } })).status, 200)
+        cookie = await enter(station)
+        t.equal((await station.request('/get-info', { headers: { cookie } })).status, 200)
+        const answer = await leave(station, cookie)
+        t.equal(answer.status, 503, 'a restart would not know')
+        t.match(answer.headers.get('set-cookie'), 'Max-Age=0')
+        t.equal((await station.request('/get-info', { headers: { cookie } })).status, 401)
       })
     },
   )
@@ -338,16 +355,18 @@ t.test('/session', async (t) => {
   t.test('a cookie that somebody changed is worth nothing', async (t) => {
     const { ask } = await guarded(t, { token, viewerToken, clock })
     const viewer = cookieOf(await login(ask, viewerToken))
-    const [, expires, mac] = viewer.split('.') as [string, string, string]
+    const [, expires, nonce, mac] = viewer.split('.') as [string, string, string, string]
     for (const value of [
-      `operator.${expires}.${mac}`,
-      `viewer.${Number(expires) + 1}.${mac}`,
-      `viewer.${expires}.${mac.slice(1)}A`,
-      `viewer.${expires}.${'A'.repeat(43)}`,
-      `viewer.${expires}.`,
-      `viewer.${expires}`,
-      `none.${expires}.${mac}`,
-      `viewer.1e99.${mac}`,
+      `operator.${expires}.${nonce}.${mac}`,
+      `viewer.${Number(expires) + 1}.${nonce}.${mac}`,
+      `viewer.${expires}.${'A'.repeat(8)}.${mac}`,
+      `viewer.${expires}.${mac}`,
+      `viewer.${expires}.${nonce}.${mac.slice(1)}A`,
+      `viewer.${expires}.${nonce}.${'A'.repeat(43)}`,
+      `viewer.${expires}.${nonce}.`,
+      `viewer.${expires}.${nonce}`,
+      `none.${expires}.${nonce}.${mac}`,
+      `viewer.1e99.${nonce}.${mac}`,
       '',
       'x'.repeat(8_000),
     ])
@@ -361,13 +380,16 @@ t.test('/session', async (t) => {
   t.test('logging out ends the session, not only the cookie', async (t) => {
     const { ask } = await guarded(t, { token, clock })
     const cookie = cookieOf(await login(ask, token))
-    await clock.advance(1)
     const other = cookieOf(await login(ask, token))
     const answer = await ask('/session', { method: 'DELETE', headers: { cookie } })
     t.match(answer, { status: 200, json: { role: 'none', login: true, expires: 0 } })
     t.match(answer.headers['set-cookie'], [/^rtk-base-session=; HttpOnly; SameSite=Strict; Path=\/; Max-Age=0$/])
     t.equal((await ask('/read', { headers: { cookie } })).status, 401)
-    t.equal((await ask('/read', { headers: { cookie: other } })).status, 200, 'another session goes on')
+    t.equal(
+      (await ask('/read', { headers: { cookie: other } })).status,
+      200,
+      'another session of the same moment goes on',
+    )
   })
 
   t.test('a page of another site or port can neither log in nor out', async (t) => {

@@ -5,6 +5,7 @@ import { RtkError } from '../../errors.js'
 import type { Clock } from '../../ports/clock.js'
 import { normalAddress } from '../access.js'
 import type { LoginRole, Role } from '../routes/config.js'
+import { type KeptSessions, sessionsOfProcess } from './kept-sessions.js'
 import { WrongTries } from './wrong-tries.js'
 
 export interface LoginOptions {
@@ -39,6 +40,8 @@ const mostCounted = 256
 
 const openRoles = { none: 'none', read: 'viewer', all: 'operator' } as const
 const attributes = 'HttpOnly; SameSite=Strict; Path=/'
+/** Takes a browser's cookie away. */
+export const noCookie = `${cookieName}=; ${attributes}; Max-Age=0`
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
@@ -58,13 +61,13 @@ const credential = (role: LoginRole, token: string, sessionKey: Buffer): Credent
 /** A cookie that has the form of a session, not checked yet. */
 interface Ticket extends Session {
   readonly cookie: string
-  /** What is signed. */
+  /** What is signed: no two sessions have the same. */
   readonly content: string
   readonly signature: string
   readonly key: Buffer
 }
 
-const cookiePattern = new RegExp(`^${cookieName}=(((viewer|operator)\\.(\\d{1,15}))\\.([\\w-]{43}))$`)
+const cookiePattern = new RegExp(`^${cookieName}=(((viewer|operator)\\.(\\d{1,15})\\.[\\w-]{8})\\.([\\w-]{43}))$`)
 
 /** The login of the HTTP interface. Without a token there is none: everybody on the local network is an operator. */
 export class Login {
@@ -72,26 +75,28 @@ export class Login {
   readonly #open: Role
   readonly #clock: Clock
   readonly #wrong: WrongTries
-  /** Cookies that were ended → their expiry. */
-  readonly #ended = new Map<string, number>()
+  readonly #kept: KeptSessions
+  /** Sessions that were ended before their time → their expiry. */
+  readonly #ended: Map<string, number>
   /** Wrong cookies that were counted: a browser that repeats one that is no longer valid is not guessing. */
   readonly #counted = new Set<string>()
 
   /**
-   * @param sessionKey 32 random bytes; left out: new ones, and sessions end with the process
    * @throws RTK_ERR_VARIANT for an option that has no effect without another one
    */
-  constructor({ token, viewerToken, open }: LoginOptions, clock: Clock, sessionKey: Buffer = randomBytes(32)) {
+  constructor({ token, viewerToken, open }: LoginOptions, clock: Clock, kept = sessionsOfProcess()) {
     if (token === undefined && viewerToken !== undefined) throw invalid('viewerToken', 'needs http.token beside it')
     if (token === undefined && open !== undefined && open !== 'all') throw invalid('open', 'needs http.token beside it')
     if (token !== undefined && token === viewerToken) throw invalid('viewerToken', 'must not equal http.token')
     this.#credentials = [
-      ...(token === undefined ? [] : [credential('operator', token, sessionKey)]),
-      ...(viewerToken === undefined ? [] : [credential('viewer', viewerToken, sessionKey)]),
+      ...(token === undefined ? [] : [credential('operator', token, kept.key)]),
+      ...(viewerToken === undefined ? [] : [credential('viewer', viewerToken, kept.key)]),
     ]
     this.#open = openRoles[open ?? 'none']
     this.#clock = clock
     this.#wrong = new WrongTries(clock)
+    this.#kept = kept
+    this.#ended = new Map(kept.ended)
   }
 
   /** Tokens are set, so not everybody may do everything. */
@@ -127,23 +132,28 @@ export class Login {
   begin(token: string, peer: string): { session: Session; cookie: string } {
     const { role, key } = this.#check(token, peer)
     const expires_ms = this.#clock.now() + sessionLife_s * 1_000
-    const content = `${role}.${expires_ms}`
+    const content = `${role}.${expires_ms}.${randomBytes(6).toString('base64url')}`
     const cookie = `${cookieName}=${content}.${signature(content, key)}; ${attributes}; Max-Age=${sessionLife_s}`
     return { session: { role, expires_ms }, cookie }
   }
 
-  /** Ends the session of this caller; returns the cookie that takes the browser's away. */
-  end(headers: IncomingHttpHeaders): string {
+  /**
+   * Ends the session of this caller, also for after a restart.
+   * @throws RTK_ERR_STORE_WRITE: only the restart would not know
+   */
+  async end(headers: IncomingHttpHeaders): Promise<void> {
     const ticket = this.#ticketOf(headers)
-    if (ticket !== undefined && isSigned(ticket)) this.#ended.set(ticket.cookie, ticket.expires_ms)
+    if (ticket === undefined || !isSigned(ticket)) return
+    for (const [session, expires_ms] of this.#ended) if (expires_ms <= this.#clock.now()) this.#ended.delete(session)
+    this.#ended.set(ticket.content, ticket.expires_ms)
     trim(this.#ended, mostEnded)
-    return `${cookieName}=; ${attributes}; Max-Age=0`
+    await this.#kept.keep(this.#ended)
   }
 
   /** The session whose cookie came along. */
   sessionOf(headers: IncomingHttpHeaders): Session | undefined {
     const ticket = this.#ticketOf(headers)
-    if (ticket === undefined || !isSigned(ticket) || this.#ended.has(ticket.cookie)) return undefined
+    if (ticket === undefined || !isSigned(ticket) || this.#ended.has(ticket.content)) return undefined
     return { role: ticket.role, expires_ms: ticket.expires_ms }
   }
 
@@ -167,7 +177,7 @@ export class Login {
   /** A cookie that this station did not sign is a try like a wrong token. */
   #countWrong(headers: IncomingHttpHeaders, peer: string): void {
     const ticket = this.#ticketOf(headers)
-    if (ticket === undefined || this.#ended.has(ticket.cookie) || this.#counted.has(ticket.cookie)) return
+    if (ticket === undefined || this.#ended.has(ticket.content) || this.#counted.has(ticket.cookie)) return
     this.#refuseBlocked(peer)
     this.#wrong.add(peer)
     this.#counted.add(ticket.cookie)

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { SessionRequest, type SessionState } from '../../../schemas/session.js'
 import type { RouteOwner } from '../routes/owner.js'
-import type { Login, Session } from './login.js'
+import { type Login, noCookie, type Session } from './login.js'
 
 export const sessionPath = '/session'
 
@@ -42,9 +42,10 @@ export function sessionRoutes(login: Login, log: Logger): RouteOwner {
       {
         ...common,
         method: 'DELETE',
-        handler: (request, reply) => {
-          const cookie = login.end(request.raw.headers)
-          return answer(reply.header('set-cookie', cookie), login.isOn ? 'none' : 'operator', undefined)
+        handler: async (request, reply) => {
+          reply.header('set-cookie', noCookie)
+          await login.end(request.raw.headers)
+          return answer(reply, login.isOn ? 'none' : 'operator', undefined)
         },
       },
     ],
