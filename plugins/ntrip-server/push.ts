@@ -11,7 +11,6 @@ import { nameOf, requestOf, type Target } from './target.js'
 const reply_ms = 10_000
 /** Without RTCM a push means nothing: casters drop silent ones, some ban them. */
 const silent_ms = 10_000
-const look_ms = 5_000
 /** So long data was acknowledged before the waits begin at the first one again. */
 const proven_ms = 300_000
 /** Closed so soon after its yes, a caster does not forward the stream. */
@@ -83,7 +82,7 @@ export class Push implements StreamSink {
 
   start(): void {
     this.#out.start()
-    this.#looking = this.#ctx.timers.every(look_ms, () => this.#look())
+    this.#looking = this.#ctx.timers.every(Acknowledgement.every_ms, () => this.#look())
     this.#schedule()
   }
 
@@ -242,7 +241,7 @@ export class Push implements StreamSink {
     this.#accepted_ms = this.#ctx.clock.monotonic()
     const socket = this.#line?.socket
     this.#request_bytes = socket?.bytesWritten ?? 0
-    this.#acknowledgement = socket && new Acknowledgement(socket, this.#accepted_ms)
+    this.#acknowledgement = socket && new Acknowledgement(socket, this.#ctx.clock)
     this.#heardText = ''
     this.#isAcknowledged = false
     this.#judge()
@@ -316,7 +315,7 @@ export class Push implements StreamSink {
     if (!socket || !this.#streaming) return
     const now_ms = this.#ctx.clock.monotonic()
     if (!this.#hasRtcm) return this.#over('idle', `${this.#nothingToSend}: the push is ended until RTCM goes out again`)
-    const silent_ms = await this.#acknowledgement?.look(now_ms)
+    const silent_ms = await this.#acknowledgement?.look()
     if (this.#line?.socket !== socket || silent_ms === undefined) return
     if (silent_ms >= unacknowledged_ms) return this.#over('network', cutText(silent_ms))
     // Of the stream: that the request arrived says nothing of it.

@@ -5,11 +5,11 @@
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import type { Dispose } from '../plugin.js'
+import { AwakeClock } from './awake-clock.js'
 import type { Edges } from './port.js'
 
 /** Nothing acknowledged for so long while there is something to acknowledge: the line is cut, or its other end has stopped to read. */
 export const unacknowledged_ms = 25_000
-const look_ms = 5_000
 
 /** @param remotePort both ports together name the connection; @returns undefined where it is not listed */
 export function findQueue(table: string, localPort: number, remotePort: number): number | undefined {
@@ -33,22 +33,29 @@ async function queueOf({ localPort, remotePort }: Socket): Promise<number | unde
   return undefined
 }
 
-/** Follows one connection. */
+/** Follows one connection. Time in which this process stood still counts for nothing: it may have been about to write. */
 export class Acknowledgement {
+  /** How often to look. */
+  static readonly every_ms = 5_000
   readonly #socket: Socket
+  readonly #clock: AwakeClock
   #bytes: number
   #at_ms: number
 
-  /** @param now_ms monotonic */
-  constructor(socket: Socket, now_ms: number) {
+  constructor(socket: Socket, clock: Edges['clock']) {
     this.#socket = socket
+    this.#clock = new AwakeClock(clock, Acknowledgement.every_ms)
     this.#bytes = socket.bytesWritten
-    this.#at_ms = now_ms
+    this.#at_ms = this.#clock.monotonic()
   }
 
-  /** @returns for how long nothing was acknowledged of what waits for it, ms; 0: something was, or nothing waits; undefined: not known */
-  async look(now_ms: number): Promise<number | undefined> {
+  /**
+   * To be called every `every_ms`.
+   * @returns for how long nothing was acknowledged of what waits for it, ms; 0: something was, or nothing waits; undefined: not known
+   */
+  async look(): Promise<number | undefined> {
     const socket = this.#socket
+    const now_ms = this.#clock.monotonic()
     const queue = await queueOf(socket)
     if (queue === undefined) return undefined
     // Over TLS the bytes written are those before encryption: an empty queue is what counts there.
@@ -67,9 +74,9 @@ export const cutText = (silent_ms: number): string =>
 
 /** Looks at a connection until it is disposed of. @param cut called once, with the reason */
 export function whenCut({ clock, timers }: Edges, socket: Socket, cut: (reason: string) => void): Dispose {
-  const acknowledgement = new Acknowledgement(socket, clock.monotonic())
-  const stop = timers.every(look_ms, async () => {
-    const silent_ms = await acknowledgement.look(clock.monotonic())
+  const acknowledgement = new Acknowledgement(socket, clock)
+  const stop = timers.every(Acknowledgement.every_ms, async () => {
+    const silent_ms = await acknowledgement.look()
     if (silent_ms === undefined || silent_ms < unacknowledged_ms || socket.destroyed) return
     void stop()
     cut(cutText(silent_ms))

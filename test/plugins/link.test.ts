@@ -1,9 +1,19 @@
 /** `rtk-base/link`: what plugins that talk to a device share. */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { AwakeClock, Backoff, type BytePort, Dialog, KeptPort, type PortSink } from '../../runtime/link/index.js'
+import {
+  Acknowledgement,
+  AwakeClock,
+  Backoff,
+  type BytePort,
+  Dialog,
+  KeptPort,
+  type PortSink,
+} from '../../runtime/link/index.js'
 import { definePlugin } from '../../runtime/plugin.js'
-import { createTestStation, ManualClock } from '../harness/index.js'
+import { createTestStation, ManualClock, until } from '../harness/index.js'
 
 /** A port in the hands of the test. */
 class HeldPort implements BytePort {
@@ -121,4 +131,40 @@ t.test('the awake clock leaves out what was blocked, whoever reads it first', as
   t.equal(awake.lost_ms, 2750)
   await clock.advance(100)
   t.equal(awake.monotonic(), 2830)
+})
+
+t.test('what the other end leaves unacknowledged is timed, but not while this process stands still', async (t) => {
+  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const accepted = once(server, 'connection')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [peer] = (await accepted) as [Socket]
+  t.teardown(() => {
+    socket.destroy()
+    peer.destroy()
+    server.close()
+  })
+  const clock = new ManualClock()
+  const line = new Acknowledgement(socket, clock)
+  const after = async (s: number) => {
+    await clock.advance(s * 1_000)
+    return line.look()
+  }
+  t.equal(await after(5), 0, 'nothing waits')
+  socket.write(Buffer.alloc(32 * 1_048_576))
+  // The buffers of both ends take some of it.
+  let before = -1
+  await until(async () => {
+    const { bytesWritten, writableLength } = socket
+    const taken = bytesWritten - writableLength
+    const isFull = taken === before && ((await after(5)) ?? 0) > 0
+    before = taken
+    return isFull
+  }, 'the buffers are full')
+  const silent_ms = (await after(5)) as number
+  t.equal(await after(5), silent_ms + 5_000)
+  t.equal(await after(600), silent_ms + 10_000, 'suspended for ten minutes')
+  t.equal(await after(5), silent_ms + 15_000)
+  peer.resume()
+  await until(async () => socket.writableLength === 0 && (await after(5)) === 0, 'everything is acknowledged')
 })
