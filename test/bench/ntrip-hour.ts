@@ -1,6 +1,10 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { openPty } from '../harness/peers/pty.js'
 import { rtkBase } from '../harness/process.js'
 import { epochFrames, processUse, unixNow_ms } from './edges.js'
@@ -11,6 +15,8 @@ const rovers = 2_000
 /** An hour; `NTRIP_EPOCHS=300` for less, `NTRIP_PACE=250` for four epochs a second. */
 const epochs = Number(process.env.NTRIP_EPOCHS ?? 3_600)
 const pace_ms = Number(process.env.NTRIP_PACE ?? 1_000)
+/** Sent first and not measured: until then a station compiles what it runs. */
+const warmUp = 60
 const stalledShare = 0.01
 const reconnectingShare = 0.01
 const reloads = 20
@@ -21,8 +27,7 @@ const followed = 200
 
 /** One that stays: which epochs came, and how late. */
 class Follower {
-  readonly late: [epoch: number, ms: number][] = []
-  epochs = 0
+  readonly received: [epoch: number, ms: number][] = []
   #held = Buffer.alloc(0)
 
   constructor(socket: Socket, written: ReadonlyMap<number, number>) {
@@ -34,10 +39,9 @@ class Follower {
         if (this.#held.length < size) break
         // A GPS MSM7 stands for its epoch, and has its number for a time.
         if (this.#held.readUInt16BE(3) >> 4 === 1077) {
-          this.epochs += 1
           const epoch = this.#held.readUInt32BE(6) >>> 2
           const sent_ms = written.get(epoch)
-          if (sent_ms !== undefined) this.late.push([epoch, unixNow_ms() - sent_ms])
+          if (sent_ms !== undefined) this.received.push([epoch, unixNow_ms() - sent_ms])
         }
         this.#held = this.#held.subarray(size)
         if (this.#held[0] !== 0xd3) break
@@ -46,11 +50,21 @@ class Follower {
   }
 }
 
-function join(port: number): Socket {
+function follow(port: number, written: ReadonlyMap<number, number>): Follower {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   socket.on('error', () => {})
   socket.write('GET /BENCH HTTP/1.0\r\nUser-Agent: NTRIP hour\r\n\r\n')
-  return socket
+  return new Follower(socket, written)
+}
+
+async function startCrowd(port: number): Promise<ChildProcess> {
+  const script = join(fileURLToPath(import.meta.url), '..', 'crowd.js')
+  const counts = [rovers - followed, rovers * stalledShare, rovers * reconnectingShare]
+  const child = spawn(process.execPath, [script, ...[port, ...counts].map(String)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  await once(child, 'message')
+  return child
 }
 
 /** The hour of a caster: 2,000 rovers, 1 % stalled, 1 % connecting again each second, 20 reloads. */
@@ -61,32 +75,20 @@ export async function benchNtripHour(): Promise<Measurement[]> {
   const pid = station.child.pid as number
   await file.write(Buffer.concat(epochFrames(0)))
   const written = new Map<number, number>()
-  const staying = Array.from({ length: followed }, () => new Follower(join(port), written))
-  const others = Array.from({ length: rovers - followed }, (_, index) => {
-    const socket = join(port)
-    if (index < rovers * stalledShare) socket.pause()
-    else socket.resume()
-    return socket
-  })
+  const staying = Array.from({ length: followed }, () => follow(port, written))
+  const crowd = await startCrowd(port)
   await new Promise((resolve) => setTimeout(resolve, 5_000))
-  let next = Math.ceil(rovers * stalledShare)
   let early_MB = 0
   let reloaded: Promise<unknown> = Promise.resolve()
   const started = performance.now()
-  for (let n = 1; n <= epochs; n++) {
-    written.set(n, unixNow_ms())
+  for (let n = 1; n <= warmUp + epochs; n++) {
+    if (n > warmUp) written.set(n, unixNow_ms())
     await file.write(Buffer.concat(epochFrames(n)))
-    for (let i = 0; i < rovers * reconnectingShare; i++) {
-      others[next]?.destroy()
-      const socket = join(port)
-      socket.resume()
-      others[next] = socket
-      next = next + 1 < others.length ? next + 1 : Math.ceil(rovers * stalledShare)
-    }
-    if (n % reloadEvery === 0) {
+    crowd.send('reconnect')
+    if (n > warmUp && (n - warmUp) % reloadEvery === 0) {
       reloaded = rtkBase(['plugins', 'reload', 'ntrip-caster', '--data', station.data])
     }
-    if (n === Math.floor(epochs / 6)) early_MB = processUse(pid).rss_bytes / 1e6
+    if (n === warmUp + Math.floor(epochs / 6)) early_MB = processUse(pid).rss_bytes / 1e6
     const wait_ms = started + n * pace_ms - performance.now()
     await new Promise((resolve) => setTimeout(resolve, Math.max(1, wait_ms)))
   }
@@ -94,14 +96,14 @@ export async function benchNtripHour(): Promise<Measurement[]> {
   await reloaded
   await new Promise((resolve) => setTimeout(resolve, 5_000))
   const late_MB = processUse(pid).rss_bytes / 1e6
-  const lost = staying.reduce((sum, { epochs: got }) => sum + Math.max(0, epochs - got), 0)
-  const late = staying.flatMap((one) => one.late).filter(([, ms]) => ms > limit_ms)
-  const atReload = late.filter(([epoch]) => epoch % reloadEvery <= 1)
-  const worst_ms = staying.reduce((most, one) => one.late.reduce((max, [, ms]) => Math.max(max, ms), most), 0)
+  const lost = staying.reduce((sum, { received }) => sum + epochs - new Set(received.map(([epoch]) => epoch)).size, 0)
+  const late = staying.flatMap((one) => one.received).filter(([, ms]) => ms > limit_ms)
+  const atReload = late.filter(([epoch]) => (epoch - warmUp) % reloadEvery <= 1)
+  const worst_ms = staying.reduce((most, one) => one.received.reduce((max, [, ms]) => Math.max(max, ms), most), 0)
   const lines = readFileSync(`/proc/${pid}/status`, 'utf8')
   await file.close()
   await station.end('SIGKILL')
-  for (const socket of others) socket.destroy()
+  crowd.kill()
   await pty.close()
   return [
     { name: `${rovers} rovers, ${epochs} epochs in`, value: seconds, unit: 's' },
