@@ -10,6 +10,7 @@ import { benchFanOut } from './fan-out.js'
 import { benchFleet } from './fleet.js'
 import { benchFraming } from './framing.js'
 import { benchHolds } from './holds.js'
+import { hostShare } from './host.js'
 import { benchHostile } from './hostile.js'
 import { benchHttp } from './http.js'
 import { benchLatency } from './latency.js'
@@ -53,7 +54,8 @@ let missed = 0
 for (const [name, part] of Object.entries(parts)) {
   if (wanted.length > 0 ? !wanted.includes(name) : onlyNamed.includes(name)) continue
   console.log(`\n${name}`)
-  for (const { name: what, value, unit, budget, ok } of await part()) {
+  const host = hostShare()
+  for (const { name: what, value, unit, budget, ok } of [...(await part()), host()]) {
     const verdict = ok === undefined ? '' : ok ? 'met' : 'MISSED'
     console.log(
       `  ${what.padEnd(64)} ${value.toFixed(value < 100 ? 2 : 0).padStart(9)} ${unit.padEnd(8)} ${(budget ?? '').padEnd(16)} ${verdict}`,

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { openPty } from '../harness/peers/pty.js'
 import { rtkBase } from '../harness/process.js'
 import { epochFrames, processUse, unixNow_ms } from './edges.js'
-import { atMost, type Measurement } from './measurement.js'
+import { HostWatch } from './host.js'
+import { atMost, type Measurement, quantile } from './measurement.js'
 import { ntripStation } from './ntrip.js'
 
 const rovers = 2_000
@@ -77,6 +78,7 @@ export async function benchNtripHour(): Promise<Measurement[]> {
   const written = new Map<number, number>()
   const staying = Array.from({ length: followed }, () => follow(port, written))
   const crowd = await startCrowd(port)
+  const host = new HostWatch()
   await new Promise((resolve) => setTimeout(resolve, 5_000))
   let early_MB = 0
   let reloaded: Promise<unknown> = Promise.resolve()
@@ -98,19 +100,27 @@ export async function benchNtripHour(): Promise<Measurement[]> {
   const late_MB = processUse(pid).rss_bytes / 1e6
   const lost = staying.reduce((sum, { received }) => sum + epochs - new Set(received.map(([epoch]) => epoch)).size, 0)
   const late = staying.flatMap((one) => one.received).filter(([, ms]) => ms > limit_ms)
+  const own = late.filter(([epoch, ms]) => {
+    const sent_ms = written.get(epoch) as number
+    return ms - host.taken_ms(sent_ms, sent_ms + ms) > limit_ms
+  })
   const atReload = late.filter(([epoch]) => (epoch - warmUp) % reloadEvery <= 1)
-  const worst_ms = staying.reduce((most, one) => one.received.reduce((max, [, ms]) => Math.max(max, ms), most), 0)
+  const delays_ms = staying.flatMap((one) => one.received.map(([, ms]) => ms))
   const lines = readFileSync(`/proc/${pid}/status`, 'utf8')
   await file.close()
   await station.end('SIGKILL')
   crowd.kill()
+  host.stop()
   await pty.close()
   return [
     { name: `${rovers} rovers, ${epochs} epochs in`, value: seconds, unit: 's' },
     atMost(`epochs lost of ${epochs * followed}`, lost, 1, 'epochs'),
     atMost(`epochs more than ${limit_ms} ms late`, late.length, 1, 'epochs'),
+    { name: 'of these by more than the host took', value: own.length, unit: 'epochs' },
     { name: 'of these at a reload', value: atReload.length, unit: 'epochs' },
-    { name: 'the latest one', value: worst_ms, unit: 'ms' },
+    { name: 'epochs at a rover: p50', value: quantile(delays_ms, 0.5), unit: 'ms' },
+    { name: 'p99', value: quantile(delays_ms, 0.99), unit: 'ms' },
+    { name: 'the latest one', value: quantile(delays_ms, 1), unit: 'ms' },
     atMost('memory at the end, beside that after ten minutes', late_MB / early_MB, 1.25, 'times'),
     { name: 'resident memory', value: late_MB, unit: 'MB' },
     { name: 'threads', value: Number(/Threads:\s+(\d+)/.exec(lines)?.[1]), unit: '' },
