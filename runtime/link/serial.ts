@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import type { SerialPort } from 'serialport'
 import { hostPackages } from '../loader/host-packages.js'
 import type { BytePort, PortSink } from './port.js'
+import { readAtOnce } from './read-at-once.js'
 import { sharing } from './share.js'
 
 /** A serial device by its path; `/dev/serial/by-id/…` stays the same whatever it is plugged into. */
@@ -37,6 +38,7 @@ export class SerialDevice implements BytePort {
     await new Promise<void>((resolve, reject) => {
       port.open((error) => (error ? reject(error) : resolve()))
     })
+    readAtOnce(port)
     this.#port = port
     this.#node = node
   }
