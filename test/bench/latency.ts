@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { realpathSync } from 'node:fs'
+import { realpathSync, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { openPty } from '../harness/peers/pty.js'
@@ -28,7 +28,8 @@ async function feedEpochs(far: string): Promise<number[]> {
     for (const frame of epochFrames(n)) {
       await new Promise((resolve) => setTimeout(resolve, frame.length / bytesPerMs))
       if (n >= warmUp) written.push(unixNow_ms())
-      await file.write(frame)
+      // At once: a write that another thread makes would be timed as well.
+      writeSync(file.fd, frame)
     }
     await new Promise((resolve) => setTimeout(resolve, interval_ms))
   }
