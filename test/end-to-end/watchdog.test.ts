@@ -77,7 +77,8 @@ for (const [where, setup] of [
     const output = first instanceof Error ? first.message : first.output()
     t.match(output, /plugin staller blocks the event loop .*index\.ts:5.* the process is ended to be started again/)
 
-    const second = await startStation([file], { data })
+    // Any limit: to start takes seconds on a busy machine.
+    const second = await startStation([file, '--set', 'watchdog.limit_s=120'], { data })
     t.teardown(() => second.end('SIGKILL'))
     const plugins = (await (await fetch(`${second.url}/plugins`)).json()) as Record<string, string>[]
     t.match(plugins, [
