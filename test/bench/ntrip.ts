@@ -32,6 +32,7 @@ async function feed(far: string, from: number, count: number, interval_ms = 1_00
   const file = await open(far, 'w')
   const written: number[] = []
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+  const started = performance.now()
   for (let n = from; n < from + count; n++) {
     const frames = epochFrames(n)
     for (const frame of frames.slice(0, 4)) {
@@ -42,7 +43,8 @@ async function feed(far: string, from: number, count: number, interval_ms = 1_00
     }
     await pause(0.3 * interval_ms)
     await file.write(Buffer.concat(frames.slice(4)))
-    await pause(0.3 * interval_ms)
+    const next_ms = started + (n + 1 - from) * interval_ms
+    await pause(Math.max(0, next_ms - performance.now()))
   }
   await file.close()
   return written
