@@ -7,11 +7,23 @@ import { atLeast, type Measurement } from './measurement.js'
 
 const seconds = 4
 
-/** Requests a second, and requests per CPU second of the server: the second is the same on a busy machine. */
-async function rate(url: string, pid: number): Promise<{ perSecond: number; perCpuSecond: number }> {
+/** The share of a core that a process takes while nobody asks: a station has a receiver to follow, a bare server has nothing. */
+async function idleShare(pid: number): Promise<number> {
   const before = processUse(pid).cpu_s
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1_000))
+  return (processUse(pid).cpu_s - before) / seconds
+}
+
+/**
+ * Requests a second, and requests per CPU second that the server takes for them: the second is the same on a busy machine.
+ * @param idle share of a core that the server takes without requests
+ */
+async function rate(url: string, pid: number, idle = 0): Promise<{ perSecond: number; perCpuSecond: number }> {
+  const before = processUse(pid).cpu_s
+  const started = performance.now()
   const { requests } = await autocannon({ url, connections: 20, duration: seconds })
-  return { perSecond: requests.average, perCpuSecond: requests.total / (processUse(pid).cpu_s - before) }
+  const used_s = processUse(pid).cpu_s - before - (idle * (performance.now() - started)) / 1_000
+  return { perSecond: requests.average, perCpuSecond: requests.total / used_s }
 }
 
 /** A bare Fastify that sends a constant of the same size, in a process of its own. */
@@ -43,10 +55,11 @@ export async function benchHttp(): Promise<Measurement[]> {
   // Both are compiled when they are measured.
   await rate(`${station.url}/get-info`, station.child.pid as number)
   await rate(`${bare.url}/get-info`, bare.pid)
+  const idle = await idleShare(station.child.pid as number)
   const own: Awaited<ReturnType<typeof rate>>[] = []
   const peer: typeof own = []
   for (let round = 0; round < 4; round++) {
-    own.push(await rate(`${station.url}/get-info`, station.child.pid as number))
+    own.push(await rate(`${station.url}/get-info`, station.child.pid as number, idle))
     peer.push(await rate(`${bare.url}/get-info`, bare.pid))
   }
   await station.end()
@@ -56,6 +69,7 @@ export async function benchHttp(): Promise<Measurement[]> {
   const share = (of: 'perSecond' | 'perCpuSecond') => (100 * best(own, of)) / best(peer, of)
   return [
     { name: `GET /get-info, whole document of ${size} bytes`, value: best(own, 'perSecond'), unit: 'req/s' },
+    { name: 'share of a core that the station takes without requests', value: 100 * idle, unit: '%' },
     { name: 'bare Fastify, constant of the same size', value: best(peer, 'perSecond'), unit: 'req/s' },
     { name: 'GET /get-info beside bare Fastify, by the second', value: share('perSecond'), unit: '%' },
     atLeast('GET /get-info beside bare Fastify, by CPU second', share('perCpuSecond'), 80, '%'),

@@ -136,7 +136,9 @@ t.test('README.md', async (t) => {
   })
 
   t.test('the error that it shows is the error that comes', async (t) => {
-    const { code, stderr } = await rtkBase(['run', '--set', 'udp-rtcm.maxSubscribers=many', '--data', tmpdir()])
+    const data = mkdtempSync(join(tmpdir(), 'rtk-base-readme-'))
+    t.teardown(() => rmSync(data, { recursive: true, force: true }))
+    const { code, stderr } = await rtkBase(['run', '--set', 'udp-rtcm.maxSubscribers=many', '--data', data])
     t.equal(code, 2)
     t.match(readme, stderr)
   })
