@@ -132,15 +132,13 @@ function end(): void {
   process.kill(process.pid, 'SIGKILL')
 }
 
-/** Takes the stack of the main thread; while that is in native code, `done` is called without one. */
+/**
+ * Takes the stack of the main thread. While that is in native code `done` is called without one; again with the stack when
+ * it comes: native code has returned, or the machine was too busy.
+ */
 function sample(done: () => void): void {
   const session = new Session()
-  let over = false
-  const finish = () => {
-    if (over) return
-    over = true
-    done()
-  }
+  const late = setTimeout(done, stackLimit_ms)
   session.connectToMainThread()
   const urls = new Map<string, string>()
   session.on('Debugger.scriptParsed', ({ params }) => urls.set(params.scriptId, params.url))
@@ -153,11 +151,11 @@ function sample(done: () => void): void {
     session.post('Debugger.resume')
     session.post('Debugger.disable')
     session.disconnect()
-    finish()
+    clearTimeout(late)
+    done()
   })
   session.post('Debugger.enable')
   session.post('Debugger.pause')
-  setTimeout(finish, stackLimit_ms)
 }
 
 const maps = new Map<string, SourceMap | undefined>()

@@ -57,6 +57,8 @@ t.test('a block is reported with plugin, file and line while it lasts, and count
   await until(() => /plugin staller blocks the event loop in native code/.test(running.output()), 'the report')
   writeFileSync(release, '')
   t.equal(await (await called).text(), 'done\n')
+  const where = /plugin staller blocked the event loop for \d.* at .*staller\/index\.ts:6/
+  await until(() => where.test(running.output()), 'its place, which is known once native code has returned')
   const stalls = 'rtk_base_event_loop_stalls_total{plugin="staller"}'
   const metrics = async () => (await (await command(running.url, 'stalls')).text()).split('\n')
   await until(async () => (await metrics()).includes(`${stalls} 2`), 'both blocks in the metrics')
