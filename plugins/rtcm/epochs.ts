@@ -43,12 +43,26 @@ export class EpochGrouper {
     const frames = this.#frames
     this.reset()
     if (frames.length === 0) return
-    const headers = frames.map(({ bytes }) => decodeMsmHeader(bytes))
-    this.#closed({
-      frames,
-      complete,
-      time: headers[0]?.epochTime ?? 0,
-      satellites: headers.reduce((sum, header) => sum + (header?.satellites.length ?? 0), 0),
-    })
+    this.#closed(new Epoch(frames, complete))
+  }
+}
+
+/** Decoded by who asks for what is in it: most takers want the bytes only, and as soon as may be. */
+class Epoch implements RtcmEpoch {
+  readonly frames: readonly RtcmFrame[]
+  readonly complete: boolean
+
+  constructor(frames: readonly RtcmFrame[], complete: boolean) {
+    this.frames = frames
+    this.complete = complete
+  }
+
+  get time(): number {
+    const [first] = this.frames
+    return (first && decodeMsmHeader(first.bytes)?.epochTime) ?? 0
+  }
+
+  get satellites(): number {
+    return this.frames.reduce((sum, { bytes }) => sum + (decodeMsmHeader(bytes)?.satellites.length ?? 0), 0)
   }
 }
