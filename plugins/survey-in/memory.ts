@@ -29,6 +29,8 @@ export class Memory {
   readonly #ctx: PluginContext
   #values: Partial<Memories> = {}
   #writes: Promise<unknown> = Promise.resolve()
+  /** What could not be stored, said once until it can: the trusted moment is tried every 30 s. */
+  readonly #unstored = new Set<keyof Memories>()
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
@@ -64,14 +66,19 @@ export class Memory {
   async set<K extends keyof Memories>(name: K, value: Memories[K] | undefined): Promise<void> {
     if (value === undefined && this.#values[name] === undefined) return
     this.#values[name] = value
-    const written = this.#ctx.store.set(name, value).catch((error: unknown) => {
-      this.#ctx.log.error(
-        { err: error, name },
-        'the reference could not be stored: it is lost at the next restart of the service (disk full?)',
-      )
-    })
+    const written = this.#ctx.store.set(name, value).then(
+      () => void this.#unstored.delete(name),
+      (error: unknown) => this.#notStored(name, error),
+    )
     this.#writes = Promise.all([this.#writes, written])
     await written
+  }
+
+  #notStored(name: keyof Memories, error: unknown): void {
+    if (this.#unstored.has(name)) return
+    this.#unstored.add(name)
+    const text = `what is known of the reference (${name}) could not be stored: it is lost at the next restart of the service (disk full?)`
+    this.#ctx.log.error({ err: error, name }, text)
   }
 
   /** Resolves when everything that was set is durable. */

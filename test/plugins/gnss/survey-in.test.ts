@@ -1258,6 +1258,19 @@ t.test('the ledger of references', async (t) => {
   })
 })
 
+t.test('a disk that stays full is said once for what is lost, and again the next time', async (t) => {
+  const rig = await fixedStation(t)
+  const said = () => rig.station.lines.filter(({ msg }) => /\(trusted\) could not be stored/.test(msg)).length
+  rig.store.failure = 'disk full'
+  await rig.seconds(120)
+  t.equal(said(), 1)
+  rig.store.failure = undefined
+  await rig.seconds(60)
+  rig.store.failure = 'disk full'
+  await rig.seconds(60)
+  t.equal(said(), 2)
+})
+
 t.test('whatever happens, only the chosen position goes out, and not for long from somewhere else', async (t) => {
   type Step = { what: string; seconds: number }
   const seconds = fc.integer({ min: 1, max: 45 })
