@@ -60,6 +60,8 @@ export async function startClients(kind: 'udp' | 'tcp' | 'ntrip' | 'events', por
   const child: ChildProcess = spawn(process.execPath, [script, kind, String(port), String(count), String(stalled)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
+  // One that is frozen would not notice that nobody is there any more.
+  process.once('exit', () => child.kill('SIGKILL'))
   await once(child, 'message')
   return {
     /** Stops its reading; the system goes on taking what is sent to it. */

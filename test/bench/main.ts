@@ -50,6 +50,9 @@ if (unknown || wanted.includes('--help')) {
   process.exit(unknown ? 2 : 0)
 }
 
+// The stations and clients that it started end with it: by their listeners for `exit`, which a signal alone passes over.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
 let missed = 0
 for (const [name, part] of Object.entries(parts)) {
   if (wanted.length > 0 ? !wanted.includes(name) : onlyNamed.includes(name)) continue
