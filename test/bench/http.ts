@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import autocannon from 'autocannon'
-import { ownPorts, startStation } from '../harness/process.js'
+import { freeTcpPort, startStation } from '../harness/process.js'
 import { processUse } from './edges.js'
 import { atLeast, type Measurement } from './measurement.js'
+import { deviceArguments } from './start.js'
 
 const seconds = 4
+/** Percent of bare Fastify. Before Node 24 the AsyncLocalStorage that names the plugin behind an error costs a good part. */
+const budget = Number(process.versions.node.split('.')[0]) < 24 ? 60 : 80
 
 /** The share of a core that a process takes while nobody asks: a station has a receiver to follow, a bare server has nothing. */
 async function idleShare(pid: number): Promise<number> {
@@ -48,8 +51,12 @@ async function bareFastify(size: number): Promise<{ url: string; pid: number; st
 
 /** Full `GET /get-info` beside bare Fastify, in turns so that both see the same machine. */
 export async function benchHttp(): Promise<Measurement[]> {
-  const { args } = await ownPorts()
-  const station = await startStation(args)
+  // As on a device: the simulated router and broker of the simulator are other programs there.
+  const station = await startStation([
+    ...(await deviceArguments(await freeTcpPort())),
+    '--change',
+    'ntrip-caster-port=0',
+  ])
   const size = (await (await fetch(`${station.url}/get-info`)).text()).length
   const bare = await bareFastify(size)
   // Both are compiled when they are measured.
@@ -72,6 +79,6 @@ export async function benchHttp(): Promise<Measurement[]> {
     { name: 'share of a core that the station takes without requests', value: 100 * idle, unit: '%' },
     { name: 'bare Fastify, constant of the same size', value: best(peer, 'perSecond'), unit: 'req/s' },
     { name: 'GET /get-info beside bare Fastify, by the second', value: share('perSecond'), unit: '%' },
-    atLeast('GET /get-info beside bare Fastify, by CPU second', share('perCpuSecond'), 80, '%'),
+    atLeast('GET /get-info beside bare Fastify, by CPU second', share('perCpuSecond'), budget, '%'),
   ]
 }
