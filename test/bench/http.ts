@@ -52,11 +52,7 @@ async function bareFastify(size: number): Promise<{ url: string; pid: number; st
 /** Full `GET /get-info` beside bare Fastify, in turns so that both see the same machine. */
 export async function benchHttp(): Promise<Measurement[]> {
   // As on a device: the simulated router and broker of the simulator are other programs there.
-  const station = await startStation([
-    ...(await deviceArguments(await freeTcpPort())),
-    '--change',
-    'ntrip-caster-port=0',
-  ])
+  const station = await startStation(await deviceArguments(await freeTcpPort()))
   const size = (await (await fetch(`${station.url}/get-info`)).text()).length
   const bare = await bareFastify(size)
   // Both are compiled when they are measured.

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ControlClient } from '../../runtime/control/client.js'
-import { ownPorts, startStation } from '../harness/process.js'
+import { freeTcpPort, startStation } from '../harness/process.js'
 import { collector, processUse } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
+import { deviceArguments } from './start.js'
 
 const warm = 100
 const reloads = 200
@@ -14,7 +15,7 @@ export async function benchReloads(): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
   const preload = join(folder, 'collect.cjs')
   writeFileSync(preload, collector)
-  const { args } = await ownPorts()
+  const args = await deviceArguments(await freeTcpPort())
   const station = await startStation(args, { nodeOptions: ['--require', preload] })
   const client = await ControlClient.open(station.data)
   const times: number[] = []
