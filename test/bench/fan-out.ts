@@ -1,8 +1,9 @@
 import { open } from 'node:fs/promises'
 import { openPty } from '../harness/peers/pty.js'
-import { listeningTo, ownPorts, startStation } from '../harness/process.js'
+import { freeTcpPort, freeUdpPort, listeningTo, startStation } from '../harness/process.js'
 import { epochFrames, processUse, startClients } from './edges.js'
 import { atLeast, atMost, type Measurement } from './measurement.js'
+import { deviceArguments } from './start.js'
 
 const subscribers = 2_000
 const epochs = 15
@@ -10,7 +11,8 @@ const epochs = 15
 /** 2,000 subscribers by UDP at 1 Hz: loss and the share of a core. */
 export async function benchFanOut(): Promise<Measurement[]> {
   const pty = await openPty()
-  const { args, udp } = await ownPorts()
+  const udp = await freeUdpPort()
+  const args = await deviceArguments(await freeTcpPort(), udp)
   const station = await startStation([...args, ...listeningTo(pty.near), '--set', 'udp-rtcm.maxSubscribers=2500'])
   const clients = await startClients('udp', udp, subscribers)
   await station.subscribers(64)

@@ -4,9 +4,10 @@ import { realpathSync, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { openPty } from '../harness/peers/pty.js'
-import { freeTcpPort, listeningTo, ownPorts, startStation } from '../harness/process.js'
+import { freeTcpPort, freeUdpPort, listeningTo, startStation } from '../harness/process.js'
 import { epochFrames, hasProgram, startClients, unixNow_ms } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
+import { deviceArguments } from './start.js'
 
 const subscribers = 32
 const timed = 8
@@ -71,7 +72,8 @@ async function measure(
 
 async function rtkBase(): Promise<number[]> {
   const pty = await openPty()
-  const { args, udp } = await ownPorts()
+  const udp = await freeUdpPort()
+  const args = await deviceArguments(await freeTcpPort(), udp)
   const station = await startStation([...args, ...listeningTo(pty.near)])
   const samples = await measure('udp', udp, pty.far, () => station.subscribers(subscribers))
   await station.end()

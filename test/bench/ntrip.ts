@@ -4,9 +4,10 @@ import { realpathSync, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { openPty } from '../harness/peers/pty.js'
-import { freeTcpPort, listeningTo, ownPorts, startStation } from '../harness/process.js'
+import { freeTcpPort, listeningTo, startStation } from '../harness/process.js'
 import { epochFrames, hasProgram, processUse, startClients, unixNow_ms } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
+import { deviceArguments } from './start.js'
 
 /** Clients whose arrivals are timed, in the middle of the others. */
 const timed = 8
@@ -87,7 +88,7 @@ async function measure(count: number, port: number, far: string, pid: number): P
 
 /** A station that listens to a pty, with room for so many rovers. */
 export async function ntripStation(near: string, more: readonly string[] = []) {
-  const { args } = await ownPorts()
+  const args = await deviceArguments(await freeTcpPort())
   const room = ['maxClients=10000', 'maxPerAddress=10000', 'mounts=[{"name":"BENCH"}]']
   const options = room.flatMap((option) => ['--set', `ntrip-caster.${option}`])
   const station = await startStation([...args, ...listeningTo(near), ...options, ...more])

@@ -10,9 +10,10 @@ const rounds = 7
 const steady_ms = 30_000
 
 /** The device's variant on the loopback, its receiver simulated. */
-export async function deviceArguments(mqttPort: number): Promise<string[]> {
-  const set = ['http.host=127.0.0.1', 'udp-rtcm.host=127.0.0.1', 'gnss-zed.port=simulator', 'mqtt-link.insecure=true']
-  const ports = [`mqtt-port=${mqttPort}`, `udp-port=${await freeUdpPort()}`, 'ntrip-caster-port=0']
+export async function deviceArguments(mqttPort: number, udpPort?: number): Promise<string[]> {
+  const hosts = ['http', 'udp-rtcm', 'ntrip-caster'].map((section) => `${section}.host=127.0.0.1`)
+  const set = [...hosts, 'mdns.interfaces=["lo"]', 'gnss-zed.port=simulator', 'mqtt-link.insecure=true']
+  const ports = [`mqtt-port=${mqttPort}`, `udp-port=${udpPort ?? (await freeUdpPort())}`, 'ntrip-caster-port=0']
   const change = ['mqtt-host=127.0.0.1', ...ports]
   return [
     'zed-f9p',
