@@ -61,12 +61,14 @@ export async function startClients(kind: 'udp' | 'tcp' | 'ntrip' | 'events', por
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   // One that is frozen would not notice that nobody is there any more.
-  process.once('exit', () => child.kill('SIGKILL'))
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('close', () => process.off('exit', kill))
   await once(child, 'message')
   return {
     /** Stops its reading; the system goes on taking what is sent to it. */
     freeze: () => void child.kill('SIGSTOP'),
-    kill: () => void child.kill('SIGKILL'),
+    kill,
     /** Forgets what came so far: measurement begins. */
     reset: () => void child.send('reset'),
     async stop(): Promise<ClientReport> {

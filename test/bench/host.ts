@@ -1,4 +1,5 @@
 /** What the host of a virtual machine takes from it: "steal" in /proc/stat (proc(5)), 10 ms fine. On a machine of its own it stays 0. */
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { unixNow_ms } from './edges.js'
@@ -33,6 +34,21 @@ export function hostShare(): () => Measurement {
       unit: '%',
     }
   }
+}
+
+/**
+ * Keeps the processors from being halted: work that anything else goes before (SCHED_IDLE, sched(7)), one process each. Where
+ * the host of a virtual machine has to wake a halted processor first, what follows is measured without that. Returns its end.
+ */
+export function keepAwake(): () => void {
+  const idle = ['--idle', '0', process.execPath, '-e', 'for (;;) {}']
+  const children = Array.from({ length: processors }, () => spawn('chrt', idle, { stdio: 'ignore' }))
+  const end = () => {
+    for (const child of children) child.kill('SIGKILL')
+    process.off('exit', end)
+  }
+  process.once('exit', end)
+  return end
 }
 
 /** Follows what the host takes while an event loop runs. */
