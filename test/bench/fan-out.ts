@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises'
 import { openPty } from '../harness/peers/pty.js'
-import { freeTcpPort, freeUdpPort, listeningTo, startStation } from '../harness/process.js'
+import { listeningTo } from '../harness/process.js'
+import { startDevice } from './device.js'
 import { epochFrames, processUse, startClients } from './edges.js'
 import { atLeast, atMost, type Measurement } from './measurement.js'
-import { deviceArguments } from './start.js'
 
 const subscribers = 2_000
 const epochs = 15
@@ -11,10 +11,8 @@ const epochs = 15
 /** 2,000 subscribers by UDP at 1 Hz: loss and the share of a core. */
 export async function benchFanOut(): Promise<Measurement[]> {
   const pty = await openPty()
-  const udp = await freeUdpPort()
-  const args = await deviceArguments(await freeTcpPort(), udp)
-  const station = await startStation([...args, ...listeningTo(pty.near), '--set', 'udp-rtcm.maxSubscribers=2500'])
-  const clients = await startClients('udp', udp, subscribers)
+  const station = await startDevice([...listeningTo(pty.near), '--set', 'udp-rtcm.maxSubscribers=2500'])
+  const clients = await startClients('udp', station.udp, subscribers)
   await station.subscribers(64)
   // Every client has asked at least twice by then.
   await new Promise((resolve) => setTimeout(resolve, 21_000))

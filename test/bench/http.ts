@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import autocannon from 'autocannon'
-import { freeTcpPort, startStation } from '../harness/process.js'
+import { startDevice } from './device.js'
 import { processUse } from './edges.js'
 import { atLeast, type Measurement } from './measurement.js'
-import { deviceArguments } from './start.js'
 
 const seconds = 4
 /** Percent of bare Fastify. Before Node 24 the AsyncLocalStorage that names the plugin behind an error costs a good part. */
@@ -52,7 +51,7 @@ async function bareFastify(size: number): Promise<{ url: string; pid: number; st
 /** Full `GET /get-info` beside bare Fastify, in turns so that both see the same machine. */
 export async function benchHttp(): Promise<Measurement[]> {
   // As on a device: the simulated router and broker of the simulator are other programs there.
-  const station = await startStation(await deviceArguments(await freeTcpPort()))
+  const station = await startDevice()
   const size = (await (await fetch(`${station.url}/get-info`)).text()).length
   const bare = await bareFastify(size)
   // Both are compiled when they are measured.

@@ -4,10 +4,10 @@ import { realpathSync, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { openPty } from '../harness/peers/pty.js'
-import { freeTcpPort, freeUdpPort, listeningTo, startStation } from '../harness/process.js'
+import { freeTcpPort, listeningTo } from '../harness/process.js'
+import { startDevice } from './device.js'
 import { epochFrames, hasProgram, startClients, unixNow_ms } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
-import { deviceArguments } from './start.js'
 
 const subscribers = 32
 const timed = 8
@@ -72,10 +72,8 @@ async function measure(
 
 async function rtkBase(): Promise<number[]> {
   const pty = await openPty()
-  const udp = await freeUdpPort()
-  const args = await deviceArguments(await freeTcpPort(), udp)
-  const station = await startStation([...args, ...listeningTo(pty.near)])
-  const samples = await measure('udp', udp, pty.far, () => station.subscribers(subscribers))
+  const station = await startDevice(listeningTo(pty.near))
+  const samples = await measure('udp', station.udp, pty.far, () => station.subscribers(subscribers))
   await station.end()
   await pty.close()
   return samples

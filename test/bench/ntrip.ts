@@ -4,12 +4,14 @@ import { realpathSync, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { openPty } from '../harness/peers/pty.js'
-import { freeTcpPort, listeningTo, startStation } from '../harness/process.js'
+import { freeTcpPort, listeningTo } from '../harness/process.js'
+import { startDevice } from './device.js'
 import { epochFrames, hasProgram, processUse, startClients, unixNow_ms } from './edges.js'
 import { keepAwake } from './host.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
-import { deviceArguments } from './start.js'
 
+/** As many as str2str serves. */
+const fewest = 32
 /** Clients whose arrivals are timed, in the middle of the others. */
 const timed = 8
 const stalled = 20
@@ -61,8 +63,8 @@ function latencies(written: readonly number[], arrivals: readonly number[]): num
   })
 }
 
-/** One round: what so many clients get in `epochs` epochs. */
-async function round(count: number, port: number, far: string, pid: number) {
+/** What so many clients get in `epochs` epochs. */
+async function round(count: number, port: number, far: string, pid: number): Promise<Run> {
   const around = count - timed
   const front = await startClients('ntrip', port, around >> 1, stalled >> 1)
   const clients = await startClients('ntrip', port, timed)
@@ -79,7 +81,8 @@ async function round(count: number, port: number, far: string, pid: number) {
   const { arrivals } = await clients.stop()
   front.kill()
   behind.kill()
-  return { samples: latencies(written, arrivals), cpu: (100 * (used.cpu_s - before.cpu_s)) / seconds, used }
+  const cpu = (100 * (used.cpu_s - before.cpu_s)) / seconds
+  return { samples: latencies(written, arrivals), cpu, rss_MB: used.rss_bytes / 1e6 }
 }
 
 async function measure(count: number, port: number, far: string, pid: number): Promise<Run> {
@@ -88,22 +91,21 @@ async function measure(count: number, port: number, far: string, pid: number): P
   const first = await startClients('ntrip', port, timed)
   await feed(far, 10, warmUp, 100)
   first.kill()
-  const rounds = []
-  // With one round of the fewest, the worst epoch would be p99.
-  for (let n = 0; n < (count > 32 ? 1 : 5); n++) rounds.push(await round(count, port, far, pid))
+  const rounds: Run[] = []
+  // With a single round of the fewest, the worst epoch would be p99.
+  for (let n = 0; n < (count === fewest ? 5 : 1); n++) rounds.push(await round(count, port, far, pid))
   return {
     samples: rounds.flatMap(({ samples }) => samples),
     cpu: rounds.reduce((sum, { cpu }) => sum + cpu, 0) / rounds.length,
-    rss_MB: Math.max(...rounds.map(({ used }) => used.rss_bytes)) / 1e6,
+    rss_MB: Math.max(...rounds.map(({ rss_MB }) => rss_MB)),
   }
 }
 
 /** A station that listens to a pty, with room for so many rovers. */
-export async function ntripStation(near: string, more: readonly string[] = []) {
-  const args = await deviceArguments(await freeTcpPort())
+export async function ntripStation(near: string) {
   const room = ['maxClients=10000', 'maxPerAddress=10000', 'mounts=[{"name":"BENCH"}]']
   const options = room.flatMap((option) => ['--set', `ntrip-caster.${option}`])
-  const station = await startStation([...args, ...listeningTo(near), ...options, ...more])
+  const station = await startDevice([...listeningTo(near), ...options])
   const { ntrip } = await station.info<{ ntrip: { caster: { port: number } } }>()
   return { station, port: ntrip.caster.port }
 }
@@ -136,11 +138,11 @@ async function str2str(count: number): Promise<Run> {
 /** NTRIP rovers at 1 Hz, about 1 kB an epoch, 20 of them stalled: latency, the share of a core, memory. */
 export async function benchNtrip(): Promise<Measurement[]> {
   const results: Measurement[] = []
-  for (const count of [32, 500, 2_000, 5_000]) {
+  for (const count of [fewest, 500, 2_000, 5_000]) {
     const { samples, cpu, rss_MB } = await rtkBase(count)
     const [p50, p99] = [quantile(samples, 0.5), quantile(samples, 0.99)]
     const name = `${count} NTRIP rovers`
-    if (count === 32) results.push(atMost(`${name}: p50`, p50, 1, 'ms'), atMost(`${name}: p99`, p99, 3, 'ms'))
+    if (count === fewest) results.push(atMost(`${name}: p50`, p50, 1, 'ms'), atMost(`${name}: p99`, p99, 3, 'ms'))
     else
       results.push({ name: `${name}: p50`, value: p50, unit: 'ms' }, { name: `${name}: p99`, value: p99, unit: 'ms' })
     if (count === 5_000) results.push(atMost(`${name}: share of a core`, cpu, 25, '%'))
@@ -148,18 +150,18 @@ export async function benchNtrip(): Promise<Measurement[]> {
     results.push({ name: `${name}: resident memory`, value: rss_MB, unit: 'MB' })
   }
   const sleep = keepAwake()
-  const awake = await rtkBase(32).finally(sleep)
+  const awake = await rtkBase(fewest).finally(sleep)
   for (const [name, share] of Object.entries({ p50: 0.5, p99: 0.99 })) {
     const value = quantile(awake.samples, share)
-    results.push({ name: `32 NTRIP rovers, processors kept awake: ${name}`, value, unit: 'ms' })
+    results.push({ name: `${fewest} NTRIP rovers, processors kept awake: ${name}`, value, unit: 'ms' })
   }
   if (!hasProgram('str2str')) return results
-  const { samples, cpu, rss_MB } = await str2str(32)
+  const { samples, cpu, rss_MB } = await str2str(fewest)
   return [
     ...results,
-    { name: 'str2str, 32 NTRIP rovers: p50', value: quantile(samples, 0.5), unit: 'ms' },
-    { name: 'str2str, 32 NTRIP rovers: p99', value: quantile(samples, 0.99), unit: 'ms' },
-    { name: 'str2str, 32 NTRIP rovers: share of a core', value: cpu, unit: '%' },
-    { name: 'str2str, 32 NTRIP rovers: resident memory', value: rss_MB, unit: 'MB' },
+    { name: `str2str, ${fewest} NTRIP rovers: p50`, value: quantile(samples, 0.5), unit: 'ms' },
+    { name: `str2str, ${fewest} NTRIP rovers: p99`, value: quantile(samples, 0.99), unit: 'ms' },
+    { name: `str2str, ${fewest} NTRIP rovers: share of a core`, value: cpu, unit: '%' },
+    { name: `str2str, ${fewest} NTRIP rovers: resident memory`, value: rss_MB, unit: 'MB' },
   ]
 }

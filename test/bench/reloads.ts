@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ControlClient } from '../../runtime/control/client.js'
-import { freeTcpPort, startStation } from '../harness/process.js'
+import { startDevice } from './device.js'
 import { collector, processUse } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
-import { deviceArguments } from './start.js'
 
 const warm = 100
 const reloads = 200
@@ -15,8 +14,7 @@ export async function benchReloads(): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
   const preload = join(folder, 'collect.cjs')
   writeFileSync(preload, collector)
-  const args = await deviceArguments(await freeTcpPort())
-  const station = await startStation(args, { nodeOptions: ['--require', preload] })
+  const station = await startDevice([], { nodeOptions: ['--require', preload] })
   const client = await ControlClient.open(station.data)
   const times: number[] = []
   const reload = async (count: number) => {

@@ -1,0 +1,50 @@
+/** Stations as devices have them: the plugins of the variant zed-f9p, and a broker that they are linked to. */
+import { startMosquitto } from '../harness/peers/mosquitto.js'
+import {
+  freeTcpPort,
+  freeUdpPort,
+  readyBase,
+  type StationProcess,
+  type StationProcessOptions,
+  startStation,
+} from '../harness/process.js'
+import { hasProgram } from './edges.js'
+
+/** Where a device's broker listens; without mosquitto nobody does, and the link goes on trying. */
+export async function startBroker(): Promise<{ port: number; stop(): Promise<void> }> {
+  if (hasProgram('mosquitto')) return startMosquitto(['allow_anonymous true'])
+  return { port: await freeTcpPort(), stop: async () => {} }
+}
+
+/** The variant on the loopback, its receiver simulated. */
+export async function deviceArguments(mqttPort: number, udpPort?: number): Promise<string[]> {
+  const hosts = ['http', 'udp-rtcm', 'ntrip-caster'].map((section) => `${section}.host=127.0.0.1`)
+  const set = [...hosts, 'mdns.interfaces=["lo"]', 'gnss-zed.port=simulator', 'mqtt-link.insecure=true']
+  const ports = [`mqtt-port=${mqttPort}`, `udp-port=${udpPort ?? (await freeUdpPort())}`, 'ntrip-caster-port=0']
+  const change = ['mqtt-host=127.0.0.1', ...ports]
+  return [
+    'zed-f9p',
+    ...set.flatMap((one) => ['--set', one]),
+    ...readyBase,
+    ...change.flatMap((one) => ['--change', one]),
+  ]
+}
+
+/** A device of its own, on its link; the broker ends with it. */
+export async function startDevice(
+  more: readonly string[] = [],
+  options: StationProcessOptions = {},
+): Promise<StationProcess & { readonly udp: number }> {
+  const broker = await startBroker()
+  const udp = await freeUdpPort()
+  const station = await startStation([...(await deviceArguments(broker.port, udp)), ...more], options)
+  return {
+    ...station,
+    udp,
+    async end(signal) {
+      const finished = await station.end(signal)
+      await broker.stop()
+      return finished
+    },
+  }
+}
