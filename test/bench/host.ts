@@ -1,6 +1,5 @@
 /** What the host of a virtual machine takes from it: "steal" in /proc/stat (proc(5)), 10 ms fine. On a machine of its own it stays 0. */
-import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { unixNow_ms } from './edges.js'
 import type { Measurement } from './measurement.js'
@@ -37,18 +36,18 @@ export function hostShare(): () => Measurement {
 }
 
 /**
- * Keeps the processors from being halted: work that anything else goes before (SCHED_IDLE, sched(7)), one process each. Where
- * the host of a virtual machine has to wake a halted processor first, what follows is measured without that. Returns its end.
+ * Keeps the processors from being halted, by PM QoS: no idle state that takes more than 0 us to leave is entered while the file is
+ * open (Documentation/power/pm_qos_interface.rst; cyclictest(8) does so too). A halted processor of a virtual machine has to be woken
+ * by the host, at every hop of a byte. Returns its end; undefined where it is not allowed.
  */
-export function keepAwake(): () => void {
-  const idle = ['--idle', '0', process.execPath, '-e', 'for (;;) {}']
-  const children = Array.from({ length: processors }, () => spawn('chrt', idle, { stdio: 'ignore' }))
-  const end = () => {
-    for (const child of children) child.kill('SIGKILL')
-    process.off('exit', end)
+export function keepAwake(): (() => void) | undefined {
+  try {
+    const file = openSync('/dev/cpu_dma_latency', 'w')
+    writeSync(file, Buffer.alloc(4))
+    return () => closeSync(file)
+  } catch {
+    return undefined
   }
-  process.once('exit', end)
-  return end
 }
 
 /** Follows what the host takes while an event loop runs. */
