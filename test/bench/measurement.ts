@@ -22,3 +22,14 @@ export function quantile(samples: readonly number[], share: number): number {
   const sorted = [...samples].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
+
+/** Latencies in milliseconds, without a verdict. */
+export const shown = (name: string, samples: readonly number[]): Measurement[] => [
+  { name: `${name}: p50`, value: quantile(samples, 0.5), unit: 'ms' },
+  { name: `${name}: p99`, value: quantile(samples, 0.99), unit: 'ms' },
+]
+/** By the budget of the design, for 32 takers. */
+export const judged = (name: string, samples: readonly number[]): Measurement[] => [
+  atMost(`${name}: p50`, quantile(samples, 0.5), 1, 'ms'),
+  atMost(`${name}: p99`, quantile(samples, 0.99), 3, 'ms'),
+]

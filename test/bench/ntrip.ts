@@ -5,7 +5,7 @@ import { freeTcpPort, listeningTo } from '../harness/process.js'
 import { startDevice } from './device.js'
 import { epochFrames, hasProgram, processUse, startClients } from './edges.js'
 import { keepAwake } from './host.js'
-import { atMost, type Measurement, quantile } from './measurement.js'
+import { atMost, judged, type Measurement, shown } from './measurement.js'
 import { onTheLine, openSerialLine, type SerialLine, warmUp } from './serial-line.js'
 
 /** As many as str2str serves. */
@@ -112,15 +112,6 @@ async function str2str(count: number): Promise<Run> {
   line.close()
   return run
 }
-
-const shown = (name: string, samples: readonly number[]): Measurement[] => [
-  { name: `${name}: p50`, value: quantile(samples, 0.5), unit: 'ms' },
-  { name: `${name}: p99`, value: quantile(samples, 0.99), unit: 'ms' },
-]
-const judged = (name: string, samples: readonly number[]): Measurement[] => [
-  atMost(`${name}: p50`, quantile(samples, 0.5), 1, 'ms'),
-  atMost(`${name}: p99`, quantile(samples, 0.99), 3, 'ms'),
-]
 
 /**
  * NTRIP rovers at 1 Hz, about 1 kB an epoch, 20 of them stalled: latency, the share of a core, memory. The latency of the fewest is
