@@ -13,13 +13,13 @@ const [kind, port, count, stalled] = [process.argv[2], ...process.argv.slice(3).
 ]
 const perClient = new Array<number>(count).fill(0)
 let bytes = 0
-let arrivals: number[] = []
+let arrivals: ClientReport['arrivals'] = []
 const keepArrivals = count <= 64
 
 function got(client: number, length: number): void {
   perClient[client] += 1
   bytes += length
-  if (keepArrivals) arrivals.push(performance.timeOrigin + performance.now())
+  if (keepArrivals) arrivals.push({ client, bytes: length, at_ms: performance.timeOrigin + performance.now() })
 }
 
 async function udpClient(client: number): Promise<void> {

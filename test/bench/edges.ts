@@ -50,8 +50,8 @@ export interface ClientReport {
   /** Fewest and most datagrams of one client. */
   fewest: number
   most: number
-  /** Arrival of each datagram or chunk, Unix milliseconds with fractions. */
-  arrivals: number[]
+  /** Each datagram or chunk; Unix milliseconds with fractions. */
+  arrivals: { client: number; bytes: number; at_ms: number }[]
 }
 
 /** Starts many clients in a child process; `stop` ends them and returns what they saw. */

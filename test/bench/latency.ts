@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { relative } from 'node:path'
 import { freeTcpPort, listeningTo } from '../harness/process.js'
 import { startDevice } from './device.js'
-import { epochFrames, hasProgram, startClients } from './edges.js'
+import { type ClientReport, epochFrames, hasProgram, startClients } from './edges.js'
 import { keepAwake } from './host.js'
 import { judged, type Measurement, shown } from './measurement.js'
 import { onTheLine, openSerialLine, type SerialLine, type Write, warmUp } from './serial-line.js'
@@ -17,15 +17,26 @@ function epochsOnTheLine(count: number, every_ms: number, speed?: number): Write
   return Array.from({ length: count }, (_, n) => onTheLine(epochFrames(n), n * every_ms, speed)).flat()
 }
 
-/** From the last byte of a measured frame in to each subscriber, milliseconds: one sample per frame and subscriber. */
-function latencies(written: readonly number[], arrivals: readonly number[]): number[] {
+/**
+ * From the last byte of a frame in to its last byte at each subscriber, milliseconds: one sample per frame and subscriber. By the
+ * bytes: frames come within a millisecond of each other. None at all when something was lost.
+ */
+function latencies(frames: readonly Write[], written: readonly number[], { arrivals }: ClientReport): number[] {
   const samples: number[] = []
-  for (const arrival of arrivals) {
-    const at = written.findLast((moment) => moment <= arrival)
-    if (at !== undefined) samples.push(arrival - at)
+  for (let client = 0; client < timed; client++) {
+    let [frame, missing] = [0, frames[0]?.bytes.length ?? 0]
+    for (const { bytes, at_ms } of arrivals.filter((arrival) => arrival.client === client)) {
+      missing -= bytes
+      for (; missing <= 0 && frame < frames.length; missing += frames[frame]?.bytes.length ?? 0) {
+        samples.push(at_ms - (written[frame++] as number))
+      }
+    }
   }
-  return samples
+  return samples.length === frames.length * timed ? samples : []
 }
+
+/** What is on its way arrives; nothing is sent. */
+const quiet = () => new Promise((resolve) => setTimeout(resolve, 200))
 
 /** Latencies to 32 clients of the server at `port`, whose receiver is at the near end of the line. */
 async function measure(
@@ -42,12 +53,16 @@ async function measure(
   // Those in front of and behind the timed ones are only served: reading them too would measure this machine's clients.
   front.freeze()
   behind.freeze()
+  await quiet()
   clients.reset()
-  const written = await line.send(epochsOnTheLine(epochs, interval_ms))
-  const { arrivals } = await clients.stop()
+  await quiet()
+  const frames = epochsOnTheLine(epochs, interval_ms)
+  const written = await line.send(frames)
+  await quiet()
+  const report = await clients.stop()
   front.kill()
   behind.kill()
-  return latencies(written, arrivals)
+  return latencies(frames, written, report)
 }
 
 async function rtkBase(): Promise<number[]> {

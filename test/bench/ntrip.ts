@@ -60,7 +60,14 @@ async function round(count: number, port: number, line: SerialLine, pid: number)
   front.kill()
   behind.kill()
   const cpu = (100 * (used.cpu_s - before.cpu_s)) / seconds
-  return { samples: latencies(written, arrivals), cpu, rss_MB: used.rss_bytes / 1e6 }
+  return {
+    samples: latencies(
+      written,
+      arrivals.map(({ at_ms }) => at_ms),
+    ),
+    cpu,
+    rss_MB: used.rss_bytes / 1e6,
+  }
 }
 
 async function measure(count: number, port: number, line: SerialLine, pid: number): Promise<Run> {
