@@ -18,7 +18,7 @@ import { noCaptures } from '../harness/captures.js'
 import { sample } from '../harness/sample.js'
 import { BroadcastOrbits } from './support/broadcast-orbits.js'
 import { type Observed, observedOf, orbitsOf } from './support/phase-captures.js'
-import { displaced, Scene, type SceneOptions } from './support/phase-scenes.js'
+import { displaced, Scene, type SceneOptions, uniform, within } from './support/phase-scenes.js'
 
 const diagonal = 1 / Math.sqrt(3)
 const directions: Record<string, Enu> = {
@@ -227,46 +227,55 @@ t.test('broadcast orbits fit the phases of every constellation', { skip: noCaptu
 const constellationName = ({ type }: Msm) =>
   (['GPS', 'GLONASS', 'Galileo', 'SBAS', 'QZSS', 'BeiDou', 'NavIC'] as const)[Math.floor(type / 10) - 107]
 
-t.test('finds a step of the antenna in real observations', { skip: noCaptures }, async (t) => {
-  const sizes_m = [0.01, 0.02, 0.03, 0.05, 0.1]
-  for (const { name, from, least } of [
-    { name: 'pygnssutils_pygpsdata-rtcm3.log', from: 100, least: 0.98 },
-    { name: 'swiftnav_dropped-packets-STR24.rtcm3', from: 110, least: 0.98 },
-    { name: 'swiftnav_missing-beidou-STR17.rtcm3', from: 110, least: 0.8 },
-  ]) {
-    t.test(name, async (t) => {
-      const observed = observedOf(name)
-      const trials = sample(1, 20)
-      for (const size_m of sizes_m) {
-        const row: string[] = []
-        let slowest_s = 0
-        let all = 0
-        for (const [index, [direction, unit]] of Object.entries(directions).entries()) {
-          let found = 0
-          for (let trial = 0; trial < trials; trial++) {
-            const at = from + Math.floor(((trial + index / 7) / trials) * (observed.length - from - 10))
-            const after_s = timeToDetect(observed, at, times(unit, size_m))
-            if (after_s === undefined || after_s > 3) continue
-            found++
-            slowest_s = Math.max(slowest_s, after_s)
+t.test(
+  'finds a step of any size in real observations, given directions in whole degrees',
+  { skip: noCaptures },
+  async (t) => {
+    const sizes_m = [0.01, 0.02, 0.03, 0.05, 0.1, 0.5, 2, 4, 5, 6, 9, 15, 30, 100]
+    for (const { name, from, least } of [
+      { name: 'pygnssutils_pygpsdata-rtcm3.log', from: 100, least: 0.9 },
+      { name: 'swiftnav_dropped-packets-STR24.rtcm3', from: 110, least: 0.9 },
+      { name: 'swiftnav_missing-beidou-STR17.rtcm3', from: 110, least: 0.75 },
+    ]) {
+      t.test(name, async (t) => {
+        const observed = observedOf(name)
+        const trials = sample(3, 20)
+        for (const size_m of sizes_m) {
+          const row: string[] = []
+          let [in3, in4, late_s] = [0, 0, 0]
+          for (const [index, [direction, unit]] of Object.entries(directions).entries()) {
+            let found = 0
+            for (let trial = 0; trial < trials; trial++) {
+              const at = from + Math.floor(((trial + index / 7) / trials) * (observed.length - from - 10))
+              const after_s = timeToDetect(observed, at, times(unit, size_m), trial)
+              if (after_s === undefined) continue
+              late_s = Math.max(late_s, after_s)
+              if (after_s <= 3) found++
+              if (after_s <= 4) in4++
+            }
+            row.push(`${direction} ${Math.round((found / trials) * 100)} %`)
+            in3 += found
+            if (size_m === 0.01) t.equal(found, 0, `1 cm ${direction} is no move`)
           }
-          row.push(`${direction} ${Math.round((found / trials) * 100)} %`)
-          all += found
-          if (size_m === 0.1) t.equal(found, trials, `10 cm ${direction} is found within 3 s`)
-          if (size_m === 0.01) t.equal(found, 0, `1 cm ${direction} is no move`)
+          const all = trials * 7
+          if (size_m === 0.03) t.ok(in3 >= least * all, `3 cm: ${in3} of ${all} within 3 s`)
+          if (size_m >= 0.05) t.ok(in4 >= 0.99 * all, `${size_m} m: ${in4} of ${all} within 4 s`)
+          t.comment(
+            `${size_m * 100} cm, ${trials} trials each, within 3 s (all that are found, ${late_s} s): ${row.join(', ')}`,
+          )
         }
-        if (size_m >= 0.03) t.ok(all >= least * trials * 7, `${size_m * 100} cm: ${all} of ${trials * 7} within 3 s`)
-        t.comment(`${size_m * 100} cm, ${trials} trials each, within ${slowest_s} s: ${row.join(', ')}`)
-      }
-    })
-  }
-})
+      })
+    }
+  },
+)
 
 /** Seconds from a step before epoch `at` (it happens up to one interval earlier) to the verdict. */
-function timeToDetect(observed: Observed[], at: number, offset: Enu): number | undefined {
+function timeToDetect(observed: Observed[], at: number, offset: Enu, seed: number): number | undefined {
   const watch = new PhaseWatch()
+  const given = observed[at].sky
+  const truth = given && within(given, seed)
   for (let epoch = Math.max(0, at - 105); epoch < Math.min(observed.length, at + 10); epoch++) {
-    const { epoch: seen, sky } = epoch < at ? observed[epoch] : displaced(observed[epoch], offset)
+    const { epoch: seen, sky } = epoch < at ? observed[epoch] : displaced(observed[epoch], offset, truth)
     if (watch.take(seen, sky)?.moved) return epoch - at + 1
   }
   return undefined
@@ -348,6 +357,111 @@ t.test('a swaying mast that stays away is found', async (t) => {
   t.ok(first >= 150 && first <= 160, `epoch ${first}`)
 })
 
+t.test('a walk is found before it is far, given directions in whole degrees', async (t) => {
+  const walks: [size_m: number, for_s: number][] = [
+    [0.05, 6],
+    [0.1, 20],
+    [0.5, 20],
+    [5.7, 1],
+    [9, 3],
+    [30, 6],
+    [100, 20],
+  ]
+  for (const [size_m, for_s] of walks) {
+    for (const direction of ['east', 'south', 'diagonal']) {
+      const scene = new Scene({ seed: for_s })
+      const begin = 150
+      let away: number | undefined
+      const reports = run(scene, begin + for_s + 10, (epoch) => {
+        const part = Math.min(Math.max(0, epoch - begin + 1) / for_s, 1)
+        scene.offset = times(directions[direction], size_m * part)
+        if (away === undefined && size_m * part >= 0.0499) away = epoch
+      })
+      const [first] = moves(reports)
+      const what = `${size_m} m in ${for_s} s ${direction}`
+      t.ok(first >= begin && away !== undefined && first <= away + 3, `${what}: epoch ${first}, 5 cm away at ${away}`)
+      // Every 10 s it starts afresh.
+      if (for_s > 6) continue
+      const largest_m = Math.max(...reports.map(({ move }) => move?.distance_m ?? 0))
+      t.ok(largest_m > 0.8 * size_m, `${what}: says ${largest_m.toFixed(2)} m`)
+    }
+  }
+})
+
+t.test('phases that contradict each other are evidence, slips of two fifths of the satellites are none', async (t) => {
+  for (const [slipped, isReported] of [
+    [2, false],
+    [4, true],
+  ] as const) {
+    for (const seed of [1, 2, 3]) {
+      const scene = new Scene({ seed })
+      const reports = run(scene, 180, (epoch) => {
+        if (epoch === 110) scene.slip((_, satellite) => satellite % 5 < slipped, false)
+      })
+      const events = reports.flatMap(({ contradiction }, epoch) => (contradiction ? epoch : []))
+      t.same(events, isReported ? [111] : [], `${slipped} of 5, sky ${seed}`)
+      t.same(moves(reports), [])
+    }
+  }
+})
+
+t.test(
+  'seconds in which a line lets one constellation through are neither a move nor a loss',
+  { skip: noCaptures },
+  async (t) => {
+    for (const { name, known } of captured) {
+      if (known === undefined) continue
+      for (const gap_s of [2, 3, 5]) {
+        for (const index of [0, 1]) {
+          const watch = new PhaseWatch()
+          const reports = observedOf(name).map(({ epoch, sky }, number) => {
+            const messages = number % 60 >= 30 && number % 60 < 30 + gap_s ? [epoch.messages[index]] : epoch.messages
+            return watch.take({ ...epoch, messages }, sky) as PhaseReport
+          })
+          const what = `${name}: ${gap_s} s a minute, message ${index} is left`
+          t.same(moves(reports), [], what)
+          const plain = captured.find((each) => each.name === name)?.losses ?? 0
+          t.equal(reports.filter(({ lossOfLock, contradiction }) => lossOfLock || contradiction).length, plain, what)
+        }
+      }
+    }
+  },
+)
+
+t.test(
+  'real receivers: slips of 40 % of the satellites at once are no move and no contradiction',
+  { skip: noCaptures },
+  async (t) => {
+    for (const name of ['swiftnav_dropped-packets-STR24.rtcm3', 'swiftnav_missing-beidou-STR17.rtcm3']) {
+      const observed = observedOf(name)
+      const trials = sample(8, 80)
+      for (let trial = 0; trial < trials; trial++) {
+        const at = 25 + Math.floor(((observed.length - 60) * trial) / trials)
+        const random = uniform(trial + 1)
+        const seen = new Set(observed[at].epoch.messages.flatMap((msm) => msm.observations.map((o) => keyOf(msm, o))))
+        const order = [...seen].map((key) => ({ key, rank: random() })).sort((p, q) => p.rank - q.rank)
+        const slipped = new Map(order.slice(0, Math.floor(0.4 * seen.size)).map(({ key }) => [key, random()]))
+        const watch = new PhaseWatch()
+        for (let epoch = Math.max(0, at - 160); epoch < Math.min(observed.length, at + 100); epoch++) {
+          const messages = observed[epoch].epoch.messages.map((msm) => ({
+            ...msm,
+            observations: msm.observations.map((o) => {
+              const slip = epoch < at ? undefined : slipped.get(keyOf(msm, o))
+              // Each signal by its own number of cycles.
+              const cycles = slip && (slip < 0.5 ? -1 : 1) * Math.ceil(4 * ((slip * o.signal) % 1))
+              return cycles && o.phase_m !== undefined ? { ...o, phase_m: o.phase_m + 0.19 * cycles } : o
+            }),
+          }))
+          const report = watch.take({ ...observed[epoch].epoch, messages }, observed[epoch].sky)
+          if (epoch >= at && (report?.moved || report?.contradiction)) t.fail(`${name}: slips at ${at}, epoch ${epoch}`)
+        }
+      }
+      t.pass(`${name}: ${trials} trials`)
+    }
+  },
+)
+const keyOf = ({ type }: Msm, { satellite }: { satellite: number }) => `${type} ${satellite}`
+
 t.test('small steps that add up to the threshold are a move', async (t) => {
   const scene = new Scene({ noise_m: 0.001, multipath_m: 0.0005 })
   const reports = run(scene, 200, (epoch) => {
@@ -421,12 +535,13 @@ t.test('loss of lock on most satellites at once is reported once', async (t) => 
     for (let epoch = 0; epoch < 60; epoch++) {
       if (epoch === 40) change(scene)
       const { epoch: seen, sky } = scene.next()
-      const messages = epoch < 40 || epoch > 50 ? seen.messages : seen.messages.flatMap((msm) => keep(msm) ?? [])
+      const messages = epoch < 40 || epoch > 52 ? seen.messages : seen.messages.flatMap((msm) => keep(msm) ?? [])
       reports.push(watch.take({ ...seen, messages }, sky) as PhaseReport)
     }
     const events = reports.flatMap(({ lossOfLock }, epoch) => (lossOfLock ? epoch : []))
     t.equal(events.length, 1, what)
-    t.ok(events[0] >= 40 && events[0] <= 44, `${what}: epoch ${events[0]}`)
+    // A constellation that does not come at all may be a dropped frame for some seconds.
+    t.ok(events[0] >= 40 && events[0] <= (what.startsWith('only') ? 51 : 44), `${what}: epoch ${events[0]}`)
     t.same(moves(reports), [])
   }
 })

@@ -11,6 +11,12 @@ export interface Displacement {
   readonly satellites: number
 }
 
+/**
+ * What the phases say: a displacement; that none explains them, although there are enough of them; or, as undefined, nothing, where too
+ * few satellites are there or their directions do not determine three axes.
+ */
+export type Explanation = Displacement | 'contradiction' | undefined
+
 /** A phase residual: `−unit · displacement + clock of the group`. */
 interface Row {
   /** Identifies the satellite across groups. */
@@ -23,6 +29,9 @@ interface Row {
   north: number
   up: number
   residual_m: number
+  /** Of the phase, with a direction that is exact. */
+  phaseSigma_m: number
+  /** With what the direction may be wrong by, times the displacement of the present round. */
   sigma_m: number
   /** Weight in the present round. */
   weight: number
@@ -35,12 +44,33 @@ interface Row {
 const maxRows = 512
 const groups = 8
 const minSatellites = 6
-/** Of the satellites, that must agree: else the phases slipped, and nothing is known about the antenna. */
-const minShare = 0.55
+/**
+ * Receivers give directions in whole degrees: an error within half a degree, 1 sigma in each axis, radians. A displacement of d leaves
+ * residuals of this times d, which are no noise of the phases: 5 cm at 9 m.
+ */
+const directionSigma_rad = Math.PI / 180 / Math.sqrt(12)
 /** Beyond this many times its scale a residual is no noise. */
 const outlier = 4
 /** Noise never counts as smaller or, where signals agree at all, larger than the model by these factors. */
 const scaleLimits = { least: 0.7, most: 5 }
+/** A part of the residuals, and how many times the largest of it is a standard deviation where they are normal. */
+interface Quantile {
+  readonly share: number
+  readonly sigmas: number
+}
+/** What explains phases: how large a share of the satellites must agree, and which residuals tell the noise. */
+interface Demand {
+  readonly least: number
+  readonly noise: Quantile
+}
+/**
+ * That it stands still is told by fewer satellites than that it moved: slipped phases do not agree with that by chance.
+ * With fewer than these the phases slipped, and nothing is known about the antenna.
+ */
+const demands = {
+  moved: { least: 0.55, noise: { share: 1 / 2, sigmas: 1.4826 } },
+  still: { least: 0.35, noise: { share: 1 / 3, sigmas: 2.322 } },
+} as const satisfies Record<string, Demand>
 const absoluteRounds = 4
 const rejectingRounds = 4
 
@@ -54,7 +84,9 @@ export class DisplacementFit {
   readonly #normal = new Float64Array(9)
   readonly #inverse = new Float64Array(6)
   readonly #solution = new Float64Array(3)
+  /** Signals of each satellite. */
   readonly #perSatellite = new Map<number, number>()
+  readonly #agreeingSatellites = new Set<number>()
 
   clear(): void {
     this.#size = 0
@@ -83,6 +115,7 @@ export class DisplacementFit {
     row.north = unit.north
     row.up = unit.up
     row.residual_m = residual_m
+    row.phaseSigma_m = sigma_m
     row.sigma_m = sigma_m
     row.agrees = true
     this.#perSatellite.set(satellite, (this.#perSatellite.get(satellite) ?? 0) + 1)
@@ -98,19 +131,46 @@ export class DisplacementFit {
     return this.#rows[index].agrees
   }
 
-  /** @returns undefined when too few satellites agree, or their directions do not determine three axes */
-  solve(): Displacement | undefined {
-    const total = this.#perSatellite.size
-    if (total < minSatellites) return undefined
+  /** What an inexact direction may add to the residual of a row at this displacement, 1 sigma. */
+  directionError_m(index: number): number {
+    const { sigma_m, phaseSigma_m } = this.#rows[index]
+    return Math.sqrt(Math.max(0, sigma_m * sigma_m - phaseSigma_m * phaseSigma_m))
+  }
+
+  solve(): Explanation {
+    if (this.#perSatellite.size < minSatellites) return undefined
     for (let i = 0; i < this.#size; i++) {
       const row = this.#rows[i]
       row.signals = this.#perSatellite.get(row.satellite) ?? 1
-      row.weight = this.#plain(row)
-      row.rest_m = row.residual_m
     }
     this.#removeClocks()
-    // Sums of absolute values first: a third of slipped signals does not pull them away.
-    for (let round = 0; round < absoluteRounds; round++) {
+    const near = this.#settle(0, demands.moved)
+    const whenNear = this.#agreeing
+    if (whenNear === this.#perSatellite.size) return near
+    const found = this.#settle(absoluteRounds, demands.moved)
+    if (typeof found === 'object' && this.#agreeing >= whenNear) return found
+    if (typeof near === 'object') return this.#settle(0, demands.moved)
+    // An antenna that stands still explains the phases that did not slip, however the others pull.
+    const still = this.#settle(0, demands.still)
+    return typeof still === 'object' ? still : found
+  }
+  /** Satellites that agree with the last solution. */
+  #agreeing = 0
+
+  /**
+   * From an antenna that stands still to what most satellites agree with.
+   * @param absolute rounds of sums of absolute values first: a third of slipped signals does not pull them away
+   */
+  #settle(absolute: number, demand: Demand): Explanation {
+    this.#agreeing = 0
+    this.#solution.fill(0)
+    for (let i = 0; i < this.#size; i++) {
+      const row = this.#rows[i]
+      row.rest_m = row.residual_m
+      row.agrees = true
+    }
+    this.#widen()
+    for (let round = 0; round < absolute; round++) {
       for (let i = 0; i < this.#size; i++) {
         const row = this.#rows[i]
         row.weight = this.#plain(row) / Math.max(Math.abs(row.rest_m) / row.sigma_m, 0.5)
@@ -119,7 +179,7 @@ export class DisplacementFit {
     }
     let scale = 1
     for (let round = 0; round < rejectingRounds; round++) {
-      scale = this.#scale()
+      scale = this.#scale(demand.noise)
       let changed = false
       for (let i = 0; i < this.#size; i++) {
         const row = this.#rows[i]
@@ -129,10 +189,22 @@ export class DisplacementFit {
         row.agrees = agrees
         row.weight = agrees ? this.#plain(row) / Math.max(1, size / 1.5) : 0
       }
-      if (!this.#round()) return undefined
+      if (!this.#round()) return 'contradiction'
       if (!changed && round > 0) break
     }
-    return this.#result(scale, total)
+    return this.#result(scale, demand.least)
+  }
+
+  /** The error of a direction counts by how far the antenna is displaced across it. */
+  #widen(): void {
+    const [east, north, up] = this.#solution
+    for (let i = 0; i < this.#size; i++) {
+      const row = this.#rows[i]
+      const level = Math.max(Math.hypot(row.east, row.north), 1e-6)
+      const sideways_m = row.north * east - row.east * north
+      const upwards_m = level * up - (row.up / level) * (row.east * east + row.north * north)
+      row.sigma_m = Math.hypot(row.phaseSigma_m, directionSigma_rad * sideways_m, directionSigma_rad * upwards_m)
+    }
   }
 
   #plain(row: Row): number {
@@ -210,34 +282,38 @@ export class DisplacementFit {
         (row.north - sums[at + 2]) * solution[1] +
         (row.up - sums[at + 3]) * solution[2]
     }
+    this.#widen()
     return true
   }
 
-  /** The noise as a multiple of the model, by the median of the residuals. */
-  #scale(): number {
+  /** The noise as a multiple of the model. */
+  #scale({ share, sigmas }: Quantile): number {
     for (let i = 0; i < this.#size; i++) {
       const row = this.#rows[i]
       this.#sorted[i] = Math.abs(row.rest_m) / row.sigma_m
     }
-    const median = this.#sorted.subarray(0, this.#size).sort()[this.#size >> 1]
-    return Math.min(Math.max(1.4826 * median, scaleLimits.least), scaleLimits.most)
+    const size = this.#sorted.subarray(0, this.#size).sort()[Math.floor(this.#size * share)]
+    return Math.min(Math.max(sigmas * size, scaleLimits.least), scaleLimits.most)
   }
 
-  #result(scale: number, total: number): Displacement | undefined {
-    const agreeing = this.#perSatellite
+  #result(scale: number, least: number): Explanation {
+    const total = this.#perSatellite.size
+    const agreeing = this.#agreeingSatellites
     agreeing.clear()
     let used = 0
     for (let i = 0; i < this.#size; i++) {
       const row = this.#rows[i]
       if (!row.agrees) continue
-      agreeing.set(row.satellite, 1)
+      agreeing.add(row.satellite)
       used |= 1 << row.group
     }
     const satellites = agreeing.size
+    this.#agreeing = satellites
     let clocks = 0
     for (let left = used; left > 0; left >>= 1) clocks += left & 1
-    if (satellites < minSatellites || satellites < total * minShare || satellites < 3 + clocks + 1) return undefined
-    if (scale === scaleLimits.most) return undefined
+    if (satellites < total * least) return 'contradiction'
+    if (scale === scaleLimits.most) return 'contradiction'
+    if (satellites < minSatellites || satellites < 3 + clocks + 1) return undefined
     // Fewer unknowns than satellites leave the residuals smaller than the errors.
     const factor = Math.max(1, scale) * Math.sqrt(satellites / (satellites - 3 - clocks))
     const [east_m, north_m, up_m] = this.#solution
@@ -260,6 +336,7 @@ const emptyRow = (): Row => ({
   north: 0,
   up: 0,
   residual_m: 0,
+  phaseSigma_m: 1,
   sigma_m: 1,
   weight: 0,
   rest_m: 0,

@@ -21,6 +21,14 @@ const swaying = 1 / 3
 const noisy = 2
 /** A step is looked for between the medians of this time before and behind it. */
 const settle_ms = 4_000
+/** An antenna that stays within this for as many samples as a third difference has leaves less than 8 cm in it. */
+const still_m = 0.01
+const stillSamples = 4
+/** And only with this part of the satellites of the minute, all the time: others have other errors, which look like a step. */
+const settlesWith = 0.8
+/** With less than this share a move must be so many times the usual limit: few satellites give a position a little beside that of all. */
+const fewer = { share: 0.6, times: 3 }
+const usual_ms = 60_000
 /** From what size, from how many standard deviations, and which part of it must happen within two samples. */
 const step = { least_m: 0.012, significance: 7, sharpness: 0.6 }
 
@@ -40,6 +48,8 @@ export class Motion {
   readonly #times_ms = new Float64Array(capacity)
   readonly #positions = new Float64Array(capacity * 3)
   readonly #levels = new Float64Array(capacity * 3)
+  readonly #sigmas = new Float64Array(capacity * 3)
+  readonly #satellites = new Uint8Array(capacity)
   readonly #sorted = new Float64Array(capacity)
   readonly #candidate = new Float64Array(3)
   #next = 0
@@ -48,6 +58,7 @@ export class Motion {
   readonly level = { east: 0, north: 0, up: 0 }
   /** When the last step began, as far as the level changed. */
   #stepped_ms = -Infinity
+  #usualFrom_ms = -Infinity
   /** The last rms before the antenna left its level. */
   #calm_m = 0
 
@@ -63,6 +74,11 @@ export class Motion {
     this.level.up = 0
     this.#stepped_ms = -Infinity
     this.#calm_m = 0
+  }
+
+  /** Most satellites were lost, and that was said: fewer are usual from now on. */
+  forgetUsual(): void {
+    if (this.#next > this.#first) this.#usualFrom_ms = this.#times_ms[(this.#next - 1) % capacity]
   }
 
   /** Since the last sample; undefined without one. */
@@ -87,7 +103,23 @@ export class Motion {
     this.#times_ms[slot] = time_ms
     this.#positions.set([position.east_m, position.north_m, position.up_m], slot * 3)
     this.#levels.set([this.level.east, this.level.north, this.level.up], slot * 3)
+    const { east_m, north_m, up_m } = position.sigma
+    this.#sigmas.set([east_m, north_m, up_m], slot * 3)
+    this.#satellites[slot] = position.satellites
     return this.#settle(time_ms, position, stepNoise)
+  }
+
+  /** Whether third differences up to this time hold nothing of the motion of the antenna. */
+  isStill(time_ms: number): boolean {
+    const isKnown = this.#times_ms[(this.#next + capacity - 1) % capacity] === time_ms
+    if (!isKnown || this.#next - this.#first < stillSamples) return false
+    for (let sample = this.#next - stillSamples; sample < this.#next; sample++) {
+      const at = (sample % capacity) * 3
+      const [east, north, up] = this.#levels.subarray(at, at + 3)
+      const positions = this.#positions
+      if (Math.hypot(positions[at] - east, positions[at + 1] - north, positions[at + 2] - up) > still_m) return false
+    }
+    return true
   }
 
   /** The displacement between the level 10 s ago and now. */
@@ -143,12 +175,15 @@ export class Motion {
     let east = 0
     let north = 0
     let up = 0
+    // A second in which few satellites were received is no better for the good one behind it.
+    const worst = this.#candidate.fill(0)
     // One more than begins within the time: the samples must span it.
     for (let sample = this.#next - 1; sample >= this.#first; sample--) {
       const slot = sample % capacity
       east += this.#positions[slot * 3]
       north += this.#positions[slot * 3 + 1]
       up += this.#positions[slot * 3 + 2]
+      for (let axis = 0; axis < 3; axis++) worst[axis] = Math.max(worst[axis], this.#sigmas[slot * 3 + axis])
       samples++
       covered_ms = time_ms - this.#times_ms[slot]
       if (this.#times_ms[slot] <= from_ms) break
@@ -159,8 +194,9 @@ export class Motion {
     north = north / samples - offset.north
     up = up / samples - offset.up
     const size_m = Math.hypot(east, north, up)
-    const normalised = Math.hypot(east / east_m, north / north_m, up / up_m)
-    if (size_m < decide_m || normalised < significance) return false
+    const normalised = Math.hypot(east / worst[0], north / worst[1], up / worst[2])
+    const least_m = this.#isSeenBy(fewer.share, this.#next - samples, this.#next) ? decide_m : fewer.times * decide_m
+    if (size_m < least_m || normalised < significance) return false
     if (sways) return true
     for (let sample = this.#next - samples; sample < this.#next; sample++) {
       const at = (sample % capacity) * 3
@@ -183,7 +219,7 @@ export class Motion {
     if (middle <= this.#first + 1) return undefined
     const stepped_ms = this.#times_ms[middle % capacity]
     const begin = this.#reaching(middle, stepped_ms - settle_ms)
-    if (end - middle < 3 || middle - begin < 3) return undefined
+    if (end - middle < 3 || middle - begin < 3 || !this.#isSeenBy(settlesWith, begin, end)) return undefined
     this.#median(middle, end, this.#after)
     this.#median(begin, middle, this.#before)
     const [e, n, u] = this.#after.map((value, axis) => value - this.#before[axis])
@@ -206,6 +242,20 @@ export class Motion {
     this.#stepped_ms = stepped_ms
     return stepped_ms
   }
+
+  /** Whether all of these samples rest on at least this share of the satellites that there were. */
+  #isSeenBy(share: number, begin: number, end: number): boolean {
+    let most = 0
+    const from_ms = Math.max(this.#times_ms[(end - 1) % capacity] - usual_ms, this.#usualFrom_ms)
+    for (let sample = end - 1; sample >= this.#first && this.#times_ms[sample % capacity] >= from_ms; sample--) {
+      most = Math.max(most, this.#satellites[sample % capacity])
+    }
+    for (let sample = begin; sample < end; sample++) {
+      if (this.#satellites[sample % capacity] < share * most) return false
+    }
+    return true
+  }
+
   readonly #after = new Float64Array(3)
   readonly #before = new Float64Array(3)
 

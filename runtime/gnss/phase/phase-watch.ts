@@ -1,12 +1,14 @@
 import type { Enu } from '../geodesy.js'
 import { Calm } from './calm.js'
-import { type Displacement, DisplacementFit } from './displacement.js'
+import { Creep } from './creep.js'
+import type { Displacement } from './displacement.js'
 import { EpochClock } from './epoch-clock.js'
 import { Motion, significance } from './motion.js'
 import type { MsmEpoch } from './msm-epochs.js'
-import { Reference, type Window } from './reference.js'
-import type { PhaseReport } from './report.js'
-import { kept, type LockReport, SignalTracks, type Track } from './signal-tracks.js'
+import { type Fitted, PhaseFit } from './phase-fit.js'
+import { quickPlans, slowPlans } from './reference.js'
+import type { Move, PhaseReport } from './report.js'
+import { kept, type LockReport, SignalTracks } from './signal-tracks.js'
 import type { Sky } from './sky.js'
 import { type ThirdDifference, ThirdDifferences } from './third-difference.js'
 
@@ -15,41 +17,26 @@ export interface PhaseWatchOptions {
   threshold_m?: number
 }
 
-const groups = 8
 /** Satellites that lose lock within 3 s: from this share, of at least as many, it is an event of the antenna or the sky. */
 const lossShare = 0.5
 const lossOf = 5
 /** From this share on it is one too where the satellites that are left do not determine the position any more, as they did before. */
 const blindingShare = 0.25
 const blindingOf = 2
-/** Half a cycle is 9.5 cm on L1; an outlier beyond this is a slip. */
-const slip_m = 0.05
-/** Noise of a phase in the zenith, metres, and below which elevation a satellite is not used. */
-const zenithNoise_m = 0.0015
-const mask_deg = 5
-const radians = Math.PI / 180
-/** How the variance of a signal follows its residuals. */
-const varianceMemory = 40
-const leastVariance = 0.3
-const outlierVariance = 9
-/** Epochs without agreement before everything starts afresh. */
+/**
+ * For so long a constellation may be missing, where the others still show a move, and where they do not: lines drop frames, and its lock
+ * times say afterwards whether it was tracked meanwhile.
+ */
+const absence_ms = { seen: 10_000, blind: 6_000 }
+/** Epochs whose phases contradict each other before that is reported and everything starts afresh: a single one may be damaged. */
 const patience = 2
 /** After a move the history before it is of no use any more. */
 const renewAfter_ms = 10_000
 
-interface Solved {
-  readonly slips: number
-  readonly position?: Displacement
+interface Solved extends Partial<Fitted> {
   readonly step?: Enu | undefined
-  readonly stepNoise?: number
+  /** Of the level, since when. */
   readonly since_ms?: number | undefined
-}
-
-interface Use {
-  readonly track: Track
-  readonly row: number
-  /** By the model. */
-  readonly sigma_m: number
 }
 
 /**
@@ -62,15 +49,15 @@ interface Use {
 export class PhaseWatch {
   readonly #threshold_m: number
   readonly #tracks = new SignalTracks()
-  readonly #fit = new DisplacementFit()
-  readonly #reference = new Reference(this.#tracks)
-  readonly #thirdDifferences = new ThirdDifferences()
+  readonly #thirdDifferences = new ThirdDifferences(this.#tracks)
   readonly #motion: Motion
-  readonly #uses: Use[] = []
+  readonly #creep: Creep
   /** Level of the antenna by slot of the history. */
   readonly #levels = new Float64Array(kept * 3)
+  readonly #quick = new PhaseFit('quick', this.#tracks, quickPlans, this.#levels)
+  readonly #slow = new PhaseFit('slow', this.#tracks, slowPlans, this.#levels)
   readonly #clock = new EpochClock()
-  #disagreed = 0
+  #contradicted = 0
   #losing = false
   /** The satellites determined the position, and nothing has been reported since. */
   #isSeen = false
@@ -80,6 +67,7 @@ export class PhaseWatch {
   constructor({ threshold_m = 0.03 }: PhaseWatchOptions = {}) {
     this.#threshold_m = threshold_m
     this.#motion = new Motion(threshold_m)
+    this.#creep = new Creep(threshold_m)
   }
 
   /**
@@ -90,12 +78,19 @@ export class PhaseWatch {
     const { pause_ms } = this.#clock
     const interval_ms = this.#clock.advance(epoch.time_ms)
     if (interval_ms === undefined) return undefined
-    const lock = this.#tracks.take(epoch, this.#clock.time_ms, pause_ms)
+    const lock = this.#tracks.take(
+      epoch,
+      this.#clock.time_ms,
+      Math.max(pause_ms, this.#isSeen ? absence_ms.seen : absence_ms.blind),
+    )
     const interrupted = interval_ms > pause_ms
     if (this.#clock.time_ms >= this.#renew_ms) this.#restart()
     if (interrupted) this.#restart()
     const solved = sky && this.#position(sky)
     const lossOfLock = this.#lost(lock, sky !== undefined && !solved?.position)
+    const contradiction = this.#contradicts(solved?.contradicts)
+    if (contradiction) this.#restart()
+    if (lossOfLock) this.#motion.forgetUsual()
     if (solved?.position) this.#isSeen = true
     const slot = this.#tracks.keep(this.#clock.time_ms)
     if (slot !== undefined) {
@@ -103,9 +98,13 @@ export class PhaseWatch {
       this.#levels.set([east, north, up], slot * 3)
       if (solved?.since_ms !== undefined) this.#relevel(solved.since_ms)
     }
-    const moved = this.#moved(solved?.position)
-    const third = slot === undefined ? undefined : this.#thirdDifferences.of(this.#tracks)
-    return this.#report(epoch.time_ms, interval_ms, interrupted, lossOfLock, lock, solved, moved, third)
+    const crept = sky && slot !== undefined ? this.#crept(sky) : undefined
+    const moved = this.#moved(solved?.position, crept)
+    const third = slot === undefined ? undefined : this.#thirdDifferences.newest()
+    // A phase with little history takes no part in the position, and its slip would show when it does.
+    if (third && this.#motion.isStill(this.#clock.time_ms)) this.#thirdDifferences.restartSlipped()
+    const events = { interrupted, lossOfLock, contradiction, moved }
+    return this.#report(epoch.time_ms, interval_ms, events, lock, solved, crept, third)
   }
 
   /** @param isUnknown the position is not determined @returns whether lock was lost on so many satellites that nothing is known about the antenna */
@@ -118,10 +117,17 @@ export class PhaseWatch {
     return begins
   }
 
+  /** @returns whether phases in lock have contradicted each other for long enough to be evidence */
+  #contradicts(contradicts = false): boolean {
+    this.#contradicted = contradicts ? this.#contradicted + 1 : 0
+    return this.#contradicted >= patience
+  }
+
   #restart(): void {
     this.#tracks.restartAll()
     this.#motion.restart()
-    this.#disagreed = 0
+    this.#creep.restart()
+    this.#contradicted = 0
     this.#renew_ms = Infinity
     this.#calm.restart()
   }
@@ -129,93 +135,29 @@ export class PhaseWatch {
   /** The position in the frame of `Motion`, with the slips that the solution shows; undefined when it is not observable. */
   #position(sky: Sky): Solved | undefined {
     const { time_ms, interval_ms } = this.#clock
-    const plan = this.#reference.choose(time_ms, interval_ms)
-    if (!plan) return undefined
-    const fit = this.#fit
-    fit.clear()
-    this.#uses.length = 0
-    let noise = 1
-    let window: Window | undefined
-    let clock = 0
-    for (let group = 0; group < groups; group++) {
-      const own = this.#reference.window(plan, time_ms, group, window)
-      if (!own) continue
-      // Extrapolated from the same epochs, the one clock of the receiver is the same.
-      if (window && own !== window) clock++
-      window = own
-      noise = own.error.noise
-      this.#addRows(group, own, clock, sky)
-    }
-    if (fit.size === 0) return undefined
-    const position = fit.solve()
-    if (!position) {
-      if (++this.#disagreed >= patience) this.#restart()
-      return { slips: 0 }
-    }
-    this.#disagreed = 0
-    let slips = 0
-    for (const { track, row, sigma_m } of this.#uses) {
-      const size = Math.min((fit.rest_m(row) / sigma_m) ** 2, outlierVariance * track.variance)
-      track.variance = Math.max(leastVariance, track.variance + (size - track.variance) / varianceMemory)
-      if (fit.agrees(row) || Math.abs(fit.rest_m(row)) < slip_m) continue
-      this.#tracks.restart(track)
-      slips++
-    }
+    const fitted = this.#quick.solve(time_ms, interval_ms, sky)
+    const { position, stepNoise, degree } = fitted ?? {}
+    if (!fitted || !position || stepNoise === undefined) return fitted
     const step = this.#motion.step(position)
-    const stepNoise = Math.sqrt(2 / (1 + noise))
-    const since_ms = this.#motion.add(this.#clock.time_ms, position, stepNoise)
+    const since_ms = this.#motion.add(time_ms, position, stepNoise)
     // A short fit has the step in it by now, and little history to lose.
-    if (since_ms !== undefined && plan.degree === 2) this.#renew_ms = Math.min(this.#renew_ms, this.#clock.time_ms + 1)
-    return { slips, position, step, stepNoise, since_ms }
+    if (since_ms !== undefined && degree === 2) this.#renew_ms = Math.min(this.#renew_ms, time_ms + 1)
+    return { ...fitted, step, since_ms }
   }
 
-  #addRows(group: number, { first, count, error }: Window, clock: number, sky: Sky): void {
-    const { weights, slots } = this.#reference
-    let levelEast = 0
-    let levelNorth = 0
-    let levelUp = 0
-    for (let k = 0; k < count; k++) {
-      const at = slots[k] * 3
-      levelEast += weights[k] * this.#levels[at]
-      levelNorth += weights[k] * this.#levels[at + 1]
-      levelUp += weights[k] * this.#levels[at + 2]
-    }
-    for (const track of this.#tracks.values()) {
-      if (track.group !== group || track.since > first || Number.isNaN(track.phase_m)) continue
-      const direction = sky(track.constellation, track.satellite)
-      if (!direction || !(direction.elevation_deg >= mask_deg)) continue
-      const { phases_m, phase_m } = track
-      let residual_m = 0
-      for (let k = 0; k < count; k++) residual_m += weights[k] * (phase_m - phases_m[slots[k]])
-      if (!Number.isFinite(residual_m)) continue
-      const sine = Math.sin(direction.elevation_deg * radians)
-      const cosine = Math.cos(direction.elevation_deg * radians)
-      const east = cosine * Math.sin(direction.azimuth_deg * radians)
-      const north = cosine * Math.cos(direction.azimuth_deg * radians)
-      const variance = (zenithNoise_m * zenithNoise_m * (1 + error.noise) * (1 + 1 / (sine * sine))) / 2
-      const sigma_m = Math.sqrt(variance + error.bias_m * error.bias_m)
-      const unit = this.#unit
-      unit.east = east
-      unit.north = north
-      unit.up = sine
-      const row = this.#fit.add(
-        track.satelliteKey,
-        clock,
-        unit,
-        residual_m - (east * levelEast + north * levelNorth + sine * levelUp),
-        sigma_m * Math.sqrt(track.variance),
-      )
-      if (row >= 0) this.#uses.push({ track, row, sigma_m })
-    }
+  /** A displacement by less a second than the quick polynomials tell from the motion of the satellites. */
+  #crept(sky: Sky): Enu | undefined {
+    const { time_ms, interval_ms } = this.#clock
+    const position = this.#slow.solve(time_ms, interval_ms, sky)?.position
+    return position && this.#creep.take(time_ms, position, this.#motion.level)
   }
-  readonly #unit = { east: 0, north: 0, up: 0 }
 
-  #moved(position: Displacement | undefined): boolean | undefined {
-    if (!position) return undefined
-    if (this.#motion.moved(this.#clock.time_ms, position)) {
+  #moved(position: Displacement | undefined, crept: Enu | undefined): boolean | undefined {
+    if (crept || (position && this.#motion.moved(this.#clock.time_ms, position))) {
       if (this.#renew_ms === Infinity) this.#renew_ms = this.#clock.time_ms + renewAfter_ms
       return true
     }
+    if (!position) return undefined
     const { east_m, north_m, up_m } = position.sigma
     return Math.max(east_m, north_m, up_m) * significance <= this.#threshold_m ? false : undefined
   }
@@ -233,11 +175,10 @@ export class PhaseWatch {
   #report(
     time_ms: number,
     interval_ms: number,
-    interrupted: boolean,
-    lossOfLock: boolean,
+    events: Pick<PhaseReport, 'interrupted' | 'lossOfLock' | 'contradiction' | 'moved'>,
     lock: LockReport,
     solved: Solved | undefined,
-    moved: boolean | undefined,
+    crept: Enu | undefined,
     third: ThirdDifference | undefined,
   ): PhaseReport {
     const position = solved?.position
@@ -245,24 +186,28 @@ export class PhaseWatch {
     return {
       time_ms,
       interval_s: interval_ms / 1000,
-      interrupted,
+      ...events,
       ...lock,
-      lossOfLock,
       slips: solved?.slips ?? 0,
       step: position && solved?.step && toDisplacement(solved.step, position, solved.stepNoise ?? 1),
-      net: position &&
-        net && {
-          ...toDisplacement(net, position, 1),
-          distance_m: Math.hypot(net.east, net.north, net.up),
-          span_s: net.span_s,
-        },
+      net: position && net && { ...toDisplacement(net, position, 1), distance_m: length(net), span_s: net.span_s },
+      move: events.moved ? farthest(net, this.#motion.level, crept) : undefined,
       sway_m: position && this.#motion.sway_m(this.#clock.time_ms),
-      moved,
       thirdDifference: third,
       disturbed: third && this.#calm.disturbed(third),
     }
   }
   readonly #calm = new Calm()
+}
+
+const length = ({ east, north, up }: Enu) => Math.hypot(east, north, up)
+
+/** The net displacement of 10 s forgets a move that is longer ago; the level remembers it. */
+function farthest(...moves: readonly (Enu | undefined)[]): Move | undefined {
+  const known = moves.filter((move) => move !== undefined)
+  if (known.length === 0) return undefined
+  const { east, north, up } = known.reduce((far, move) => (length(move) > length(far) ? move : far))
+  return { east_m: east, north_m: north, up_m: up, distance_m: Math.hypot(east, north, up) }
 }
 
 function toDisplacement({ east, north, up }: Enu, { sigma, satellites }: Displacement, factor: number): Displacement {

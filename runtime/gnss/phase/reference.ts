@@ -1,5 +1,6 @@
 import { Extrapolation, type ExtrapolationError } from './extrapolation.js'
 import { kept, type SignalTracks } from './signal-tracks.js'
+import type { Sky } from './sky.js'
 
 /** A fit to the past of a phase: from `lag_ms + window_ms` to `lag_ms` ago. */
 export interface Plan {
@@ -14,12 +15,24 @@ export interface Plan {
  * With more history a longer fit, which has less noise. The lag leaves a displacement unharmed until it is confirmed. A longer
  * one would see slower motion, but the clocks of GPS and GLONASS satellites wander by 1 cm in 10 s.
  */
-const plans: readonly Plan[] = [
+export const quickPlans: readonly Plan[] = [
   { lag_ms: 5_000, window_ms: 90_000, degree: 3, factor: 1.3 },
   { lag_ms: 5_000, window_ms: 60_000, degree: 3, factor: 1.4 },
   { lag_ms: 4_000, window_ms: 40_000, degree: 3, factor: 1.5 },
   { lag_ms: 3_000, window_ms: 16_000, degree: 2, factor: 2 },
 ]
+/**
+ * For an antenna that is pushed by millimetres a second: what ends 5 s ago follows it. The clocks of the satellites wander by
+ * centimetres meanwhile, each its own way.
+ */
+export const slowPlans: readonly Plan[] = [
+  { lag_ms: 20_000, window_ms: 120_000, degree: 3, factor: 1 },
+  { lag_ms: 20_000, window_ms: 80_000, degree: 3, factor: 1.1 },
+  { lag_ms: 16_000, window_ms: 54_000, degree: 3, factor: 1.4 },
+  { lag_ms: 12_000, window_ms: 40_000, degree: 3, factor: 1.8 },
+]
+/** Three axes and mostly one clock. */
+const unknowns = 4
 /** What a plan needs at long intervals: the epoch before this one stays out of the fit, and a fit has some epochs. */
 const lagIntervals = 1.2
 const windowIntervals = { 2: 6, 3: 10 }
@@ -39,18 +52,22 @@ export class Reference {
   readonly #times_s = new Float64Array(kept)
   readonly slots = new Int32Array(kept)
   readonly weights = new Float64Array(kept)
-  #plans = plans
+  readonly #satellites = new Set<number>()
+  readonly #offered: readonly Plan[]
+  #plans: readonly Plan[]
   #interval_ms = Infinity
 
-  constructor(tracks: SignalTracks) {
+  constructor(tracks: SignalTracks, plans: readonly Plan[]) {
     this.#tracks = tracks
+    this.#offered = plans
+    this.#plans = plans
   }
 
-  /** The plan with the least error for the signals that have the history for it. */
-  choose(time_ms: number, interval_ms: number): Plan | undefined {
+  /** The plan with the least error for the satellites of known direction that have the history for it. */
+  choose(time_ms: number, interval_ms: number, sky: Sky): Plan | undefined {
     if (interval_ms !== this.#interval_ms) {
       this.#interval_ms = interval_ms
-      this.#plans = plans.map((plan) => ({
+      this.#plans = this.#offered.map((plan) => ({
         ...plan,
         lag_ms: Math.max(plan.lag_ms, lagIntervals * interval_ms),
         window_ms: Math.max(plan.window_ms, windowIntervals[plan.degree] * interval_ms),
@@ -61,10 +78,14 @@ export class Reference {
     for (const plan of this.#plans) {
       const first = this.#firstOf(plan, time_ms)
       if (first === undefined) continue
-      let usable = 0
-      for (const track of this.#tracks.values()) if (track.since <= first && !Number.isNaN(track.phase_m)) usable++
+      const satellites = this.#satellites
+      satellites.clear()
+      for (const { since, phase_m, satelliteKey, constellation, satellite } of this.#tracks.values()) {
+        if (since > first || Number.isNaN(phase_m) || satellites.has(satelliteKey)) continue
+        if (sky(constellation, satellite)) satellites.add(satelliteKey)
+      }
       // Little redundancy costs more than noise.
-      const error = usable > 8 ? plan.factor / Math.sqrt(usable - 6) : Infinity
+      const error = plan.factor / Math.sqrt(Math.max(satellites.size - unknowns, 0.1))
       if (error >= least) continue
       least = error
       best = plan

@@ -9,6 +9,14 @@ export interface NetDisplacement extends Displacement {
   readonly span_s: number
 }
 
+/** How far the antenna is from where it was, metres. */
+export interface Move {
+  readonly east_m: number
+  readonly north_m: number
+  readonly up_m: number
+  readonly distance_m: number
+}
+
 /** What one epoch says. What is undefined is not known: too short a history, too few satellites, or no directions. */
 export interface PhaseReport extends LockReport {
   /** GPS time of week, ms. */
@@ -19,6 +27,11 @@ export interface PhaseReport extends LockReport {
   readonly interrupted: boolean
   /** Most satellites lost lock within 3 s: nothing is known about the antenna before and after. Reported once per event. */
   readonly lossOfLock: boolean
+  /**
+   * Most satellites kept their lock, and no position of the antenna explains their phases: nothing is known about the antenna from here
+   * on until there is a history again. Reported once per event.
+   */
+  readonly contradiction: boolean
   /** Signals that slipped without their lock indicator saying so. */
   readonly slips: number
   /** Over the last interval. */
@@ -28,6 +41,8 @@ export interface PhaseReport extends LockReport {
   readonly sway_m: number | undefined
   /** The antenna is at least the threshold away from where it was 10 s ago, and stays there. True for up to 10 s: keep it. */
   readonly moved: boolean | undefined
+  /** While it `moved`: from where it was before. */
+  readonly move: Move | undefined
   readonly thirdDifference: ThirdDifference | undefined
   /** Third differences of all signals are far above what is usual: the antenna moves, or the phases are bad. */
   readonly disturbed: boolean | undefined

@@ -2,8 +2,8 @@ import { type Constellation, constellationOf, type Msm } from '../rtcm-msm.js'
 import { type LockTime, lockBroken, lockTime } from './lock-time.js'
 import type { MsmEpoch } from './msm-epochs.js'
 
-/** Samples that are kept: about 100 s at one a second. */
-export const kept = 112
+/** Samples that are kept: two and a half minutes at one a second. */
+export const kept = 152
 /** Epochs closer together than this are not kept, which bounds memory at 5 Hz and above. */
 const spacing_ms = 950
 /** Signals of seven constellations of a receiver with every band; what is above is left out. */
@@ -12,6 +12,8 @@ const maxTracks = 512
 const established = 3
 /** How long a loss counts towards "at once": receivers give satellites up one after the other. */
 const lossWindow_ms = 3_000
+/** What was not seen for so long, and was not lost, is of no interest. */
+const forgotten_ms = 20_000
 /** A common step of the phases above this is a correction of the receiver's clock. */
 const clockStep_m = 30
 const lightMs_m = 299_792.458
@@ -19,7 +21,13 @@ const lightMs_m = 299_792.458
 const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'SBAS', 'QZSS', 'BeiDou', 'NavIC']
 
 /** Until the residuals of a signal are known: the clocks of these satellites wander by millimetres in seconds. */
-const expectedVariance: Partial<Record<Constellation, number>> = { GPS: 4, GLONASS: 6 }
+const expectedVariance: Record<Pace, Partial<Record<Constellation, number>>> = {
+  quick: { GPS: 4, GLONASS: 6 },
+  slow: { GPS: 30, GLONASS: 80, Galileo: 3, BeiDou: 5, QZSS: 5 },
+}
+
+/** How far back a phase is extrapolated from: seconds, for a knock, or half a minute, for a slow push. */
+export type Pace = 'quick' | 'slow'
 
 /** One signal of one satellite, as long as it is in lock. */
 export interface Track {
@@ -41,8 +49,8 @@ export interface Track {
   half: boolean
   /** Epochs without a break. */
   epochs: number
-  /** Variance of the residuals in units of the model: satellites differ by their clocks. */
-  variance: number
+  /** Variance of the residuals in units of the model, by pace: satellites differ by their clocks. */
+  readonly variance: Record<Pace, number>
   /** Number of the first kept epoch without a break. */
   since: number
 }
@@ -201,7 +209,10 @@ export class SignalTracks {
       lock,
       half,
       epochs: 1,
-      variance: expectedVariance[constellation] ?? 1,
+      variance: {
+        quick: expectedVariance.quick[constellation] ?? 1,
+        slow: expectedVariance.slow[constellation] ?? 2,
+      },
       since: this.next,
     })
     this.#lockOf(group * 64 + satellite, time_ms)
@@ -273,7 +284,7 @@ export class SignalTracks {
       }
       if (time_ms - lock.lost_ms < lossWindow_ms) recent++
       else if (lock.held > 0) held++
-      else if (time_ms - lock.seen_ms > lossWindow_ms) this.#locks.delete(key)
+      else if (time_ms - lock.seen_ms > forgotten_ms) this.#locks.delete(key)
     }
     const tracked = recent + held
     const lostShare = tracked > 0 ? recent / tracked : 0

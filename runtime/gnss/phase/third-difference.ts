@@ -1,4 +1,4 @@
-import { kept, type SignalTracks } from './signal-tracks.js'
+import { kept, type SignalTracks, type Track } from './signal-tracks.js'
 
 /** A third difference beyond this is a slip, not noise. */
 export const slip_m = 0.08
@@ -21,12 +21,25 @@ export interface ThirdDifference {
 
 /** Works without directions: says that something moved or slipped, not where to. */
 export class ThirdDifferences {
+  readonly #watched: SignalTracks
+  readonly #tracks: Track[] = []
+  readonly #slipped: Track[] = []
   readonly #values = new Float64Array(maxTracks)
   readonly #groups = new Int8Array(maxTracks)
   readonly #sorted = new Float64Array(maxTracks)
 
+  constructor(tracks: SignalTracks) {
+    this.#watched = tracks
+  }
+
+  /** The phases beyond 8 cm of the last call start afresh: the antenna stood still, so they slipped. */
+  restartSlipped(): void {
+    for (const track of this.#slipped) this.#watched.restart(track)
+  }
+
   /** Of the last four kept epochs; undefined unless they are evenly spaced, 2 s apart at most. */
-  of(tracks: SignalTracks): ThirdDifference | undefined {
+  newest(): ThirdDifference | undefined {
+    const tracks = this.#watched
     if (tracks.next - tracks.first < samples) return undefined
     const [s0, s1, s2, s3] = [1, 2, 3, 4].map((back) => (tracks.next - back) % kept)
     const { times_ms } = tracks
@@ -43,8 +56,10 @@ export class ThirdDifferences {
       const value = phases_m[s0] - phases_m[s3] - 3 * (phases_m[s1] - phases_m[s2])
       if (Number.isNaN(value)) continue
       values[count] = value
+      this.#tracks[count] = track
       this.#groups[count++] = track.group
     }
+    this.#slipped.length = 0
     let used = 0
     let slips = 0
     let squares = 0
@@ -56,7 +71,7 @@ export class ThirdDifferences {
       for (let i = 0; i < count; i++) {
         if (this.#groups[i] !== group) continue
         const rest = Math.abs(values[i] - median)
-        if (rest > slip_m) slips++
+        if (rest > slip_m) slips = this.#slipped.push(this.#tracks[i])
         else squares += rest * rest
         // Groups come one after the other, and what is written lies behind what is still read.
         this.#rests[used++] = rest

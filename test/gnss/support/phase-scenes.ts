@@ -26,12 +26,48 @@ function along({ azimuth_deg, elevation_deg }: Direction, { east, north, up }: E
   return flat * (Math.sin(azimuth) * east + Math.cos(azimuth) * north) + Math.sin(elevation_deg * radians) * up
 }
 
-/** The epoch as the receiver would have seen it with its antenna moved. Satellites of unknown direction are left out. */
-export function displaced({ epoch, sky }: Observed, offset: Enu): Observed {
+/**
+ * Where the satellites of a receiver that gives whole degrees may really stand: somewhere within half a degree, each its own. A
+ * capture with such directions does not say more; a displacement along the very directions that the watch is given would be
+ * easier to fit than any real one.
+ */
+export function within(sky: Sky, seed: number): Sky {
+  return (constellation, satellite) => {
+    const direction = sky(constellation, satellite)
+    if (!direction) return undefined
+    const random = uniform(
+      seed * 1_000_003 + constellation.length * 131 + constellation.charCodeAt(0) * 7919 + satellite,
+    )
+    random()
+    return {
+      azimuth_deg: direction.azimuth_deg + random() - 0.5,
+      elevation_deg: direction.elevation_deg + random() - 0.5,
+    }
+  }
+}
+
+/** As a receiver gives directions: in whole degrees. */
+export const wholeDegrees =
+  (sky: Sky): Sky =>
+  (constellation, satellite) => {
+    const direction = sky(constellation, satellite)
+    return (
+      direction && {
+        azimuth_deg: Math.round(direction.azimuth_deg),
+        elevation_deg: Math.round(direction.elevation_deg),
+      }
+    )
+  }
+
+/**
+ * The epoch as the receiver would have seen it with its antenna moved. Satellites of unknown direction are left out.
+ * @param truth where the satellites really are; what the receiver says of them stays as it was
+ */
+export function displaced({ epoch, sky }: Observed, offset: Enu, truth: Sky | undefined): Observed {
   const messages = epoch.messages.map((msm): Msm => {
     const constellation = constellationOf(msm.type) as Constellation
     const observations = msm.observations.flatMap((observation) => {
-      const direction = sky?.(constellation, observation.satellite)
+      const direction = truth?.(constellation, observation.satellite)
       if (!direction || observation.phase_m === undefined) return []
       return [{ ...observation, phase_m: observation.phase_m - along(direction, offset) }]
     })
@@ -40,16 +76,21 @@ export function displaced({ epoch, sky }: Observed, offset: Enu): Observed {
   return { epoch: { ...epoch, messages }, sky }
 }
 
-/** A seeded generator of standard normal numbers (mulberry32 and Box-Muller). */
-export function normal(seed: number): () => number {
+/** A seeded generator of numbers between 0 and 1 (mulberry32). */
+export function uniform(seed: number): () => number {
   let state = seed
-  const uniform = () => {
+  return () => {
     state = (state + 0x6d2b79f5) | 0
     let z = Math.imul(state ^ (state >>> 15), 1 | state)
     z = (z + Math.imul(z ^ (z >>> 7), 61 | z)) ^ z
     return (((z ^ (z >>> 14)) >>> 0) + 0.5) / 4294967296
   }
-  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform())
+}
+
+/** A seeded generator of standard normal numbers (Box-Muller). */
+export function normal(seed: number): () => number {
+  const random = uniform(seed)
+  return () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())
 }
 
 interface Orbit {
@@ -102,6 +143,9 @@ export interface SceneOptions {
   /** Unflagged slips of a signal per hour. */
   slipsPerHour?: number
   constellations?: readonly Constellation[]
+  /** How often the receiver says where the satellites are, and how old that is then. */
+  skyEvery_s?: number
+  skyDelay_s?: number
 }
 
 interface Signal {
@@ -136,6 +180,8 @@ export class Scene {
       multipath_m: 0.002,
       slipsPerHour: 0,
       constellations: ['GPS', 'GLONASS', 'Galileo', 'BeiDou'],
+      skyEvery_s: 1,
+      skyDelay_s: 1,
       ...options,
     }
     this.#normal = normal(this.#options.seed)
@@ -214,9 +260,22 @@ export class Scene {
       }
     })
     const epoch: MsmEpoch = { time_ms: Math.round(this.time_s * 1000) % 604_800_000, messages }
-    const sky: Sky = (constellation, satellite) => directions.get(`${constellation} ${satellite}`)
-    return { epoch, sky }
+    return { epoch, sky: this.#skyOf(directions) }
   }
+
+  /** What the receiver says of the satellites: late, and in whole degrees. */
+  #skyOf(directions: ReadonlyMap<string, Direction>): Sky {
+    const { skyEvery_s, skyDelay_s } = this.#options
+    this.#skies.push({ at_s: this.time_s, directions })
+    if (this.#given === undefined || this.time_s - this.#given.at_s >= skyEvery_s + skyDelay_s) {
+      while (this.#skies.length > 1 && this.#skies[1].at_s <= this.time_s - skyDelay_s) this.#skies.shift()
+      this.#given = this.#skies[0]
+    }
+    const { directions: given } = this.#given
+    return wholeDegrees((constellation, satellite) => given.get(`${constellation} ${satellite}`))
+  }
+  #given: { at_s: number; directions: ReadonlyMap<string, Direction> } | undefined
+  readonly #skies: { at_s: number; directions: ReadonlyMap<string, Direction> }[] = []
 
   /** A signal that was out of sight starts with a new ambiguity. */
   #signalOf(key: string): Signal {

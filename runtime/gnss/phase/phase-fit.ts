@@ -1,0 +1,140 @@
+import { type Displacement, DisplacementFit } from './displacement.js'
+import { type Plan, Reference, type Window } from './reference.js'
+import type { Pace, SignalTracks, Track } from './signal-tracks.js'
+import type { Sky } from './sky.js'
+
+const groups = 8
+/** Half a cycle is 9.5 cm on L1; an outlier beyond this is a slip. */
+const slip_m = 0.05
+/** Noise of a phase in the zenith, metres, and below which elevation a satellite is not used. */
+const zenithNoise_m = 0.0015
+const mask_deg = 5
+const radians = Math.PI / 180
+/** How the variance of a signal follows its residuals. */
+const varianceMemory = 40
+const leastVariance = 0.3
+const outlierVariance = 9
+
+/** What the phases of an epoch say; without a position when it is not determined. */
+export interface Fitted {
+  readonly position?: Displacement
+  /** There are enough satellites in lock, but no displacement explains their phases. */
+  readonly contradicts?: boolean
+  /** Signals that slipped without a word, which start afresh. */
+  readonly slips: number
+  /** Standard deviation of the difference of two positions, in those of one. */
+  readonly stepNoise: number
+  readonly degree: Plan['degree']
+}
+
+interface Use {
+  readonly track: Track
+  readonly row: number
+  /** By the model. */
+  readonly sigma_m: number
+}
+
+/** All phases of an epoch held against the polynomial through the past of each, and the displacement of the antenna that explains what is left. */
+export class PhaseFit {
+  readonly #pace: Pace
+  readonly #tracks: SignalTracks
+  readonly #levels: Float64Array
+  readonly #reference: Reference
+  readonly #fit = new DisplacementFit()
+  readonly #uses: Use[] = []
+  readonly #unit = { east: 0, north: 0, up: 0 }
+
+  /** @param levels of the antenna by slot of the history: east, north, up, metres */
+  constructor(pace: Pace, tracks: SignalTracks, plans: readonly Plan[], levels: Float64Array) {
+    this.#pace = pace
+    this.#tracks = tracks
+    this.#levels = levels
+    this.#reference = new Reference(tracks, plans)
+  }
+
+  /** Undefined while the history is too short. */
+  solve(time_ms: number, interval_ms: number, sky: Sky): Fitted | undefined {
+    const plan = this.#reference.choose(time_ms, interval_ms, sky)
+    if (!plan) return undefined
+    const fit = this.#fit
+    fit.clear()
+    this.#uses.length = 0
+    let noise = 1
+    let window: Window | undefined
+    let clock = 0
+    for (let group = 0; group < groups; group++) {
+      const own = this.#reference.window(plan, time_ms, group, window)
+      if (!own) continue
+      // Extrapolated from the same epochs, the one clock of the receiver is the same.
+      if (window && own !== window) clock++
+      window = own
+      noise = own.error.noise
+      this.#addRows(group, own, clock, sky)
+    }
+    if (fit.size === 0) return undefined
+    const known = { slips: 0, stepNoise: Math.sqrt(2 / (1 + noise)), degree: plan.degree }
+    const position = fit.solve()
+    if (position === undefined) return known
+    if (position === 'contradiction') return { ...known, contradicts: true }
+    return { ...known, position, slips: this.#learn() }
+  }
+
+  /** @returns how many signals slipped */
+  #learn(): number {
+    const fit = this.#fit
+    let slips = 0
+    for (const { track, row, sigma_m } of this.#uses) {
+      const { variance } = track
+      const expected_m = Math.hypot(sigma_m, fit.directionError_m(row))
+      const size = Math.min((fit.rest_m(row) / expected_m) ** 2, outlierVariance * variance[this.#pace])
+      variance[this.#pace] = Math.max(
+        leastVariance,
+        variance[this.#pace] + (size - variance[this.#pace]) / varianceMemory,
+      )
+      if (this.#pace === 'slow' || fit.agrees(row) || Math.abs(fit.rest_m(row)) < slip_m) continue
+      this.#tracks.restart(track)
+      slips++
+    }
+    return slips
+  }
+
+  #addRows(group: number, { first, count, error }: Window, clock: number, sky: Sky): void {
+    const { weights, slots } = this.#reference
+    let levelEast = 0
+    let levelNorth = 0
+    let levelUp = 0
+    for (let k = 0; k < count; k++) {
+      const at = slots[k] * 3
+      levelEast += weights[k] * this.#levels[at]
+      levelNorth += weights[k] * this.#levels[at + 1]
+      levelUp += weights[k] * this.#levels[at + 2]
+    }
+    for (const track of this.#tracks.values()) {
+      if (track.group !== group || track.since > first || Number.isNaN(track.phase_m)) continue
+      const direction = sky(track.constellation, track.satellite)
+      if (!direction || !(direction.elevation_deg >= mask_deg)) continue
+      const { phases_m, phase_m } = track
+      let residual_m = 0
+      for (let k = 0; k < count; k++) residual_m += weights[k] * (phase_m - phases_m[slots[k]])
+      if (!Number.isFinite(residual_m)) continue
+      const sine = Math.sin(direction.elevation_deg * radians)
+      const cosine = Math.cos(direction.elevation_deg * radians)
+      const east = cosine * Math.sin(direction.azimuth_deg * radians)
+      const north = cosine * Math.cos(direction.azimuth_deg * radians)
+      const variance = (zenithNoise_m * zenithNoise_m * (1 + error.noise) * (1 + 1 / (sine * sine))) / 2
+      const sigma_m = Math.sqrt(variance + error.bias_m * error.bias_m)
+      const unit = this.#unit
+      unit.east = east
+      unit.north = north
+      unit.up = sine
+      const row = this.#fit.add(
+        track.satelliteKey,
+        clock,
+        unit,
+        residual_m - (east * levelEast + north * levelNorth + sine * levelUp),
+        sigma_m * Math.sqrt(track.variance[this.#pace]),
+      )
+      if (row >= 0) this.#uses.push({ track, row, sigma_m })
+    }
+  }
+}
