@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
 import { withEsbuild } from '../loader/builder.js'
@@ -22,6 +22,8 @@ export type DeviceTarget = (typeof deviceTargets)[number]
 
 /** Beside the code of a simulator: with it `run` plays the part of the system's launcher. */
 export const launcherFile = join('runtime', 'build', 'deb', 'files', 'launch')
+/** What the launcher reads from its own folder. */
+const launcherFiles = [launcherFile, join(dirname(launcherFile), 'exits')]
 
 export interface DeviceOptions {
   /** Native code for this machine only; undefined: for every one. */
@@ -73,7 +75,7 @@ export async function buildDevice(
   tell('runtime')
   inputs.push(...(await withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, target))))
   for (const name of native) copyPackage(name, root, target, { machine, done: new Set() })
-  if (variant.simulator) cpSync(join(root, launcherFile), join(target, launcherFile))
+  if (variant.simulator) for (const file of launcherFiles) cpSync(join(root, file), join(target, file))
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
   const plugins = Object.fromEntries(

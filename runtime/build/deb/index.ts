@@ -53,6 +53,7 @@ const places: Readonly<Record<string, string>> = {
   launch: `${lib}/launch`,
   'notify-exec': `${lib}/notify-exec`,
   ended: `${lib}/ended`,
+  exits: `${lib}/exits`,
   'prefer-factory': `${lib}/prefer-factory`,
   'rtk-base.service': 'usr/lib/systemd/system/rtk-base.service',
   'sysusers.conf': 'usr/lib/sysusers.d/rtk-base.conf',

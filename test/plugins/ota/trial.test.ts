@@ -79,19 +79,21 @@ t.test('the health of a version on trial', async (t) => {
 })
 
 t.test('the state file is read as the launcher reads it', async (t) => {
-  const nothing = { good: '', trial: '', tries: 9, back: '' }
+  const nothing = { good: '', trial: '', tries: 9, back: '', previous: '' }
   for (const [text, expected] of [
     ['', nothing],
-    ['good=a\ntrial=b\ntries=2\nback=\n', { good: 'a', trial: 'b', tries: 2, back: '' }],
+    ['good=a\ntrial=b\ntries=2\nback=\n', { ...nothing, good: 'a', trial: 'b', tries: 2 }],
     ['good=f\nback=a\n', { ...nothing, good: 'f', back: 'a' }],
+    ['good=a\nback=f\nprevious=f\n', { ...nothing, good: 'a', back: 'f', previous: 'f' }],
     ['good=z\ntrial=f\ntries=10\nback=c\nrm -rf /\n', nothing],
     ['good=a\ngood=b\ngood=x\n', { ...nothing, good: 'b' }],
     ['good=a extra\n good=b\n', nothing],
   ] as const) {
     t.strictSame(parseState(text), expected, JSON.stringify(text))
   }
-  const state = { good: 'f', trial: 'a', tries: 1, back: 'b' } as const
+  const state = { good: 'f', trial: 'a', tries: 1, back: 'b', previous: '' } as const
   t.strictSame(parseState(formatState(state)), state)
+  t.strictSame(parseState(formatState({ ...state, previous: 'a' })), { ...state, previous: 'a' })
 })
 
 /** A broker link and a stream of epochs that a test holds. */
@@ -167,7 +169,7 @@ t.test('a new version', async (t) => {
     edges.up = true
     await advance(rig, 70, edges.epoch)
     await until(async () => rig.ready() === 1, 'the confirmation')
-    t.equal(rig.state(), 'good=b trial= tries=0 back=')
+    t.equal(rig.state(), 'good=b trial= tries=0 back= previous=a')
     t.match(rig.update(), { state: 'idle', failed: false, progress: 100 })
     await until(async () => (await (store as MemoryStore).get('protected.ota', 'minVersion')) === '1.5.0', 'the floor')
     t.match(await rig.post(await bundleImage(t, '1.4.9')), { status: 422, text: /takes no version before 1\.5\.0/ })
@@ -232,7 +234,10 @@ t.test('a new version', async (t) => {
       reasonOf(pending, { ...end, how: 'blocked', text: 'blocked', stack: ['  at loop (x.ts:3)'] }, true),
       /blocked \(at loop \(x\.ts:3\)\)/,
     )
-    t.match(reasonOf(undefined, undefined, true), /the last update was given up/)
+    t.match(
+      reasonOf(undefined, undefined, true),
+      /the version that ran before was given up: .*; the one before it runs again/,
+    )
   })
 
   t.test('that was not installed to its end is not reported as one that was tried', async (t) => {
