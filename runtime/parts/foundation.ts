@@ -92,6 +92,7 @@ export async function layFoundation(
       storeErrors = store.troubles.map((now) => known(now) ?? { ...now, t })
       later.changed()
     }
+    for (const { code, text } of options.notices ?? []) troubles.raise(code, text)
     store.onTroubles(readStoreErrors)
     readStoreErrors()
     const close = async () => {
