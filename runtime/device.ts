@@ -23,6 +23,7 @@ export interface DeviceDeps {
   machine: Machine
   /** Trouble of the runtime and of every plugin. */
   errors(): StationError[]
+  keepSettings(): Promise<void>
   /** Clears what a factory reset clears, durably, and refuses later writes. */
   clearStore(): Promise<void>
 }
@@ -124,6 +125,10 @@ export class StationDevice implements Device {
 
   reboot(): Promise<void> {
     return this.#deps.machine.reboot()
+  }
+
+  keepSettings(): Promise<void> {
+    return this.#deps.keepSettings()
   }
 
   async factory(): Promise<void> {

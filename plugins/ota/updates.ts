@@ -218,6 +218,7 @@ export class Updates implements FirmwareInstaller {
         begin: async (bundle) => {
           version = bundle.version
           await memory.begin({ version }, { from, slot: bundle.slot, before: signs.before(), boot: bootId })
+          await this.#ctx.services.use(device).keepSettings()
           this.#show('installing', 0)
         },
         progress: (percent) => this.#show('installing', percent),
@@ -309,6 +310,7 @@ export class Updates implements FirmwareInstaller {
         // In this order: whatever starts next knows what it has to bring back.
         const { version } = this.#ctx.services.use(device)
         await memory.begin(manifest, { from: version, slot, before: signs.before() })
+        await this.#ctx.services.use(device).keepSettings()
         await installer.commit(manifest)
       },
       abandon: () => installer.abandon(),

@@ -72,7 +72,11 @@ export async function layFoundation(
       variant: variant.name,
       release,
       slot: options.slots ?? slotFromEnvironment(),
-      confirmed: () => options.supervisor?.ready(),
+      confirmed: () => {
+        options.supervisor?.ready()
+        void store.dropCopy()
+      },
+      keepSettings: () => store.keepCopy(),
       described: (text) => options.supervisor?.status(text),
       lastEnd: record?.before,
       bootId: options.bootId ?? bootId(),
@@ -95,6 +99,7 @@ export async function layFoundation(
     for (const { code, text } of options.notices ?? []) troubles.raise(code, text)
     store.onTroubles(readStoreErrors)
     readStoreErrors()
+    if (!device.onTrial) await store.dropCopy()
     const close = async () => {
       record?.stopped()
       await store.close()

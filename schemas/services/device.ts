@@ -30,6 +30,11 @@ export interface Device {
   readonly partition: string
   /** Where updates are installed, and which slot runs; undefined where nothing starts the service from slots. */
   readonly slots: { readonly root: string; readonly running: string } | undefined
+  /**
+   * Keeps the settings as they are now, for this version: if an update writes what it cannot read and is given up, it uses them.
+   * Durable when it resolves. @throws RTK_ERR_STORE_WRITE
+   */
+  keepSettings(): Promise<void>
   /** The version that runs is on trial: unless `confirmed()` is called, the one before it comes back. */
   readonly onTrial: boolean
   /** The trial succeeded, durably: whoever supervises the service gets to know that it is ready. */

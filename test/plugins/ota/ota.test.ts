@@ -20,13 +20,14 @@ const isWhole = (folder: string) =>
 
 t.test('an uploaded image', async (t) => {
   t.test('is unpacked into the other slot, put on trial, answered, and then started', async (t) => {
-    const { station, post, root, state, update, files } = await otaStation(t)
+    const { station, store, post, root, state, update, files } = await otaStation(t)
     t.strictSame(update(), { state: 'idle', failed: false, progress: 0 })
     t.equal(station.field('esp.partition'), 'a')
     const { status, json } = await post(await bundleImage(t, '2.0.0'))
     t.equal(status, 200)
     t.strictSame(json(), { result: 'ok', version: '2.0.0' })
     t.equal(state(), 'good=a trial=b tries=0 back=')
+    t.match(store, { copies: 1 }, 'the settings are kept for this version')
     t.strictSame(files('b'), ['b/node_modules/native/build.node', 'b/package.json', 'b/rtk-base.mjs', 'b/SHA256SUMS'])
     t.ok(isWhole(join(root, 'b')))
     t.strictSame(update(), { state: 'rebooting', failed: false, progress: 100 })

@@ -165,11 +165,13 @@ t.test('a new version', async (t) => {
     t.match(await rig.post(await bundleImage(t, '3.0.0')), { status: 409, text: /2\.0\.0 is on trial/ })
     await advance(rig, 100, edges.epoch)
     t.equal(rig.ready(), 0, 'the broker is missing')
+    t.match(store, { copies: 1 }, 'the settings of the version before are kept')
     t.equal(rig.state(), 'good=a trial=b tries=0 back=')
     edges.up = true
     await advance(rig, 70, edges.epoch)
     await until(async () => rig.ready() === 1, 'the confirmation')
     t.equal(rig.state(), 'good=b trial= tries=0 back= previous=a')
+    t.match(store, { copies: 0 }, 'and not any longer')
     t.match(rig.update(), { state: 'idle', failed: false, progress: 100 })
     await until(async () => (await (store as MemoryStore).get('protected.ota', 'minVersion')) === '1.5.0', 'the floor')
     t.match(await rig.post(await bundleImage(t, '1.4.9')), { status: 422, text: /takes no version before 1\.5\.0/ })
