@@ -161,6 +161,15 @@ export class UpdatedPlugins implements PluginUpdates {
     void this.#cancel()
   }
 
+  version(name: string): string {
+    return (
+      this.#deps
+        .plugins()
+        .report()
+        .find((one) => one.name === name)?.version ?? ''
+    )
+  }
+
   async prepare(name: string): Promise<string> {
     this.#sourceOfName(name)
     const { folder } = this.#deps

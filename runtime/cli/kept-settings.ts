@@ -43,9 +43,15 @@ export function serviceRoot({ RTK_BASE_ROOT: root, RTK_BASE_VARIANT: variant }: 
 /**
  * The settings of this start.
  * @param variant the person's own file; undefined: that of the slot
+ * @param raw the arguments as they were given, whether they can be parsed or not
  * @throws RTK_ERR_VARIANT what the person has set cannot be read, and nothing says yet that something else is to run
  */
-export function settingsOf(variant: string | undefined, given: Arguments, env: Env = process.env): Settings {
+export function settingsOf(
+  variant: string | undefined,
+  given: Arguments,
+  env: Env = process.env,
+  raw: readonly string[] = given.set,
+): Settings {
   const root = serviceRoot(env)
   if (root === undefined) return { ...given, file: readVariant(variant), careful: false }
   const { RTK_BASE_SETTINGS: mode = '' } = env
@@ -55,7 +61,7 @@ export function settingsOf(variant: string | undefined, given: Arguments, env: E
     'correct /etc/default/rtk-base or the variant (`journalctl -u rtk-base` names the mistake), then restart the service'
   if (kept) {
     // The login that is refused with the rest was meant to stand.
-    const open = !hasLogin(kept) && mentionsLogin(variant, given)
+    const open = !hasLogin(kept) && mentionsLogin(variant, raw)
     const where = open ? ', on this machine only, as the login that was set is not in them' : ''
     const text = `the settings were refused three times: those that ran before are used${where}; ${correct}`
     return { ...kept, ...(open && { set: [...kept.set, loopback] }), notice: { code: 'settings-refused', text } }
@@ -82,8 +88,10 @@ const isLogin = (set: string) => /^http\.(viewerT|t)oken=/.test(set)
 const hasLogin = ({ set, file }: Settings) => set.some(isLogin) || file.variant.http?.token !== undefined
 
 /** Of settings that cannot be read: a word is enough. */
-function mentionsLogin(variant: string | undefined, { set }: Arguments): boolean {
-  return set.some(isLogin) || (variant !== undefined && /token/i.test(textOf(variant) ?? 'token'))
+function mentionsLogin(variant: string | undefined, raw: readonly string[]): boolean {
+  return (
+    raw.some((text) => /token=/i.test(text)) || (variant !== undefined && /token/i.test(textOf(variant) ?? 'token'))
+  )
 }
 
 const keptFile = (root: string) => join(root, 'kept.json')

@@ -19,7 +19,7 @@ import type { StoreTrouble } from '../ports/store.js'
 import { Watchdog } from '../watchdog/index.js'
 import { Desk } from './desk.js'
 import { boundHeap } from './heap.js'
-import { type Settings, serviceRoot, settingsOf, slotNotice, startProven } from './kept-settings.js'
+import { type Arguments, type Settings, serviceRoot, settingsOf, slotNotice, startProven } from './kept-settings.js'
 import { located, type VariantFile } from './variant-file.js'
 
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
@@ -62,7 +62,15 @@ function assignment(flag: string, text: string): [string, string] {
   return [text.slice(0, equals), text.slice(equals + 1)]
 }
 
-function readOptions(args: string[]): RunOptions {
+interface Given {
+  variant: string | undefined
+  data: string
+  watch: boolean
+  arguments: Arguments
+}
+
+/** @throws RTK_ERR_USAGE, what parseArgs throws */
+function parseRun(args: string[]): Given {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -79,19 +87,31 @@ function readOptions(args: string[]): RunOptions {
   if (!levels.includes(values.log)) {
     throw new RtkError('RTK_ERR_USAGE', `--log takes ${levels.join(', ')}, not "${values.log}"`)
   }
-  const { data, set, change, log: level, watch } = values
-  const settings = settingsOf(positionals[0], { set, change, log: level })
-  const notices = [...(settings.notice ? [settings.notice] : []), ...slotNotice()]
+  const { data, set, change, log, watch } = values
+  return { variant: positionals[0], data, watch, arguments: { set, change, log } }
+}
+
+/** Where the person's arguments were refused, they may be what cannot be parsed: the launcher's own come first, `--data DIR`. */
+function parseRefused(args: string[]): Given {
+  const { RTK_BASE_VARIANT: file = '' } = process.env
+  return { ...parseRun(args.slice(0, 2)), variant: existsSync(file) ? file : undefined }
+}
+
+function readOptions(args: string[]): RunOptions {
+  const isRefused = serviceRoot() !== undefined && (process.env.RTK_BASE_SETTINGS ?? '') !== ''
+  const { variant, data, watch, arguments: given } = isRefused ? parseRefused(args) : parseRun(args)
+  const settings = settingsOf(variant, given, process.env, args)
+  const { file, set, change, log, notice } = settings
   return {
     settings,
-    file: settings.file,
+    file,
     data: resolve(data),
-    sets: setsOf(settings.set),
-    changes: Object.fromEntries(settings.change.map((text) => assignment('--change', text))),
+    sets: setsOf(set),
+    changes: Object.fromEntries(change.map((text) => assignment('--change', text))),
     watch,
-    deskArgs: [...set.flatMap((text) => ['--set', text]), '--log', level],
-    log: createLogger({ level: settings.log }),
-    notices,
+    deskArgs: [...set.flatMap((text) => ['--set', text]), '--log', log],
+    log: createLogger({ level: log }),
+    notices: [...(notice ? [notice] : []), ...slotNotice()],
   }
 }
 

@@ -77,6 +77,7 @@ export async function layFoundation(
         void store.dropCopy()
       },
       keepSettings: () => store.keepCopy(),
+      extendStart: (ms) => options.supervisor?.extendStart(ms),
       described: (text) => options.supervisor?.status(text),
       lastEnd: record?.before,
       bootId: options.bootId ?? bootId(),

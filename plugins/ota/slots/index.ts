@@ -83,6 +83,9 @@ export class Slots implements FolderInstaller {
 
   async abandon(): Promise<void> {
     if (!this.#target) return
+    // A reload of this plugin may have let another update have it.
+    const { good, trial } = await readState(this.#root, this.#fs)
+    if (good === this.#target || trial === this.#target) return
     await this.#fs.rm(join(this.#root, this.#target), { recursive: true, force: true })
     this.#target = undefined
   }

@@ -161,6 +161,13 @@ t.test('an update of one plugin', async (t) => {
     })
     t.match(await rig.post(await image(t, '1.1.0', {}, { hardware: ['x'] })), { status: 422 })
     t.equal(rig.folders(), 1)
+    const older = /mast 1\.0\.9 is refused: 1\.1\.0 runs, and the image does not say/
+    t.match(await rig.post(await image(t, '1.0.9')), { status: 422, text: older })
+    const floor = { downgrade: true, minVersion: '1.0.8' }
+    t.match(await rig.post(await image(t, '1.0.9', {}, floor)), { status: 200 })
+    t.equal(rig.running(), '1.0.9')
+    t.match(await rig.post(await image(t, '1.0.7', {}, floor)), { status: 422, text: /no version before 1\.0\.8/ })
+    t.match(await rig.post(await image(t, '1.1.0')), { status: 200 })
   })
 
   t.test('an index that was damaged, or that cannot be written, costs the update and nothing else', async (t) => {

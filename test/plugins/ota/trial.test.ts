@@ -175,7 +175,13 @@ t.test('a new version', async (t) => {
     t.match(rig.update(), { state: 'idle', failed: false, progress: 100 })
     await until(async () => (await (store as MemoryStore).get('protected.ota', 'minVersion')) === '1.5.0', 'the floor')
     t.match(await rig.post(await bundleImage(t, '1.4.9')), { status: 422, text: /takes no version before 1\.5\.0/ })
-    t.match(await rig.post(await bundleImage(t, '1.5.0')), { status: 200 }, 'an older one above the floor is taken')
+    const older = { downgrade: true } as const
+    t.match(await rig.post(await bundleImage(t, '1.4.9', older)), { status: 422 }, 'whatever the image says')
+    t.match(await rig.post(await bundleImage(t, '1.5.0')), {
+      status: 422,
+      text: /2\.0\.0 runs, and the image does not say/,
+    })
+    t.match(await rig.post(await bundleImage(t, '1.5.0', older)), { status: 200 }, 'an older one above the floor')
   })
 
   t.test('gives itself up when RTCM does not come back, and the version before reports that', async (t) => {
