@@ -9,6 +9,7 @@ import { packageRoot } from '../build/release.js'
 import { serveControl } from '../control/server.js'
 import { messageOf, RtkError } from '../errors.js'
 import { createRuntime, type Runtime } from '../index.js'
+import { logForm } from '../journal.js'
 import { resolveOptions, type SetOption } from '../kernel/options.js'
 import { createLogger, type Logger } from '../log.js'
 import { systemCode } from '../ports/durable-file.js'
@@ -179,7 +180,7 @@ function watchdogSection({ file, sets }: RunOptions): WatchdogSection {
 function startWatchdog(options: RunOptions): Watchdog {
   const { data, log } = options
   const { warn_s, limit_s } = watchdogSection(options)
-  return new Watchdog({ data, log, warn_ms: warn_s * 1000, limit_ms: limit_s * 1000, json: !process.stdout.isTTY })
+  return new Watchdog({ data, log, warn_ms: warn_s * 1000, limit_ms: limit_s * 1000, form: logForm() })
 }
 
 /** Aborts at the first signal that ends a service; a second one, or a stop that hangs, ends the process at once. */

@@ -25,7 +25,7 @@ import { type Logger, pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { definePlugin } from '../../runtime/plugin.js'
-import type { FileSystem } from '../../runtime/ports/durable-file.js'
+import { type FileSystem, replaceFile } from '../../runtime/ports/durable-file.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import {
   decodeSnapshot as decode,
@@ -380,6 +380,17 @@ t.test('whatever single damage there is to a file', async (t) => {
     }
     t.match(answers, /^n+y+$/)
   })
+})
+
+t.test('several that replace one file at once do it one after the other', async (t) => {
+  const file = join(t.testdir(), 'file')
+  const texts = Array.from({ length: 200 }, (_, index) => `content ${index}`)
+  const done = await Promise.allSettled(texts.map((text) => replaceFile(file, text)))
+  t.strictSame([...new Set(done.map(({ status }) => status))], ['fulfilled'])
+  t.equal(readFileSync(file, 'utf8'), 'content 199', 'the last one stands')
+  await t.rejects(replaceFile(join(file, 'none', 'x'), 'a'))
+  await replaceFile(file, 'c')
+  t.equal(readFileSync(file, 'utf8'), 'c', 'one that fails keeps nobody from the next')
 })
 
 t.test('a newer layout is told apart from damage', async (t) => {

@@ -163,6 +163,11 @@ t.test('a new version', async (t) => {
     t.match(rig.update(), { state: 'verifying', failed: false })
     t.not(rig.station.field('base.state.base'), 'updating', 'it does its work')
     t.match(await rig.post(await bundleImage(t, '3.0.0')), { status: 409, text: /2\.0\.0 is on trial/ })
+    await advance(rig, 6, edges.epoch)
+    t.ok(
+      rig.extended.length > 0 && rig.extended.every((ms) => ms >= 60_000),
+      'the supervisor waits as long as it is looked at',
+    )
     await advance(rig, 100, edges.epoch)
     t.equal(rig.ready(), 0, 'the broker is missing')
     t.match(store, { copies: 1 }, 'the settings of the version before are kept')
@@ -172,6 +177,9 @@ t.test('a new version', async (t) => {
     await until(async () => rig.ready() === 1, 'the confirmation')
     t.equal(rig.state(), 'good=b trial= tries=0 back= previous=a')
     t.match(store, { copies: 0 }, 'and not any longer')
+    const asked = rig.extended.length
+    await rig.station.clock.advance(30_000)
+    t.equal(rig.extended.length, asked, 'nor does the supervisor wait')
     t.match(rig.update(), { state: 'idle', failed: false, progress: 100 })
     await until(async () => (await (store as MemoryStore).get('protected.ota', 'minVersion')) === '1.5.0', 'the floor')
     t.match(await rig.post(await bundleImage(t, '1.4.9')), { status: 422, text: /takes no version before 1\.5\.0/ })
