@@ -1,5 +1,15 @@
 import type { KeyObject } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import type { VariantFile } from '../cli/variant-file.js'
@@ -8,6 +18,8 @@ import { withEsbuild } from '../loader/builder.js'
 import type { ManifestEntry } from '../loader/load.js'
 import type { PluginDefinition } from '../plugin.js'
 import { bundleRuntime, native } from './bundle-runtime.js'
+import { bundledPackages } from './deb/bundled.js'
+import { licencesFile, licenceText } from './deb/copyright.js'
 import { writeManifest } from './image.js'
 import { prebuild, writeJson } from './prebuild.js'
 import { packageRoot, readRelease } from './release.js'
@@ -86,6 +98,7 @@ export async function buildDevice(
   )
   mkdirSync(join(target, 'runtime', 'variants'), { recursive: true })
   writeJson(join(target, 'runtime', 'variants', `${variantName}.json`), { ...variant, plugins })
+  writeFileSync(join(target, licencesFile), licenceText(bundledPackages(inputs, { slot: target, root }), { root }))
   const sha256 = writeManifest(target, version, new Date())
   const definitionsOf = [...definitions.values()]
   return { out: target, name: variantName, version, plugins: entries, definitions: definitionsOf, sha256, inputs }

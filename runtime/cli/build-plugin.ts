@@ -1,7 +1,18 @@
 import type { KeyObject } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { bundledPackages } from '../build/deb/bundled.js'
+import { licencesFile, licenceText } from '../build/deb/copyright.js'
 import { prebuild } from '../build/prebuild.js'
 import { RtkError } from '../errors.js'
 import { type ImageFacts, packImage } from '../image/pack.js'
@@ -64,9 +75,10 @@ export async function buildPluginCommand(args: string[]): Promise<number> {
   }
   mkdirSync(out, { recursive: true })
   const before = earlierFiles(out)
-  const { entries } = await prebuild([folder], { base: folder, folder: out }, () => {})
+  const { entries, inputs } = await prebuild([folder], { base: folder, folder: out }, () => {})
   const [{ name, version, file, sha256 }] = entries
   for (const old of before) if (old !== file) rmSync(join(out, old), { force: true })
+  const parts = [file, 'manifest.json', ...writeLicences(out, inputs)]
   process.stdout.write(`${join(out, file)}: ${name} ${version}, sha256 ${sha256}\n`)
   const advice = packageAdvice(folder, relative(folder, join(out, file)))
   if (advice) process.stdout.write(`  ${advice}\n`)
@@ -77,24 +89,33 @@ export async function buildPluginCommand(args: string[]): Promise<number> {
     ...(minVersion && { minVersion }),
     ...(downgrade && { downgrade }),
   }
-  await sign(out, { name, version, file }, facts, {
+  await sign(out, { name, version, parts }, facts, {
     key,
     image: values.image === undefined ? `${join(dirname(folder), name)}.img` : resolve(values.image),
   })
   return 0
 }
 
+/** Of the packages that went into the plugin. @returns the file, where there are any */
+function writeLicences(out: string, inputs: readonly string[]): string[] {
+  const packages = bundledPackages(inputs)
+  rmSync(join(out, licencesFile), { force: true })
+  if (packages.length === 0) return []
+  writeFileSync(join(out, licencesFile), licenceText(packages))
+  return [licencesFile]
+}
+
 /** The image has the prebuilt form and nothing else that may lie beside it. */
 async function sign(
   out: string,
-  { name, version, file }: { name: string; version: string; file: string },
+  { name, version, parts }: { name: string; version: string; parts: readonly string[] },
   facts: Pick<ImageFacts, 'hardware' | 'bundle' | 'minVersion' | 'downgrade'>,
   { key, image }: { key: KeyObject; image: string },
 ): Promise<void> {
   versionOf(`the version of ${name}`, version)
   const folder = mkdtempSync(join(out, '.image-'))
   try {
-    for (const part of [file, 'manifest.json']) copyFileSync(join(out, part), join(folder, part))
+    for (const part of parts) copyFileSync(join(out, part), join(folder, part))
     const manifest = await packImage(folder, { type: 'plugin', name, version, arch: 'any', ...facts }, key, image)
     process.stdout.write(`${image}: for ${facts.hardware.join(', ')}, signed by key ${manifest.key}\n`)
   } finally {

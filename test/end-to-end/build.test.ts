@@ -165,7 +165,17 @@ t.test('a signed build', { skip: gateOnly }, async (t) => {
     t.match(manifest, { type: 'bundle', name: 'own', version: '9.8.7', hardware: ['zed-f9p'], arch: 'linux-arm64' })
     t.match(manifest, { replaces: ['old-roof'], downgrade: true })
     t.match(manifest, { minVersion: '9.0.0', newKeys: [/BEGIN PUBLIC KEY/] })
-    t.ok(manifest.files.some(({ path }: { path: string }) => path === 'manifest.json'))
+    for (const name of ['manifest.json', 'LICENSES.txt']) {
+      t.ok(manifest.files.some(({ path }: { path: string }) => path === name), name)
+    }
+    const licences = readFileSync(join(out, 'LICENSES.txt'), 'utf8')
+    for (const name of ['fastify', 'mqtt', 'typebox', 'pino', 'serialport']) {
+      const { version } = JSON.parse(readFileSync(join('node_modules', name, 'package.json'), 'utf8'))
+      t.ok(licences.includes(`\n${name} ${version}\n`), name)
+    }
+    t.match(licences, /^rtk-base\n/)
+    t.match(licences, /Permission is hereby granted, free of charge/)
+    t.notMatch(licences, '/usr/share/common-licenses', 'this is no Debian')
     t.equal(JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')).version, '9.8.7')
     const variant = JSON.parse(readFileSync(join(out, 'runtime', 'variants', 'own.json'), 'utf8'))
     t.strictSame(
