@@ -37,6 +37,10 @@ const commands: Record<string, () => Promise<Command>> = {
     const { keysCommand, keysHelp } = await import('./keys.js')
     return { help: keysHelp, run: keysCommand }
   },
+  'allow-port': async () => {
+    const { allowPortCommand, allowPortHelp } = await import('./allow-port.js')
+    return { help: allowPortHelp, run: allowPortCommand }
+  },
   'new-plugin': async () => {
     const { newPluginCommand, newPluginHelp } = await import('./new-plugin.js')
     return { help: newPluginHelp, run: newPluginCommand }
@@ -52,6 +56,7 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base build-plugin DIR     make the prebuilt form of a plugin
   rtk-base new-plugin NAME      make a plugin to begin with
   rtk-base keys NAME            make a key that signs updates
+  rtk-base allow-port DEVICE    let the installed service open a serial port
 
 rtk-base --version prints the version. Every command has --help.
 Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant,

@@ -166,7 +166,10 @@ t.test('a signed build', { skip: gateOnly }, async (t) => {
     t.match(manifest, { replaces: ['old-roof'], downgrade: true })
     t.match(manifest, { minVersion: '9.0.0', newKeys: [/BEGIN PUBLIC KEY/] })
     for (const name of ['manifest.json', 'LICENSES.txt']) {
-      t.ok(manifest.files.some(({ path }: { path: string }) => path === name), name)
+      t.ok(
+        manifest.files.some(({ path }: { path: string }) => path === name),
+        name,
+      )
     }
     const licences = readFileSync(join(out, 'LICENSES.txt'), 'utf8')
     for (const name of ['fastify', 'mqtt', 'typebox', 'pino', 'serialport']) {

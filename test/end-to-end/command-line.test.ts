@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
+import { portDropIn } from '../../runtime/cli/allow-port.js'
 import { childEnv, gateOnly, ownPorts, rtkBase, rtkBaseAll, startStation, until } from '../harness/index.js'
 
 t.setTimeout(900_000)
@@ -260,6 +261,25 @@ t.test(
     t.equal(code, 75)
   },
 )
+
+t.test('what a serial port of another driver needs is printed', async (t) => {
+  const devices =
+    'Character devices:\n  4 /dev/vc/0\n  4 tty\n  4 ttyS\n207 ttymxc\n511 gnss\n\nBlock devices:\n207 loop\n'
+  const port = (major: number, isCharacterDevice = true) => ({
+    rdev: major * 256 + 3,
+    isCharacterDevice: () => isCharacterDevice,
+  })
+  t.equal(
+    portDropIn('/dev/ttymxc3', port(207), devices),
+    '# For /dev/ttymxc3.\n[Service]\nDeviceAllow=char-ttymxc rw\n',
+  )
+  t.match(portDropIn('/dev/gnss0', port(511), devices), /^DeviceAllow=char-gnss rw$/m)
+  t.match(portDropIn('/dev/ttyS3', port(4), devices), /char-tty rw\nDeviceAllow=char-ttyS rw\n$/)
+  t.throws(() => portDropIn('/dev/x', port(99), devices), { message: /names no driver for its number 99/ })
+  t.throws(() => portDropIn('/etc', port(207, false), devices), { message: /no character device/ })
+  t.match(await rtkBase(['allow-port', '/dev/null']), { code: 0, stdout: /DeviceAllow=char-mem rw\n/ })
+  t.match(await rtkBase(['allow-port', '/dev/none']), { code: 2, stderr: /ENOENT/ })
+})
 
 t.test('plugins and console talk to the running station over a socket that only its user may open', async (t) => {
   const { args } = await ownPorts()
