@@ -19,6 +19,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
 import { portDropIn } from '../../runtime/cli/allow-port.js'
+import { nearest } from '../../runtime/nearest.js'
 import { childEnv, gateOnly, ownPorts, rtkBase, rtkBaseAll, startStation, until } from '../harness/index.js'
 
 t.setTimeout(900_000)
@@ -215,6 +216,8 @@ t.test('every mistake of a variant is named at once, with value, bounds and the 
     other,
     /udp-rtcm has no option port; it takes .*maxSubscribers.*; what can be changed while it runs is set by/,
   )
+  t.same(nearest('port', ['host', 'options']), [], 'half of a short name is no slip of the pen')
+  t.same(nearest('prot', ['host', 'port']), ['port'])
   t.match(slips, /--set udprtcm\.….*\(did you mean "udp-rtcm"\?\)/)
   t.match(secret, /http\.token: must not have fewer than 16 characters/)
   t.notMatch(secret, 'too-short')

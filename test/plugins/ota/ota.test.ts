@@ -492,6 +492,7 @@ t.test('an upload holds nothing before its signed head is verified', async (t) =
       await rig.station.clock.advance(500)
       return isOver
     }, 'its end')
+    t.ok(rig.station.clock.monotonic() < 30_000, 'long before a payload would have to')
     t.match(await ended, { status: 408, text: /its signed head did not come within 10 s/ })
     t.match(rig.update(), { state: 'rebooting', failed: false }, 'the other one is not touched by it')
     t.equal(rig.state(), 'good=a trial=b tries=0 back=')
