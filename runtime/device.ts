@@ -23,6 +23,8 @@ export interface DeviceDeps {
   machine: Machine
   /** Trouble of the runtime and of every plugin. */
   errors(): StationError[]
+  keepSettings(): Promise<void>
+  extendStart(ms: number): void
   /** Clears what a factory reset clears, durably, and refuses later writes. */
   clearStore(): Promise<void>
 }
@@ -31,6 +33,7 @@ export interface DeviceDeps {
 export class StationDevice implements Device {
   readonly hardware: string
   readonly variant: string
+  readonly bundle: string
   readonly version: string
   readonly sha256: string
   readonly built: string
@@ -51,6 +54,7 @@ export class StationDevice implements Device {
     this.#deps = deps
     this.hardware = deps.hardware
     this.variant = deps.variant
+    this.bundle = deps.release.variant ?? ''
     this.version = deps.release.version
     this.sha256 = deps.release.sha256
     this.built = deps.release.built
@@ -124,6 +128,14 @@ export class StationDevice implements Device {
 
   reboot(): Promise<void> {
     return this.#deps.machine.reboot()
+  }
+
+  keepSettings(): Promise<void> {
+    return this.#deps.keepSettings()
+  }
+
+  extendStart(ms: number): void {
+    if (this.#onTrial) this.#deps.extendStart(ms)
   }
 
   async factory(): Promise<void> {

@@ -180,6 +180,10 @@ export const errorTable = {
     status: 413,
     help: 'The image is larger than this device takes.',
   },
+  RTK_ERR_IMAGE_SLOW: {
+    status: 408,
+    help: 'The image came too slowly, so that it would only have held up other updates: send it again over a better link.',
+  },
   RTK_ERR_NETWORK: {
     status: 502,
     help: "The network daemon refused the call or could not complete it: the message has the daemon's reason.",

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Static, TSchema } from 'typebox'
 import { HttpSection, InfoSection, TrialSection } from '../schemas/index.js'
 import type { PluginReport, Station } from '../schemas/services.js'
@@ -12,6 +13,7 @@ import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
 import { resolveOptions, type SetOption } from './kernel/options.js'
+import { isPath } from './loader/source.js'
 import type { RuntimeOptions } from './options.js'
 import { layFoundation } from './parts/foundation.js'
 import { buildPlugins } from './parts/plugins.js'
@@ -61,6 +63,13 @@ function bannerOf(instance: Instance, isTerminal: boolean): [string, string][] {
 function urlHere({ host, port }: { host: string; port: number }): string {
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
+}
+
+/** The key under which the variant has a plugin, however its path is written here: so it gets its options, and its updates. */
+function keyOf(source: string, { variant, base }: RuntimeOptions): string {
+  if (source in variant.plugins || !isPath(source)) return source
+  const path = resolve(base, source)
+  return Object.keys(variant.plugins).find((key) => isPath(key) && resolve(base, key) === path) ?? source
 }
 
 /**
@@ -170,7 +179,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       station: registries.station,
       device: foundation.device,
       address,
-      load: (source, given = variant.plugins[source] ?? {}) => manager.load({ source, options: given }),
+      load: (named, given) => {
+        const source = keyOf(named, options)
+        return manager.load({ source, options: given ?? variant.plugins[source] ?? {} })
+      },
       unload: (name) => manager.unload(name),
       reload: (name) => manager.reload(name),
       banner: (isTerminal = false) => manager.instances.flatMap((instance) => bannerOf(instance, isTerminal)),

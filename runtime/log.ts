@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import pino, { type Logger } from 'pino'
+import { journalLine, writesToJournal } from './journal.js'
 import { LogControl, LogTap } from './log-control.js'
 import { censor, secretWords, withoutSecrets } from './redact.js'
 
@@ -51,7 +52,8 @@ function prettyOutput(): pino.DestinationStream {
 function standardOutput(): pino.DestinationStream {
   const stream = pino.destination({ fd: 1, sync: true, maxLength: keptWhileFull_bytes })
   stream.on('error', () => {})
-  return stream
+  if (!writesToJournal()) return stream
+  return { write: (line) => void stream.write(journalLine(line)) }
 }
 
 function loadPretty(): typeof import('pino-pretty') | undefined {

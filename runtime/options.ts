@@ -7,7 +7,7 @@ import type { Clock } from './ports/clock.js'
 import type { Machine } from './ports/machine.js'
 import type { ProcessPort } from './ports/processes.js'
 import type { RunningSlot } from './ports/slots.js'
-import type { Store } from './ports/store.js'
+import type { Store, StoreTrouble } from './ports/store.js'
 import type { Supervisor } from './ports/supervisor.js'
 import type { Watchdog } from './watchdog/index.js'
 
@@ -33,6 +33,10 @@ export interface RuntimeOptions {
   supervisor?: Supervisor
   /** From which slot the service runs; left out: as the launcher says in the environment. */
   slots?: RunningSlot
+  /** Receivers are only listened to: the option `configure` of every plugin that has it is false. */
+  careful?: boolean
+  /** What went wrong before the service was there, for `base.state.errors`. */
+  notices?: readonly StoreTrouble[]
   /** Aborts a start that is under way, between two of its steps. */
   signal?: AbortSignal
   // For tests and embedding:

@@ -5,9 +5,10 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { PluginReport, PluginUpdates } from '../schemas/services.js'
 import { messageOf, RtkError } from './errors.js'
+import type { Loaded } from './loader/load.js'
 import type { Logger } from './log.js'
 import type { Clock } from './ports/clock.js'
-import { nodeFileSystem, replaceFile, syncFolder } from './ports/durable-file.js'
+import { nodeFileSystem, replaceFile, syncFolder, systemCode } from './ports/durable-file.js'
 
 const mostTries = 3
 /** It is kept when it ran for so long. */
@@ -42,6 +43,8 @@ export interface PluginUpdatesDeps {
   bundle: string
   /** Another bundle that is only on trial drops nothing: the one before it may come back. */
   onTrial: boolean
+  /** Loads the code of a place: a folder of an update, or a key of the variant. */
+  load(place: string): Promise<Loaded>
   clock: Clock
   log: Logger
   raise(code: string, text: string): void
@@ -54,6 +57,10 @@ export interface PluginUpdatesDeps {
 }
 
 const codeOf = (name: string) => `plugin-update-${name}`
+const lostCode = 'plugin-updates-lost'
+
+/** Throws when the options of the variant do not fit the code. */
+export type OptionsCheck = (loaded: Loaded) => void
 
 export class UpdatedPlugins implements PluginUpdates {
   readonly #deps: PluginUpdatesDeps
@@ -61,8 +68,13 @@ export class UpdatedPlugins implements PluginUpdates {
   #index: Index
   /** Monotonic milliseconds since which a version on trial runs, by its key. */
   readonly #since = new Map<string, number>()
+  /** Keys of confirmed versions that have not run in this process yet. */
+  readonly #unseen = new Set<string>()
   #cancel: () => unknown = () => {}
   #looking = false
+  #closed = false
+  /** The key of the plugin that is being replaced: its old version runs, so a new one that cannot be loaded is refused. */
+  #installing: string | undefined
 
   constructor(deps: PluginUpdatesDeps) {
     this.#deps = deps
@@ -90,8 +102,8 @@ export class UpdatedPlugins implements PluginUpdates {
     this.#index = found
     const before = structuredClone(found)
     for (const [source, update] of Object.entries(found.updates)) {
-      if (update.confirmed) continue
-      if (update.tries < mostTries) update.tries++
+      if (update.confirmed) this.#unseen.add(source)
+      else if (update.tries < mostTries) update.tries++
       else this.#giveUp(source, `it was started ${mostTries} times and never ran for ${trial_ms / 1000} s`)
     }
     try {
@@ -107,14 +119,55 @@ export class UpdatedPlugins implements PluginUpdates {
     this.#watch()
   }
 
-  /** Where the code of a plugin comes from. @param source its key in the variant */
-  sourceOf(source: string): string {
-    const update = this.#index.updates[source]
-    return update ? join(this.#deps.folder, update.folder) : source
+  /**
+   * Loads a plugin: its update, where there is one that can be loaded and takes the variant's options. An update that cannot be is
+   * given up, whether it was confirmed or not; then the version before it is loaded, in the end that of the bundle.
+   * @param source its key in the variant
+   * @throws what loading the bundle's own version throws
+   */
+  async load(source: string, check: OptionsCheck): Promise<Loaded> {
+    for (;;) {
+      const update = this.#index.updates[source]
+      if (!update) return this.#deps.load(source)
+      try {
+        return await this.#loadUpdate(source, update, check)
+      } catch (error) {
+        if (this.#installing === source) throw error
+        this.#giveUp(source, messageOf(error))
+        await this.#saveOrTell()
+      }
+    }
+  }
+
+  async #loadUpdate(source: string, { name, folder, former }: Update, check: OptionsCheck): Promise<Loaded> {
+    const { load } = this.#deps
+    const at = (place: string) => join(this.#deps.folder, place)
+    const loaded = await load(at(folder))
+    if (loaded.definition.name !== name) {
+      throw new RtkError('RTK_ERR_PLUGIN_INVALID', `its code is the plugin ${loaded.definition.name}`)
+    }
+    try {
+      check(loaded)
+    } catch (error) {
+      // Options that the version before does not take either are a mistake in the variant, not of the update.
+      const before = await load(former ? at(former.folder) : source).catch(() => undefined)
+      if (before && fits(before, check)) throw error
+    }
+    return loaded
   }
 
   close(): void {
+    this.#closed = true
     void this.#cancel()
+  }
+
+  version(name: string): string {
+    return (
+      this.#deps
+        .plugins()
+        .report()
+        .find((one) => one.name === name)?.version ?? ''
+    )
   }
 
   async prepare(name: string): Promise<string> {
@@ -158,14 +211,18 @@ export class UpdatedPlugins implements PluginUpdates {
       throw error
     }
     this.#since.delete(source)
+    this.#installing = source
     try {
       await this.#deps.plugins().reload(name)
     } catch (error) {
       this.#giveUp(source, messageOf(error))
       await this.#save()
       throw error
+    } finally {
+      this.#installing = undefined
     }
     this.#deps.clear(codeOf(name))
+    this.#deps.clear(lostCode)
     this.#watch()
     return { version }
   }
@@ -182,6 +239,7 @@ export class UpdatedPlugins implements PluginUpdates {
     if (former) this.#index.updates[source] = { name, ...former, tries: 0, confirmed: true }
     else delete this.#index.updates[source]
     this.#since.delete(source)
+    this.#unseen.delete(source)
     const text = `${name} ${version} was given up: ${reason}; ${former ? `${former.version} runs again` : 'the one of the bundle runs again'}`
     this.#index.failed[name] = text
     this.#deps.raise(codeOf(name), text)
@@ -189,7 +247,8 @@ export class UpdatedPlugins implements PluginUpdates {
 
   #watch(): void {
     void this.#cancel()
-    if (Object.values(this.#index.updates).every(({ confirmed }) => confirmed)) return
+    const isSettled = Object.values(this.#index.updates).every(({ confirmed }) => confirmed)
+    if (this.#closed || (isSettled && this.#unseen.size === 0)) return
     this.#cancel = this.#deps.clock.timer(look_ms, () => {
       void this.#look().finally(() => this.#watch())
     })
@@ -201,10 +260,11 @@ export class UpdatedPlugins implements PluginUpdates {
     try {
       const reports = this.#deps.plugins().report()
       for (const [source, update] of Object.entries(this.#index.updates)) {
-        if (update.confirmed) continue
+        if (update.confirmed && !this.#unseen.has(source)) continue
         // One that cannot be loaded goes by its key.
         const report = reports.find(({ name }) => name === update.name || name === source)
-        await this.#judge(source, update, report)
+        if (update.confirmed) await this.#judgeConfirmed(source, report)
+        else await this.#judge(source, update, report)
       }
     } catch (error) {
       this.#deps.log.error(
@@ -238,13 +298,41 @@ export class UpdatedPlugins implements PluginUpdates {
     await this.#sweep()
   }
 
+  /** It ran before, so it gets the retries of every plugin; one that still does not come up is given up. */
+  async #judgeConfirmed(source: string, report: PluginReport | undefined): Promise<void> {
+    if (report?.state === 'running') this.#unseen.delete(source)
+    if (report?.state !== 'quarantined') return
+    this.#giveUp(source, report.reason)
+    await this.#saveOrTell()
+    await this.#deps.plugins().reload(report.name)
+  }
+
+  /** Undefined without updates, and where they cannot be known: then the bundle's own versions run. */
   async #read(): Promise<Index | undefined> {
     try {
       const value: unknown = JSON.parse(await readFile(this.#file, 'utf8'))
-      return Value.Check(Index, value) ? value : undefined
-    } catch {
-      return undefined
+      if (Value.Check(Index, value)) return value
+      this.#tellLost('it is not what this version writes')
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT' || (await this.#hasFolders())) this.#tellLost(messageOf(error))
     }
+  }
+
+  async #hasFolders(): Promise<boolean> {
+    const entries = await readdir(this.#deps.folder, { withFileTypes: true }).catch(() => [])
+    return entries.some((entry) => entry.isDirectory())
+  }
+
+  #tellLost(reason: string): void {
+    const text = `the list of updated plugins ${this.#file} cannot be used (${reason}): the plugins of the bundle run; send their updates again`
+    this.#deps.log.error({ code: lostCode }, text)
+    this.#deps.raise(lostCode, text)
+  }
+
+  /** What is in memory counts for this run; a start from a disk that takes no writes decides the same again. */
+  async #saveOrTell(): Promise<void> {
+    const { log } = this.#deps
+    await this.#save().catch((error) => log.error({ err: error }, `${this.#file} was not written: ${messageOf(error)}`))
   }
 
   async #save(): Promise<void> {
@@ -259,6 +347,15 @@ export class UpdatedPlugins implements PluginUpdates {
         await rm(join(this.#deps.folder, entry.name), { recursive: true, force: true })
       }
     }
+  }
+}
+
+function fits(loaded: Loaded, check: OptionsCheck): boolean {
+  try {
+    check(loaded)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -60,6 +60,13 @@ export const WatchdogSection = Type.Object(
       maximum: 3_600,
       description: 'The process is ended after so long, to be started again; 0: never',
     }),
+    proven_s: Type.Integer({
+      default: 600,
+      minimum: 1,
+      maximum: 86_400,
+      description:
+        'A start that has run for so long counts as good: earlier crashes are forgotten, its settings are kept',
+    }),
   },
   { additionalProperties: false },
 )

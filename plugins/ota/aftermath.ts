@@ -6,8 +6,8 @@ import type { Pending } from './memory.js'
  * @param tried the launcher has started it, or found it damaged
  */
 export function reasonOf(pending: Pending | undefined, lastEnd: RunEnd | undefined, tried: boolean): string {
-  const name = pending ? `the update to ${pending.version}` : 'the last update'
-  return `${name} was given up: ${causeOf(pending, lastEnd, tried)}; ${pending ? `${pending.from} runs again` : 'the version before it runs again'}`
+  const name = pending ? `the update to ${pending.version}` : 'the version that ran before'
+  return `${name} was given up: ${causeOf(pending, lastEnd, tried)}; ${pending ? `${pending.from} runs again` : 'the one before it runs again'}`
 }
 
 function causeOf(pending: Pending | undefined, lastEnd: RunEnd | undefined, tried: boolean): string {

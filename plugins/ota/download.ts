@@ -25,6 +25,8 @@ export interface DownloadDeps {
 interface Options {
   largest_bytes: number
   signal: AbortSignal
+  /** Ends what comes too slowly. */
+  paced?(pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>
   progress(received: number, total: number): void
 }
 
@@ -85,14 +87,15 @@ export class Download {
     }
   }
 
-  async #attempt(url: URL, { largest_bytes, signal, progress }: Options): Promise<void> {
+  async #attempt(url: URL, { largest_bytes, signal, paced = (pieces) => pieces, progress }: Options): Promise<void> {
     const fs = this.#fs
     await fs.mkdir(this.#deps.folder, { recursive: true })
     const { have, etag } = await this.#part(url)
     const response = await this.#request(url, have, etag, largest_bytes - have, signal)
     if (response.status === 416 && have > 0) {
+      await response.body?.cancel()
       await this.discard()
-      return this.#attempt(url, { largest_bytes, signal, progress })
+      return this.#attempt(url, { largest_bytes, signal, paced, progress })
     }
     const goesOn = have > 0 && response.status === 206 && rangeOf(response)?.start === have
     if (!goesOn && response.status !== 200) {
@@ -101,12 +104,14 @@ export class Download {
       if (response.status === 206) await this.discard()
       throw new RtkError('RTK_ERR_FETCH_ANSWER', text)
     }
-    if (!goesOn) await this.#begin(url, response.headers.get('etag') ?? '')
+    // It was asked for as it is: what is compressed on the way has another length than what comes out of it.
+    const isPlain = (response.headers.get('content-encoding') ?? 'identity') === 'identity'
+    if (!goesOn) await this.#begin(url, isPlain ? (response.headers.get('etag') ?? '') : '')
     const start = goesOn ? have : 0
-    const length = Number(response.headers.get('content-length') ?? 0)
+    const length = isPlain ? Number(response.headers.get('content-length') ?? 0) : 0
     const total = goesOn ? (rangeOf(response)?.total ?? 0) : length
     if (total > largest_bytes) throw tooLarge(url, largest_bytes)
-    const received = await this.#store(response, start, (bytes) => {
+    const received = await this.#store(paced((response.body ?? []) as AsyncIterable<Uint8Array>), start, (bytes) => {
       if (bytes > largest_bytes) throw tooLarge(url, largest_bytes)
       progress(bytes, total)
     })
@@ -163,11 +168,11 @@ export class Download {
     await replaceFile(this.#meta, JSON.stringify(meta), { fs: this.#fs })
   }
 
-  async #store(response: Response, start: number, received: (bytes: number) => void): Promise<number> {
+  async #store(pieces: AsyncIterable<Uint8Array>, start: number, received: (bytes: number) => void): Promise<number> {
     const file = await this.#fs.open(this.file, start > 0 ? 'a' : 'w', 0o600)
     let bytes = start
     try {
-      for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      for await (const piece of pieces) {
         bytes += piece.length
         received(bytes)
         await file.writeFile(piece)

@@ -97,6 +97,15 @@ export default definePlugin({
         return 'update started'
       })
     }
+    ctx.commands.add(
+      'ota-cancel',
+      'ends the update that is being sent or downloaded',
+      () => {
+        updates.cancel()
+        return 'the update is cancelled'
+      },
+      { value: false },
+    )
     const limits = { hold_ms: healthy_s * 1_000, limit_ms: trial_min * 60_000 }
     const open = () => {
       const { slots: place } = ctx.services.use(device)

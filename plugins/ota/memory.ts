@@ -68,6 +68,23 @@ export class Memory {
     return typeof floor === 'string' ? floor : ''
   }
 
+  /** No older version of this plugin is taken; `''`: any. */
+  async pluginFloor(name: string): Promise<string> {
+    return (await this.#pluginFloors())[name] ?? ''
+  }
+
+  /** @throws RTK_ERR_STORE_WRITE */
+  async raisePluginFloor({ name, minVersion }: Pick<ImageManifest, 'name' | 'minVersion'>): Promise<void> {
+    const floors = await this.#pluginFloors()
+    if (minVersion === undefined || (floors[name] && !gt(minVersion, floors[name]))) return
+    await this.#ctx.store.protected.set('pluginFloors', { ...floors, [name]: minVersion })
+  }
+
+  async #pluginFloors(): Promise<Record<string, string>> {
+    const floors = await this.#ctx.store.protected.get('pluginFloors')
+    return Value.Check(Type.Record(Type.String(), Type.String()), floors) ? floors : {}
+  }
+
   async pending(): Promise<Pending | undefined> {
     const pending = await this.#ctx.store.protected.get('pending')
     return Value.Check(Pending, pending) ? pending : undefined

@@ -6,6 +6,8 @@ import type { Memory } from './memory.js'
 import type { StationSigns } from './signs.js'
 
 export const look_ms = 5_000
+/** The supervisor's own limit may be shorter than that of the trial: as long as this plugin looks, it waits. */
+const patience_ms = 120_000
 
 export interface TrialDeps {
   installer: Installer
@@ -51,6 +53,7 @@ export class Trial {
   async #look(health: Health): Promise<void> {
     if (this.#over) return
     const { signs, hold_ms, progress } = this.#deps
+    this.#ctx.services.use(device).extendStart(patience_ms)
     const found = await signs.now()
     const verdict = health.look(found, this.#ctx.clock.monotonic())
     this.#ctx.log.debug({ ...found, verdict: verdict.kind }, 'looked at the version on trial')

@@ -9,6 +9,7 @@ import { device, type FirmwareInstaller, pluginUpdates } from 'rtk-base/services
 import { checkUrl, type Download } from './download.js'
 import { type BundleInstaller, type FolderInstaller, type Installer, OutcomeUnknown } from './installer.js'
 import type { Memory } from './memory.js'
+import { leastWindow_bytes, longest_ms, Pace } from './pace.js'
 import { checkImage } from './policy.js'
 import { beginning, receive } from './receive.js'
 import type { StationSigns } from './signs.js'
@@ -50,6 +51,7 @@ export class Updates implements FirmwareInstaller {
   #progress = 0
   #failed = false
   #running = false
+  #cancel: AbortController | undefined
 
   constructor(ctx: PluginContext, deps: UpdatesDeps) {
     this.#ctx = ctx
@@ -78,9 +80,30 @@ export class Updates implements FirmwareInstaller {
     return { state: this.#state, failed: this.#failed, progress: this.#progress }
   }
 
+  /** Until its signed head is verified an upload holds nothing: anybody may begin one. */
   async install(image: AsyncIterable<Uint8Array>): Promise<{ version: string }> {
-    this.#begin('verifying')
-    return this.#attempt(() => this.#install(image))
+    this.#throwIfBusy()
+    let isOurs = false
+    const pace = new Pace(this.#ctx)
+    const begin = () => {
+      this.#begin('verifying')
+      isOurs = true
+      pace.headIsThere()
+    }
+    try {
+      return await this.#install(pace.watch(image), begin)
+    } catch (error) {
+      // Another update may have begun meanwhile: what it shows is its own.
+      if (isOurs) this.#running = false
+      if (!this.#running) this.#tellFailed(error)
+      throw error
+    }
+  }
+
+  /** Ends the download or the upload under way. @throws RTK_ERR_UNAVAILABLE when there is none, or it is installed already */
+  cancel(): void {
+    if (!this.#cancel || this.#state === 'rebooting') throw unavailable('no update is under way that can be cancelled')
+    this.#cancel.abort()
   }
 
   /** Begins to fetch and install what is behind a URL. @throws when it cannot begin */
@@ -92,7 +115,7 @@ export class Updates implements FirmwareInstaller {
       await this.#download(download, url)
       this.#show('verifying', 0)
       try {
-        await this.#install(createReadStream(download.file), download.file)
+        await this.#install(createReadStream(download.file), () => {}, download.file)
       } finally {
         // Refused is refused: the same bytes are not tried again.
         await download.discard()
@@ -131,7 +154,7 @@ export class Updates implements FirmwareInstaller {
   }
 
   /** @throws RTK_ERR_UPDATE_RUNNING */
-  #begin(state: UpdateStateName): void {
+  #throwIfBusy(): void {
     if (this.#running) {
       throw new RtkError('RTK_ERR_UPDATE_RUNNING', `an update is running (${this.#state}, ${this.#progress} %)`)
     }
@@ -139,6 +162,12 @@ export class Updates implements FirmwareInstaller {
       const { version } = this.#ctx.services.use(device)
       throw new RtkError('RTK_ERR_UPDATE_RUNNING', `${version} is on trial: wait until it is confirmed or given up`)
     }
+  }
+
+  /** @throws RTK_ERR_UPDATE_RUNNING */
+  #begin(state: UpdateStateName): void {
+    this.#throwIfBusy()
+    this.#cancel = new AbortController()
     this.#running = true
     this.#failed = false
     this.#ctx.errors.clear(errorCode)
@@ -150,52 +179,81 @@ export class Updates implements FirmwareInstaller {
       return await run()
     } catch (error) {
       this.#running = false
-      const text = `the update failed: ${(error as Error).message}`
-      this.#ctx.log.warn({ err: error }, `${text}; what runs is untouched`)
-      this.showFailure(text)
+      this.#tellFailed(error)
       throw error
     }
   }
 
+  #tellFailed(error: unknown): void {
+    this.#cancel = undefined
+    const text = `the update failed: ${(error as Error).message}`
+    this.#ctx.log.warn({ err: error }, `${text}; what runs is untouched`)
+    this.showFailure(text)
+  }
+
   async #download(download: Download, url: URL): Promise<void> {
-    const { signal, log } = this.#ctx
+    const { log, clock } = this.#ctx
+    const signal = this.#endSignal()
+    const { largest_bytes } = this.#deps
+    const begun_ms = clock.monotonic()
     let received = 0
+    let size = largest_bytes
     for (let failures = 0; ; ) {
       const before = received
       try {
         await download.attempt(url, {
-          largest_bytes: this.#deps.largest_bytes,
+          largest_bytes,
           signal,
+          paced: (pieces) => new Pace(this.#ctx, false).watch(pieces),
           progress: (bytes, total) => {
             received = bytes
-            this.#show('downloading', total > 0 ? Math.floor((100 * bytes) / total) : 0)
+            if (total > 0) size = total
+            this.#show('downloading', total > 0 ? Math.min(100, Math.floor((100 * bytes) / total)) : 0)
           },
         })
         return
       } catch (error) {
         const { code = '', message } = error as { code?: string; message: string }
+        if (this.#cancel?.signal.aborted) throw new RtkError('RTK_ERR_ABORTED', 'it was cancelled')
         if (signal.aborted || hopeless.test(code) || refused.test(message)) throw error
-        failures = received > before ? 1 : failures + 1
+        if (clock.monotonic() - begun_ms > longest_ms(size)) throw error
+        // What trickles in is no progress.
+        failures = received - before >= leastWindow_bytes ? 1 : failures + 1
         const pause_ms = pauses_ms[failures - 1]
         if (pause_ms === undefined) throw error
         log.warn({ err: error }, `the download stopped: ${message}; it goes on in ${pause_ms / 1000} s`)
         await pause(this.#ctx.timers, pause_ms)
+        if (this.#cancel?.signal.aborted) throw new RtkError('RTK_ERR_ABORTED', 'it was cancelled')
       }
     }
+  }
+
+  /** Aborts with the plugin, and when a person cancels the update. */
+  #endSignal(): AbortSignal {
+    const { signal } = this.#ctx
+    const cancel = this.#cancel as AbortController
+    if (signal.aborted) cancel.abort()
+    signal.addEventListener('abort', () => cancel.abort(), { once: true, signal: cancel.signal })
+    return cancel.signal
   }
 
   #installer(): Installer | undefined {
     return this.#deps.bundles?.installer ?? this.#deps.folders()
   }
 
-  /** @param file where the image lies already */
-  async #install(image: AsyncIterable<Uint8Array>, file?: string): Promise<{ version: string }> {
+  /**
+   * @param begin called once when it is known that it is worth the station's time
+   * @param file where the image lies already
+   */
+  async #install(image: AsyncIterable<Uint8Array>, begin: () => void, file?: string): Promise<{ version: string }> {
     const { bundles } = this.#deps
-    if (!bundles) return this.#installImage(image)
+    if (!bundles) return this.#installImage(image, begin)
     const { first, whole, drop } = await beginning(this.#whileRunning(image))
     // A manifest, of a plugin.
-    if (first === 0x7b) return this.#installImage(whole)
+    if (first === 0x7b) return this.#installImage(whole, begin)
     if (first === undefined) throw new RtkError('RTK_ERR_IMAGE', 'there is no bundle: what was sent is empty')
+    // Its signature lies at its end.
+    begin()
     if (file !== undefined) {
       await drop()
       return this.#installBundle(bundles.installer, file)
@@ -218,6 +276,7 @@ export class Updates implements FirmwareInstaller {
         begin: async (bundle) => {
           version = bundle.version
           await memory.begin({ version }, { from, slot: bundle.slot, before: signs.before(), boot: bootId })
+          await this.#ctx.services.use(device).keepSettings()
           this.#show('installing', 0)
         },
         progress: (percent) => this.#show('installing', percent),
@@ -233,7 +292,7 @@ export class Updates implements FirmwareInstaller {
     return { version }
   }
 
-  async #installImage(image: AsyncIterable<Uint8Array>): Promise<{ version: string }> {
+  async #installImage(image: AsyncIterable<Uint8Array>, begin: () => void): Promise<{ version: string }> {
     const { memory, largest_bytes } = this.#deps
     let place: Place | undefined
     let manifest: ImageManifest
@@ -243,12 +302,14 @@ export class Updates implements FirmwareInstaller {
         largest_bytes,
         accept: async (found) => {
           await this.#check(found)
+          begin()
           this.#show('installing', 0)
           place = found.type === 'plugin' ? this.#pluginPlace(found) : this.#slotPlace(found)
           return place.prepare()
         },
         progress: (received, total) => this.#show('installing', Math.floor((100 * received) / total)),
       })
+      this.#throwIfStopped()
       await place?.commit()
     } catch (error) {
       await place?.abandon().catch((reason) => this.#ctx.log.error({ err: reason }, (reason as Error).message))
@@ -259,6 +320,7 @@ export class Updates implements FirmwareInstaller {
     if (type === 'bundle') this.restartSoon()
     else {
       this.#running = false
+      this.#cancel = undefined
       this.#show('idle', 100)
     }
     return { version }
@@ -267,19 +329,29 @@ export class Updates implements FirmwareInstaller {
   /** What goes on after this plugin is gone would write beside its successor. */
   async *#whileRunning(image: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const piece of image) {
-      if (this.#ctx.signal.aborted) throw unavailable('the plugin ota was stopped: send the image again')
+      this.#throwIfStopped()
       yield piece
     }
   }
 
+  #throwIfStopped(): void {
+    if (this.#ctx.signal.aborted) throw unavailable('the plugin ota was stopped: send the image again')
+    if (this.#cancel?.signal.aborted) throw new RtkError('RTK_ERR_ABORTED', 'it was cancelled')
+  }
+
   async #check(manifest: ImageManifest): Promise<void> {
     const { services } = this.#ctx
-    const { hardware, sha256 } = services.use(device)
+    const { memory } = this.#deps
+    const { hardware, sha256, version, variant, bundle } = services.use(device)
+    const { type, name } = manifest
+    const plugin = services.use(pluginUpdates)
     checkImage(manifest, {
       hardware,
+      variants: [...new Set([variant, bundle])].filter((one) => one !== ''),
       machine: `${process.platform}-${process.arch}`,
       bundle: sha256,
-      minVersion: await this.#deps.memory.minVersion(),
+      running: type === 'plugin' ? plugin.version(name) : version,
+      minVersion: await (type === 'plugin' ? memory.pluginFloor(name) : memory.minVersion()),
       // Images are packed to a quarter, about.
       largest_bytes: 4 * this.#deps.largest_bytes,
     })
@@ -309,13 +381,16 @@ export class Updates implements FirmwareInstaller {
         // In this order: whatever starts next knows what it has to bring back.
         const { version } = this.#ctx.services.use(device)
         await memory.begin(manifest, { from: version, slot, before: signs.before() })
+        await this.#ctx.services.use(device).keepSettings()
         await installer.commit(manifest)
       },
       abandon: () => installer.abandon(),
     }
   }
 
-  #pluginPlace({ name }: ImageManifest): Place {
+  #pluginPlace(manifest: ImageManifest): Place {
+    const { name } = manifest
+    const { memory } = this.#deps
     const updates = this.#ctx.services.use(pluginUpdates)
     let folder = ''
     return {
@@ -325,6 +400,7 @@ export class Updates implements FirmwareInstaller {
       },
       async commit() {
         await updates.install(name, folder)
+        await memory.raisePluginFloor(manifest)
       },
       async abandon() {
         if (folder !== '') await updates.abandon(folder)

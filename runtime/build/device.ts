@@ -1,13 +1,25 @@
 import type { KeyObject } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
 import { withEsbuild } from '../loader/builder.js'
 import type { ManifestEntry } from '../loader/load.js'
 import type { PluginDefinition } from '../plugin.js'
 import { bundleRuntime, native } from './bundle-runtime.js'
+import { bundledPackages } from './deb/bundled.js'
+import { licencesFile, licenceText } from './deb/copyright.js'
 import { writeManifest } from './image.js'
 import { prebuild, writeJson } from './prebuild.js'
 import { packageRoot, readRelease } from './release.js'
@@ -22,6 +34,8 @@ export type DeviceTarget = (typeof deviceTargets)[number]
 
 /** Beside the code of a simulator: with it `run` plays the part of the system's launcher. */
 export const launcherFile = join('runtime', 'build', 'deb', 'files', 'launch')
+/** What the launcher reads from its own folder. */
+const launcherFiles = [launcherFile, join(dirname(launcherFile), 'exits')]
 
 export interface DeviceOptions {
   /** Native code for this machine only; undefined: for every one. */
@@ -73,7 +87,7 @@ export async function buildDevice(
   tell('runtime')
   inputs.push(...(await withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, target))))
   for (const name of native) copyPackage(name, root, target, { machine, done: new Set() })
-  if (variant.simulator) cpSync(join(root, launcherFile), join(target, launcherFile))
+  if (variant.simulator) for (const file of launcherFiles) cpSync(join(root, file), join(target, file))
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
   const plugins = Object.fromEntries(
@@ -84,6 +98,7 @@ export async function buildDevice(
   )
   mkdirSync(join(target, 'runtime', 'variants'), { recursive: true })
   writeJson(join(target, 'runtime', 'variants', `${variantName}.json`), { ...variant, plugins })
+  writeFileSync(join(target, licencesFile), licenceText(bundledPackages(inputs, { slot: target, root }), { root }))
   const sha256 = writeManifest(target, version, new Date())
   const definitionsOf = [...definitions.values()]
   return { out: target, name: variantName, version, plugins: entries, definitions: definitionsOf, sha256, inputs }

@@ -10,6 +10,8 @@ export interface Release {
   readonly sha256: string
   /** ISO time of the build. */
   readonly built: string
+  /** Of a device folder: the name of the variant that it was made of. */
+  readonly variant?: string
 }
 
 /** The folder with the package.json that this code belongs to. */
@@ -50,6 +52,12 @@ export function* filesBelow(folder: string): Generator<string> {
   }
 }
 
+/** The variant that a device folder was made of: the one that it runs when none is named. */
+export function bundledVariant(root = packageRoot()): string | undefined {
+  const { rtkBase } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { rtkBase?: { variant: string } }
+  return rtkBase?.variant
+}
+
 /** What was written down when a device folder or a package was made, else what the source tree says. */
 export function readRelease(root = packageRoot()): Release {
   const manifests = [join(root, 'manifest.json'), join(packedFolder(root), releaseFile)]
@@ -57,7 +65,8 @@ export function readRelease(root = packageRoot()): Release {
   if (manifest) {
     try {
       const { version, sha256, built } = JSON.parse(readFileSync(manifest, 'utf8')) as Release
-      return { version, sha256, built }
+      const variant = bundledVariant(root)
+      return { version, sha256, built, ...(variant !== undefined && { variant }) }
     } catch {
       // The check of the image reports it; a station must not stay down for it.
       return { version: '0.0.0', sha256: '', built: new Date(0).toISOString() }

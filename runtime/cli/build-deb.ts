@@ -10,8 +10,11 @@ const isTarget = (text: string): text is DebTarget => Object.hasOwn(debTargets, 
 /** `rtk-base build VARIANT.json --deb --out DIR`. */
 export async function buildDebCommand(args: string[]): Promise<number> {
   // Only an image raises the floor and brings keys.
-  if (args.some((arg) => /^--(min-version|new-key)(=|$)/.test(arg)))
-    throw new RtkError('RTK_ERR_USAGE', '--min-version and --new-key stand in an image: they do not go with --deb')
+  if (args.some((arg) => /^--(min-version|new-key|replaces|allow-downgrade)(=|$)/.test(arg)))
+    throw new RtkError(
+      'RTK_ERR_USAGE',
+      '--min-version, --new-key, --replaces and --allow-downgrade stand in an image: they do not go with --deb',
+    )
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,

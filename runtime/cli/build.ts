@@ -7,7 +7,7 @@ import { publicKeyText, signingKey } from './signing.js'
 import { readVariant } from './variant-file.js'
 
 export const buildHelp = `rtk-base build VARIANT.json --out DIR [--target TARGET] [--release VERSION]
-               [--sign KEY [--min-version VERSION] [--new-key PUB]...]
+               [--sign KEY [--min-version VERSION] [--new-key PUB]... [--replaces NAME]... [--allow-downgrade]]
 rtk-base build VARIANT.json --deb --out DIR [--target TARGET]... [--release VERSION] [--sign KEY] [--notes FILE]
 
 Makes the folder that a device runs: the runtime and the variant's plugins bundled, with digests, and the native packages.
@@ -20,6 +20,8 @@ On the device: node DIR/rtk-base.mjs run --data /var/lib/rtk-base
   --sign KEY      also makes DIR.img, the signed image for POST /update-firmware (KEY: made by rtk-base keys). The bundle
                   trusts this key from then on
   --min-version   once this image is confirmed on a station, the station takes no older one
+  --replaces      the image is also for stations whose variant has this name; without it for VARIANT's alone
+  --allow-downgrade  the image is also taken where a newer version runs
   --new-key PUB   once this image is confirmed, the station also trusts this public key
   --deb           makes Debian packages in DIR instead, which is not emptied; needs dpkg-deb. SOURCE_DATE_EPOCH sets the time
                   in them: the same sources then give the same bytes. DEBFULLNAME and DEBEMAIL name the maintainer.
@@ -39,6 +41,8 @@ export async function buildCommand(args: string[]): Promise<number> {
       release: { type: 'string' },
       sign: { type: 'string' },
       'min-version': { type: 'string' },
+      replaces: { type: 'string', multiple: true, default: [] },
+      'allow-downgrade': { type: 'boolean', default: false },
       'new-key': { type: 'string', multiple: true, default: [] },
     },
   })
@@ -50,8 +54,10 @@ export async function buildCommand(args: string[]): Promise<number> {
   const release = versionOf('--release', values.release)
   const minVersion = versionOf('--min-version', values['min-version'])
   const newKeys = values['new-key'].map(publicKeyText)
-  if (!values.sign && (minVersion || newKeys.length > 0)) {
-    throw new RtkError('RTK_ERR_USAGE', '--min-version and --new-key stand in the image: they need --sign KEY')
+  const { replaces, 'allow-downgrade': downgrade } = values
+  if (!values.sign && (minVersion || newKeys.length > 0 || replaces.length > 0 || downgrade)) {
+    const text = '--min-version, --new-key, --replaces and --allow-downgrade stand in the image: they need --sign KEY'
+    throw new RtkError('RTK_ERR_USAGE', text)
   }
   const key = values.sign === undefined ? undefined : signingKey(values.sign)
   const file = readVariant(source)
@@ -69,6 +75,8 @@ export async function buildCommand(args: string[]): Promise<number> {
     arch: target ?? 'any',
     ...(minVersion && { minVersion }),
     ...(newKeys.length > 0 && { newKeys }),
+    ...(replaces.length > 0 && { replaces }),
+    ...(downgrade && { downgrade }),
   }
   const image = `${resolve(out)}.img`
   const manifest = await packImage(out, facts, key, image)

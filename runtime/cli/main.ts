@@ -37,6 +37,10 @@ const commands: Record<string, () => Promise<Command>> = {
     const { keysCommand, keysHelp } = await import('./keys.js')
     return { help: keysHelp, run: keysCommand }
   },
+  'allow-port': async () => {
+    const { allowPortCommand, allowPortHelp } = await import('./allow-port.js')
+    return { help: allowPortHelp, run: allowPortCommand }
+  },
   'new-plugin': async () => {
     const { newPluginCommand, newPluginHelp } = await import('./new-plugin.js')
     return { help: newPluginHelp, run: newPluginCommand }
@@ -52,11 +56,15 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base build-plugin DIR     make the prebuilt form of a plugin
   rtk-base new-plugin NAME      make a plugin to begin with
   rtk-base keys NAME            make a key that signs updates
+  rtk-base allow-port DEVICE    let the installed service open a serial port
 
 rtk-base --version prints the version. Every command has --help.
-Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant.
+Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant,
+75 another program holds the data folder or the HTTP address.
 `
 
+/** Another start may find it free: no fault of this version, nor of its settings. */
+const busyCodes = ['RTK_ERR_DATA_LOCKED', 'RTK_ERR_LISTEN']
 const usageCodes = ['RTK_ERR_USAGE', 'RTK_ERR_VARIANT', 'RTK_ERR_PLUGIN_OPTIONS']
 
 /**
@@ -99,6 +107,7 @@ async function exitCodeOf(args: string[], handOverSignals: () => void): Promise<
     if (known) process.stderr.write(`  ${known.code}: ${known.help}\n`)
     else if (usage) process.stderr.write(`  See rtk-base ${name} --help\n`)
     else process.stderr.write(`${(error as Error).stack ?? ''}\n`)
+    if (known && busyCodes.includes(known.code)) return 75
     return usage ? 2 : 1
   }
 }

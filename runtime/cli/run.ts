@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve, sep } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
@@ -8,15 +9,19 @@ import { packageRoot } from '../build/release.js'
 import { serveControl } from '../control/server.js'
 import { messageOf, RtkError } from '../errors.js'
 import { createRuntime, type Runtime } from '../index.js'
+import { logForm } from '../journal.js'
 import { resolveOptions, type SetOption } from '../kernel/options.js'
 import { createLogger, type Logger } from '../log.js'
+import { systemCode } from '../ports/durable-file.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
 import { NotifySupervisor } from '../ports/notify-supervisor.js'
 import type { RunningSlot } from '../ports/slots.js'
+import type { StoreTrouble } from '../ports/store.js'
 import { Watchdog } from '../watchdog/index.js'
 import { Desk } from './desk.js'
 import { boundHeap } from './heap.js'
-import { located, readVariant, type VariantFile } from './variant-file.js'
+import { type Arguments, type Settings, serviceRoot, settingsOf, slotNotice, startProven } from './kept-settings.js'
+import { located, type VariantFile } from './variant-file.js'
 
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
 
@@ -28,7 +33,8 @@ export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.O
   --watch        reloads a plugin when its source changes
   --log LEVEL    trace, debug, info, warn, error (default: info)
 
-Ctrl-C or SIGTERM stops it. Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant.
+Ctrl-C or SIGTERM stops it. Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant,
+75 another program holds the data folder or the HTTP address.
 `
 
 /** A graceful stop must not take longer than this, whatever hangs. */
@@ -37,6 +43,7 @@ const stopLimit_ms = 3_000
 const settled_ms = 10_000
 
 interface RunOptions {
+  settings: Settings
   file: VariantFile
   data: string
   sets: Map<string, SetOption[]>
@@ -45,6 +52,8 @@ interface RunOptions {
   log: Logger
   /** What another version of the service is started with. */
   deskArgs: string[]
+  /** For `base.state.errors`. */
+  notices: StoreTrouble[]
 }
 
 /** Cuts `NAME=VALUE`; the value may contain `=`. */
@@ -54,7 +63,15 @@ function assignment(flag: string, text: string): [string, string] {
   return [text.slice(0, equals), text.slice(equals + 1)]
 }
 
-function readOptions(args: string[]): RunOptions {
+interface Given {
+  variant: string | undefined
+  data: string
+  watch: boolean
+  arguments: Arguments
+}
+
+/** @throws RTK_ERR_USAGE, what parseArgs throws */
+function parseRun(args: string[]): Given {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -71,30 +88,51 @@ function readOptions(args: string[]): RunOptions {
   if (!levels.includes(values.log)) {
     throw new RtkError('RTK_ERR_USAGE', `--log takes ${levels.join(', ')}, not "${values.log}"`)
   }
+  const { data, set, change, log, watch } = values
+  return { variant: positionals[0], data, watch, arguments: { set, change, log } }
+}
+
+/** Where the person's arguments were refused, they may be what cannot be parsed: the launcher's own come first, `--data DIR`. */
+function parseRefused(args: string[]): Given {
+  const { RTK_BASE_VARIANT: file = '' } = process.env
+  return { ...parseRun(args.slice(0, 2)), variant: existsSync(file) ? file : undefined }
+}
+
+function readOptions(args: string[]): RunOptions {
+  const isRefused = serviceRoot() !== undefined && (process.env.RTK_BASE_SETTINGS ?? '') !== ''
+  const { variant, data, watch, arguments: given } = isRefused ? parseRefused(args) : parseRun(args)
+  const settings = settingsOf(variant, given, process.env, args)
+  const { file, set, change, log, notice } = settings
+  return {
+    settings,
+    file,
+    data: resolve(data),
+    sets: setsOf(set),
+    changes: Object.fromEntries(change.map((text) => assignment('--change', text))),
+    watch,
+    deskArgs: [...set.flatMap((text) => ['--set', text]), '--log', log],
+    log: createLogger({ level: log }),
+    notices: [...(notice ? [notice] : []), ...slotNotice()],
+  }
+}
+
+function setsOf(texts: readonly string[]): Map<string, SetOption[]> {
   const sets = new Map<string, SetOption[]>()
-  for (const text of values.set) {
+  for (const text of texts) {
     const [path, value] = assignment('--set', text)
     const dot = path.indexOf('.')
     if (dot <= 0) throw new RtkError('RTK_ERR_USAGE', `--set takes PLUGIN.OPTION=VALUE, not "${text}"`)
     const owner = path.slice(0, dot)
     sets.set(owner, [...(sets.get(owner) ?? []), { path: path.slice(dot + 1), text: value }])
   }
-  return {
-    file: readVariant(positionals[0]),
-    data: resolve(values.data),
-    sets,
-    changes: Object.fromEntries(values.change.map((text) => assignment('--change', text))),
-    watch: values.watch,
-    deskArgs: [...values.set.flatMap((text) => ['--set', text]), '--log', values.log],
-    log: createLogger({ level: values.log }),
-  }
+  return sets
 }
 
 /** Runs a station until a signal ends it. A restart (reboot of the simulator, factory) runs it again in this process. */
 export async function runCommand(args: string[], handOverSignals: () => void): Promise<number> {
   const options = readOptions(args)
   boundHeap()
-  makeDataFolder(options.data, options.log)
+  openDataFolder(options)
   const desk = deskOf(options)
   // Nobody may be there to read the banner, or the disk it goes to be full: the station runs all the same.
   process.stdout.on('error', () => {})
@@ -132,12 +170,17 @@ function deskOf({ file, data, deskArgs, watch, log }: RunOptions): Desk | undefi
   return new Desk({ data, args: deskArgs, ownArgs: [file.file, ...(watch ? ['--watch'] : [])], log })
 }
 
-function startWatchdog({ file, data, sets, log }: RunOptions): Watchdog {
+function watchdogSection({ file, sets }: RunOptions): WatchdogSection {
   const given = file.variant.watchdog ?? {}
   const owner = 'watchdog'
   const section = resolveOptions(owner, WatchdogSection, given, sets.get(owner) ?? [], [owner], 'RTK_ERR_VARIANT')
-  const { warn_s, limit_s } = section as WatchdogSection
-  return new Watchdog({ data, log, warn_ms: warn_s * 1000, limit_ms: limit_s * 1000, json: !process.stdout.isTTY })
+  return section as WatchdogSection
+}
+
+function startWatchdog(options: RunOptions): Watchdog {
+  const { data, log } = options
+  const { warn_s, limit_s } = watchdogSection(options)
+  return new Watchdog({ data, log, warn_ms: warn_s * 1000, limit_ms: limit_s * 1000, form: logForm() })
 }
 
 /** Aborts at the first signal that ends a service; a second one, or a stop that hangs, ends the process at once. */
@@ -152,7 +195,11 @@ function stopOnSignal(log: Logger, handOverSignals: () => void): AbortSignal {
     })
   }
   // Whoever started it through a channel and has gone cannot end it any more.
-  if (process.channel) process.once('disconnect', () => process.emit('SIGTERM', 'SIGTERM'))
+  if (process.channel) {
+    process.once('disconnect', () => process.emit('SIGTERM', 'SIGTERM'))
+    // A start that fails must end: the channel alone keeps nothing.
+    process.channel.unref()
+  }
   handOverSignals()
   // Without a listener Node opens its debugger for every local user.
   process.on('SIGUSR1', () => {})
@@ -181,7 +228,7 @@ async function runOnce(
   stop: AbortSignal,
   { watchdog, supervisor, first, slot }: Run,
 ): Promise<void> {
-  const { file, data, sets, log, watch } = options
+  const { file, data, sets, log, watch, settings, notices } = options
   let restart: () => void = () => {}
   const untilEnd = new Promise<void>((resolveEnd) => {
     restart = resolveEnd
@@ -200,6 +247,8 @@ async function runOnce(
     sets,
     changes,
     watch,
+    careful: settings.careful,
+    notices,
     ownProcess: true,
     signal: stop,
     watchdog,
@@ -220,8 +269,10 @@ async function runOnce(
   })
   process.stdout.write(banner(runtime, options))
   const sweep = setTimeout(sweepStartUp, settled_ms).unref()
+  const proof = proveStart(runtime, options)
   await untilEnd
   clearTimeout(sweep)
+  clearInterval(proof)
   const inTime = stop.aborted ? () => {} : endIfLate(log)
   try {
     await closeControl()
@@ -242,30 +293,74 @@ function sweepStartUp(): void {
   ;(runInNewContext('gc') as () => void)()
 }
 
-function makeDataFolder(data: string, log: Logger): void {
+/** Notes once that this start was ready, and confirmed, for long enough to count as good. */
+function proveStart({ device }: Runtime, options: RunOptions): NodeJS.Timeout | undefined {
+  const root = serviceRoot()
+  if (root === undefined) return undefined
+  const proven_ms = watchdogSection(options).proven_s * 1000
+  let since_ms = performance.now()
+  const timer = setInterval(
+    () => {
+      if (device.onTrial) since_ms = performance.now()
+      if (performance.now() - since_ms < proven_ms) return
+      clearInterval(timer)
+      startProven(root, options.settings, options.log)
+    },
+    Math.min(proven_ms, 10_000),
+  )
+  return timer.unref()
+}
+
+/**
+ * Makes the data folder where it is missing. A service does not stay down for one that cannot be used: it runs on a folder in memory,
+ * and says so.
+ * @throws RTK_ERR_DATA_FOLDER
+ */
+function openDataFolder(options: RunOptions): void {
+  const { data, log } = options
   try {
-    mkdirSync(data, { recursive: true, mode: 0o700 })
-    // Not tightened: a folder that others use too may have been named.
-    const mode = statSync(data).mode & 0o777
-    if (mode & 0o022) {
-      log.warn(`other users can write to the data folder ${data} (mode ${mode.toString(8)}): chmod 700 it`)
-    }
+    makeFolder(data)
+    checkReadable(data)
   } catch (error) {
-    throw new RtkError('RTK_ERR_DATA_FOLDER', `the data folder ${data} cannot be made: ${reasonFor(data, error)}`)
+    const reason = `the data folder ${data} cannot be ${existsSync(data) ? 'read' : 'made'}: ${messageOf(error)}`
+    if (serviceRoot() === undefined) throw new RtkError('RTK_ERR_DATA_FOLDER', reason)
+    options.data = join(process.env.RUNTIME_DIRECTORY ?? tmpdir(), 'rtk-base-data')
+    makeFolder(options.data)
+    const text = `${reason}; the station runs with the defaults of its variant, and what is set now is gone after the next restart: mend the folder, then restart the service`
+    log.error({ code: 'data-in-memory' }, text)
+    options.notices.push({ code: 'data-in-memory', text })
+    return
+  }
+  // Not tightened: a folder that others use too may have been named.
+  const mode = statSync(data).mode & 0o777
+  if (mode & 0o022) {
+    log.warn(`other users can write to the data folder ${data} (mode ${mode.toString(8)}): chmod 700 it`)
   }
 }
 
-/** With \`recursive\`, Node puts ENOENT in place of a read-only file system: the first missing folder alone gives the reason. */
-function reasonFor(data: string, error: unknown): string {
-  let missing = data
-  while (!existsSync(dirname(missing))) missing = dirname(missing)
-  try {
-    mkdirSync(missing)
-    rmdirSync(missing)
-  } catch (reason) {
-    return messageOf(reason)
+/** As `mkdir -p`. Node's own gives ENOENT for a read-only file system, and never ends on one that holds no folders, such as /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) {
+    if (statSync(path).isDirectory()) return
+    throw new Error(`${path} is no folder`)
   }
-  return messageOf(error)
+  const parent = dirname(path)
+  if (parent !== path) makeFolder(parent)
+  mkdirSync(path, { mode: 0o700 })
+}
+
+/** What this user may not read would be taken for empty. A disk that takes no writes is the store's to report. */
+function checkReadable(data: string): void {
+  const { R_OK, X_OK } = constants
+  const store = join(data, 'store')
+  const snapshots = [0, 1].map((slot): [string, number] => [join(store, `snapshot-${slot}`), R_OK])
+  for (const [path, mode] of [[data, R_OK | X_OK], [store, R_OK | X_OK], ...snapshots] as [string, number][]) {
+    try {
+      accessSync(path, mode)
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT') throw error
+    }
+  }
 }
 
 /** How this program is called here: through npm in a checkout, by npx where the package is installed, else by its file. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { Variant } from '../../schemas/variant.js'
-import { packageRoot } from '../build/release.js'
+import { bundledVariant, packageRoot } from '../build/release.js'
 import { RtkError } from '../errors.js'
 import { didYouMean } from '../nearest.js'
 import { explain, pointerNames, problemsOf, quote } from '../validate.js'
@@ -18,14 +18,6 @@ export interface VariantFile {
 }
 
 const variantFolder = () => join(packageRoot(), 'runtime', 'variants')
-
-/** The variant that runs when none is named: a device folder names its own. */
-function defaultVariant(): string {
-  const { rtkBase } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
-    rtkBase?: { variant: string }
-  }
-  return rtkBase?.variant ?? 'simulator'
-}
 
 function lineOf(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length
@@ -49,7 +41,7 @@ function isFile(path: string): boolean {
  * @throws RTK_ERR_VARIANT with file, line and field.
  */
 export function readVariant(named?: string): VariantFile {
-  const source = named ?? defaultVariant()
+  const source = named ?? bundledVariant() ?? 'simulator'
   const shipped = join(variantFolder(), `${source}.json`)
   // A folder of that name may lie anywhere: a service is started in `/`, and a variant may be called `opt`.
   const isOwn = named !== undefined && (!/^[a-z0-9-]+$/.test(named) || isFile(named))

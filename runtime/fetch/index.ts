@@ -97,7 +97,9 @@ function checked(target: string | URL, options: FetchOptions): URL {
 
 /** @throws RTK_ERR_FETCH_REDIRECT */
 function followed(location: string, from: URL, left: number, options: FetchOptions): URL {
-  const refused = (why: string) => new RtkError('RTK_ERR_FETCH_REDIRECT', `redirected to ${location}: ${why}`)
+  // It may hold a login.
+  const place = URL.canParse(location, from.href) ? placeOf(new URL(location, from.href)) : 'what is no URL'
+  const refused = (why: string) => new RtkError('RTK_ERR_FETCH_REDIRECT', `redirected to ${place}: ${why}`)
   if (!URL.canParse(location, from.href)) throw refused('that is no URL')
   const next = new URL(location, from)
   if (left <= 0) throw refused(`more than ${options.redirects} redirects`)

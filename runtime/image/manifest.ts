@@ -16,6 +16,7 @@ const signaturePattern = /^[A-Za-z0-9+/]{86}==$/
 export const signatureLength = 88
 
 const Digest = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const Name = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' })
 const Version = Type.String({ pattern: '^\\d+\\.\\d+\\.\\d+(-[0-9A-Za-z.-]+)?$', maxLength: 64 })
 
 export const ImageManifest = Type.Object(
@@ -23,7 +24,7 @@ export const ImageManifest = Type.Object(
     format: Type.Literal(imageFormat),
     type: Type.Union([Type.Literal('bundle'), Type.Literal('plugin')]),
     /** Of a plugin: its name; of a bundle: the variant's. */
-    name: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }),
+    name: Name,
     version: Version,
     /** The variants' `hardware` that it is for. */
     hardware: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 32 }),
@@ -31,7 +32,11 @@ export const ImageManifest = Type.Object(
     arch: Type.String({ pattern: '^(any|linux-(x64|arm64|arm))$' }),
     /** Who signed it: see `keyId`. */
     key: Type.String({ pattern: '^[0-9a-f]{16}$' }),
-    /** Once this bundle is confirmed, no older one is taken. */
+    /** Of a bundle: names of other variants whose stations it is for too. */
+    replaces: Type.Optional(Type.Array(Name, { minItems: 1, maxItems: 32 })),
+    /** It is also taken where a newer version runs. */
+    downgrade: Type.Optional(Type.Literal(true)),
+    /** Once this version is confirmed, no older one is taken. */
     minVersion: Type.Optional(Version),
     /** Public keys, SPKI PEM, that are trusted besides once this bundle is confirmed. */
     newKeys: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 4 })),

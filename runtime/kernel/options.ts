@@ -67,7 +67,11 @@ function setOption(
   for (const [index, name] of names.entries()) {
     const known = Object.keys((at as TObject | undefined)?.properties ?? {})
     at = childSchema(at, name)
-    if (!at) return new RtkError(code, `${owner} has no option ${path}${didYouMean(name, known)}`)
+    if (!at) {
+      const takes = known.length > 0 ? `it takes ${known.join(', ')}` : 'it takes none'
+      const text = `${owner} has no option ${path}${didYouMean(name, known)}; ${takes}; what can be changed while it runs is set by --change`
+      return new RtkError(code, text)
+    }
     if (index < names.length - 1) {
       if (typeof target[name] !== 'object' || target[name] === null) target[name] = {}
       target = target[name] as Record<string, unknown>

@@ -72,7 +72,12 @@ export async function layFoundation(
       variant: variant.name,
       release,
       slot: options.slots ?? slotFromEnvironment(),
-      confirmed: () => options.supervisor?.ready(),
+      confirmed: () => {
+        options.supervisor?.ready()
+        void store.dropCopy()
+      },
+      keepSettings: () => store.keepCopy(),
+      extendStart: (ms) => options.supervisor?.extendStart(ms),
       described: (text) => options.supervisor?.status(text),
       lastEnd: record?.before,
       bootId: options.bootId ?? bootId(),
@@ -92,8 +97,10 @@ export async function layFoundation(
       storeErrors = store.troubles.map((now) => known(now) ?? { ...now, t })
       later.changed()
     }
+    for (const { code, text } of options.notices ?? []) troubles.raise(code, text)
     store.onTroubles(readStoreErrors)
     readStoreErrors()
+    if (!device.onTrial) await store.dropCopy()
     const close = async () => {
       record?.stopped()
       await store.close()

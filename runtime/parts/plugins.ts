@@ -37,6 +37,7 @@ import type { RuntimeOptions } from '../options.js'
 import { UpdatedPlugins } from '../plugin-updates.js'
 import type { Clock } from '../ports/clock.js'
 import { SystemProcesses } from '../ports/processes.js'
+import { childSchema } from '../validate.js'
 import type { Foundation } from './foundation.js'
 import type { Registries } from './registries.js'
 
@@ -92,6 +93,7 @@ export function buildPlugins(
     folder: join(options.data, 'plugin-updates'),
     bundle: device.sha256,
     onTrial: device.onTrial,
+    load: (place) => loader.load(place),
     clock,
     log,
     raise: (code, text) => troubles.raise(code, text),
@@ -163,9 +165,12 @@ export function buildPlugins(
     services,
     serviceHomes,
     utc_s,
-    load: (source) => loader.load(updates.sourceOf(source)),
+    load: (source, check) => updates.load(source, check),
     digest: (source) => loader.digest(source),
-    sets: (plugin) => options.sets?.get(plugin) ?? [],
+    sets: (plugin, schema) => [
+      ...(options.sets?.get(plugin) ?? []),
+      ...(options.careful && childSchema(schema, 'configure') ? [{ path: 'configure', text: 'false' }] : []),
+    ],
     stage: (instances) => gateway.stage(instances.map(routeOwner)),
     blocker: options.watchdog?.blocker(),
     files: (plugin, files) => options.watchdog?.know(plugin, files),

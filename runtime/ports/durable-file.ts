@@ -13,10 +13,13 @@ export const nodeFileSystem: FileSystem = promises
 /** The code of a system error, such as ENOSPC; '' of anything else. */
 export const systemCode = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
 
+/** The last of those that wait for the same file, by the name that they write aside. */
+const queues = new Map<string, Promise<void>>()
+
 /**
  * Puts a file of mode 0600 in place: written aside, synced, renamed over the old one, and the folder synced. When this
  * resolves, the new content is durable. When it rejects, the old content stands, or no file where the rename was done but
- * could not be made durable.
+ * could not be made durable. Of several at once for one file each waits for the one before.
  * @param aside in the same folder; whatever has this name is removed
  */
 export async function replaceFile(
@@ -24,6 +27,18 @@ export async function replaceFile(
   content: string | Uint8Array,
   { aside = `${path}.new`, fs = nodeFileSystem }: { aside?: string; fs?: FileSystem } = {},
 ): Promise<void> {
+  const before = queues.get(aside) ?? Promise.resolve()
+  const done = before.then(() => replaceAlone(path, content, aside, fs))
+  const turn = done.catch(() => {})
+  queues.set(aside, turn)
+  try {
+    await done
+  } finally {
+    if (queues.get(aside) === turn) queues.delete(aside)
+  }
+}
+
+async function replaceAlone(path: string, content: string | Uint8Array, aside: string, fs: FileSystem): Promise<void> {
   try {
     await fs.rm(aside, { recursive: true, force: true })
     const file = await fs.open(aside, 'wx', 0o600)

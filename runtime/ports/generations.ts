@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import { type FileSystem, replaceFile, syncFolder, systemCode } from './durable-file.js'
 import {
+  decodeSnapshot,
   encodeSnapshot,
   type Recovery,
   recover,
@@ -13,6 +14,9 @@ import {
 
 /** No state is nearly as large: what is larger is no snapshot. */
 const largestFile_bytes = 64 << 20
+
+/** The state when an update was installed, for the version that installed it. */
+const beforeUpdate = 'before-update'
 
 /** Written with the first two generations: it stays where `rm store/*` deletes every snapshot. */
 const founded = '.founded'
@@ -32,6 +36,8 @@ export interface Found extends Recovery {
   readonly oldFormat: boolean
   /** Files that could not be read, and copies of damaged ones where nothing could be read. */
   readonly kept: readonly string[]
+  /** When what is used was written, where a newer version has left nothing else; UTC. */
+  readonly asOf: string
 }
 
 /** The two files of the store. */
@@ -57,10 +63,39 @@ export class Generations {
     await this.#fs.chmod(this.#folder, 0o700).catch(() => {})
     const slots: [SlotContent, SlotContent] = [await this.#readSlot(0), await this.#readSlot(1)]
     const names = await this.#fs.readdir(this.#folder).catch(() => [] as string[])
-    const recovery = recover(slots)
-    const kept = await this.#keepDamaged(slots, recovery.loss === 'everything')
+    let recovery = recover(slots)
+    if (recovery.loss === 'newer')
+      recovery = recover(slots, await this.#readFile(beforeUpdate).catch(() => 'unreadable' as const))
+    const nothingLeft = recovery.loss === 'everything' || recovery.loss === 'newer'
+    const kept = await this.#keepDamaged(slots, nothingLeft, recovery.loss === 'newer' ? 'newer' : 'damaged')
+    const asOf = recovery.loss === 'newer' ? await this.#timeOf(recovery.snapshot, slots) : ''
     await this.acceptState()
-    return { ...recovery, founded: names.includes(founded), oldFormat: names.includes('CURRENT'), kept }
+    return { ...recovery, founded: names.includes(founded), oldFormat: names.includes('CURRENT'), kept, asOf }
+  }
+
+  /** Keeps a state until `dropCopy`, whatever is written meanwhile. Durable when it resolves. */
+  async keepCopy(snapshot: Snapshot): Promise<void> {
+    await replaceFile(join(this.#folder, beforeUpdate), encodeSnapshot(snapshot), { fs: this.#fs })
+  }
+
+  /** Removes what `keepCopy` kept, unless it is of another layout: then a version that may come back needs it. */
+  async dropCopy(always = false): Promise<void> {
+    const copy = await this.#readFile(beforeUpdate)
+    if (copy === 'absent' || (!always && typeof copy !== 'string' && decodeSnapshot(copy) === 'newer')) return
+    await this.#fs.rm(join(this.#folder, beforeUpdate), { force: true })
+    await syncFolder(this.#folder, this.#fs)
+  }
+
+  async #timeOf({ number }: Snapshot, slots: readonly SlotContent[]): Promise<string> {
+    const slot = slots.findIndex((content) => {
+      const snapshot = typeof content === 'string' ? undefined : decodeSnapshot(content)
+      return typeof snapshot === 'object' && snapshot.number === number
+    })
+    const file = slot < 0 ? join(this.#folder, beforeUpdate) : this.#path(slot as Slot)
+    return this.#fs.lstat(file).then(
+      ({ mtimeMs }) => `${new Date(mtimeMs).toISOString().slice(0, 16)}Z`,
+      () => '',
+    )
   }
 
   /** Durable when it resolves; the generation before it is untouched. */
@@ -90,11 +125,16 @@ export class Generations {
     )
   }
 
-  async #readSlot(slot: Slot): Promise<SlotContent> {
+  #readSlot(slot: Slot): Promise<SlotContent> {
+    return this.#readFile(slotFile(slot))
+  }
+
+  async #readFile(name: string): Promise<SlotContent> {
+    const path = join(this.#folder, name)
     try {
-      const stats = await this.#fs.stat(this.#path(slot))
+      const stats = await this.#fs.stat(path)
       if (!stats.isFile() || stats.size > largestFile_bytes) return 'unreadable'
-      return await this.#fs.readFile(this.#path(slot))
+      return await this.#fs.readFile(path)
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return 'absent'
       if (passing.includes(systemCode(error)) || isDenied(error)) throw error
@@ -103,12 +143,12 @@ export class Generations {
   }
 
   /** For whoever wants to look into them: the next write replaces them. What cannot be read may be large, so it is moved. */
-  async #keepDamaged(slots: readonly SlotContent[], everything: boolean): Promise<string[]> {
+  async #keepDamaged(slots: readonly SlotContent[], everything: boolean, as: 'damaged' | 'newer'): Promise<string[]> {
     const kept: string[] = []
     for (const slot of [0, 1] as const) {
       const unreadable = slots[slot] === 'unreadable'
       if (!unreadable && (!everything || slots[slot] === 'absent')) continue
-      const copy = join(this.#folder, `damaged-${slot}`)
+      const copy = join(this.#folder, `${as}-${slot}`)
       await this.#fs.rm(copy, { recursive: true, force: true }).catch(() => {})
       const done = unreadable ? this.#fs.rename(this.#path(slot), copy) : this.#fs.copyFile(this.#path(slot), copy)
       await done.then(

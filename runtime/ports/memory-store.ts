@@ -51,6 +51,18 @@ export class MemoryStore implements Store {
     await this.batch(ops)
   }
 
+  /** Whether the state was kept for the version before. */
+  copies = 0
+
+  async keepCopy(): Promise<void> {
+    await this.batch([])
+    this.copies++
+  }
+
+  async dropCopy(): Promise<void> {
+    this.copies = 0
+  }
+
   async close(): Promise<void> {}
 
   onTroubles(): void {}

@@ -52,6 +52,10 @@ export class NotifySupervisor implements Supervisor {
     this.#oweStatus = !this.#tell(`STATUS=${this.#status}`)
   }
 
+  extendStart(ms: number): void {
+    this.#tell(`EXTEND_TIMEOUT_USEC=${Math.round(ms * 1000)}`)
+  }
+
   stopping(): void {
     this.#tell('STOPPING=1')
   }

@@ -47,6 +47,14 @@ export class SealableStore implements Store {
     return this.#store.clear(keep)
   }
 
+  keepCopy(): Promise<void> {
+    return this.#store.keepCopy()
+  }
+
+  dropCopy(): Promise<void> {
+    return this.#store.dropCopy()
+  }
+
   close(): Promise<void> {
     return this.#store.close()
   }

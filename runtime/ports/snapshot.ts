@@ -1,7 +1,8 @@
 /**
- * One generation of the store as a file: a line of format, a line with the number of the generation, a line with the
+ * One generation of the store as a file: a line with the layout, a line with the number of the generation, a line with the
  * SHA-256 of everything else, and the state as JSON, one entry a line. Generation n lies in the file of slot n mod 2, so
- * that each one replaces the one before the last.
+ * that each one replaces the one before the last. Every later layout keeps the first three lines, so that a version that does not
+ * know it can tell it from damage.
  */
 import { createHash } from 'node:crypto'
 
@@ -27,14 +28,15 @@ export type Slot = 0 | 1
 export const slotOf = (number: number) => (number % 2) as Slot
 export const slotFile = (slot: Slot) => `snapshot-${slot}`
 
-const format = 'rtk-base store 1'
-const heading = /^rtk-base store 1\nnumber ([1-9]\d{0,14})\nsha256 ([0-9a-f]{64})\n/
+const layout = 1
+const heading = /^rtk-base store ([1-9]\d{0,3})\nnumber ([1-9]\d{0,14})\nsha256 ([0-9a-f]{64})\n/
 /** Longer than any heading. */
 const headingLimit_bytes = 128
 
-function digestOf(number: number | string, body: string | Uint8Array): string {
-  return createHash('sha256').update(`${format}\nnumber ${number}\n`).update(body).digest('hex')
-}
+const top = (number: number | string, of: number | string = layout) => `rtk-base store ${of}\nnumber ${number}\n`
+
+const digestOf = (head: string, body: string | Uint8Array): string =>
+  createHash('sha256').update(head).update(body).digest('hex')
 
 export const entryLine = (namespace: string, key: string, json: string): string =>
   `[${JSON.stringify(namespace)},${JSON.stringify(key)},${json}]`
@@ -44,7 +46,7 @@ export function encodeSnapshot({ number, contents, reports, settle }: Snapshot):
   for (const [namespace, entries] of contents)
     for (const [key, json] of entries) lines.push(entryLine(namespace, key, json))
   const body = `{"settle":${settle},"reports":${JSON.stringify(reports)},"entries":[\n${lines.join(',\n')}\n]}\n`
-  return `${format}\nnumber ${number}\nsha256 ${digestOf(number, body)}\n${body}`
+  return `${top(number)}sha256 ${digestOf(top(number), body)}\n${body}`
 }
 
 interface Body {
@@ -53,13 +55,14 @@ interface Body {
   entries: [namespace: string, key: string, value: unknown][]
 }
 
-/** Undefined unless every single bit is as it was written. */
-export function decodeSnapshot(bytes: Uint8Array): Snapshot | undefined {
-  const [head, number = '', sha256] = heading.exec(Buffer.from(bytes.subarray(0, headingLimit_bytes)).toString()) ?? [
-    '',
-  ]
+/** Undefined unless every single bit is as it was written; `'newer'` when it is, by a version with another layout. */
+export function decodeSnapshot(bytes: Uint8Array): Snapshot | 'newer' | undefined {
+  const found = heading.exec(Buffer.from(bytes.subarray(0, headingLimit_bytes)).toString())
+  if (!found) return undefined
+  const [head, writtenIn = '', number = '', sha256] = found
   const body = bytes.subarray(head.length)
-  if (head === '' || digestOf(number, body) !== sha256) return undefined
+  if (digestOf(top(number, writtenIn), body) !== sha256) return undefined
+  if (Number(writtenIn) !== layout) return 'newer'
   try {
     const { settle, reports, entries } = JSON.parse(Buffer.from(body).toString()) as Body
     const contents: Contents = new Map()
@@ -87,31 +90,40 @@ export type SlotContent = Uint8Array | 'absent' | 'unreadable'
 export interface Recovery {
   /** The state to start with; number 0 when there is none. */
   readonly snapshot: Snapshot
-  /** What may be lost; undefined when this certainly is the newest state. */
-  readonly loss: 'newest' | 'everything' | undefined
+  /** What may be lost; undefined when this certainly is the newest state. `'newer'`: what a newer version wrote is not read. */
+  readonly loss: 'newest' | 'everything' | 'newer' | undefined
   /** For people: the file that is not as it should be, and what is wrong with it. */
   readonly finding: string
 }
 
+const newer = 'is of a newer version'
+const nothing: Snapshot = { number: 0, contents: new Map(), reports: [], settle: false }
+
 /**
  * Chooses the newest valid generation. Two whole generations have successive numbers, and from the second one on there
  * are always two (the first two are empty). So whatever is missing here once was there, and may have been the newest.
+ * @param before the copy from before an update: used where a newer version has left nothing that can be read
  */
-export function recover(slots: readonly [SlotContent, SlotContent]): Recovery {
+export function recover(slots: readonly [SlotContent, SlotContent], before: SlotContent = 'absent'): Recovery {
   const read = slots.map((content, slot) => {
     if (typeof content === 'string') return content === 'absent' ? 'is missing' : 'cannot be read'
     const snapshot = decodeSnapshot(content)
     if (!snapshot) return 'is damaged'
+    if (snapshot === 'newer') return newer
     return slotOf(snapshot.number) === slot ? snapshot : 'is a copy of the other one'
   })
   const valid = read.filter((one): one is Snapshot => typeof one !== 'string')
   const [newest, older] = valid.sort((one, other) => other.number - one.number)
   const findings = read.flatMap((one, slot) => (typeof one === 'string' ? [`${slotFile(slot as Slot)} ${one}`] : []))
   const finding = findings.join(', ')
+  if (read.includes(newer)) {
+    const copy = typeof before === 'string' ? undefined : decodeSnapshot(before)
+    const snapshot = newest ?? (typeof copy === 'object' ? copy : nothing)
+    return { snapshot, loss: 'newer', finding }
+  }
   if (!newest) {
-    const snapshot: Snapshot = { number: 0, contents: new Map(), reports: [], settle: false }
     const fresh = slots.every((content) => content === 'absent')
-    return { snapshot, loss: fresh ? undefined : 'everything', finding }
+    return { snapshot: nothing, loss: fresh ? undefined : 'everything', finding }
   }
   if (older) {
     const successive = older.number === newest.number - 1

@@ -39,6 +39,13 @@ export interface Store {
   batch(ops: readonly StoreOps[], options?: BatchOptions): Promise<void>
   /** Deletes everything but what `keep` wants, in one durable write. @throws RTK_ERR_STORE_WRITE */
   clear(keep: (namespace: string, key: string) => boolean): Promise<void>
+  /**
+   * Keeps the present state beside what is written from now on: a newer version that is installed now may write what this one cannot
+   * read. This one uses it then. Durable when it resolves. @throws RTK_ERR_STORE_WRITE
+   */
+  keepCopy(): Promise<void>
+  /** The version that runs stays: what was kept is removed. */
+  dropCopy(): Promise<void>
   close(): Promise<void>
   /** What is wrong at this moment. */
   readonly troubles: readonly StoreTrouble[]
@@ -153,10 +160,28 @@ class SnapshotStore implements Store {
   }
 
   async clear(keep: (namespace: string, key: string) => boolean): Promise<void> {
+    // What is cleared must not come back with the version before.
+    await this.#files.dropCopy(true).catch((error) => {
+      throw refused(messageOf(error), error)
+    })
     await this.#commit((draft) => {
       for (const [namespace, entries] of copyOf(draft))
         for (const key of entries.keys()) if (!keep(namespace, key)) setText(draft, namespace, key, undefined)
     }, true)
+  }
+
+  async keepCopy(): Promise<void> {
+    await this.#commit(() => {})
+    const state = { number: this.#number, contents: this.#contents, reports: this.#reports, settle: false }
+    await this.#files.keepCopy(state).catch((error) => {
+      throw refused(messageOf(error), error)
+    })
+  }
+
+  async dropCopy(): Promise<void> {
+    await this.#files.dropCopy().catch((error) => {
+      this.#log.warn({ err: error }, `the copy of the settings from before the update stays: ${messageOf(error)}`)
+    })
   }
 
   async close(): Promise<void> {
@@ -273,12 +298,22 @@ class SnapshotStore implements Store {
   }
 
   async #load(): Promise<void> {
-    const { snapshot, loss, finding, kept, founded, oldFormat } = await this.#files.read()
+    const { snapshot, loss, finding, kept, founded, oldFormat, asOf } = await this.#files.read()
     const reports = [...snapshot.reports]
     const report = (code: string, text: string) => void reports.push(this.#report(code, text))
     const inFolder = `the settings in ${this.#folder}`
     const copies = kept.length > 0 ? `; the damaged files are kept as ${kept.join(' and ')}` : ''
-    if (loss === 'newest') {
+    if (loss === 'newer') {
+      const files = kept.length > 0 ? `; the files are kept as ${kept.join(' and ')}` : ''
+      const used =
+        snapshot.number > 0
+          ? `those of ${asOf} are used, and every change since then is lost`
+          : 'there are none from before, so defaults are used'
+      report(
+        'store-newer',
+        `${inFolder} were written by a newer version, which does not run any more, and cannot be read by this one: ${used}; check position, passwords and connections${files}`,
+      )
+    } else if (loss === 'newest') {
       report(
         'store-damaged',
         `${finding}: ${inFolder} are those of the other copy, the last changes may be lost; check them${copies}`,
@@ -292,7 +327,7 @@ class SnapshotStore implements Store {
     }
     this.#contents = snapshot.contents
     this.#number = snapshot.number
-    this.#stale = snapshot.settle ? 1 : 0
+    this.#stale = loss === 'newer' ? 2 : snapshot.settle ? 1 : 0
     this.#loaded = true
     this.#setReports(reports)
   }

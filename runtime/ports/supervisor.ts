@@ -6,6 +6,8 @@ export interface Supervisor {
   alive(): void
   /** What the service does, one line; only when it changes. */
   status(text: string): void
+  /** The start is under way, and may take so much longer from now. */
+  extendStart(ms: number): void
   /** The service begins to stop. */
   stopping(): void
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import { messageOf } from '../errors.js'
+import type { LogForm } from '../journal.js'
 import { beat, shareActivity } from './activity.js'
 import { type Blocker, blockerOf, readStalls, writeStalls } from './stalls.js'
 import type { StallEnded, ThreadData, ToThread } from './thread.js'
@@ -17,8 +18,8 @@ export interface WatchdogOptions {
   warn_ms: number
   /** The process is ended after this, so that it is started again; 0: never. */
   limit_ms: number
-  /** JSON lines instead of text on the standard output. */
-  json: boolean
+  /** Of its lines on the standard output. */
+  form: LogForm
 }
 
 /**
@@ -34,13 +35,13 @@ export class Watchdog {
   readonly #alive = new Set<() => void>()
 
   constructor(options: WatchdogOptions) {
-    const { data, warn_ms, limit_ms, json } = options
+    const { data, warn_ms, limit_ms, form } = options
     this.#options = options
     this.#record = join(data, 'stalls.json')
     const early: ToThread[] = []
     let send: (message: ToThread) => void = (message) => early.push(message)
     const memory = shareActivity((plugin, number) => send({ plugin, number }))
-    const workerData: ThreadData = { memory, warn_ms, limit_ms, record: this.#record, json }
+    const workerData: ThreadData = { memory, warn_ms, limit_ms, record: this.#record, form }
     // Without limits of its memory: a deep stack of a large bundle is large, and a thread that runs out of memory ends nothing.
     this.#thread = new Worker(new URL('./thread.js', import.meta.url), { workerData, execArgv: [] })
     send = (message) => this.#thread.postMessage(message)

@@ -7,6 +7,7 @@ import { Session } from 'node:inspector'
 import { SourceMap } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
+import { journalLine, type LogForm } from '../journal.js'
 import { readActivity } from './activity.js'
 import { addStall, type Stall } from './stalls.js'
 
@@ -17,8 +18,7 @@ export interface ThreadData {
   limit_ms: number
   /** Where a stall that ends the process is written down. */
   record: string
-  /** JSON lines instead of text. */
-  json: boolean
+  form: LogForm
 }
 
 /** From the main thread: a plugin's number, or the files by which its code is known. */
@@ -32,7 +32,7 @@ export interface StallEnded {
   blocked_s: number
 }
 
-const { memory, warn_ms, limit_ms, record, json } = workerData as ThreadData
+const { memory, warn_ms, limit_ms, record, form } = workerData as ThreadData
 const look_ms = 100
 /** A thread that gives no stack in this time is in native code. Every script it has loaded is announced first. */
 const stackLimit_ms = 3_000
@@ -196,13 +196,18 @@ function resolved<M extends { sources: string[] }>(map: M, file: string): M {
 
 function log(level: 50 | 60, msg: string, found: Culprit): void {
   const { plugin, stack } = found
-  const time = new Date()
-  const line = json
-    ? JSON.stringify({ level, time: time.getTime(), ...(plugin && { plugin }), stack, msg })
-    : [`[${time.toTimeString().slice(0, 8)}] ${level === 60 ? 'FATAL' : 'ERROR'}: ${msg}`, ...stack].join('\n    at ')
+  const owner = plugin && { plugin }
+  const lines = {
+    text: () =>
+      `[${new Date().toTimeString().slice(0, 8)}] ${level === 60 ? 'FATAL' : 'ERROR'}: ${withStack(msg, stack)}\n`,
+    json: () => `${JSON.stringify({ level, time: Date.now(), ...owner, stack, msg })}\n`,
+    journal: () => journalLine(JSON.stringify({ level, ...owner, msg: withStack(msg, stack) })),
+  }
   try {
-    writeSync(1, `${line}\n`)
+    writeSync(1, lines[form]())
   } catch {
     // Nobody reads it, or its disk is full.
   }
 }
+
+const withStack = (msg: string, stack: readonly string[]): string => [msg, ...stack].join('\n    at ')

@@ -23,6 +23,8 @@ export interface Device {
   readonly hardware: string
   /** The variant's name. */
   readonly variant: string
+  /** Name of the variant that the installed bundle was made of; `''` where it runs from sources. */
+  readonly bundle: string
   /** Release, digest of the installed image (or source tree), build time (ISO), running OTA slot. */
   readonly version: string
   readonly sha256: string
@@ -30,6 +32,13 @@ export interface Device {
   readonly partition: string
   /** Where updates are installed, and which slot runs; undefined where nothing starts the service from slots. */
   readonly slots: { readonly root: string; readonly running: string } | undefined
+  /**
+   * Keeps the settings as they are now, for this version: if an update writes what it cannot read and is given up, it uses them.
+   * Durable when it resolves. @throws RTK_ERR_STORE_WRITE
+   */
+  keepSettings(): Promise<void>
+  /** The trial of the version that runs goes on: the supervisor waits so much longer from now until it calls the start failed. */
+  extendStart(ms: number): void
   /** The version that runs is on trial: unless `confirmed()` is called, the one before it comes back. */
   readonly onTrial: boolean
   /** The trial succeeded, durably: whoever supervises the service gets to know that it is ready. */

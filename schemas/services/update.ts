@@ -22,6 +22,8 @@ export const firmwareInstaller = defineService<FirmwareInstaller>('firmware-inst
 
 /** Single plugins in another version than the installed bundle has them. The caller has verified what it puts there. */
 export interface PluginUpdates {
+  /** The version of a plugin of this station; `''` where it has none of that name, or none that could be loaded. */
+  version(name: string): string
   /** An empty folder for the prebuilt form of a plugin. @throws RTK_ERR_NOT_LOADED when the station has no such plugin */
   prepare(name: string): Promise<string>
   /**

@@ -151,7 +151,8 @@ t.test('a signed build', { skip: gateOnly }, async (t) => {
     const own = join(place, 'own.json')
     const plugins = { system: {}, 'gnss-zed': {}, ota: { keys: ['next.pub'] } }
     writeFileSync(own, JSON.stringify({ name: 'own', hardware: 'zed-f9p', plugins }))
-    const args = ['--target', 'linux-arm64', '--release', '9.8.7', '--min-version', '9.0.0']
+    const more = ['--replaces', 'old-roof', '--allow-downgrade']
+    const args = ['--target', 'linux-arm64', '--release', '9.8.7', '--min-version', '9.0.0', ...more]
     const signed = ['--sign', `${key}.key`, '--new-key', join(place, 'next.pub')]
     const out = join(place, 'out')
     const built = await rtkBase(['build', own, '--out', out, ...args, ...signed])
@@ -162,8 +163,22 @@ t.test('a signed build', { skip: gateOnly }, async (t) => {
     const image = readFileSync(`${out}.img`)
     const manifest = JSON.parse(image.toString('utf8', 0, image.indexOf(10)))
     t.match(manifest, { type: 'bundle', name: 'own', version: '9.8.7', hardware: ['zed-f9p'], arch: 'linux-arm64' })
+    t.match(manifest, { replaces: ['old-roof'], downgrade: true })
     t.match(manifest, { minVersion: '9.0.0', newKeys: [/BEGIN PUBLIC KEY/] })
-    t.ok(manifest.files.some(({ path }: { path: string }) => path === 'manifest.json'))
+    for (const name of ['manifest.json', 'LICENSES.txt']) {
+      t.ok(
+        manifest.files.some(({ path }: { path: string }) => path === name),
+        name,
+      )
+    }
+    const licences = readFileSync(join(out, 'LICENSES.txt'), 'utf8')
+    for (const name of ['fastify', 'mqtt', 'typebox', 'pino', 'serialport']) {
+      const { version } = JSON.parse(readFileSync(join('node_modules', name, 'package.json'), 'utf8'))
+      t.ok(licences.includes(`\n${name} ${version}\n`), name)
+    }
+    t.match(licences, /^rtk-base\n/)
+    t.match(licences, /Permission is hereby granted, free of charge/)
+    t.notMatch(licences, '/usr/share/common-licenses', 'this is no Debian')
     t.equal(JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')).version, '9.8.7')
     const variant = JSON.parse(readFileSync(join(out, 'runtime', 'variants', 'own.json'), 'utf8'))
     t.strictSame(
@@ -177,9 +192,21 @@ t.test('a signed build', { skip: gateOnly }, async (t) => {
     const args = ['build-plugin', join(folder, 'extra'), '--out', out, '--sign', `${key}.key`]
     t.match(await rtkBase(args), { code: 2, stderr: /--sign needs --hardware/ })
     t.match(await rtkBase([...args, '--hardware', 'zed-f9p']), { code: 0, stdout: /extra-plugin\.img: for zed-f9p/ })
-    const image = readFileSync(join(out, 'extra-plugin.img'))
+    t.notOk(
+      readdirSync(out).some((name) => name.endsWith('.img')),
+      'not where it would be published',
+    )
+    const image = readFileSync(join(folder, 'extra-plugin.img'))
     const manifest = JSON.parse(image.toString('utf8', 0, image.indexOf(10)))
-    t.match(manifest, { type: 'plugin', name: 'extra-plugin', version: '2.1.0', arch: 'any' })
+    t.match(manifest, { type: 'plugin', name: 'extra-plugin', version: '2.1.0', arch: 'any', downgrade: undefined })
+    const more = ['--min-version', '2.0.0', '--allow-downgrade', '--image', join(place, 'own.img')]
+    t.match(await rtkBase([...args, '--hardware', 'zed-f9p', ...more]), { code: 0, stdout: /own\.img: for zed-f9p/ })
+    const own = readFileSync(join(place, 'own.img'))
+    t.match(JSON.parse(own.toString('utf8', 0, own.indexOf(10))), { minVersion: '2.0.0', downgrade: true })
+    t.match(await rtkBase(['build-plugin', join(folder, 'extra'), '--out', out, '--allow-downgrade']), {
+      code: 2,
+      stderr: /need --sign KEY/,
+    })
     t.strictSame(
       manifest.files.map(({ path }: { path: string }) => path),
       ['extra-plugin.cjs', 'manifest.json'],
@@ -193,6 +220,7 @@ t.test('a signed build', { skip: gateOnly }, async (t) => {
     await wrong(['--target', 'win32-x64'], /--target takes linux-arm64, linux-x64, linux-arm/)
     await wrong(['--release', 'new'], /--release takes a version such as 1\.4\.0/)
     await wrong(['--min-version', '1.0.0'], /they need --sign KEY/)
+    await wrong(['--replaces', 'x'], /they need --sign KEY/)
     await wrong(['--deb', '--min-version', '1.0.0'], /do not go with --deb/)
     await wrong(['--sign', `${key}.pub`], /no private key/)
     await wrong(['--sign', join(place, 'none.key')], /cannot be read/)

@@ -18,6 +18,8 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
+import { portDropIn } from '../../runtime/cli/allow-port.js'
+import { nearest } from '../../runtime/nearest.js'
 import { childEnv, gateOnly, ownPorts, rtkBase, rtkBaseAll, startStation, until } from '../harness/index.js'
 
 t.setTimeout(900_000)
@@ -180,6 +182,7 @@ t.test('every mistake of a variant is named at once, with value, bounds and the 
       [{ ...waits, changes: { 'udp-prot': 2_200, 'udp-port': 0, 'gnss-survey-mintime': 30 } }],
       [waits, '--change', 'udp-prot=1', '--set', 'udprtcm.host=::1'],
       [{ ...waits, http: { token: 'too-short' } }],
+      [waits, '--set', 'udp-rtcm.port=2200'],
     ] as [object, ...string[]][]
   ).map(([file, ...args], index) => {
     const path = join(place, String(index), 'variant.json')
@@ -189,7 +192,10 @@ t.test('every mistake of a variant is named at once, with value, bounds and the 
   })
   const results = await rtkBaseAll(lines)
   for (const { code } of results) t.equal(code, 2)
-  const [shape, all, twice, misspelt, slips, secret] = results.map(({ stderr }) => stderr) as [string, ...string[]]
+  const [shape, all, twice, misspelt, slips, secret, other] = results.map(({ stderr }) => stderr) as [
+    string,
+    ...string[],
+  ]
 
   t.match(shape, /variant\.json:2: name: must not have fewer than 1 characters, not ""/)
   t.match(shape, /variant\.json:4: plguins: is no known field \(did you mean "plugins"\?\)/)
@@ -206,31 +212,77 @@ t.test('every mistake of a variant is named at once, with value, bounds and the 
   t.match(misspelt, /changes\.udp-prot is no parameter \(did you mean "udp-port"\?\)/)
   t.notMatch(misspelt, /gnss-survey-mintime/, 'a parameter of a plugin that waits is one')
   t.match(slips, /--change udp-prot: .*\(did you mean "udp-port"\?\)/)
+  t.match(
+    other,
+    /udp-rtcm has no option port; it takes .*maxSubscribers.*; what can be changed while it runs is set by/,
+  )
+  t.same(nearest('port', ['host', 'options']), [], 'half of a short name is no slip of the pen')
+  t.same(nearest('prot', ['host', 'port']), ['port'])
   t.match(slips, /--set udprtcm\.….*\(did you mean "udp-rtcm"\?\)/)
   t.match(secret, /http\.token: must not have fewer than 16 characters/)
   t.notMatch(secret, 'too-short')
 })
 
 t.test(
-  'a data folder that is in use or cannot be made, and an address that is taken, end with 1 and say so',
+  'a data folder that is in use, an address that is taken end with 75, a data folder that cannot be made with 1',
   async (t) => {
     const { args } = await ownPorts()
     const station = await startStation(args)
     t.teardown(() => station.end())
     t.match(await rtkBase(['run', '--data', station.data, '--set', 'http.port=0']), {
-      code: 1,
+      code: 75,
       stderr: /RTK_ERR_DATA_LOCKED/,
     })
     const port = new URL(station.url).port
     t.match(await rtkBase(['run', '--data', folder(t), '--set', `http.port=${port}`]), {
-      code: 1,
+      code: 75,
       stderr: /RTK_ERR_LISTEN/,
     })
     const file = join(folder(t), 'file')
     writeFileSync(file, '')
     t.match(await rtkBase(['run', '--data', join(file, 'data')]), { code: 1, stderr: /RTK_ERR_DATA_FOLDER/ })
+    // Node's own recursive mkdir never ends there.
+    t.match(await rtkBase(['run', '--data', '/proc/rtk-base/data']), {
+      code: 1,
+      stderr: /data folder \/proc\/rtk-base\/data cannot be made: .*\n +RTK_ERR_DATA_FOLDER/,
+    })
+    // As the launcher of the simulator starts it: the channel to it must not keep a start that failed.
+    const child = spawn(
+      process.execPath,
+      [join(packageRoot(), 'runtime', 'build', 'bootstrap.mjs'), 'run', '--data', station.data, '--set', 'http.port=0'],
+      {
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+        env: childEnv(),
+      },
+    )
+    t.teardown(() => child.kill('SIGKILL'))
+    let code: number | null | undefined
+    child.once('exit', (ended) => {
+      code = ended
+    })
+    await until(() => code !== undefined, 'it ends', 20_000)
+    t.equal(code, 75)
   },
 )
+
+t.test('what a serial port of another driver needs is printed', async (t) => {
+  const devices =
+    'Character devices:\n  4 /dev/vc/0\n  4 tty\n  4 ttyS\n207 ttymxc\n511 gnss\n\nBlock devices:\n207 loop\n'
+  const port = (major: number, isCharacterDevice = true) => ({
+    rdev: major * 256 + 3,
+    isCharacterDevice: () => isCharacterDevice,
+  })
+  t.equal(
+    portDropIn('/dev/ttymxc3', port(207), devices),
+    '# For /dev/ttymxc3.\n[Service]\nDeviceAllow=char-ttymxc rw\n',
+  )
+  t.match(portDropIn('/dev/gnss0', port(511), devices), /^DeviceAllow=char-gnss rw$/m)
+  t.match(portDropIn('/dev/ttyS3', port(4), devices), /char-tty rw\nDeviceAllow=char-ttyS rw\n$/)
+  t.throws(() => portDropIn('/dev/x', port(99), devices), { message: /names no driver for its number 99/ })
+  t.throws(() => portDropIn('/etc', port(207, false), devices), { message: /no character device/ })
+  t.match(await rtkBase(['allow-port', '/dev/null']), { code: 0, stdout: /DeviceAllow=char-mem rw\n/ })
+  t.match(await rtkBase(['allow-port', '/dev/none']), { code: 2, stderr: /ENOENT/ })
+})
 
 t.test('plugins and console talk to the running station over a socket that only its user may open', async (t) => {
   const { args } = await ownPorts()

@@ -38,6 +38,9 @@ interface Start {
   /** undefined: nothing was started. */
   slot?: string
   trial?: string
+  /** Why another slot runs, and whose settings. */
+  fallback?: string
+  settings?: string
   folder?: string
   rootFolder?: string
   args?: string
@@ -57,7 +60,7 @@ function device(t: Test, shell: string, state?: string) {
   // Prints what it was given, a line each.
   program(
     join(tools, 'node'),
-    '#!/bin/sh\nprintf "%s\\n" "slot=$RTK_BASE_SLOT" "trial=$RTK_TRIAL" "folder=$(pwd -P)" "rootFolder=$RTK_BASE_ROOT" "args=$*"\n' +
+    '#!/bin/sh\nprintf "%s\\n" "slot=$RTK_BASE_SLOT" "trial=$RTK_TRIAL" "fallback=$RTK_BASE_FALLBACK" "settings=$RTK_BASE_SETTINGS" "folder=$(pwd -P)" "rootFolder=$RTK_BASE_ROOT" "args=$*"\n' +
       'printf "before=%s\\n" "$(tr "\\n" " " <"$RTK_BASE_ROOT/state" 2>/dev/null)"\n',
   )
   if (state !== undefined) writeFileSync(join(root, 'state'), state)
@@ -69,11 +72,22 @@ function device(t: Test, shell: string, state?: string) {
     return { code: status, stderr, ...Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2))) }
   }
   const stateNow = () => readFileSync(join(root, 'state'), 'utf8')
-  return { folder, root, lib, tools, slots, launch, stateNow }
+  /** What the unit does after an end. */
+  const end = (how: string, args: string[] = [], more: NodeJS.ProcessEnv = {}) => {
+    const [SERVICE_RESULT, EXIT_CODE, EXIT_STATUS] = how.split(' ')
+    const ended = spawnSync(shell, [join(files, 'ended'), root, ...args], {
+      encoding: 'utf8',
+      env: { ...env, SERVICE_RESULT, EXIT_CODE, EXIT_STATUS, ...more },
+    })
+    t.match(ended, { status: 0, stderr: '' }, how)
+  }
+  return { folder, root, lib, tools, slots, launch, stateNow, end }
 }
 
-const lines = (good: string, trial: string, tries: number | string, back: string) =>
-  `good=${good}\ntrial=${trial}\ntries=${tries}\nback=${back}\n`
+const lines = (good: string, trial: string, tries: number | string, back: string, previous = '') =>
+  `good=${good}\ntrial=${trial}\ntries=${tries}\nback=${back}\n${previous === '' ? '' : `previous=${previous}\n`}`
+
+const crash = 'exit-code exited 1'
 
 for (const shell of shells) {
   t.test(`the launcher in ${shell}`, { skip: noPeer(shell) }, async (t) => {
@@ -185,6 +199,125 @@ for (const shell of shells) {
       }
     })
 
+    t.test(
+      'a good slot that ends again and again is given up for the one before, then for that of the package',
+      async (t) => {
+        const { launch, stateNow, end } = device(t, shell, lines('b', '', 0, '', 'a'))
+        const ends = [
+          crash,
+          'signal killed SEGV',
+          'watchdog killed KILL',
+          'core-dump dumped ABRT',
+          'timeout killed KILL',
+        ]
+        for (const how of ends) {
+          t.match(launch(), { slot: 'b', fallback: '' }, how)
+          end(how)
+        }
+        t.match(launch(), { code: 0, slot: 'a', trial: '', fallback: '' })
+        t.equal(stateNow(), lines('a', '', 0, 'b'), 'it is reported')
+        for (const _ of ends) {
+          t.match(launch(), { slot: 'a' })
+          end('oom-kill killed KILL')
+        }
+        t.match(launch(), { slot: 'f' })
+        t.equal(stateNow(), lines('f', '', 0, 'a'))
+        for (const _ of [...ends, ...ends]) end(crash)
+        t.match(launch(), { slot: 'f' }, 'there is no older one')
+
+        t.test('one before that is not whole is passed over', async (t) => {
+          const { launch, slots, end, stateNow } = device(t, shell, lines('b', '', 0, '', 'a'))
+          rmSync(join(slots.a, 'SHA256SUMS'))
+          for (const how of ends) end(how)
+          t.match(launch(), { slot: 'f' })
+          t.equal(stateNow(), lines('f', '', 0, 'b'))
+        })
+
+        t.test('that of the package goes back to the slot that it replaced', async (t) => {
+          const { launch, end, stateNow } = device(t, shell, lines('f', '', 0, '', 'b'))
+          for (const how of ends) end(how)
+          t.match(launch(), { slot: 'b' })
+          t.equal(stateNow(), lines('b', '', 0, 'f'))
+        })
+
+        t.test('a device that never had an update has nothing else', async (t) => {
+          const { launch, end } = device(t, shell)
+          for (const how of [...ends, ...ends]) end(how)
+          t.match(launch(), { slot: 'f' })
+        })
+      },
+    )
+
+    t.test('what is not the fault of the slot is not counted', async (t) => {
+      const { root, launch, end } = device(t, shell, lines('b', '', 0, '', 'a'))
+      const innocent = [
+        'success exited 0',
+        'success killed TERM',
+        'exit-code exited 75',
+        'resources exited 0',
+        'exec-condition exited 1',
+      ]
+      for (const how of [...innocent, ...innocent, ...innocent]) end(how)
+      t.notOk(existsSync(join(root, 'exits')))
+      t.match(launch(), { slot: 'b' })
+      for (const _ of [1, 2, 3, 4]) end(crash)
+      // The service clears it when it has run for 10 min.
+      rmSync(join(root, 'exits'))
+      for (const _ of [1, 2, 3, 4]) end(crash)
+      t.match(launch(), { slot: 'b' })
+      writeFileSync(join(root, 'state'), lines('b', 'a', 1, ''))
+      for (const _ of [1, 2, 3]) end(crash)
+      t.match(launch(), { slot: 'a', trial: 'a' }, 'a trial has a count of its own')
+      writeFileSync(join(root, 'state'), lines('a', '', 0, '', 'b'))
+      end(crash)
+      t.match(launch(), { slot: 'a' }, 'the count is that of one slot')
+      for (const text of ['', 'slot=a\ncount=x\n', '\0\xff', 'count=5\n', 'slot=a\ncount=55\n']) {
+        writeFileSync(join(root, 'exits'), text)
+        t.match(launch(), { code: 0, slot: 'a', stderr: '' }, JSON.stringify(text))
+      }
+    })
+
+    t.test('settings that are refused three times give way to those that ran, then to those of the slot', async (t) => {
+      const { folder, launch, end } = device(t, shell, lines('a', '', 0, '', 'b'))
+      const own = join(folder, 'variant.json')
+      const env = { RTK_BASE_VARIANT: own }
+      writeFileSync(own, '{ "name": "roof" }')
+      const args = ['--set', 'http.prot=80']
+      const refuse = () => end('exit-code exited 2', args, env)
+      for (const _ of [1, 2]) {
+        t.match(launch(env, [], args), { slot: 'a', settings: '' })
+        refuse()
+      }
+      t.match(launch(env, [], args), { settings: '' })
+      refuse()
+      t.match(launch(env, [], args), { slot: 'a', settings: 'kept' })
+      t.match(launch(env, [], args), { settings: 'kept' }, 'as long as they stand')
+      t.match(launch(env, [], ['--set', 'http.port=80']), { settings: '' }, 'other options are tried')
+      writeFileSync(own, '{ "name": "hill" }')
+      t.match(launch(env, [], args), { settings: '' }, 'and another variant')
+      writeFileSync(own, '{ "name": "roof" }')
+      refuse()
+      t.match(launch(env, [], args), { slot: 'a', settings: 'safe' })
+      for (const _ of [1, 2, 3, 4, 5]) refuse()
+      t.match(
+        launch(env, [], args),
+        { slot: 'b', settings: 'safe' },
+        'a slot that refuses its own settings is given up',
+      )
+    })
+
+    t.test('why another slot runs is told', async (t) => {
+      const lost = device(t, shell)
+      t.match(lost.launch(), { slot: 'f', fallback: 'state' }, 'there were slots')
+      for (const slot of [lost.slots.a, lost.slots.b]) rmSync(slot, { recursive: true })
+      t.match(lost.launch(), { slot: 'f', fallback: '' }, 'there were none')
+      const damaged = device(t, shell, lines('b', '', 0, '', 'a'))
+      rmSync(join(damaged.slots.b, 'SHA256SUMS'))
+      t.match(damaged.launch(), { slot: 'a', fallback: 'b' }, 'the one before it, not that of the package')
+      rmSync(join(damaged.slots.a, 'SHA256SUMS'))
+      t.match(damaged.launch(), { slot: 'f', fallback: 'b' })
+    })
+
     t.test('nothing is tried that cannot be counted', async (t) => {
       const { root, launch, stateNow } = device(t, shell, lines('a', 'b', 0, ''))
       mkdirSync(join(root, 'state.new'))
@@ -230,7 +363,11 @@ for (const shell of shells) {
 }
 
 t.test('the shell scripts of the package are clean', { skip: noPeer('shellcheck') }, async (t) => {
-  const scripts = ['launch', 'ended', 'prefer-factory', 'postinst', 'prerm', 'postrm'].map((name) => join(files, name))
-  const { status, stdout } = spawnSync('shellcheck', ['-s', 'dash', ...scripts], { encoding: 'utf8' })
+  const scripts = ['launch', 'ended', 'exits', 'prefer-factory', 'postinst', 'prerm', 'postrm'].map((name) =>
+    join(files, name),
+  )
+  const { status, stdout } = spawnSync('shellcheck', ['-s', 'dash', '-x', '-P', files, ...scripts], {
+    encoding: 'utf8',
+  })
   t.match({ status, stdout }, { status: 0, stdout: '' })
 })

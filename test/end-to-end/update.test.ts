@@ -105,7 +105,7 @@ t.test('a simulator that updates itself', { skip: gateOnly || skip }, async (t) 
     await until(async () => (await station.seen())?.base.state.base === 'ready', 'RTCM')
     t.match(await send(station, at('next.img')), { status: 200, text: '{"result":"ok","version":"2.0.0"}' })
     await until(async () => (await station.seen())?.esp.version === '2.0.0', 'the new version', 60_000)
-    await until(async () => stateOf(data) === 'good=a trial= tries=0 back=', 'the confirmation', 60_000)
+    await until(async () => stateOf(data) === 'good=a trial= tries=0 back= previous=f', 'the confirmation', 60_000)
     await until(async () => (await station.seen())?.base.update.state === 'idle', 'its report')
     t.match(await station.seen(), { esp: { partition: 'a' }, base: { update: { failed: false } } })
     await fetch(`${station.url}/system?reboot`, { method: 'POST' })
@@ -152,7 +152,7 @@ t.test('a simulator that updates itself', { skip: gateOnly || skip }, async (t) 
         error?.text,
         new RegExp(`update to 3\\.0\\.${index} was given up: .*${reason.source}.*; 2\\.0\\.0 runs again`),
       )
-      t.equal(stateOf(data), 'good=a trial= tries=0 back=')
+      t.equal(stateOf(data), 'good=a trial= tries=0 back= previous=f')
       await station.end()
     })
   }

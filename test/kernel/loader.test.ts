@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
@@ -210,6 +210,17 @@ t.test('the folder of bundles', async (t) => {
     t.equal(kept(running.data).length, 1)
     await running.unload('third-party')
     await until(() => kept(running.data).length === 0, 'removed')
+  })
+
+  t.test('one of the variant that is loaded again by its path has the variant’s options', async (t) => {
+    const running = await createTestStation({ sources: { [folder]: { greeting: 'moin' } }, data: elsewhere(t) })
+    t.teardown(() => running.stop())
+    t.match(running.field('third'), { greeting: 'moin' })
+    for (const path of [folder, `${folder}/`, join(folder, '..', basename(folder)), `${folder}/./`]) {
+      await running.unload('third-party')
+      await running.load(path)
+      t.match(running.field('third'), { greeting: 'moin' }, path)
+    }
   })
 
   t.test('a plugin that is too large is refused with its size', async (t) => {

@@ -1,5 +1,7 @@
+import { fstatSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import t from 'tap'
+import { journalLine, writesToJournal } from '../../runtime/journal.js'
 import { createLogger } from '../../runtime/log.js'
 import { LogLimit } from '../../runtime/log-limit.js'
 import { ManualClock } from '../harness/index.js'
@@ -40,6 +42,24 @@ t.test('a secret is in no log line, however deep it lies and whatever the word b
   t.notMatch(JSON.stringify(lines), 's3cret')
   t.match(lines[2], { err: { type: 'Error', message: 'refused', stack: /log\.test/ } })
   t.same(deep, before, 'what was logged is not changed')
+})
+
+t.test('the journal gets priorities and text', async (t) => {
+  const lines = logged((log) => {
+    log.debug('d')
+    log.info({ code: 'x' }, 'i')
+    log.warn('w')
+    log.child({ plugin: 'mast' }).error({ err: new Error('broken') }, 'e')
+    log.fatal('f')
+  }).map((line) => journalLine(JSON.stringify(line)))
+  const [debug, info, warn, error = '', fatal] = lines
+  t.strictSame([debug, info, warn, fatal], ['<7>d\n', '<6>i {"code":"x"}\n', '<4>w\n', '<2>f\n'])
+  t.match(error, /^<3>mast: e\n<3>Error: broken\n<3> +at /, 'each line of a stack is an error too')
+  const { dev, ino } = fstatSync(1)
+  t.equal(writesToJournal({ JOURNAL_STREAM: `${dev}:${ino}` }), true)
+  t.equal(writesToJournal({ JOURNAL_STREAM: `${dev}:${ino + 1}` }), false, 'it was redirected')
+  t.equal(writesToJournal({}), false)
+  t.equal(writesToJournal({ JOURNAL_STREAM: '1:2' }, 999), false)
 })
 
 t.test('everything else is logged as it is', async (t) => {

@@ -115,6 +115,7 @@ t.test('the supervisor hears that the service is up, that it lives, and that it 
     ready: () => void calls.push('ready'),
     alive: () => void calls.push('alive'),
     status: (text: string) => void calls.push(text),
+    extendStart: () => {},
     stopping: () => void calls.push('stopping'),
   }
   let started = false

@@ -253,6 +253,11 @@ t.test('ctx.fetch', async (t) => {
       t.match(seen.at(-1), { url: '/next', method, body }, `${status}`)
     }
     await t.rejects(fetchText(to('ftp://x/'), { redirects: 1 }), { code: 'RTK_ERR_FETCH_REDIRECT' })
+    const login = await fetchText(to('ftp://bob:s3cret@x/y?key=s3cret'), { redirects: 1 }).catch(
+      (error) => error.message,
+    )
+    t.match(login, /redirected to ftp:\/\/x\/y: /)
+    t.notMatch(login.split('redirected to')[1], /s3cret/, 'a login in a redirect is nobody’s business')
   })
 
   t.test('certificates: of an own authority, beside the public ones, by fingerprint', async (t) => {

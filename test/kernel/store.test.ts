@@ -25,13 +25,26 @@ import { type Logger, pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { definePlugin } from '../../runtime/plugin.js'
-import type { FileSystem } from '../../runtime/ports/durable-file.js'
+import { type FileSystem, replaceFile } from '../../runtime/ports/durable-file.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
-import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/snapshot.js'
+import {
+  decodeSnapshot as decode,
+  encodeSnapshot,
+  recover,
+  type SlotContent,
+  type Snapshot,
+} from '../../runtime/ports/snapshot.js'
 import { openStore, type Store, type StoreOptions } from '../../runtime/ports/store.js'
 import { childEnv, createTestStation, ManualClock, sample, until } from '../harness/index.js'
 
 t.setTimeout(900_000)
+
+/** Of this version's layout. */
+function decodeSnapshot(bytes: Uint8Array): Snapshot | undefined {
+  const found = decode(bytes)
+  return typeof found === 'object' ? found : undefined
+}
+
 const log: Logger = pino({ level: 'silent' })
 const writer = fileURLToPath(new URL('../harness/children/store-writer.js', import.meta.url))
 
@@ -366,6 +379,118 @@ t.test('whatever single damage there is to a file', async (t) => {
       if (answered) t.same(codes, [])
     }
     t.match(answers, /^n+y+$/)
+  })
+})
+
+t.test('several that replace one file at once do it one after the other', async (t) => {
+  const file = join(t.testdir(), 'file')
+  const texts = Array.from({ length: 200 }, (_, index) => `content ${index}`)
+  const done = await Promise.allSettled(texts.map((text) => replaceFile(file, text)))
+  t.strictSame([...new Set(done.map(({ status }) => status))], ['fulfilled'])
+  t.equal(readFileSync(file, 'utf8'), 'content 199', 'the last one stands')
+  await t.rejects(replaceFile(join(file, 'none', 'x'), 'a'))
+  await replaceFile(file, 'c')
+  t.equal(readFileSync(file, 'utf8'), 'c', 'one that fails keeps nobody from the next')
+})
+
+t.test('a newer layout is told apart from damage', async (t) => {
+  /** As a version with another layout writes it: the first three lines are those of every layout. */
+  const newer = (number: number, body = 'whatever it likes\0\xff') => {
+    const top = `rtk-base store 2\nnumber ${number}\n`
+    return `${top}sha256 ${createHash('sha256').update(top).update(body).digest('hex')}\n${body}`
+  }
+  const update = async (folder: string, value: unknown) => {
+    await opened(folder, async (store) => {
+      await store.batch(setting(value))
+      await store.keepCopy()
+    })
+  }
+  const read = (folder: string) =>
+    opened(folder, async (store) => ({
+      value: await store.get('config', 'n'),
+      codes: codes(store),
+      text: store.troubles[0]?.text,
+    }))
+
+  t.test(
+    'the settings from before the update are used, the error says of when, and what was not read is kept',
+    async (t) => {
+      const folder = t.testdir()
+      await filled(folder)
+      await update(folder, 'before')
+      for (const [slot, file] of snapshots(folder).entries()) writeFileSync(file, newer(40 + slot))
+      const first = await read(folder)
+      t.match(first, { value: 'before', codes: ['store-newer'] })
+      const [day] = new Date().toISOString().split('T')
+      t.match(
+        first.text,
+        new RegExp(`those of ${day}T..:..Z are used, and every change since then is lost; check position`),
+      )
+      for (const slot of [0, 1]) t.equal(readFileSync(join(folder, `newer-${slot}`), 'utf8'), newer(40 + slot))
+      t.match(await read(folder), { value: 'before', codes: ['store-newer'] }, 'also at the next start, until a change')
+      for (const file of snapshots(folder))
+        t.match(readFileSync(file, 'utf8'), /^rtk-base store 1\n/, 'both files are ours again')
+      await opened(folder, (store) => store.batch(setting('after')))
+      t.match(await read(folder), { value: 'after', codes: [] })
+    },
+  )
+
+  t.test('what this version wrote after the update was installed is newer than the copy', async (t) => {
+    const folder = t.testdir()
+    await filled(folder)
+    await update(folder, 'before')
+    await opened(folder, (store) => store.batch(setting('later')))
+    const [first, second] = snapshots(folder)
+    const number = (file: string) => decodeSnapshot(readFileSync(file))?.number ?? 0
+    const older = number(first) < number(second) ? first : second
+    writeFileSync(older, newer(number(first) + 7))
+    t.match(await read(folder), { value: 'later', codes: ['store-newer'] })
+  })
+
+  t.test('without a copy, or with one that is damaged or newer too, there are the defaults', async (t) => {
+    for (const copy of [undefined, '', 'x', newer(3)]) {
+      const folder = t.testdir()
+      await filled(folder)
+      if (copy !== undefined) writeFileSync(join(folder, 'before-update'), copy)
+      for (const file of snapshots(folder)) writeFileSync(file, newer(9))
+      const found = await read(folder)
+      t.match(found, { value: undefined, codes: ['store-newer'] })
+      t.match(found.text, /there are none from before, so defaults are used/)
+    }
+  })
+
+  t.test(
+    'the copy is used for nothing else, and goes when the new version stays, and with a factory reset',
+    async (t) => {
+      const folder = t.testdir()
+      const copy = join(folder, 'before-update')
+      await filled(folder)
+      await update(folder, 'before')
+      t.equal(statSync(copy).mode & 0o777, 0o600)
+      await opened(folder, (store) => store.batch(setting('after')))
+      t.match(await read(folder), { value: 'after', codes: [] })
+      for (const file of snapshots(folder)) writeFileSync(file, 'damaged')
+      t.match(await read(folder), { value: undefined, codes: ['store-reset'] }, 'damage does not bring it back')
+      await opened(folder, (store) => store.dropCopy())
+      t.notOk(existsSync(copy))
+      writeFileSync(copy, newer(3))
+      await opened(folder, (store) => store.dropCopy())
+      t.ok(existsSync(copy), 'one of another layout is for the version that wrote it')
+      await opened(folder, (store) => store.clear(() => false))
+      t.notOk(existsSync(copy))
+    },
+  )
+
+  t.test('a flipped bit in the first line is damage', async (t) => {
+    const folder = t.testdir()
+    await filled(folder)
+    const [file] = snapshots(folder)
+    const whole = readFileSync(file)
+    for (const digit of ['0', '2', '3', '9', '11']) {
+      writeFileSync(file, whole.toString('latin1').replace('store 1', `store ${digit}`), 'latin1')
+      t.match(await read(folder), { codes: ['store-damaged'] }, digit)
+      writeFileSync(file, whole)
+    }
   })
 })
 

@@ -229,7 +229,7 @@ t.test('the life of the package on a Debian 13', { skip: noDebian }, async (t) =
     for (const older of ['98.9.9', '99.0.0-rc.1', 'nonsense', '']) {
       slot(older)
       t.equal(sh('dpkg -i /new.deb').code, 0)
-      t.equal(state(), 'good=f\ntrial=\ntries=0\nback=\n', `than ${older}`)
+      t.equal(state(), 'good=f\ntrial=\ntries=0\nback=\nprevious=a\n', `than ${older}`)
     }
     slot('99.0.0')
     sh('dpkg -i /new.deb')

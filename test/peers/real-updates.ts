@@ -174,7 +174,7 @@ export async function realUpdates(t: Test, machine: Machine, folder: string): Pr
     t.equal(send(await imageOf(folder, 'good', {})), '{"result":"ok","version":"2.0.0"}\n')
     const isDone = ({ esp, base }: Seen) => esp?.version === '2.0.0' && base?.update?.state === 'idle'
     t.match(await reached(isDone, 'the confirmation'), { esp: { partition: 'a' }, base: { update: { failed: false } } })
-    t.equal(state(), 'good=a trial= tries=0 back=')
+    t.equal(state(), 'good=a trial= tries=0 back= previous=f')
     t.equal(machine.run('systemctl', 'is-active', 'rtk-base').stdout.trim(), 'active')
     await works()
     const status = () => machine.run('systemctl', 'show', '-P', 'StatusText', 'rtk-base').stdout.trim()

@@ -58,7 +58,13 @@ t.test('base.state.base', async (t) => {
 
   await t.test('is surveying during a survey-in, starting until its reference goes out, then ready', async (t) => {
     const said: string[] = []
-    const supervisor = { ready() {}, alive() {}, stopping() {}, status: (text: string) => void said.push(text) }
+    const supervisor = {
+      ready() {},
+      alive() {},
+      stopping() {},
+      extendStart() {},
+      status: (text: string) => void said.push(text),
+    }
     let stream: RtcmStream | undefined
     const other = probe([rtcmStream], ({ services }) => {
       stream = services.use(rtcmStream)

@@ -202,6 +202,8 @@ export class Daemon {
     const [now, , reason] = body.map(numberOf)
     if (now === deviceFailed) this.#reasons.set(path, reason)
     else if (now === 100) this.#reasons.delete(path)
+    // A device that was pulled out comes back by another path.
+    for (const one of this.#reasons.keys()) if (!this.model.has(one)) this.#reasons.delete(one)
   }
 
   #away(failure: string): void {

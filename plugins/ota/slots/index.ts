@@ -55,7 +55,8 @@ export class Slots implements FolderInstaller {
     }
     // Even if nothing names it: this makes the slot that runs the good one where the file was lost.
     const good = state.good === '' || state.good === target ? (this.running as Slot) : state.good
-    await writeState(this.#root, { good, trial: '', tries: 0, back: '' }, fs)
+    const previous = state.previous === target ? '' : state.previous
+    await writeState(this.#root, { good, trial: '', tries: 0, back: '', previous }, fs)
     this.#target = target
     await fs.rm(path, { recursive: true, force: true })
     await fs.mkdir(path)
@@ -75,39 +76,45 @@ export class Slots implements FolderInstaller {
     }
     for (const folder of foldersOf(files.map((file) => file.path))) await syncFolder(join(path, folder), fs)
     await syncFolder(this.#root, fs)
-    const { good } = await readState(this.#root, fs)
-    await writeState(this.#root, { good, trial: target, tries: 0, back: '' }, fs)
+    const { good, previous } = await readState(this.#root, fs)
+    await writeState(this.#root, { good, trial: target, tries: 0, back: '', previous }, fs)
     this.#target = undefined
   }
 
   async abandon(): Promise<void> {
     if (!this.#target) return
+    // A reload of this plugin may have let another update have it.
+    const { good, trial } = await readState(this.#root, this.#fs)
+    if (good === this.#target || trial === this.#target) return
     await this.#fs.rm(join(this.#root, this.#target), { recursive: true, force: true })
     this.#target = undefined
   }
 
   async confirm(): Promise<void> {
-    await writeState(this.#root, { good: this.running as Slot, trial: '', tries: 0, back: '' }, this.#fs)
+    const before = await readState(this.#root, this.#fs)
+    const good = this.running as Slot
+    const previous = before.good === good ? before.previous : before.good
+    await writeState(this.#root, { good, trial: '', tries: 0, back: '', previous }, this.#fs)
   }
 
   async giveUp(): Promise<void> {
-    const { good } = await readState(this.#root, this.#fs)
-    await writeState(this.#root, { good, trial: '', tries: 0, back: this.running as Slot }, this.#fs)
+    const { good, previous } = await readState(this.#root, this.#fs)
+    await writeState(this.#root, { good, trial: '', tries: 0, back: this.running as Slot, previous }, this.#fs)
   }
 
   async restart(): Promise<void> {
     this.#restart()
   }
 
-  async givenUp(): Promise<Slot | undefined> {
+  async givenUp(): Promise<Slot | 'f' | undefined> {
     const { back, trial } = await readState(this.#root, this.#fs)
     // Where the launcher cannot write, a trial stands there whose tries are spent.
     return back || (trial !== this.running ? trial : '') || undefined
   }
 
   async reported(): Promise<void> {
-    const { good } = await readState(this.#root, this.#fs)
-    await writeState(this.#root, { good, trial: '', tries: 0, back: '' }, this.#fs)
+    const { good, previous } = await readState(this.#root, this.#fs)
+    await writeState(this.#root, { good, trial: '', tries: 0, back: '', previous }, this.#fs)
   }
 
   /** The slot that neither runs nor was confirmed last. */

@@ -11,15 +11,18 @@ export interface SlotState {
   trial: Slot | ''
   /** Starts of the trial. */
   tries: number
-  /** A trial that was given up and is not reported yet. */
-  back: Slot | ''
+  /** A slot that was given up and is not reported yet: a trial, or one that had been confirmed. */
+  back: Slot | 'f' | ''
+  /** Good before `good`; it runs again when that ends again and again. */
+  previous: Slot | 'f' | ''
 }
 
 const lines: readonly [keyof SlotState, RegExp][] = [
   ['good', /^good=([abf])$/],
   ['trial', /^trial=([ab])$/],
   ['tries', /^tries=([0-9])$/],
-  ['back', /^back=([ab])$/],
+  ['back', /^back=([abf])$/],
+  ['previous', /^previous=([abf])$/],
 ]
 
 /** As the launcher reads it: what is missing or garbled counts as empty, and unknown tries as spent. */
@@ -28,12 +31,12 @@ export function parseState(text: string): SlotState {
   for (const line of text.split('\n')) {
     for (const [name, pattern] of lines) found[name] = pattern.exec(line)?.[1] ?? found[name] ?? ''
   }
-  const { good, trial, tries, back } = found
-  return { good, trial, tries: tries === '' ? 9 : Number(tries), back } as SlotState
+  const { tries, ...slots } = found
+  return { ...slots, tries: tries === '' ? 9 : Number(tries) } as SlotState
 }
 
-export const formatState = ({ good, trial, tries, back }: SlotState): string =>
-  `good=${good}\ntrial=${trial}\ntries=${tries}\nback=${back}\n`
+export const formatState = ({ good, trial, tries, back, previous }: SlotState): string =>
+  `good=${good}\ntrial=${trial}\ntries=${tries}\nback=${back}\n${previous === '' ? '' : `previous=${previous}\n`}`
 
 /** What stands there now; of a missing file nothing. */
 export async function readState(root: string, fs: FileSystem): Promise<SlotState> {

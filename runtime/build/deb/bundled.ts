@@ -19,15 +19,19 @@ const folderOf = (input: string) => /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.
 /**
  * Every package that something of is shipped, each version once, by name.
  * @param inputs the source files of the bundles
- * @param slot whose node_modules hold the native packages
+ * @param native the folder whose node_modules hold native packages, and the one that they came from
  */
-export function bundledPackages(inputs: readonly string[], slot: string, root: string): BundledPackage[] {
-  const modules = join(slot, 'node_modules')
-  const beside = [...filesBelow(modules)].map((file) => join(root, 'node_modules', file.slice(modules.length)))
+export function bundledPackages(inputs: readonly string[], native?: { slot: string; root: string }): BundledPackage[] {
+  const beside = native ? besideOf(native) : []
   const folders = new Set([...inputs, ...beside].flatMap((input) => folderOf(input) ?? []))
   const packages = [...folders].filter((folder) => existsSync(join(folder, 'package.json'))).map(readPackage)
   const byName = new Map(packages.map((one) => [`${one.name}@${one.version}`, one]))
   return [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one)
+}
+
+function besideOf({ slot, root }: { slot: string; root: string }): string[] {
+  const modules = join(slot, 'node_modules')
+  return [...filesBelow(modules)].map((file) => join(root, 'node_modules', file.slice(modules.length)))
 }
 
 export const isNative = (name: string): boolean => native.includes(name)

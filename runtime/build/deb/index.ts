@@ -24,7 +24,7 @@ import { writeJson } from '../prebuild.js'
 import { filesBelow, packageRoot, readRelease } from '../release.js'
 import { bundledPackages } from './bundled.js'
 import { type ControlFacts, changelogText, controlText, debVersion } from './control.js'
-import { copyrightText } from './copyright.js'
+import { debianTexts, licenceText } from './copyright.js'
 import { sbom } from './sbom.js'
 import { makeSlot } from './slot.js'
 
@@ -53,6 +53,7 @@ const places: Readonly<Record<string, string>> = {
   launch: `${lib}/launch`,
   'notify-exec': `${lib}/notify-exec`,
   ended: `${lib}/ended`,
+  exits: `${lib}/exits`,
   'prefer-factory': `${lib}/prefer-factory`,
   'rtk-base.service': 'usr/lib/systemd/system/rtk-base.service',
   'sysusers.conf': 'usr/lib/sysusers.d/rtk-base.conf',
@@ -134,8 +135,8 @@ function packDeb(tree: string, out: string, { device, variant, target, built, no
   }
   const manifest = readFileSync(join(tree, lib, 'factory', 'manifest.json'), 'utf8')
   const { version, sha256 } = JSON.parse(manifest) as { version: string; sha256: string }
-  const bundled = bundledPackages(device.inputs, join(tree, lib, 'factory'), root)
-  writeFileSync(at(`${doc}/copyright`), copyrightText(root, bundled))
+  const bundled = bundledPackages(device.inputs, { slot: join(tree, lib, 'factory'), root })
+  writeFileSync(at(`${doc}/copyright`), licenceText(bundled, { root, common: debianTexts }))
   writeJson(at(`${doc}/sbom.cdx.json`), sbom({ version, sha256, architecture, built }, bundled))
   writeFileSync(at(`${doc}/changelog.gz`), gzipSync(changelogText(version, built, notes), { level: 9 }))
   const packages = device.definitions.flatMap(({ system }) => system?.packages ?? [])

@@ -2,6 +2,7 @@ import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type DeviceTarget, runsOn } from '../device.js'
 import { imageManifest, writeManifest } from '../image.js'
+import { licencesFile } from './copyright.js'
 import { writeSums } from './sums.js'
 
 /** Packages that only a compiler needs. */
@@ -13,6 +14,8 @@ const headers = ['node-addon-api']
  */
 export function makeSlot(device: string, slot: string, machine: DeviceTarget, built: Date): void {
   cpSync(device, slot, { recursive: true, filter: (path) => runsOn(machine, path) })
+  // The package has them where Debian looks.
+  rmSync(join(slot, licencesFile), { force: true })
   for (const name of headers) rmSync(join(slot, 'node_modules', name), { recursive: true, force: true })
   const { version } = JSON.parse(readFileSync(join(device, imageManifest), 'utf8')) as { version: string }
   writeManifest(slot, version, built)

@@ -1,14 +1,16 @@
+import type { TSchema } from 'typebox'
 import type { Loaded } from '../../loader/load.js'
 import { resolveOptions, type SetOption } from '../options.js'
 import type { Entry, Step, Wanted } from './entry.js'
 
 export interface SourcesDeps {
-  load(source: string): Promise<Loaded>
+  /** @param check throws when the options of the variant do not fit the code */
+  load(source: string, check: (loaded: Loaded) => void): Promise<Loaded>
   digest(source: string): Promise<string>
   /** Code that cannot be loaded now, of a plugin that stays. */
   unreadable(plugin: string, source: string): void
-  /** Command-line options of a plugin. */
-  sets(plugin: string): readonly SetOption[]
+  /** Command-line options of a plugin whose options have this schema. */
+  sets(plugin: string, schema: TSchema | undefined): readonly SetOption[]
   /** The sources of a plugin, for a watcher; empty when it was unloaded. */
   loaded(plugin: string, inputs: readonly string[]): void
   /** The files by which a plugin's code is known. */
@@ -25,10 +27,11 @@ export class Sources {
     this.#deps = deps
   }
 
-  async fetch({ definition, source }: Wanted): Promise<Loaded> {
+  async fetch(wanted: Wanted): Promise<Loaded> {
+    const { definition, source } = wanted
     return definition
       ? { definition: definition(), digest: '', inputs: [], code: '', file: '' }
-      : this.#deps.load(source)
+      : this.#deps.load(source, (loaded) => void this.#options(wanted, loaded))
   }
 
   /** As `fetch`, for a plugin that stays when its code is bad. */
@@ -37,11 +40,14 @@ export class Sources {
   }
 
   /** @throws RTK_ERR_PLUGIN_OPTIONS */
-  step(entry: Entry, { definition, digest }: Loaded): Step {
-    const sets = this.#deps.sets(entry.name)
-    const { source, options: given } = entry.wanted
-    const options = resolveOptions(entry.name, definition.options, given, sets, ['plugins', source])
-    return { entry, definition, digest, options }
+  step(entry: Entry, loaded: Loaded): Step {
+    const { definition, digest } = loaded
+    return { entry, definition, digest, options: this.#options(entry.wanted, loaded) }
+  }
+
+  #options({ source, options: given }: Wanted, { definition }: Loaded): Record<string, unknown> {
+    const { name, options } = definition
+    return resolveOptions(name, options, given, this.#deps.sets(name, options), ['plugins', source])
   }
 
   /**

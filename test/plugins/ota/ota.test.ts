@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import { Slots } from '../../../plugins/ota/slots/index.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
 import type { ImageManifest } from '../../../runtime/image/manifest.js'
 import { definePlugin } from '../../../runtime/plugin.js'
@@ -20,13 +21,14 @@ const isWhole = (folder: string) =>
 
 t.test('an uploaded image', async (t) => {
   t.test('is unpacked into the other slot, put on trial, answered, and then started', async (t) => {
-    const { station, post, root, state, update, files } = await otaStation(t)
+    const { station, store, post, root, state, update, files } = await otaStation(t)
     t.strictSame(update(), { state: 'idle', failed: false, progress: 0 })
     t.equal(station.field('esp.partition'), 'a')
     const { status, json } = await post(await bundleImage(t, '2.0.0'))
     t.equal(status, 200)
     t.strictSame(json(), { result: 'ok', version: '2.0.0' })
     t.equal(state(), 'good=a trial=b tries=0 back=')
+    t.match(store, { copies: 1 }, 'the settings are kept for this version')
     t.strictSame(files('b'), ['b/node_modules/native/build.node', 'b/package.json', 'b/rtk-base.mjs', 'b/SHA256SUMS'])
     t.ok(isWhole(join(root, 'b')))
     t.strictSame(update(), { state: 'rebooting', failed: false, progress: 100 })
@@ -132,6 +134,16 @@ t.test('what is not for this station is refused with the reason, and the disk is
     422,
     /for the hardware zed-f9p, other, and this is test/,
   )
+  await refused(
+    await bundleImage(t, '2.0.0', { name: 'roof', replaces: ['hill'] }),
+    422,
+    /for the variant roof, hill, and this is test/,
+  )
+  await refused(
+    await bundleImage(t, '0.9.9'),
+    422,
+    /1\.0\.0 runs, and the image does not say that it may replace a newer/,
+  )
   const foreign = process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64'
   await refused(await bundleImage(t, '2.0.0', { arch: foreign }), 422, new RegExp(`for ${foreign}, and this is linux-`))
   await refused(await bundleImage(t, '2.0.0', {}, readPrivateKey(other.privatePem)), 422, /signed by nobody whom/)
@@ -146,6 +158,20 @@ t.test('what is not for this station is refused with the reason, and the disk is
   const incompressible = randomBytes(1_500_000).toString('hex')
   await refused(await imageOf(t, { 'x.bin': incompressible }), 413, /more than the 1048576 that are allowed/)
   t.match(await post(await bundleImage(t, '2.0.0')), { status: 200 }, 'a good one is taken after all of that')
+  for (const facts of [
+    { name: 'roof', replaces: ['hill', 'test'] },
+    { version: '1.0.0' },
+    { version: '0.9.9', downgrade: true as const },
+  ]) {
+    const { post } = await otaStation(t)
+    t.match(await post(await bundleImage(t, '2.0.0', facts)), { status: 200 }, JSON.stringify(facts))
+  }
+  const own = await otaStation(t, { variant: { name: 'hill' }, bundle: 'test' })
+  t.match(
+    await own.post(await bundleImage(t, '2.0.0')),
+    { status: 200 },
+    'a variant of the person’s own in this bundle',
+  )
 
   t.test('with a slot that was begun: truncated, changed, longer', async (t) => {
     const image = await bundleImage(t, '2.0.0')
@@ -435,6 +461,97 @@ t.test('an image behind a URL', async (t) => {
     t.equal(count, 8)
     t.ok(existsSync(join(incomingOf(data), 'image.meta')))
   })
+})
+
+t.test('an upload holds nothing before its signed head is verified', async (t) => {
+  /** A body that comes piece by piece, until its end. */
+  const slowly = () => {
+    let push = (_: Uint8Array | undefined) => {}
+    const body = new ReadableStream<Uint8Array>({
+      start(to) {
+        push = (piece) => (piece ? to.enqueue(piece) : to.close())
+      },
+    })
+    return { body, push: (piece: Uint8Array) => push(piece), end: () => push(undefined) }
+  }
+  const image = await bundleImage(t, '2.0.0')
+  const head = image.indexOf(10, image.indexOf(10) + 1) + 1
+
+  t.test('one byte of somebody else neither shows nor hinders, and ends after 10 s', async (t) => {
+    const rig = await otaStation(t)
+    const idle = slowly()
+    let isOver = false
+    const ended = rig.post(idle.body).finally(() => {
+      isOver = true
+    })
+    idle.push(image.subarray(0, 1))
+    t.not(rig.station.field('base.state.base'), 'updating')
+    t.strictSame(rig.update(), { state: 'idle', failed: false, progress: 0 })
+    t.match(await rig.post(image), { status: 200 })
+    await until(async () => {
+      await rig.station.clock.advance(500)
+      return isOver
+    }, 'its end')
+    t.ok(rig.station.clock.monotonic() < 30_000, 'long before a payload would have to')
+    t.match(await ended, { status: 408, text: /its signed head did not come within 10 s/ })
+    t.match(rig.update(), { state: 'rebooting', failed: false }, 'the other one is not touched by it')
+    t.equal(rig.state(), 'good=a trial=b tries=0 back=')
+  })
+
+  t.test('then it has to come at 512 B/s, or ends and leaves nothing', async (t) => {
+    const rig = await otaStation(t)
+    const idle = slowly()
+    const ended = rig.post(idle.body)
+    idle.push(image.subarray(0, head + 10))
+    await until(async () => rig.update().state === 'installing', 'the upload')
+    t.match(await rig.post(image), { status: 409 }, 'it holds the update now')
+    let isOver = false
+    void ended.then(() => {
+      isOver = true
+    })
+    let byte = head + 10
+    await until(async () => {
+      // A byte every 5 s is no upload.
+      if (byte < head + 50) idle.push(image.subarray(byte, ++byte))
+      await rig.station.clock.advance(5_000)
+      return isOver
+    }, 'its end')
+    t.match(await ended, { status: 408, text: /less than 30720 bytes came within 60 s/ })
+    t.match(rig.update(), { state: 'failed', failed: true })
+    t.equal(rig.files('b'), undefined)
+    t.match(await rig.post(image), { status: 200 })
+  })
+
+  t.test('a person can end it', async (t) => {
+    const rig = await otaStation(t)
+    t.match(await rig.command('ota-cancel'), { status: 503, text: /no update is under way/ })
+    const idle = slowly()
+    const ended = rig.post(idle.body)
+    idle.push(image.subarray(0, head + 10))
+    await until(async () => rig.update().state === 'installing', 'the upload')
+    t.match(await rig.command('ota-cancel'), { status: 200, text: /cancelled/ })
+    idle.push(image.subarray(head + 10, head + 20))
+    t.match(await ended, { text: /it was cancelled/ })
+    t.match(rig.update(), { state: 'failed' })
+    t.match(await rig.post(image), { status: 200 })
+  })
+})
+
+t.test('what an earlier life of the plugin began does not touch what the next one committed', async (t) => {
+  const root = scratch(t)
+  const slots = () => new Slots({ root, running: 'a', restart() {} })
+  const image = { files: [] } as unknown as ImageManifest
+  const [old, next] = [slots(), slots()]
+  await old.prepare(image)
+  await next.prepare(image)
+  await next.commit(image)
+  await old.abandon()
+  t.ok(existsSync(join(root, 'b', 'SHA256SUMS')))
+  await next.confirm()
+  const third = slots()
+  await third.prepare(image)
+  await third.abandon()
+  t.notOk(existsSync(join(root, 'b')), 'its own is removed')
 })
 
 t.test('a reload of the plugin', async (t) => {

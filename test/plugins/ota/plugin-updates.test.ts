@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { imageOf, otaStation, type RigOptions, scratch } from './rig.js'
 
 /** The prebuilt form of a plugin that shows its version. */
-function plugin(version: string, { setup = '', start = '' } = {}): Record<string, string> {
+function plugin(version: string, { setup = '', start = '', options = '' } = {}): Record<string, string> {
   const code = `const { definePlugin } = globalThis[Symbol.for('rtk-base.host')]('rtk-base/plugin')
-module.exports = definePlugin({ name: 'mast', version: '${version}', api: '^1.0.0',
+module.exports = definePlugin({ name: 'mast', version: '${version}', api: '^1.0.0', ${options}
   setup(ctx) { ${setup}; ctx.info.block('mast', () => ({ version: '${version}' })) },
   start(ctx) { ${start} } })\n`
   const sha256 = createHash('sha256').update(code).digest('hex')
@@ -20,14 +20,17 @@ const image = (t: Test, version: string, options: object = {}, facts: object = {
   imageOf(t, plugin(version, options), { type: 'plugin', name: 'mast', version, ...facts })
 
 /** A station with the plugin mast 1.0.0 of its bundle. */
-async function setUp(t: Test, options: RigOptions & { place?: string } = {}) {
+async function setUp(
+  t: Test,
+  options: RigOptions & { place?: string; mast?: Record<string, unknown>; bundled?: Record<string, string> } = {},
+) {
   const place = options.place ?? scratch(t)
   const source = join(place, 'mast')
   mkdirSync(source, { recursive: true })
-  for (const [name, text] of Object.entries(plugin('1.0.0'))) writeFileSync(join(source, name), text)
+  for (const [name, text] of Object.entries(options.bundled ?? plugin('1.0.0'))) writeFileSync(join(source, name), text)
   const data = options.data ?? join(place, 'data')
   mkdirSync(data, { recursive: true })
-  const rig = await otaStation(t, { ...options, data, sources: { [source]: {} } })
+  const rig = await otaStation(t, { ...options, data, sources: { [source]: options.mast ?? {} } })
   const running = () => rig.station.field('mast.version')
   const folders = () => readdirSync(join(data, 'plugin-updates')).filter((name) => name !== 'index.json').length
   const tries = () =>
@@ -158,6 +161,13 @@ t.test('an update of one plugin', async (t) => {
     })
     t.match(await rig.post(await image(t, '1.1.0', {}, { hardware: ['x'] })), { status: 422 })
     t.equal(rig.folders(), 1)
+    const older = /mast 1\.0\.9 is refused: 1\.1\.0 runs, and the image does not say/
+    t.match(await rig.post(await image(t, '1.0.9')), { status: 422, text: older })
+    const floor = { downgrade: true, minVersion: '1.0.8' }
+    t.match(await rig.post(await image(t, '1.0.9', {}, floor)), { status: 200 })
+    t.equal(rig.running(), '1.0.9')
+    t.match(await rig.post(await image(t, '1.0.7', {}, floor)), { status: 422, text: /no version before 1\.0\.8/ })
+    t.match(await rig.post(await image(t, '1.1.0')), { status: 200 })
   })
 
   t.test('an index that was damaged, or that cannot be written, costs the update and nothing else', async (t) => {
@@ -171,5 +181,125 @@ t.test('an update of one plugin', async (t) => {
     t.match(await next.post(await image(t, '1.2.0')), { status: 200 })
     t.equal(next.running(), '1.2.0')
     t.equal(next.folders(), 1)
+  })
+
+  /** A station with one confirmed update, or two of which the second one is confirmed too. */
+  async function confirmed(t: Test, versions: readonly string[], options: object = {}) {
+    const rig = await setUp(t)
+    for (const [index, version] of versions.entries()) {
+      t.match(await rig.post(await image(t, version, index === versions.length - 1 ? options : {})), { status: 200 })
+      await rig.station.clock.advance(70_000)
+      const isSaid = () => rig.station.lines.filter(({ msg }) => msg === 'the update is confirmed').length > index
+      await until(async () => isSaid(), 'the confirmation')
+    }
+    await rig.station.stop()
+    const index = JSON.parse(readFileSync(join(rig.data, 'plugin-updates', 'index.json'), 'utf8'))
+    const [{ folder }] = Object.values<{ folder: string }>(index.updates) as [{ folder: string }]
+    return { ...rig, folder: join(rig.data, 'plugin-updates', folder) }
+  }
+
+  t.test(
+    'that was confirmed is given up when it cannot be loaded any more: the bundle’s own version runs',
+    async (t) => {
+      const flip = (file: string) => writeFileSync(file, readFileSync(file, 'utf8').replace('mast', 'mass'))
+      const damages: [name: string, reason: RegExp, damage: (folder: string) => void][] = [
+        ['no folder', /no plugin at/, (folder) => rmSync(folder, { recursive: true })],
+        ['no manifest', /no plugin at/, (folder) => rmSync(join(folder, 'manifest.json'))],
+        ['no code', /ENOENT/, (folder) => rmSync(join(folder, 'mast.cjs'))],
+        ['one byte of the code', /sha256/, (folder) => flip(join(folder, 'mast.cjs'))],
+        ['an empty manifest', /manifest\.json/, (folder) => writeFileSync(join(folder, 'manifest.json'), '')],
+        [
+          'a manifest of something else',
+          /./,
+          (folder) => writeFileSync(join(folder, 'manifest.json'), '{"plugins":7}'),
+        ],
+        [
+          'another plugin',
+          /its code is the plugin mass/,
+          (folder) => {
+            const code = readFileSync(join(folder, 'mast.cjs'), 'utf8').replace("name: 'mast'", "name: 'mass'")
+            const sha256 = createHash('sha256').update(code).digest('hex')
+            writeFileSync(join(folder, 'mast.cjs'), code)
+            const entry = { name: 'mast', version: '1.1.0', api: '^1.0.0', file: 'mast.cjs', sha256 }
+            writeFileSync(join(folder, 'manifest.json'), JSON.stringify({ plugins: [entry] }))
+          },
+        ],
+      ]
+      for (const [name, reason, damage] of damages) {
+        const rig = await confirmed(t, ['1.1.0'])
+        damage(rig.folder)
+        const next = await rig.again()
+        t.equal(next.running(), '1.0.0', name)
+        t.match(next.reasons(), /^mast 1\.1\.0 was given up: .*; the one of the bundle runs again$/s, name)
+        t.match(next.reasons(), reason, name)
+        await next.station.stop()
+        const after = await rig.again()
+        t.equal(after.running(), '1.0.0', `${name}: it is not tried again`)
+        t.match(after.reasons(), /was given up/, 'and still reported')
+        t.match(await after.post(await image(t, '1.2.0')), { status: 200 })
+        t.equal(after.reasons(), '', 'until its next update')
+        await after.station.stop()
+      }
+    },
+  )
+
+  t.test('that cannot be loaded goes back to the confirmed one before, then to the bundle’s', async (t) => {
+    const rig = await confirmed(t, ['1.1.0'])
+    const running = await rig.again()
+    await running.post(await image(t, '1.2.0'))
+    await running.station.stop()
+    const folders = readdirSync(join(rig.data, 'plugin-updates')).filter((name) => name !== 'index.json')
+    t.equal(folders.length, 2)
+    for (const folder of folders) writeFileSync(join(rig.data, 'plugin-updates', folder, 'mast.cjs'), 'damaged')
+    const next = await rig.again()
+    t.equal(next.running(), '1.0.0')
+    t.match(next.reasons(), /mast 1\.1\.0 was given up: .*; the one of the bundle runs again/)
+  })
+
+  t.test('that does not take the variant’s options is given up; a mistake in the variant stays one', async (t) => {
+    const rig = await confirmed(t, ['1.1.0'], { options: 'options: { type: "object", properties: {} },' })
+    // The bundle's own version takes it by now.
+    const next = plugin('1.0.0', {
+      options: 'options: { type: "object", properties: { height: { type: "number" } } },',
+    })
+    const withOption = await setUp(t, { place: rig.place, data: rig.data, mast: { height: 2 }, bundled: next })
+    t.equal(withOption.running(), '1.0.0')
+    t.match(withOption.reasons(), /mast 1\.1\.0 was given up: mast has no option height/)
+    await withOption.station.stop()
+
+    const other = await confirmed(t, ['1.1.0'], { options: 'options: { type: "object", properties: {} },' })
+    const wrong = setUp(t, { place: other.place, data: other.data, mast: { hight: 2 }, bundled: next })
+    await t.rejects(wrong, { code: 'RTK_ERR_PLUGIN_OPTIONS', message: /no option hight/ })
+    const right = await other.again()
+    t.equal(right.running(), '1.1.0', 'the update is kept')
+  })
+
+  t.test('that was confirmed and does not come up in any of its tries is given up', async (t) => {
+    const start = 'if (globalThis.mastFails) throw new Error("no mast")'
+    const rig = await confirmed(t, ['1.1.0'], { start })
+    Object.assign(globalThis, { mastFails: true })
+    t.teardown(() => Object.assign(globalThis, { mastFails: false }))
+    const next = await rig.again()
+    t.equal(next.running(), undefined)
+    await until(async () => {
+      await next.station.clock.advance(1_000)
+      return next.running() === '1.0.0'
+    }, 'the bundle’s own version')
+    t.match(next.reasons(), /mast 1\.1\.0 was given up: .*no mast.*; the one of the bundle runs again/)
+  })
+
+  t.test('whose list is gone or damaged is reported, and nothing watches it after the end', async (t) => {
+    for (const damage of ['', '{', '{"bundle":1}', undefined]) {
+      const rig = await confirmed(t, ['1.1.0'])
+      const index = join(rig.data, 'plugin-updates', 'index.json')
+      if (damage === undefined) rmSync(index)
+      else writeFileSync(index, damage)
+      const next = await rig.again()
+      t.equal(next.running(), '1.0.0')
+      t.match(next.reasons(), /the list of updated plugins .* cannot be used .*: the plugins of the bundle run/)
+      await next.station.stop()
+    }
+    const fresh = await setUp(t)
+    t.equal(fresh.reasons(), '', 'a station without updates has no list')
   })
 })

@@ -60,6 +60,8 @@ export interface RigOptions extends TestStationOptions {
   running?: string
   onTrial?: boolean
   version?: string
+  /** Name of the variant that the bundle was made of. */
+  bundle?: string
   ota?: Record<string, unknown>
 }
 
@@ -70,21 +72,29 @@ export async function otaStation(t: Test, options: RigOptions = {}) {
     running = 'a',
     onTrial = false,
     version = '1.0.0',
+    bundle,
     ota: given = {},
     plugins,
     ...rest
   } = options
   const store = options.store ?? new MemoryStore()
   let ready = 0
+  const extended: number[] = []
   const station = await createTestStation({
     slots: { root, running, onTrial },
-    release: { version, sha256: version.replaceAll(/\W/g, '').padEnd(64, '0'), built: '2026-01-01T00:00:00.000Z' },
+    release: {
+      version,
+      sha256: version.replaceAll(/\W/g, '').padEnd(64, '0'),
+      built: '2026-01-01T00:00:00.000Z',
+      ...(bundle && { variant: bundle }),
+    },
     supervisor: {
       ready: () => {
         ready++
       },
       alive: () => {},
       status: () => {},
+      extendStart: (ms) => extended.push(ms),
       stopping: () => {},
     },
     ...rest,
@@ -123,5 +133,5 @@ export async function otaStation(t: Test, options: RigOptions = {}) {
       return undefined
     }
   }
-  return { station, store, root, post, command, update, reasons, state, files, ready: () => ready }
+  return { station, store, root, post, command, update, reasons, state, files, ready: () => ready, extended }
 }

@@ -79,19 +79,21 @@ t.test('the health of a version on trial', async (t) => {
 })
 
 t.test('the state file is read as the launcher reads it', async (t) => {
-  const nothing = { good: '', trial: '', tries: 9, back: '' }
+  const nothing = { good: '', trial: '', tries: 9, back: '', previous: '' }
   for (const [text, expected] of [
     ['', nothing],
-    ['good=a\ntrial=b\ntries=2\nback=\n', { good: 'a', trial: 'b', tries: 2, back: '' }],
+    ['good=a\ntrial=b\ntries=2\nback=\n', { ...nothing, good: 'a', trial: 'b', tries: 2 }],
     ['good=f\nback=a\n', { ...nothing, good: 'f', back: 'a' }],
+    ['good=a\nback=f\nprevious=f\n', { ...nothing, good: 'a', back: 'f', previous: 'f' }],
     ['good=z\ntrial=f\ntries=10\nback=c\nrm -rf /\n', nothing],
     ['good=a\ngood=b\ngood=x\n', { ...nothing, good: 'b' }],
     ['good=a extra\n good=b\n', nothing],
   ] as const) {
     t.strictSame(parseState(text), expected, JSON.stringify(text))
   }
-  const state = { good: 'f', trial: 'a', tries: 1, back: 'b' } as const
+  const state = { good: 'f', trial: 'a', tries: 1, back: 'b', previous: '' } as const
   t.strictSame(parseState(formatState(state)), state)
+  t.strictSame(parseState(formatState({ ...state, previous: 'a' })), { ...state, previous: 'a' })
 })
 
 /** A broker link and a stream of epochs that a test holds. */
@@ -161,17 +163,33 @@ t.test('a new version', async (t) => {
     t.match(rig.update(), { state: 'verifying', failed: false })
     t.not(rig.station.field('base.state.base'), 'updating', 'it does its work')
     t.match(await rig.post(await bundleImage(t, '3.0.0')), { status: 409, text: /2\.0\.0 is on trial/ })
+    await advance(rig, 6, edges.epoch)
+    t.ok(
+      rig.extended.length > 0 && rig.extended.every((ms) => ms >= 60_000),
+      'the supervisor waits as long as it is looked at',
+    )
     await advance(rig, 100, edges.epoch)
     t.equal(rig.ready(), 0, 'the broker is missing')
+    t.match(store, { copies: 1 }, 'the settings of the version before are kept')
     t.equal(rig.state(), 'good=a trial=b tries=0 back=')
     edges.up = true
     await advance(rig, 70, edges.epoch)
     await until(async () => rig.ready() === 1, 'the confirmation')
-    t.equal(rig.state(), 'good=b trial= tries=0 back=')
+    t.equal(rig.state(), 'good=b trial= tries=0 back= previous=a')
+    t.match(store, { copies: 0 }, 'and not any longer')
+    const asked = rig.extended.length
+    await rig.station.clock.advance(30_000)
+    t.equal(rig.extended.length, asked, 'nor does the supervisor wait')
     t.match(rig.update(), { state: 'idle', failed: false, progress: 100 })
     await until(async () => (await (store as MemoryStore).get('protected.ota', 'minVersion')) === '1.5.0', 'the floor')
     t.match(await rig.post(await bundleImage(t, '1.4.9')), { status: 422, text: /takes no version before 1\.5\.0/ })
-    t.match(await rig.post(await bundleImage(t, '1.5.0')), { status: 200 }, 'an older one above the floor is taken')
+    const older = { downgrade: true } as const
+    t.match(await rig.post(await bundleImage(t, '1.4.9', older)), { status: 422 }, 'whatever the image says')
+    t.match(await rig.post(await bundleImage(t, '1.5.0')), {
+      status: 422,
+      text: /2\.0\.0 runs, and the image does not say/,
+    })
+    t.match(await rig.post(await bundleImage(t, '1.5.0', older)), { status: 200 }, 'an older one above the floor')
   })
 
   t.test('gives itself up when RTCM does not come back, and the version before reports that', async (t) => {
@@ -232,7 +250,10 @@ t.test('a new version', async (t) => {
       reasonOf(pending, { ...end, how: 'blocked', text: 'blocked', stack: ['  at loop (x.ts:3)'] }, true),
       /blocked \(at loop \(x\.ts:3\)\)/,
     )
-    t.match(reasonOf(undefined, undefined, true), /the last update was given up/)
+    t.match(
+      reasonOf(undefined, undefined, true),
+      /the version that ran before was given up: .*; the one before it runs again/,
+    )
   })
 
   t.test('that was not installed to its end is not reported as one that was tried', async (t) => {
