@@ -25,15 +25,22 @@ export function reportMove(deps: MoveReportDeps, event: Event): void {
   const { chosen } = choice
   const { evidence } = suspicion
   const suspected = event === 'move suspected'
+  const isShown = !suspected || check.tells()
   const offset = suspected ? undefined : check.comparison?.offset
   const what = movedText(offset, evidence, receiver.fix?.geoidSeparation_m)
   if (chosen) ledger.moved(chosen, surroundings.utc_s(), suspected ? evidence : event, offset)
   void memory.set('ledger', ledger.entries)
   if (event !== 'survey elsewhere') {
-    reports.raise('gnss-moved', `${what}: ${heldAdvice(choice.chosenMethod, suspected ? suspicion.size_m : undefined)}`)
+    reports.raise('gnss-moved', `${what}: ${heldAdvice(choice.chosenMethod, isShown)}`)
     return
   }
   const text = `${what}: a new survey-in was started`
   reports.raise('gnss-reference-moved', text)
   void memory.set('moved', text)
+}
+
+/** The move that is reported already goes on: its size and what to do about it are said anew. */
+export function retellMove({ check, choice, receiver, reports, suspicion }: MoveReportDeps): void {
+  const what = movedText(undefined, suspicion.evidence, receiver.fix?.geoidSeparation_m)
+  reports.raise('gnss-moved', `${what}: ${heldAdvice(choice.chosenMethod, check.tells())}`)
 }

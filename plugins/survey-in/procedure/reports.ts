@@ -145,13 +145,10 @@ export function movedText(seen: Enu | undefined, evidence: string, geoidSeparati
   return `reference moved by ${offsetText(seen)}${heightHint(seen, geoidSeparation_m)}`
 }
 
-/** Positions cannot show that a smaller move is undone, metres: twice the least limit of the start-up check. */
-const shown_m = 5
-
-/** @param size_m how far the antenna moved, where that was measured */
-export function heldAdvice(method: Reference['method'], size_m: number | undefined): string {
+/** @param isShown whether positions can show that the antenna is back: not after a move that is small beside their errors */
+export function heldAdvice(method: Reference['method'], isShown: boolean): string {
   const held = `nothing goes out; ${anotherAdvice[method]}`
-  return size_m !== undefined && size_m <= shown_m
+  return !isShown
     ? `${held}; where the antenna is exactly where it was, choose the same one again`
     : `${held}; it goes on by itself when positions show for 10 min that the antenna is back`
 }
@@ -200,7 +197,7 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
     case 'observations stopped':
       return 'the receiver sends no observations: the reference is checked again'
     case 'signals lost':
-      return 'most signals were lost at once: the reference is checked again'
+      return 'most signals were lost at once, or their phases contradict each other: the reference is checked again'
     case '1005 stopped':
       return 'the receiver sends no 1005'
     default:

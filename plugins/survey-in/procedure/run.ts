@@ -14,6 +14,7 @@ import { BaseTrust } from '../trust/base-trust.js'
 import { LastTrust } from '../trust/last-trust.js'
 import { type AntennaPhases, type PhaseSnapshot, phaseText } from '../watch/antenna-phases.js'
 import { BaseWatch } from '../watch/base-watch.js'
+import type { Suspect } from '../watch/evidence/index.js'
 import type { Seen } from '../watch/live-position.js'
 import type { Baselines } from '../watch/movement.js'
 import type { StartCheck, StartLimits } from '../watch/start-check.js'
@@ -22,6 +23,7 @@ import { Verification } from '../watch/verification.js'
 import { Actions } from './actions.js'
 import { BaseSetup } from './base-setup.js'
 import { Lateness } from './lateness.js'
+import { retellMove } from './move-report.js'
 import { Procedure, rowOf } from './procedure.js'
 import { ReceiverEvents } from './receiver-events.js'
 import { ReceiverSetup } from './receiver-setup.js'
@@ -236,9 +238,11 @@ export class Run {
   /** What the carrier phases say is believed at once. */
   #heardPhases(report: PhaseReport): void {
     const { state } = this
-    const changed = report.lossOfLock || report.moved
+    const changed = report.lossOfLock || report.contradiction || report.moved
     if (!changed) return
-    if (report.moved && isPlaced(state)) this.#suspect(phaseText(report), report.net?.distance_m)
+    const suspect = report.moved ? { text: phaseText(report), size_m: report.move?.distance_m ?? 0 } : undefined
+    if (suspect && isPlaced(state)) this.#suspect(suspect, true)
+    else if (suspect && state === 'moved') this.#movesOn(suspect)
     else if (state === 'verify') this.dispatch('cannot be verified')
     else if (report.moved && state === 'survey') this.survey.restart(phaseText(report))
     else if (state === 'survey') this.survey.interrupted()
@@ -292,23 +296,32 @@ export class Run {
     this.#suspect(this.#base.movement?.residuals(residuals, now_ms))
   }
 
-  /** @param size_m how far it moved, where that was measured */
-  #suspect(evidence: string | undefined, size_m?: number): void {
+  /** @param isSeen the carrier phases show it */
+  #suspect(suspect: Suspect | undefined, isSeen: boolean = false): void {
     const { state } = this
-    if (evidence === undefined || !isPlaced(state) || this.#suspects) return
+    if (!suspect || !isPlaced(state) || this.#suspects) return
     const { suspicion } = this.#deps
     // What code says of a base that is not trusted yet, and moves of an antenna that is suspected to have moved anyway: the start-up check decides.
-    if (state !== 'fixed' && (size_m === undefined || suspicion.stands)) {
+    if (state !== 'fixed' && (!isSeen || suspicion.stands)) {
       this.dispatch(state === 'verify' ? 'cannot be verified' : 'signals lost')
       return
     }
     // Held at once; announced when it is durable: a restart in between must not forget it.
-    this.#judge.hold(holdReason('move suspected', evidence, this.#base))
+    this.#judge.hold(holdReason('move suspected', suspect.text, this.#base))
     this.#suspects = true
-    void suspicion.raise(evidence, size_m).then(() => {
+    void suspicion.raise(suspect).then(() => {
       this.#suspects = false
       if (suspicion.stands && isPlaced(this.state)) this.dispatch('move suspected')
     })
+  }
+
+  /** A walk is held at its first centimetres: how far it goes shows afterwards. */
+  #movesOn(suspect: Suspect): void {
+    const { check, suspicion } = this.#deps
+    check.clear()
+    if (!suspicion.stands || suspect.size_m < 1.5 * (suspicion.size_m ?? Number.POSITIVE_INFINITY)) return
+    void suspicion.raise(suspect)
+    retellMove({ ...this.#deps, receiver: this.#receiver })
   }
 
   // ── what a second brings ──────────────────────────────────────────────────────────────────────────────────────────

@@ -43,9 +43,10 @@ export class WatchReports {
     }
     if (now_ms - this.#lookedAt_ms < look_ms) return
     this.#lookedAt_ms = now_ms
-    const offset = movement.doubtful(now_ms)
+    const stands = this.#reports.stands('gnss-reference-doubtful')
+    const offset = movement.doubtful(now_ms, stands)
     if (!offset) this.#reports.clear('gnss-reference-doubtful')
-    else if (!this.#reports.stands('gnss-reference-doubtful')) {
+    else if (!stands) {
       this.#reports.raise(
         'gnss-reference-doubtful',
         doubtfulText(offset, this.#method(), this.#receiver.fix?.geoidSeparation_m),

@@ -43,6 +43,8 @@ export interface CompareLimits {
 const sigmas = 4
 /** The parts of a 3D accuracy that are horizontal and vertical, as satellites stand above the horizon only. */
 const horizontally = { share: 0.55, least_m: 2.5 }
+/** Closer than this, horizontally, code positions say nothing. */
+export const leastLimit_m = horizontally.least_m
 const vertically = { share: 0.85, least_m: 3.5 }
 /** What an unknown accuracy of a reference is taken for. */
 const unknown_m = 1

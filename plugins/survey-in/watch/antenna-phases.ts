@@ -22,7 +22,7 @@ const gnssIds: Readonly<Record<string, number>> = {
   glonass: 6,
   navic: 7,
 }
-/** Directions are known for so long: a satellite moves by a quarter of a degree in a minute. */
+/** Directions are known for so long: a satellite moves by up to 0.6° in a minute. */
 const skyLasts_ms = 60_000
 /** A report is of a time that is over after so long, or after so many intervals between observations. */
 const stale_ms = 10_000
@@ -123,11 +123,11 @@ export class AntennaPhases {
 }
 
 /** What was found, for people. */
-export function phaseText({ net }: PhaseReport): string {
-  if (!net) return 'the carrier phases show a move'
-  const [unit, per] = net.distance_m < 1 ? ['cm', 100] : ['m', 1]
+export function phaseText({ move }: PhaseReport): string {
+  if (!move) return 'the carrier phases show a move'
+  const [unit, per] = move.distance_m < 1 ? ['cm', 100] : ['m', 1]
   const part = (name: string, value_m: number) =>
     `${name} ${value_m < 0 ? '-' : '+'}${Math.abs(value_m * per).toFixed(1)}`
-  const parts = [part('E', net.east_m), part('N', net.north_m), part('U', net.up_m)].join(' / ')
-  return `the carrier phases show a move of ${(net.distance_m * per).toFixed(1)} ${unit} (${parts} ${unit})`
+  const parts = [part('E', move.east_m), part('N', move.north_m), part('U', move.up_m)].join(' / ')
+  return `the carrier phases show a move of ${(move.distance_m * per).toFixed(1)} ${unit} (${parts} ${unit})`
 }

@@ -7,6 +7,7 @@ import {
   type Prior,
   ResidualEvidence,
   SecondFixEvidence,
+  type Suspect,
   WarningEvidence,
 } from './evidence/index.js'
 import type { Seen } from './live-position.js'
@@ -20,7 +21,7 @@ export interface Baselines {
 /** An unknown accuracy of a reference is taken for this, and a code position is not trusted to be better. */
 const unknown_m = 1
 
-/** All evidence together. `residuals`, `secondFix` and `warning` return why the antenna is suspected to have moved, or undefined. */
+/** All evidence together. `residuals`, `secondFix` and `warning` return undefined while nothing speaks for a move. */
 export class MovementWatch {
   readonly #residuals: OffsetEvidence<readonly SatelliteResidual[]>
   readonly #second: OffsetEvidence<ReceiverFix>
@@ -45,15 +46,15 @@ export class MovementWatch {
     return { ...(residuals && { residuals }), ...(second && { second }) }
   }
 
-  residuals(residuals: readonly SatelliteResidual[], now_ms: number): string | undefined {
+  residuals(residuals: readonly SatelliteResidual[], now_ms: number): Suspect | undefined {
     return this.#residuals.hear(residuals, now_ms)
   }
 
-  secondFix(fix: ReceiverFix, now_ms: number): string | undefined {
+  secondFix(fix: ReceiverFix, now_ms: number): Suspect | undefined {
     return this.#second.hear(fix, now_ms)
   }
 
-  warning(text: string, now_ms: number): string | undefined {
+  warning(text: string, now_ms: number): Suspect | undefined {
     return this.#warning.hear(text, now_ms)
   }
 
@@ -71,8 +72,8 @@ export class MovementWatch {
   }
 
   /** The offset of the last 30 min from the reference, when it is larger than the accuracies explain. */
-  doubtful(now_ms: number): Enu | undefined {
-    return this.#best((evidence) => evidence.doubtful(now_ms))
+  doubtful(now_ms: number, stands: boolean): Enu | undefined {
+    return this.#best((evidence) => evidence.doubtful(now_ms, stands))
   }
 
   #best<V>(of: (evidence: Pick<OffsetEvidence<never>, 'newest' | 'doubtful'>) => V | undefined): V | undefined {

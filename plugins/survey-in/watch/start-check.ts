@@ -2,7 +2,7 @@
 import type { ReceiverFix } from 'rtk-base/services'
 import type { Event } from '../procedure/table.js'
 import type { ReferenceChoice } from '../reference/choice.js'
-import { type Comparison, compare, type Reference } from '../reference/reference.js'
+import { type Comparison, compare, leastLimit_m, type Reference } from '../reference/reference.js'
 import { type LivePosition, PositionWindow } from './live-position.js'
 import type { Suspicion } from './suspicion.js'
 
@@ -98,7 +98,8 @@ export class StartCheck {
     const live = this.#window.result(now_ms)
     const { chosen } = this.#deps.choice
     const comparison = live && chosen && compare(live, chosen, this.#deps.limits())
-    if (comparison?.verdict !== 'agrees' || !this.#tells(comparison)) {
+    this.comparison = comparison ?? this.comparison
+    if (comparison?.verdict !== 'agrees' || !this.tells()) {
       this.#agreeingSince_ms = undefined
       return false
     }
@@ -107,9 +108,10 @@ export class StartCheck {
     return now_ms - this.#agreeingSince_ms >= agreed_ms
   }
 
-  /** Whether a comparison can tell that the antenna is back after a move of that size. */
-  #tells({ limits_m }: Comparison): boolean {
-    return (this.#deps.suspicion.size_m ?? Number.POSITIVE_INFINITY) > 2 * limits_m[0]
+  /** Whether positions can tell that the antenna is back after the move that is suspected. */
+  tells(): boolean {
+    const limit_m = this.comparison?.limits_m[0] ?? leastLimit_m
+    return (this.#deps.suspicion.size_m ?? Number.POSITIVE_INFINITY) > 2 * limit_m
   }
 
   /** Distance of the newest position to the chosen reference, metres. */

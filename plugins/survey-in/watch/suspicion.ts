@@ -1,4 +1,5 @@
 import type { Memory } from '../memory.js'
+import type { Suspect } from './evidence/index.js'
 
 /** Why the antenna is suspected to have moved. Durable until it is settled: a restart must not forget it. */
 export class Suspicion {
@@ -15,9 +16,9 @@ export class Suspicion {
   }
 
   /** Resolves when it is durable, or was reported not to be. */
-  raise(evidence: string, size_m?: number): Promise<void> {
-    this.evidence = evidence
-    return this.#memory.set('suspicion', { evidence, ...(size_m !== undefined && { size_m }) })
+  raise({ text, size_m }: Suspect): Promise<void> {
+    this.evidence = text
+    return this.#memory.set('suspicion', { evidence: text, size_m })
   }
 
   /** How far the antenna moved, metres, where that was measured. */

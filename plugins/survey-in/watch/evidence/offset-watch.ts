@@ -3,22 +3,39 @@ import type { Enu } from 'rtk-base/gnss'
 import { median } from '../live-position.js'
 import type { MeasuredOffset } from './residual-offset.js'
 
-interface Rule {
-  window_ms: number
-  /** From how far on the median of the window is suspect, by the noise of single offsets. */
-  limit_m(sigma_m: number): number
+/** Horizontally and vertically, metres: satellites stand above the horizon only, and the ionosphere errs upwards. */
+interface Limit {
+  readonly level_m: number
+  readonly up_m: number
 }
 
+interface Rule {
+  readonly window_ms: number
+  /** From how far on the median of the window is suspect, by the noise of single offsets. */
+  limit(sigma_m: number): Limit
+}
+
+const times = (factor: number, { level_m, up_m }: Limit): Limit => ({ level_m: factor * level_m, up_m: factor * up_m })
+const alike = (limit_m: number): Limit => ({ level_m: limit_m, up_m: limit_m })
+
+/** What the errors of code ranges explain, over half an hour. A warning comes long before a hold, and goes well below its limit. */
+const explained = (sigma_m: number): Limit => ({
+  level_m: Math.max(3, 1.5 * sigma_m),
+  up_m: Math.max(5, 2.5 * sigma_m),
+})
+const cleared = 0.6
 /**
  * What is suspect: a median over the window that is farther from where it is expected than code ranges explain. They wander by
  * metres over minutes to hours; the limits were chosen with `npm run bench holds`.
  */
-const fast: Rule = { window_ms: 20_000, limit_m: (sigma_m) => Math.max(20, 8 * sigma_m) }
-const middle: Rule = { window_ms: 120_000, limit_m: (sigma_m) => Math.max(5 * sigma_m, Math.hypot(10, 4 * sigma_m)) }
-const slow: Rule = { window_ms: 1_800_000, limit_m: (sigma_m) => Math.hypot(6, 4 * sigma_m) }
+const fast: Rule = { window_ms: 30_000, limit: (sigma_m) => times(3, explained(sigma_m)) }
+const middle: Rule = {
+  window_ms: 120_000,
+  limit: (sigma_m) => alike(Math.max(5 * sigma_m, Math.hypot(10, 4 * sigma_m))),
+}
+const slow: Rule = { window_ms: 1_800_000, limit: (sigma_m) => alike(Math.hypot(6, 4 * sigma_m)) }
+export const rules: readonly Rule[] = [fast, middle, slow]
 
-/** A warning comes long before a hold. */
-const doubt_m = (sigma_m: number) => Math.max(3, 1.5 * sigma_m)
 /** The median of the first 10 min is where it is expected from then on, as far as the prior bears it out. */
 const baseline_ms = 600_000
 /** An offset must be within this of where it is expected to confirm it, and be measured well enough to say so. */
@@ -37,6 +54,8 @@ interface Sample extends MeasuredOffset {
 }
 
 const length = ({ east, north, up }: Enu) => Math.hypot(east, north, up)
+const isBeyond = ({ east, north, up }: Enu, { level_m, up_m }: Limit) =>
+  Math.hypot(east, north) > level_m || Math.abs(up) > up_m
 const difference = (p: Enu, q: Enu): Enu => ({ east: p.east - q.east, north: p.north - q.north, up: p.up - q.up })
 const middleOf = (samples: readonly Sample[]): MeasuredOffset =>
   samples.length === 1
@@ -120,12 +139,16 @@ export class OffsetWatch {
     return this.#away_m(offset) <= confirms_m
   }
 
-  /** The offset of the last 30 min from the reference itself, when it is too large for the accuracies; undefined else. */
-  doubtful(at_ms: number): Enu | undefined {
+  /**
+   * The offset of the last 30 min from the reference itself, when it is too large for the accuracies; undefined else.
+   * @param stands it was too large before
+   */
+  doubtful(at_ms: number, stands: boolean): Enu | undefined {
     const minutes = since(this.#minutes, at_ms - slow.window_ms - minute_ms)
     if (minutes.length < slow.window_ms / minute_ms / 2) return undefined
     const offset = middleOf(minutes)
-    return length(offset) > doubt_m(Math.max(offset.sigma_m, this.#prior.sigma_m)) ? offset : undefined
+    const limit = explained(Math.max(offset.sigma_m, this.#prior.sigma_m))
+    return isBeyond(offset, times(stands ? cleared : 1, limit)) ? offset : undefined
   }
 
   #closeBlock(at_ms: number): boolean {
@@ -184,29 +207,33 @@ export class OffsetWatch {
     if (!first || at_ms - first.at_ms < rule.window_ms - 1000) return undefined
     if (this.#isPlainlyNear(samples, rule)) return undefined
     const found = middleOf(samples)
-    const away_m = this.#away_m(found)
-    return away_m > rule.limit_m(found.sigma_m) ? away_m : undefined
+    return isBeyond(this.#away(found), rule.limit(found.sigma_m)) ? this.#away_m(found) : undefined
   }
 
   /** Without sorting: where most samples are near on each axis, so is the median. Nearly always. */
-  #isPlainlyNear(samples: readonly Sample[], { limit_m }: Rule): boolean {
+  #isPlainlyNear(samples: readonly Sample[], { limit }: Rule): boolean {
     const { east, north, up } = this.#baseline ?? this.#prior.offset
     let sigma_m = Number.POSITIVE_INFINITY
     for (const sample of samples) sigma_m = Math.min(sigma_m, sample.sigma_m)
-    const near_m = limit_m(sigma_m) / Math.sqrt(3)
+    const { level_m, up_m } = limit(sigma_m)
+    const near_m = level_m / Math.SQRT2
     let e = 0
     let n = 0
     let u = 0
     for (const sample of samples) {
       if (Math.abs(sample.east - east) <= near_m) e++
       if (Math.abs(sample.north - north) <= near_m) n++
-      if (Math.abs(sample.up - up) <= near_m) u++
+      if (Math.abs(sample.up - up) <= up_m) u++
     }
     return Math.min(e, n, u) > samples.length / 2
   }
 
+  #away(offset: Enu): Enu {
+    return difference(offset, this.#baseline ?? this.#nearestPrior(offset))
+  }
+
   #away_m(offset: Enu): number {
-    return this.#baseline ? length(difference(offset, this.#baseline)) : this.#fromPrior_m(offset)
+    return length(this.#away(offset))
   }
 
   #fromPrior_m(offset: Enu): number {
