@@ -106,6 +106,10 @@ export const errorTable = {
   },
   RTK_ERR_FORBIDDEN_ORIGIN: { status: 403, help: 'A page of another site or port may not change this station.' },
   RTK_ERR_FORBIDDEN_ROLE: { status: 403, help: "Log in with the operator's token: POST /session." },
+  RTK_ERR_TOO_MANY_REQUESTS: {
+    status: 429,
+    help: 'Ask less often: 100 requests a second of one address are answered.',
+  },
   RTK_ERR_TOO_MANY_TRIES: { status: 429, help: 'Wait a minute, then send the right token.' },
   RTK_ERR_REQUEST: { status: 400, help: 'Correct the request: the message says what is wrong with it.' },
   RTK_ERR_NOT_FOUND: { status: 404, help: 'Check method and path; the plugin that has them may not be loaded.' },

@@ -4,9 +4,18 @@ import type { MqttFailureCause } from 'rtk-base/schemas'
 export interface Failure {
   cause: MqttFailureCause
   text: string
+  /** The broker is not dialled again for a long time: it would do the same. */
+  isBreach?: true
 }
 
 export const noFailure: Failure = { cause: '', text: '' }
+
+/** The broker sent what no broker sends, or more than the station takes. @param what `it …` */
+export const breachFailure = (what: string): Failure => ({
+  cause: 'protocol',
+  text: `the station ended the session with the broker: ${what}`,
+  isBreach: true,
+})
 
 /** It says something about the way to the broker; the others come from a broker that was reached. */
 export const isOfTheWay = ({ cause }: Failure): boolean => ['dns', 'unreachable', 'timeout', 'ping'].includes(cause)

@@ -1,5 +1,4 @@
 import { decodeGga, distance, type Gga, geodeticToEcef } from 'rtk-base/gnss'
-import { ByteLimit } from 'rtk-base/ntrip'
 import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { type RtcmSubscription, rtcmStream } from 'rtk-base/services'
@@ -11,8 +10,6 @@ const longestLine = 256
 /** The document has a largest size. */
 const mostShown = 8
 const mostText = 24
-/** In 10 s; ten sentences a second are a tenth of it. */
-const most_bytes = 65_536
 
 /** What the next version of the plugin gets with a rover's connection. */
 export const HandedRover = Type.Object({
@@ -152,20 +149,11 @@ export class Rovers {
   /** Reads what a rover sends: GGA is welcome at any time and needed at none. */
   #reader(rover: Rover, mount: MountPoint): (bytes: Buffer) => void {
     let partial = ''
-    const { clock, log } = this.#ctx
-    const limit = new ByteLimit(most_bytes, clock.monotonic())
+    const { clock } = this.#ctx
     return (bytes) => {
       const { connection } = rover
       if (connection.closed) return
       const now_ms = clock.monotonic()
-      if (limit.exceededBy(bytes.length, now_ms)) {
-        log.debug(
-          { mount: mount.name, address: connection.remoteAddress },
-          'sent more than 64 KiB in 10 s: disconnected',
-        )
-        connection.destroy()
-        return
-      }
       const lines = (partial + bytes.toString('latin1')).split(/\r?\n/)
       partial = (lines.pop() ?? '').slice(-longestLine)
       const newest = lines.findLast((line) => /^\$..GGA,/.test(line) && line.length <= longestLine && isWhole(line))
