@@ -129,6 +129,10 @@ export const errorTable = {
     status: 503,
     help: 'Install the program that the message names, or give this user the right to run it.',
   },
+  RTK_ERR_PROCESS_LIMIT: {
+    status: 503,
+    help: 'The plugin starts programs faster than they end: wait until some have ended.',
+  },
   RTK_ERR_PROCESS_TIMEOUT: { status: 504, help: 'The program did not end in its time: run it by hand to see why.' },
   RTK_ERR_PROCESS_OUTPUT: { status: 502, help: 'The program wrote more than allowed: ask it for less.' },
   RTK_ERR_FETCH_URL: { status: 400, help: 'Send an http or https URL; a pinned certificate needs https.' },

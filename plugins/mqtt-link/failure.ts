@@ -58,6 +58,11 @@ export function failureOf(error: unknown): Failure {
   // When several addresses were tried at once, the message of the error is empty.
   const text = plainTls(message) || errors?.map((one) => one.message).join('; ') || String(code ?? 'unknown')
   const failure = (cause: MqttFailureCause): Failure => ({ cause, text })
+  if (/before secure TLS connection was established/.test(text))
+    return {
+      cause: 'tls',
+      text: 'the broker ended the TLS handshake: does it speak TLS at this port (mqtt-port)? A plain one is 1883',
+    }
   if (typeof code === 'number') {
     if (isUnacceptableVersion(error)) return failure('protocol')
     return failure(refusedLogin.has(code) ? 'auth' : 'refused')

@@ -152,7 +152,7 @@ export class NtripClient {
           this.#late = this.#ctx.timers.after(answer_ms, answerIsLate)
           const { version = 2, user, password } = this.#source
           const agent = `rtk-base/${this.#ctx.services.use(device).version}`
-          socket.write(getRequest({ host, mount, version, user, password, agent }))
+          socket.write(getRequest({ host, port, mount, version, user, password, agent }))
         },
         data: (bytes) => {
           try {

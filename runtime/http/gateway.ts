@@ -49,6 +49,7 @@ export interface GatewayDeps {
   isLoopback?: (address: string) => boolean
 }
 
+const listenAgain_ms = 5_000
 /** How long an old generation may finish its answers. */
 const drain_ms = 30_000
 /** How long `close` waits for answers under way. */
@@ -77,6 +78,7 @@ export class Gateway {
   /** What each address may ask. */
   readonly #budgets = new AddressBudgets(requestRate, performance.now())
   #closing: boolean = false
+  #retry: Dispose = () => {}
 
   constructor(options: HttpOptions, deps: GatewayDeps) {
     this.#options = options
@@ -108,8 +110,33 @@ export class Gateway {
     this.server.on('clientError', (error, socket) => this.#onClientError(error, socket))
   }
 
-  /** @throws RTK_ERR_LISTEN */
-  async listen(): Promise<{ host: string; port: number }> {
+  /**
+   * An address that the machine does not have yet is tried again: RTCM does not depend on it.
+   * @returns undefined then; `opened` is called when it is there
+   * @throws RTK_ERR_LISTEN
+   */
+  async listen(
+    opened: (at: { host: string; port: number }) => void = () => {},
+  ): Promise<{ host: string; port: number } | undefined> {
+    try {
+      return await this.#listen()
+    } catch (error) {
+      if ((error as { cause?: NodeJS.ErrnoException }).cause?.code !== 'EADDRNOTAVAIL' || this.#closing) throw error
+      this.#log.warn(
+        `${messageOf(error)}: this machine has no such address (yet); it is tried again every ${listenAgain_ms / 1_000} s`,
+      )
+      this.#again(opened)
+      return undefined
+    }
+  }
+
+  #again(opened: (at: { host: string; port: number }) => void): void {
+    this.#retry = this.#clock.timer(listenAgain_ms, () => {
+      this.#listen().then(opened, () => this.#again(opened))
+    })
+  }
+
+  async #listen(): Promise<{ host: string; port: number }> {
     const { host, port } = this.#options
     await new Promise<void>((resolve, reject) => {
       const failed = (error: Error) =>
@@ -176,6 +203,7 @@ export class Gateway {
     if (this.#closing) return
     this.#closing = true
     clearInterval(this.#looking)
+    void this.#retry()
     const stopped = new Promise<void>((resolve) => {
       if (this.server.listening) this.server.close(() => resolve())
       else resolve()

@@ -88,7 +88,7 @@ export async function serve(
       ...(isLoopback && { isLoopback }),
     },
   )
-  const { port } = await gateway.listen()
+  const { port = 0 } = (await gateway.listen()) ?? {}
   gateway.commit(await gateway.stage(owners))
   t.teardown(() => gateway.close())
   const swap = async (next: RouteOwner[]) => gateway.commit(await gateway.stage(next))
