@@ -76,6 +76,7 @@ export class Caster {
     catchUp(stream, outlets)
     feed(this.#ctx, stream, () => outlets)
     this.basesChanged()
+    this.rovers.start()
     if (listening) this.open(port)
     void this.#lookAtClock()
   }
@@ -226,7 +227,7 @@ export class Caster {
     }
     if (user && login) {
       const same = this.rovers.ofUser(login.user)
-      if (same >= user.most)
+      if (same >= user.most && !(await this.rovers.displace(login.user)))
         return this.#refuse(connection, 503, `${login.user} has ${same} connections already`, version)
     }
     if (connection.closed) return

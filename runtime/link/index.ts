@@ -4,7 +4,7 @@
  */
 
 export { topicMatches } from '../mqtt/bus.js'
-export { Acknowledgement, cutText, unacknowledged_ms, whenCut } from './acknowledgement.js'
+export { Acknowledgement, cutText, queueOf, unacknowledged_ms, whenCut } from './acknowledgement.js'
 export { AwakeClock } from './awake-clock.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export {
