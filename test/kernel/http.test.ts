@@ -310,6 +310,23 @@ t.test('generations', async (t) => {
     await t.rejects(ask('/slow'), { code: 'ECONNREFUSED' })
   })
 
+  t.test('an address that the machine does not have yet is tried again, and ends nothing', async (t) => {
+    const clock = new ManualClock()
+    const options = { host: '192.0.2.1', port: 0 }
+    const gateway = new Gateway(options, { log: pino(new PassThrough()), clock })
+    t.teardown(() => gateway.close())
+    const opened: { host: string; port: number }[] = []
+    t.equal(await gateway.listen((at) => opened.push(at)), undefined)
+    await clock.advance(5_000)
+    t.same(opened, [])
+    options.host = '127.0.0.1'
+    await until(async () => {
+      await clock.advance(5_000)
+      return opened.length === 1
+    }, 'the address')
+    t.equal(opened[0]?.host, '127.0.0.1')
+  })
+
   t.test('an address in use is RTK_ERR_LISTEN that names it', async (t) => {
     const { port } = await serve(t, [])
     const second = new Gateway({ host: '127.0.0.1', port }, { log: pino({ level: 'silent' }), clock: systemClock })
