@@ -196,7 +196,11 @@ export class Caster {
   }
 
   #mount(name: string): MountPoint | undefined {
-    return this.#own.get(name) ?? this.#foreign.get(name)
+    const exact = this.#own.get(name) ?? this.#foreign.get(name)
+    if (exact) return exact
+    // People type what they read in other letters; two mount points that differ in nothing else are told apart above.
+    const alike = (mount: MountPoint) => mount.name.toLowerCase() === name.toLowerCase()
+    return [...this.#own.values(), ...this.#foreign.values()].find(alike)
   }
 
   async #answer(connection: Connection, request: NtripRequest, rest: Buffer): Promise<void> {

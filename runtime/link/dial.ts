@@ -58,6 +58,7 @@ export function dial(
   const hangUp = () => {
     over = true
     void late()
+    intake.close()
     socket.destroy()
   }
   const failed = (text: string, answered = false) => {

@@ -109,11 +109,15 @@ export interface IntakeStream {
 /** Real time: sockets do not follow a test's clock. A test of the intake itself passes its own. */
 export interface IntakeTime {
   now_ms(): number
-  after(ms: number, fn: () => void): void
+  /** @returns calls it off */
+  after(ms: number, fn: () => void): () => unknown
 }
 const realTime: IntakeTime = {
   now_ms: () => performance.now(),
-  after: (ms, fn) => void setTimeout(fn, ms).unref(),
+  after: (ms, fn) => {
+    const timer = setTimeout(fn, ms).unref()
+    return () => clearTimeout(timer)
+  },
 }
 
 export interface IntakeOptions {
@@ -131,6 +135,7 @@ export class Intake {
   readonly #overrun: (() => void) | undefined
   readonly #time: IntakeTime
   #rests = false
+  #wake: () => unknown = () => {}
   /** Since when it was held back without a break. */
   #heldSince_ms: number | undefined
   #busy_ms = 0
@@ -180,10 +185,15 @@ export class Intake {
     if (rest_ms > 0 && !this.#rests) this.#rest(Math.max(rest_ms, shortestRest_ms))
   }
 
+  /** The stream is gone. */
+  close(): void {
+    this.#wake()
+  }
+
   #rest(ms: number): void {
     this.#rests = true
     this.#stream.pause()
-    this.#time.after(ms, () => {
+    this.#wake = this.#time.after(ms, () => {
       this.#rests = false
       this.#stream.resume()
     })

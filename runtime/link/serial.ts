@@ -32,6 +32,7 @@ export class SerialDevice implements BytePort {
     const port = new SerialPort({ path: this.name, baudRate: baud, autoOpen: false, hupcl: false, lock: true })
     const intake = new Intake(port, { budget: new Budget(receiverRate, performance.now()) })
     port.on('data', (chunk: Buffer) => intake.run(chunk.length, 1, () => sink.data(chunk)))
+    port.once('close', () => intake.close())
     // A lost device is reported by `close` with an error; an `error` without a listener would be thrown.
     port.on('error', (error) => this.#lost(port, sink, error.message))
     port.on('close', (error: Error | null) => this.#lost(port, sink, error?.message ?? 'closed'))

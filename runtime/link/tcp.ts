@@ -57,6 +57,7 @@ export class TcpPort implements BytePort {
     socket.on('data', (chunk) => {
       if (this.#socket === socket) intake.run(chunk.length, 1, () => sink.data(chunk))
     })
+    socket.once('close', () => intake.close())
     const unwatch = whenCut(this.#edges, socket, (reason) => socket.destroy(new Error(reason)))
     socket.once('close', () => void unwatch())
   }

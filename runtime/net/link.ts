@@ -157,6 +157,7 @@ export class Link {
     })
     socket.once('close', () => {
       gone(this)
+      this.#intake?.close()
       const client = this.#client
       this.#client = undefined
       client?.gone(this.#error)

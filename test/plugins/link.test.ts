@@ -106,7 +106,10 @@ t.test('a peer that sends too much is read at its rate, and is ended when it nev
   const clock = { now_ms: 0, due_ms: Number.POSITIVE_INFINITY, fn: () => {} }
   const time = {
     now_ms: () => clock.now_ms,
-    after: (ms: number, fn: () => void) => Object.assign(clock, { due_ms: clock.now_ms + ms, fn }),
+    after: (ms: number, fn: () => void) => {
+      Object.assign(clock, { due_ms: clock.now_ms + ms, fn })
+      return () => {}
+    },
   }
   /** Sends as fast as it is read, for so long. @returns bytes that were taken */
   const flood = (bytes: number, for_ms: number, quiet_ms = 0) => {

@@ -120,6 +120,11 @@ export class Inspection extends Transform {
     this.#intake = new Intake(held, { budget, overrun })
   }
 
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#intake.close()
+    done(error)
+  }
+
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     let starts: number[]
     try {

@@ -113,6 +113,7 @@ export class Session {
     let accepted = false
     client.on('error', failed)
     socket.on('error', failed)
+    socket.once('close', () => inspection.destroy())
     client.on('packetsend', (packet) => inspection.watch.sent(packet))
     client.on('connect', ({ properties }) => {
       accepted = true

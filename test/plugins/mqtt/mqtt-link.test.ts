@@ -763,6 +763,11 @@ t.test('the link', async (t) => {
       [coded('ECONNRESET'), 'closed'],
     ]
     for (const [error, cause] of table) t.equal(failureOf(error).cause, cause)
+    const plain = coded('ECONNRESET', 'Client network socket disconnected before secure TLS connection was established')
+    t.match(failureOf(plain), {
+      cause: 'tls',
+      text: /does it speak TLS at this port \(mqtt-port\)\? A plain one is 1883/,
+    })
     t.end()
   })
 })

@@ -118,6 +118,11 @@ t.test('a rover', async (t) => {
       for (const byte of 'GET /TEST0001 HTTP/1.1\r\nAccept: */*\r\n\r\n') client.socket.write(byte)
       await until(() => client.types().length === 1, 'the position')
       t.match(client.head, 'ICY 200 OK')
+      for (const target of ['MOUNT', '/MOUNT/', '/test0001', 'http://station:2101/MOUNT']) {
+        const odd = await rover(`GET ${target} HTTP/1.0\r\nUser-Agent: NTRIP test/1\r\n\r\n`)
+        await until(() => odd.head === 'ICY 200 OK', target)
+        odd.socket.destroy()
+      }
       const bare = await rover('GET /MOUNT HTTP/1.1\n\n')
       await until(() => bare.types().length === 1, 'also with bare line ends')
     },
