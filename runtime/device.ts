@@ -5,6 +5,14 @@ import type { Machine } from './ports/machine.js'
 import type { RunningSlot } from './ports/slots.js'
 
 const mostErrors = 32
+/** No station runs a release for longer. */
+const longestLife_ms = 20 * 365.25 * 86_400_000
+/** The first time has to go on for so long. */
+const proof_ms = 10_000
+/** Between two times of a receiver that agree: a block of the event loop delays one. */
+const agreement_ms = 2_000
+/** A receiver that was wrong is set right by less than this: a known time cannot be further off. */
+const longestJump_ms = 3_600_000
 
 export type StationError = ReturnType<Device['errors']>[number]
 
@@ -21,6 +29,8 @@ export interface DeviceDeps {
   bootId: string
   clock: Clock
   machine: Machine
+  /** The receiver's time contradicts the known one; undefined: it does not. */
+  contradicted(utc_ms: number | undefined): void
   /** Trouble of the runtime and of every plugin. */
   errors(): StationError[]
   keepSettings(): Promise<void>
@@ -47,6 +57,8 @@ export class StationDevice implements Device {
   readonly #started_ms: number
   /** UTC minus monotonic time, as the receiver gave it. */
   #offset_ms: number | undefined
+  /** The first time that a receiver gave, and since when it goes on. */
+  #unproved: { offset_ms: number; since_ms: number } | undefined
   #onTrial: boolean
   #description = ''
 
@@ -78,13 +90,34 @@ export class StationDevice implements Device {
     return this.#isCredible(now_ms) ? now_ms : 0
   }
 
-  /** A time before the build date is not valid: it comes from a recording, or from a receiver after a week number rollover. */
+  /**
+   * A time before the build date comes from a recording, or from a receiver after a week number rollover; one long after it from
+   * a receiver that is deceived. The first one counts when the system clock agrees or when it has gone on for 10 s; one that
+   * contradicts a known time never does: a reference would be stored with it, and the system clock set.
+   */
   setUtc(utc_ms: number): void {
-    if (this.#isCredible(utc_ms)) this.#offset_ms = utc_ms - this.#deps.clock.monotonic()
+    if (!this.#isCredible(utc_ms)) return
+    const { clock, contradicted } = this.#deps
+    const now_ms = clock.monotonic()
+    const offset_ms = utc_ms - now_ms
+    const known_ms = this.#offset_ms
+    if (known_ms !== undefined) {
+      const isJump = Math.abs(offset_ms - known_ms) > longestJump_ms
+      contradicted(isJump ? utc_ms : undefined)
+      if (!isJump) this.#offset_ms = offset_ms
+      return
+    }
+    const first = this.#unproved
+    if (first === undefined || Math.abs(offset_ms - first.offset_ms) > agreement_ms)
+      this.#unproved = { offset_ms, since_ms: now_ms }
+    const isProved = now_ms - (this.#unproved?.since_ms ?? now_ms) >= proof_ms
+    const hasWitness = this.#isCredible(clock.now()) && Math.abs(utc_ms - clock.now()) <= longestJump_ms
+    if (isProved || hasWitness) this.#offset_ms = offset_ms
   }
 
   #isCredible(utc_ms: number): boolean {
-    return utc_ms >= Date.parse(this.built)
+    const built_ms = Date.parse(this.built)
+    return utc_ms >= built_ms && utc_ms < built_ms + longestLife_ms
   }
 
   get knowsUtc(): boolean {

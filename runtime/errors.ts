@@ -106,6 +106,10 @@ export const errorTable = {
   },
   RTK_ERR_FORBIDDEN_ORIGIN: { status: 403, help: 'A page of another site or port may not change this station.' },
   RTK_ERR_FORBIDDEN_ROLE: { status: 403, help: "Log in with the operator's token: POST /session." },
+  RTK_ERR_TOO_MANY_REQUESTS: {
+    status: 429,
+    help: 'Ask less often: 100 requests a second of one address are answered.',
+  },
   RTK_ERR_TOO_MANY_TRIES: { status: 429, help: 'Wait a minute, then send the right token.' },
   RTK_ERR_REQUEST: { status: 400, help: 'Correct the request: the message says what is wrong with it.' },
   RTK_ERR_NOT_FOUND: { status: 404, help: 'Check method and path; the plugin that has them may not be loaded.' },
@@ -124,6 +128,10 @@ export const errorTable = {
   RTK_ERR_PROCESS_NOT_FOUND: {
     status: 503,
     help: 'Install the program that the message names, or give this user the right to run it.',
+  },
+  RTK_ERR_PROCESS_LIMIT: {
+    status: 503,
+    help: 'The plugin starts programs faster than they end: wait until some have ended.',
   },
   RTK_ERR_PROCESS_TIMEOUT: { status: 504, help: 'The program did not end in its time: run it by hand to see why.' },
   RTK_ERR_PROCESS_OUTPUT: { status: 502, help: 'The program wrote more than allowed: ask it for less.' },

@@ -159,8 +159,15 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const trouble = (code: string, text: string) => foundation.troubles.raise(code, text)
       const all = { ...known, mistakes: [...mistakes, ...known.mistakes] }
       await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
-      address = await gateway.listen()
-      foundation.device.http = { ...address, url: urlHere(address) }
+      const serve = (at: typeof address) => {
+        foundation.troubles.clear('http-listen')
+        address = at
+        foundation.device.http = { ...at, url: urlHere(at) }
+      }
+      const at = await gateway.listen(serve)
+      if (at) serve(at)
+      else
+        foundation.troubles.raise('http-listen', `HTTP is not served: this machine has no address ${http.host} (yet)`)
     }
     await plugins.updates.begin()
     await manager.boot(plugins.wanted, ready, stopping.signal)

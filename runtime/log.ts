@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import pino, { type Logger } from 'pino'
 import { journalLine, writesToJournal } from './journal.js'
 import { LogControl, LogTap } from './log-control.js'
+import { limitedLine } from './log-limit.js'
 import { censor, secretWords, withoutSecrets } from './redact.js'
 
 export type { Logger } from 'pino'
@@ -21,6 +22,7 @@ export function createLogger(
     level,
     base: null,
     formatters: { log: withoutSecrets },
+    hooks: { logMethod: limitedLine },
     // What a child logger was made with passes no formatter.
     redact: { paths: [...secretWords, 'privateKey'], censor },
     serializers: { err: (error) => withoutSecrets(pino.stdSerializers.err(error) as unknown as Line) },

@@ -5,14 +5,17 @@ import { Value } from 'typebox/value'
 import { respond } from './responses.js'
 
 const commandLimit = 4_096
-/** Commands over MQTT that run at the same time: some take half a minute, and clients are not made to wait. */
+/** Commands over MQTT that run at the same time: some take half a minute. */
 const mostCommands = 8
+/** Commands that wait for one of those; their answers would come too late for whoever sent more. */
+export const mostWaiting = 64
 
 /** `base/{SN}/cmd`: the answer goes to the log, and to the response topic of MQTT 5 where there is one. */
 export class CommandRequests {
   readonly #ctx: PluginContext
   #malformed = 0
   #running = 0
+  readonly #waiting: (() => void)[] = []
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
@@ -33,21 +36,26 @@ export class CommandRequests {
       return
     }
     const name = text.split('=', 1)[0]
-    if (this.#running >= mostCommands) {
+    if (this.#running >= mostCommands && this.#waiting.length >= mostWaiting) {
       log.warn(
         { command: name },
-        `not run, because ${mostCommands} commands over MQTT are running: send it again later`,
+        `commands over MQTT are refused: ${mostCommands} run and ${mostWaiting} wait; send them again later`,
       )
-      respond(this.#ctx, message, 'too many commands are running: try again later\n', { status: '503' })
+      const advice = `too many commands: ${mostCommands} run and ${mostWaiting} wait; send it again later\n`
+      respond(this.#ctx, message, advice, { status: '503' })
       return
     }
-    this.#running++
+    if (this.#running >= mostCommands) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#running++
     try {
       const { status, text: answer } = await services.use(station).command(text, { source: 'mqtt', signal })
       log.info({ command: name, status }, answer.slice(0, 200).trimEnd())
       respond(this.#ctx, message, answer, { status: String(status) })
     } finally {
-      this.#running--
+      // The next one takes its place.
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#running--
     }
   }
 }

@@ -128,7 +128,7 @@ export class Publications {
   #tooLarge(bytes: number, limit: number): void {
     this.#missed++
     this.#periodic.pause(tooLargePause_ms)
-    const text = `the information document is not published over MQTT, because it has more than ${limit} bytes`
+    const text = `the information document is not published over MQTT, because it has more than ${Math.max(0, limit)} bytes`
     this.#ctx.errors.raise(
       'mqtt-info-size',
       limit < payloadLimit

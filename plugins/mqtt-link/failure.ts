@@ -4,9 +4,18 @@ import type { MqttFailureCause } from 'rtk-base/schemas'
 export interface Failure {
   cause: MqttFailureCause
   text: string
+  /** The broker is not dialled again for a long time: it would do the same. */
+  isBreach?: true
 }
 
 export const noFailure: Failure = { cause: '', text: '' }
+
+/** The broker sent what no broker sends, or more than the station takes. @param what `it …` */
+export const breachFailure = (what: string): Failure => ({
+  cause: 'protocol',
+  text: `the station ended the session with the broker: ${what}`,
+  isBreach: true,
+})
 
 /** It says something about the way to the broker; the others come from a broker that was reached. */
 export const isOfTheWay = ({ cause }: Failure): boolean => ['dns', 'unreachable', 'timeout', 'ping'].includes(cause)
@@ -49,6 +58,11 @@ export function failureOf(error: unknown): Failure {
   // When several addresses were tried at once, the message of the error is empty.
   const text = plainTls(message) || errors?.map((one) => one.message).join('; ') || String(code ?? 'unknown')
   const failure = (cause: MqttFailureCause): Failure => ({ cause, text })
+  if (/before secure TLS connection was established/.test(text))
+    return {
+      cause: 'tls',
+      text: 'the broker ended the TLS handshake: does it speak TLS at this port (mqtt-port)? A plain one is 1883',
+    }
   if (typeof code === 'number') {
     if (isUnacceptableVersion(error)) return failure('protocol')
     return failure(refusedLogin.has(code) ? 'auth' : 'refused')

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import {
   basicLogin,
   catchUp,
@@ -10,11 +9,12 @@ import {
   streamLine,
   tableText,
 } from 'rtk-base/ntrip'
-import type { Connection, HandedOver, Listener, PluginContext } from 'rtk-base/plugin'
+import type { Connection, Dispose, HandedOver, Listener, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { device, localNetwork, rtcmStream } from 'rtk-base/services'
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { CertificateFiles } from './certificate-files.js'
 import { ForeignMount, HandedBase } from './foreign.js'
 import { type Logins, Pacing } from './logins.js'
 import { type MountPoint, OwnMount } from './mount.js'
@@ -25,6 +25,7 @@ import { rowOf } from './table.js'
 
 /** A request that is not complete by then is none. */
 const head_ms = 10_000
+const certificateLook_ms = 60_000
 /** Until the clock is known, it is asked for this often. */
 const clockLook_ms = 300_000
 /** Unsent bytes after which a rover is let go: half a minute of a full stream. */
@@ -52,6 +53,7 @@ export class Caster {
   /** Compiled at the first of them: a reload brings thousands at once, and holds the epoch up meanwhile. */
   #handed: ReturnType<typeof handedChecks> | undefined
   #listeners: Listener[] = []
+  #looking: Dispose = () => {}
   #refused = 0
   /** Something (NTP, PTP) keeps the system clock. */
   #isClockKept = false
@@ -74,6 +76,7 @@ export class Caster {
     catchUp(stream, outlets)
     feed(this.#ctx, stream, () => outlets)
     this.basesChanged()
+    this.rovers.start()
     if (listening) this.open(port)
     void this.#lookAtClock()
   }
@@ -118,13 +121,35 @@ export class Caster {
     const serve = (connection: Connection, handed: HandedOver | undefined) => this.#serve(connection, handed)
     this.#listeners = [this.#ctx.net.listen({ name: 'rovers', host, port, ...limits }, serve)]
     if (!tls) return
-    const certificate = () => ({ cert: readFileSync(tls.cert, 'utf8'), key: readFileSync(tls.key, 'utf8') })
-    this.#listeners.push(
-      this.#ctx.net.listen({ name: 'rovers-tls', host, port: tls.port, tls: certificate, ...limits }, serve),
+    const files = new CertificateFiles(tls)
+    const secure = this.#ctx.net.listen(
+      { name: 'rovers-tls', host, port: tls.port, tls: () => files.read(), ...limits },
+      serve,
     )
+    this.#listeners.push(secure)
+    void this.#looking()
+    this.#looking = this.#ctx.timers.every(certificateLook_ms, () => this.#lookAtCertificate(files, secure))
+  }
+
+  /** Whoever renews it replaces the files, and tells nobody. */
+  #lookAtCertificate(files: CertificateFiles, secure: Listener): void {
+    const { errors, services, log } = this.#ctx
+    try {
+      if (files.changed()) {
+        secure.renew()
+        log.info('the certificate for rovers was renewed: connections from now on get the new one')
+      }
+      const trouble = files.trouble(services.use(device).utc_ms())
+      if (trouble) errors.raise('ntrip-caster-certificate', trouble)
+      else errors.clear('ntrip-caster-certificate')
+    } catch (error) {
+      const text = `the certificate for rovers cannot be read: ${(error as Error).message}; the one before it stays in use`
+      errors.raise('ntrip-caster-certificate', text)
+    }
   }
 
   close(): void {
+    void this.#looking()
     for (const listener of this.#listeners) listener.close()
     this.#listeners = []
   }
@@ -171,7 +196,11 @@ export class Caster {
   }
 
   #mount(name: string): MountPoint | undefined {
-    return this.#own.get(name) ?? this.#foreign.get(name)
+    const exact = this.#own.get(name) ?? this.#foreign.get(name)
+    if (exact) return exact
+    // People type what they read in other letters; two mount points that differ in nothing else are told apart above.
+    const alike = (mount: MountPoint) => mount.name.toLowerCase() === name.toLowerCase()
+    return [...this.#own.values(), ...this.#foreign.values()].find(alike)
   }
 
   async #answer(connection: Connection, request: NtripRequest, rest: Buffer): Promise<void> {
@@ -202,7 +231,7 @@ export class Caster {
     }
     if (user && login) {
       const same = this.rovers.ofUser(login.user)
-      if (same >= user.most)
+      if (same >= user.most && !(await this.rovers.displace(login.user)))
         return this.#refuse(connection, 503, `${login.user} has ${same} connections already`, version)
     }
     if (connection.closed) return

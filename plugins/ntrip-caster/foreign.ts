@@ -1,5 +1,5 @@
 import { Framer, referencePoint } from 'rtk-base/gnss'
-import { ByteLimit, ChunkReader, isPosition, Piece } from 'rtk-base/ntrip'
+import { ChunkReader, isPosition, Piece } from 'rtk-base/ntrip'
 import type { Connection, Dispose, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
@@ -13,8 +13,6 @@ const replaced_ms = 10_000
 /** Its connection is ended then. */
 const ended_ms = 60_000
 const look_ms = 5_000
-/** In 10 s; more than any receiver sends. */
-const most_bytes = 1_048_576
 /** What a rover needs before it can use observations. */
 const referenceTypes = [1005, 1006, 1008, 1033, 1230]
 
@@ -41,7 +39,6 @@ interface Push {
   /** Monotonic ms of the last whole frame. */
   good_ms: number
   frames: number
-  readonly limit: ByteLimit
 }
 
 /** A mount point for another base: what it pushes goes to the rovers of this mount point, frame by frame, and nowhere else. */
@@ -152,8 +149,7 @@ export class ForeignMount implements MountPoint {
     const framer = new Framer({
       onFrame: (frame) => frame.kind === 'rtcm' && frame.type > 0 && this.#frame(frame.type, frame.bytes),
     })
-    const limit = new ByteLimit(most_bytes, now_ms)
-    const push: Push = { connection, agent, since, framer, chunks, good_ms: now_ms, frames: 0, limit }
+    const push: Push = { connection, agent, since, framer, chunks, good_ms: now_ms, frames: 0 }
     this.#push = push
     connection.onClose(() => {
       if (this.#push === push) this.#leave('it closed the connection')
@@ -172,12 +168,8 @@ export class ForeignMount implements MountPoint {
     }
   }
 
-  #take({ limit, framer, chunks }: Push, bytes: Buffer): void {
+  #take({ framer, chunks }: Push, bytes: Buffer): void {
     const now_ms = this.#ctx.clock.monotonic()
-    if (limit.exceededBy(bytes.length, now_ms)) {
-      this.#leave('more than 1 MiB in 10 s: this is no base')
-      return
-    }
     let end = ''
     try {
       for (const part of chunks?.push(bytes) ?? [bytes]) framer.push(part, now_ms)

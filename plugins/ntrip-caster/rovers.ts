@@ -1,5 +1,5 @@
 import { decodeGga, distance, type Gga, geodeticToEcef } from 'rtk-base/gnss'
-import { ByteLimit } from 'rtk-base/ntrip'
+import { queueOf } from 'rtk-base/link'
 import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { type RtcmSubscription, rtcmStream } from 'rtk-base/services'
@@ -11,8 +11,11 @@ const longestLine = 256
 /** The document has a largest size. */
 const mostShown = 8
 const mostText = 24
-/** In 10 s; ten sentences a second are a tenth of it. */
-const most_bytes = 65_536
+
+/** What was written to each rover is noted this often. */
+const look_ms = 5_000
+/** The oldest note is at least 10 s old. */
+const looks = 3
 
 /** What the next version of the plugin gets with a rover's connection. */
 export const HandedRover = Type.Object({
@@ -44,6 +47,8 @@ interface Entry {
   readonly rover: Rover
   readonly mount: MountPoint
   readonly listed: Pick<RtcmSubscription, 'close'> | undefined
+  /** Bytes written to it by now, 5 s ago, and so on. */
+  written: readonly number[]
 }
 
 /** The rovers that are connected. */
@@ -53,9 +58,12 @@ export class Rovers {
   /** Connections by login: a login has a limit of its own. */
   readonly #byUser = new Map<string, number>()
   #nextId = 1
+  readonly #queueOf: typeof queueOf
 
-  constructor(ctx: PluginContext) {
+  /** @param queue of a connection in the system; a test has its own */
+  constructor(ctx: PluginContext, queue = queueOf) {
     this.#ctx = ctx
+    this.#queueOf = queue
     ctx.defer(() => {
       for (const { listed } of this.#all.values()) listed?.close()
     })
@@ -85,7 +93,7 @@ export class Rovers {
     const listed = mount.unverified
       ? undefined
       : services.use(rtcmStream).list({ via: 'ntrip', name: (user || agent).slice(0, 32), ip, connected: true })
-    this.#all.set(id, { rover, mount, listed })
+    this.#all.set(id, { rover, mount, listed, written: [] })
     if (user) this.#byUser.set(user, this.ofUser(user) + 1)
     mount.add(rover, before)
     const read = this.#reader(rover, mount)
@@ -104,6 +112,36 @@ export class Rovers {
     })
     log.debug({ rover: id, mount: mount.name, address: ip, agent }, 'a rover connected')
     return read
+  }
+
+  /** From `start` of the plugin on. */
+  start(): void {
+    this.#ctx.timers.every(look_ms, () => {
+      for (const entry of this.#all.values())
+        entry.written = [entry.rover.connection.socket.bytesWritten, ...entry.written].slice(0, looks)
+    })
+  }
+
+  /**
+   * A rover whose line was cut comes back while its old connection still counts as open, for minutes. One of this login whose
+   * other end has left bytes unacknowledged for 10 s makes room. @returns false: they are all alive
+   */
+  async displace(user: string): Promise<boolean> {
+    for (const { rover, written } of this.#all.values()) {
+      const before = written[looks - 1]
+      if (rover.user !== user || before === undefined) continue
+      const { connection } = rover
+      const queue = (await this.#queueOf(connection.socket)) ?? 0
+      const acknowledged = connection.socket.bytesWritten - connection.bufferedAmount - queue
+      if (acknowledged >= before) continue
+      connection.destroy()
+      this.#ctx.log.info(
+        { address: connection.remoteAddress },
+        'a rover whose line was cut makes room for its next connection',
+      )
+      return true
+    }
+    return false
   }
 
   /** Ends the connections of a login. @returns how many there were */
@@ -152,20 +190,11 @@ export class Rovers {
   /** Reads what a rover sends: GGA is welcome at any time and needed at none. */
   #reader(rover: Rover, mount: MountPoint): (bytes: Buffer) => void {
     let partial = ''
-    const { clock, log } = this.#ctx
-    const limit = new ByteLimit(most_bytes, clock.monotonic())
+    const { clock } = this.#ctx
     return (bytes) => {
       const { connection } = rover
       if (connection.closed) return
       const now_ms = clock.monotonic()
-      if (limit.exceededBy(bytes.length, now_ms)) {
-        log.debug(
-          { mount: mount.name, address: connection.remoteAddress },
-          'sent more than 64 KiB in 10 s: disconnected',
-        )
-        connection.destroy()
-        return
-      }
       const lines = (partial + bytes.toString('latin1')).split(/\r?\n/)
       partial = (lines.pop() ?? '').slice(-longestLine)
       const newest = lines.findLast((line) => /^\$..GGA,/.test(line) && line.length <= longestLine && isWhole(line))

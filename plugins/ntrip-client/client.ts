@@ -1,6 +1,6 @@
 import { Framer } from 'rtk-base/gnss'
 import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
-import { type Answer, AnswerReader, ByteLimit, getRequest, TableReader } from 'rtk-base/ntrip'
+import { type Answer, AnswerReader, getRequest, TableReader } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { ClientState, NtripClientInfo } from 'rtk-base/schemas'
 import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
@@ -16,8 +16,6 @@ const final_ms = 600_000
 const mostTable_bytes = 4_194_304
 /** A large one comes in seconds; one that drips is given up. */
 const table_ms = 60_000
-/** In 10 s; more than any network sends. */
-const mostStream_bytes = 1_048_576
 /** Casters ban who asks more often. */
 const apart_ms = 10_000
 /** So long a stream has to last before the next wait is a short one again. */
@@ -154,7 +152,7 @@ export class NtripClient {
           this.#late = this.#ctx.timers.after(answer_ms, answerIsLate)
           const { version = 2, user, password } = this.#source
           const agent = `rtk-base/${this.#ctx.services.use(device).version}`
-          socket.write(getRequest({ host, mount, version, user, password, agent }))
+          socket.write(getRequest({ host, port, mount, version, user, password, agent }))
         },
         data: (bytes) => {
           try {
@@ -239,12 +237,7 @@ export class NtripClient {
         this.#ctx.services.find(correctionInput)?.take(bytes, remote, host)
       },
     })
-    const limit = new ByteLimit(mostStream_bytes, this.#begun_ms)
-    return (bytes) => {
-      const now_ms = this.#ctx.clock.monotonic()
-      if (limit.exceededBy(bytes.length, now_ms)) this.#over(false, 'more than 1 MiB in 10 s: these are no corrections')
-      else framer.push(bytes, now_ms)
-    }
+    return (bytes) => framer.push(bytes, this.#ctx.clock.monotonic())
   }
 
   /** @param answered the caster was reached: only it can change that */

@@ -1,4 +1,4 @@
-import { Host, MountName, Password, Port, selectionFields, Tls, User } from 'rtk-base/ntrip'
+import { Host, hostHeader, MountName, Password, Port, selectionFields, Tls, User } from 'rtk-base/ntrip'
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
 
@@ -36,13 +36,13 @@ export const nameOf = ({ host, port = 2101, mount }: Target): string => `${host}
 
 /** The request, in one piece. */
 export function requestOf(target: Target, version: string): string {
-  const { host, mount, user = '', password = '' } = target
+  const { host, port = 2101, mount, user = '', password = '' } = target
   const agent = `NTRIP rtk-base/${version}`
   // No slash: most casters strip it, some do not.
   if ((target.version ?? 1) === 1) return `SOURCE ${password} ${mount}\r\nSource-Agent: ${agent}\r\nSTR: \r\n\r\n`
   const login = Buffer.from(`${user}:${password}`).toString('base64')
   return (
-    `POST /${mount} HTTP/1.1\r\nHost: ${host}\r\nNtrip-Version: Ntrip/2.0\r\nUser-Agent: ${agent}\r\nAuthorization: Basic ${login}\r\n` +
+    `POST /${mount} HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nNtrip-Version: Ntrip/2.0\r\nUser-Agent: ${agent}\r\nAuthorization: Basic ${login}\r\n` +
     'Content-Type: gnss/data\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n'
   )
 }

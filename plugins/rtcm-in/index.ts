@@ -32,7 +32,7 @@ export default definePlugin({
       allow: Type.Array(Type.String({ minLength: 2, maxLength: 45 }), {
         default: [],
         maxItems: 64,
-        description: 'IP addresses that may send corrections over UDP; empty: every local one',
+        description: 'IP addresses that may send corrections over UDP',
       }),
     },
     { additionalProperties: false },
@@ -42,6 +42,7 @@ export default definePlugin({
     const find = () => ctx.services.find(receiver)
     const procedure = () => ctx.services.find(procedureStatus)
     const forwarder = new Forwarder({
+      now_ms: () => ctx.clock.monotonic(),
       after: (ms, fn) => ctx.timers.after(ms, fn),
       send: (frames) => find()?.sendCorrections(frames) ?? false,
       changed: (taken) =>
@@ -63,6 +64,7 @@ export default definePlugin({
         return fix?.ok ? fix.position : procedure()?.reference
       },
       allow,
+      trusted: () => procedure()?.trustedSources ?? [],
       forward(frame) {
         if (!procedure()?.pausesCorrections) forwarder.push(frame)
       },
@@ -86,7 +88,7 @@ export default definePlugin({
       ({ arg = '' }) => {
         const mode = Object.hasOwn(modes, arg) ? modes[arg] : undefined
         if (!mode) throw badValue(`rtcmin is 0, 1 or auto, not '${arg}'`)
-        corrections.input = mode.input
+        corrections.choose(mode.input)
         block.changed()
         return mode.text
       },

@@ -5,6 +5,8 @@ import { type CorrectionFrame, framesOf } from './packet.js'
 
 /** A source with our station ID whose reference point is nearer than this is this station itself. */
 const ourselves_m = 1
+/** After `rtcmin=1` so long the first sender of the local network is the one that was meant: anybody there can send a datagram. */
+const invitation_ms = 600_000
 /** How many senders are remembered beside the present source. */
 const mostKnown = 16
 
@@ -17,8 +19,10 @@ export interface InputDeps {
   own(): { stationId: number; arp: Ecef } | undefined
   /** Where we are. */
   position(): Ecef | undefined
-  /** Addresses that may send; empty: all. */
+  /** Addresses that may send over UDP. */
   allow: readonly string[]
+  /** Sources that a person vouches for, as `remote` names them, with or without the port. */
+  trusted(): readonly string[]
   forward(frame: Uint8Array): void
 }
 
@@ -30,6 +34,9 @@ export interface InputSnapshot {
   input: InputMode
   total: number
   source?: Source
+  /** Monotonic ms of the newest `rtcmin=1`. */
+  asked_ms?: number
+  invited?: string
 }
 
 interface Source {
@@ -46,6 +53,9 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
   input: InputMode = 'auto'
   #source: Source | undefined
   #total = 0
+  #asked_ms = Number.NEGATIVE_INFINITY
+  /** The address that the invitation went to. */
+  #invited = ''
   /** Whether a sender's own reference point showed it to be us (true) or not, by remote. */
   readonly #known = new Map<string, boolean>()
 
@@ -59,8 +69,8 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     if (!frames) return 'it is not RTCM, or it is damaged'
     if (this.input === 'off') return 'the input is switched off (rtcmin=0)'
     if (!this.forced && !wanted()) return 'no corrections are wanted now'
-    if (allow.length > 0 && address !== 'mqtt' && !allow.includes(address.replace(/^::ffff:/, '')))
-      return `${address} is not in the option allow`
+    if (remote.startsWith('udp ') && !this.#maySend(remote, address.replace(/^::ffff:/, ''), allow))
+      return `${address} is not in the option allow, and nobody asked for its corrections (rtcmin=1)`
     if (this.remote !== '' && this.remote !== remote) return `${this.remote} is the source already`
     const echo = this.#echo(frames, remote)
     if (echo) return echo
@@ -78,6 +88,25 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
       forward(bytes)
     }
     return ''
+  }
+
+  /** A person chose it. */
+  choose(input: InputMode): void {
+    this.input = input
+    this.#asked_ms = input === 'on' ? this.#deps.now_ms() : Number.NEGATIVE_INFINITY
+    this.#invited = ''
+  }
+
+  /** Where a datagram says that it comes from proves nothing: corrections by UDP move the reference, so somebody has to have named the sender. */
+  #maySend(remote: string, address: string, allow: readonly string[]): boolean {
+    const named = [remote, `udp ${address}`]
+    if (allow.includes(address) || this.#deps.trusted().some((source) => named.includes(source))) return true
+    if (this.#invited === address && this.remote.startsWith(`udp ${address}:`)) return true
+    if (this.#deps.now_ms() - this.#asked_ms > invitation_ms) return false
+    // It was silent for the maximum age: within the time, another one may be the one that was meant.
+    if (this.remote !== '') return false
+    this.#invited = address
+    return true
   }
 
   // ── the status ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -115,11 +144,14 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
   }
 
   snapshot(): InputSnapshot {
-    return { input: this.input, total: this.#total, ...(this.#source && { source: this.#source }) }
+    const base = { input: this.input, total: this.#total, asked_ms: this.#asked_ms, invited: this.#invited }
+    return { ...base, ...(this.#source && { source: this.#source }) }
   }
 
-  restore({ input, total, source }: InputSnapshot): void {
+  restore({ input, total, source, asked_ms = Number.NEGATIVE_INFINITY, invited = '' }: InputSnapshot): void {
     this.input = input
+    this.#asked_ms = asked_ms
+    this.#invited = invited
     this.#total = total
     this.#source = source
   }

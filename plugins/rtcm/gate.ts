@@ -1,6 +1,8 @@
 import { referenceDifference, sameEcef } from 'rtk-base/gnss'
 import type { Ecef, RtcmFrame, RtcmGate, RtcmJudge } from 'rtk-base/services'
 
+/** A receiver that contradicted the trusted reference twice in this time has to keep to one for as long. */
+const contradiction_ms = 60_000
 /** A judge that is reloaded has this long to come back before its last verdict ends. */
 const reload_ms = 10_000
 
@@ -36,7 +38,9 @@ export class Gate implements RtcmGate {
   /** As it was when something changed last: the hot path asks nobody. */
   #open = false
   #reason = 'no receiver'
-
+  /** The minute after a frame spoke of another reference; calling it off ends it. */
+  #contradiction: ReturnType<GateDeps['after']> | undefined
+  #flaps = ''
   constructor(deps: GateDeps) {
     this.#deps = deps
   }
@@ -64,6 +68,7 @@ export class Gate implements RtcmGate {
   #reasonNow(): string {
     const mode = this.#deps.mode()
     if (mode === 'listening') return ''
+    if (this.#flaps !== '') return this.#flaps
     if (this.#verdict.kind === 'held') return this.#verdict.reason
     if (this.#verdict.kind === 'trusted') return ''
     // What the receiver's flash says is nobody's word: the judge may still be on its way.
@@ -74,10 +79,25 @@ export class Gate implements RtcmGate {
 
   /** Whether the frame may go out. A frame that speaks of another reference closes the gate. */
   admit(frame: RtcmFrame): boolean {
-    if (!this.#open) return false
+    if (!this.#open && this.#flaps === '') return false
     const difference = this.#difference(frame)
-    if (difference) this.#decide({ kind: 'held', reason: difference })
+    if (difference) this.#contradicted(difference)
     return this.#open
+  }
+
+  /** Once is what a change of the reference looks like. A receiver that says this and that in turn would open and close it for ever. */
+  #contradicted(reason: string): void {
+    if (this.#contradiction) {
+      this.#flaps =
+        'the receiver announces different reference positions in turn: nothing goes out until it kept to one for a minute'
+      void this.#contradiction()
+    }
+    this.#contradiction = this.#deps.after(contradiction_ms, () => {
+      this.#contradiction = undefined
+      this.#flaps = ''
+      this.look()
+    })
+    this.#decide({ kind: 'held', reason })
   }
 
   /** Whether a frame that came before it opened fits what is trusted now; without a judge nobody knows. */

@@ -12,6 +12,12 @@ export default definePlugin({
   options: Type.Object({
     host: Type.String({ default: '0.0.0.0', description: 'Address to listen on' }),
     maxSubscribers: Type.Integer({ default: 256, minimum: 1, maximum: 10_000 }),
+    maxPerAddress: Type.Integer({ default: 8, minimum: 1, maximum: 10_000 }),
+    allow: Type.Array(Type.String({ minLength: 2, maxLength: 45 }), {
+      default: [],
+      maxItems: 64,
+      description: 'IP addresses outside of the networks of own interfaces that are served too',
+    }),
     queue_bytes: Type.Integer({
       default: 1_048_576,
       minimum: 16_384,

@@ -7,6 +7,11 @@ const subscription_ms = 60_000
 const look_ms = 1_000
 const longestName = 32
 
+export interface PeerLimits {
+  readonly maxSubscribers: number
+  readonly maxPerAddress: number
+}
+
 /** A peer as it is handed over to the next instance. */
 export interface PeerRecord {
   address: string
@@ -38,15 +43,14 @@ export function isRtcm(datagram: Buffer): boolean {
 export class Peers {
   readonly #ctx: PluginContext
   readonly #stream: RtcmStream
-  readonly #most: number
+  readonly #limits: PeerLimits
   readonly #socket: () => UdpSocket | undefined
   readonly #peers = new Map<string, Peer>()
-  #reportedFull = false
 
-  constructor(ctx: PluginContext, stream: RtcmStream, most: number, socket: () => UdpSocket | undefined) {
+  constructor(ctx: PluginContext, stream: RtcmStream, limits: PeerLimits, socket: () => UdpSocket | undefined) {
     this.#ctx = ctx
     this.#stream = stream
-    this.#most = most
+    this.#limits = limits
     this.#socket = socket
     ctx.timers.every(look_ms, () => this.#expire())
     ctx.defer(() => this.clear())
@@ -84,15 +88,7 @@ export class Peers {
   }
 
   #add(record: PeerRecord): void {
-    if (this.#peers.size >= this.#most) {
-      if (!this.#reportedFull)
-        this.#ctx.log.warn(
-          { ip: record.address },
-          `${this.#most} subscribers by UDP: no more are accepted (option maxSubscribers)`,
-        )
-      this.#reportedFull = true
-      return
-    }
+    this.#makeRoom(record.address)
     const { address, port, name } = record
     const key = `${address} ${port}`
     const subscription = this.#stream.subscribe({
@@ -105,13 +101,37 @@ export class Peers {
     this.#peers.set(key, { ...record, subscription })
   }
 
+  /**
+   * Who asks gets a place: one of its own where its address has its share, else the address with most of them gives one up. The
+   * peer that was silent for longest goes, and loses nothing but its frames until it asks again.
+   */
+  #makeRoom(address: string): void {
+    const { maxSubscribers, maxPerAddress } = this.#limits
+    const byAddress = new Map<string, string[]>()
+    for (const [key, peer] of this.#peers) byAddress.set(peer.address, [...(byAddress.get(peer.address) ?? []), key])
+    let crowd = byAddress.get(address) ?? []
+    if (crowd.length < maxPerAddress) {
+      if (this.#peers.size < maxSubscribers) return
+      for (const keys of byAddress.values()) if (keys.length > crowd.length) crowd = keys
+      this.#ctx.log.warn(
+        `${maxSubscribers} subscribers by UDP: the ones silent for longest make room (option maxSubscribers)`,
+      )
+    }
+    const [stalest] = crowd.sort((one, other) => this.#until(one) - this.#until(other))
+    if (stalest !== undefined) this.#remove(stalest)
+  }
+
+  #until(key: string): number {
+    return this.#peers.get(key)?.until_ms ?? 0
+  }
+
+  #remove(key: string): void {
+    this.#peers.get(key)?.subscription.close()
+    this.#peers.delete(key)
+  }
+
   #expire(): void {
     const now_ms = this.#ctx.clock.monotonic()
-    for (const [key, { until_ms, subscription }] of this.#peers) {
-      if (until_ms > now_ms) continue
-      subscription.close()
-      this.#peers.delete(key)
-    }
-    if (this.#peers.size < this.#most) this.#reportedFull = false
+    for (const [key, { until_ms }] of this.#peers) if (until_ms <= now_ms) this.#remove(key)
   }
 }

@@ -1,5 +1,5 @@
 import type { RemoteInfo } from 'node:dgram'
-import { Backoff } from 'rtk-base/link'
+import { AddressBudgets, Backoff, plain, rates } from 'rtk-base/link'
 import { type Dispose, LogLimit, type PluginContext } from 'rtk-base/plugin'
 import { correctionInput, type LocalNetwork, type RtcmStream } from 'rtk-base/services'
 import { isRtcm, type PeerRecord, Peers } from './peers.js'
@@ -11,6 +11,8 @@ const waits = { first_ms: 1_000, longest_ms: 30_000 }
 export interface UdpOptions {
   host: string
   maxSubscribers: number
+  maxPerAddress: number
+  allow: readonly string[]
   queue_bytes: number
 }
 
@@ -24,6 +26,7 @@ export class UdpService {
   #retry: Dispose | undefined
   readonly #backoff = new Backoff(waits)
   readonly #logLimit: LogLimit
+  readonly #budgets = new AddressBudgets(rates.datagramRate, performance.now())
 
   constructor(ctx: PluginContext, options: UdpOptions) {
     this.#ctx = ctx
@@ -32,9 +35,8 @@ export class UdpService {
   }
 
   start(stream: RtcmStream, network: LocalNetwork): void {
-    const { maxSubscribers } = this.#options
     this.#network = network
-    this.#peers = new Peers(this.#ctx, stream, maxSubscribers, () => this.#socket)
+    this.#peers = new Peers(this.#ctx, stream, this.#options, () => this.#socket)
     this.#ctx.defer(() => this.#close())
   }
 
@@ -118,7 +120,9 @@ export class UdpService {
   }
 
   #received(datagram: Buffer, { address, port }: RemoteInfo): void {
-    if (port === 0 || !this.#network?.isLocal(address)) return
+    if (port === 0 || !(this.#network?.isNeighbour(address) || this.#options.allow.includes(plain(address)))) return
+    const now_ms = performance.now()
+    if (!this.#budgets.of(address, now_ms).admits(datagram.length, now_ms)) return
     if (isRtcm(datagram)) {
       // The owner of the input decides whether it is complete, wanted and from the right sender.
       this.#ctx.services.find(correctionInput)?.take(datagram, `udp ${address}:${port}`, address)

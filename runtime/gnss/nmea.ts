@@ -26,8 +26,8 @@ export function decodeGga(sentence: Uint8Array): Gga | undefined {
   const [, time, lat, north, lon, east, quality, used, hdop, alt, , separation, , age, station] = fields
   return {
     time,
-    lat: degrees(lat, north === 'S'),
-    lon: degrees(lon, east === 'W'),
+    lat: degrees(lat, north === 'S', 90),
+    lon: degrees(lon, east === 'W', 180),
     quality: number(quality) ?? 0,
     satellitesUsed: number(used),
     hdop: number(hdop),
@@ -45,16 +45,17 @@ export function encodeNmea(body: string): Uint8Array {
   return new TextEncoder().encode(`$${body}*${xor.toString(16).toUpperCase().padStart(2, '0')}\r\n`)
 }
 
+/** Digits with a sign and a point, as NMEA has them: `1e306` is none. */
 function number(field: string): number | undefined {
-  const value = Number(field)
-  return field === '' || Number.isNaN(value) ? undefined : value
+  return /^[+-]?\d{1,15}(\.\d{1,15})?$/.test(field) ? Number(field) : undefined
 }
 
 /** `dddmm.mmmm`: the last two digits before the point are minutes. */
-function degrees(field: string, negative: boolean): number | undefined {
+function degrees(field: string, negative: boolean, most: number): number | undefined {
   const value = number(field)
   if (value === undefined) return undefined
   const whole = Math.trunc(value / 100)
   const angle = whole + (value - whole * 100) / 60
+  if (!(angle >= 0 && angle <= most)) return undefined
   return negative ? -angle : angle
 }

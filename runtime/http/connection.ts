@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import type { Budget } from '../link/intake.js'
 
 const key = Symbol('connection')
 const replyKey = Symbol('reply')
@@ -24,16 +25,26 @@ export class Connection {
   readonly #socket: Socket
   /** Answers under way, in the order of their requests; the newest stays when it is out. */
   #answers: ServerResponse[] = []
+  readonly #budget: Budget | undefined
+  /** Its address asked too often: it ends with the answer that says so, and what was sent behind that is passed over. */
+  isRefused = false
   #moved = 0
   #still_ms = 0
 
-  constructor(socket: Socket) {
+  /** @param budget of requests of its address; left out: they are not counted */
+  constructor(socket: Socket, budget?: Budget) {
     this.#socket = socket
+    this.#budget = budget
     Object.assign(socket, { [key]: this })
   }
 
   static of(socket: Duplex): Connection | undefined {
     return (socket as { [key]?: Connection })[key]
+  }
+
+  /** Whether its address may ask now. Node reads on when an answer is out, so that a pause holds nobody back here. */
+  get mayAsk(): boolean {
+    return this.#budget?.admits(0, performance.now()) ?? true
   }
 
   /** A request came; a client may send the next one before its answer (pipelining). */

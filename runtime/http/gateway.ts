@@ -10,6 +10,9 @@ import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import type { HttpRoute } from '../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
+import { AddressBudgets } from '../link/intake.js'
+import { requestRate } from '../link/rates.js'
+import { Admission, isLoopbackAddress, plainAddress } from '../net/admission.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { isReading, refusal } from './access.js'
@@ -42,8 +45,11 @@ export interface GatewayDeps {
   /** Left out: sessions end with the process. */
   sessions?: KeptSessions
   limits?: Partial<HttpLimits>
+  /** Left out: by the address. */
+  isLoopback?: (address: string) => boolean
 }
 
+const listenAgain_ms = 5_000
 /** How long an old generation may finish its answers. */
 const drain_ms = 30_000
 /** How long `close` waits for answers under way. */
@@ -67,7 +73,12 @@ export class Gateway {
   /** Those that speak HTTP; an upgraded one is its owner's. */
   readonly #connections = new Set<Connection>()
   readonly #looking: NodeJS.Timeout
+  readonly #admission: Admission
+  readonly #isLoopback: (address: string) => boolean
+  /** What each address may ask. */
+  readonly #budgets = new AddressBudgets(requestRate, performance.now())
   #closing: boolean = false
+  #retry: Dispose = () => {}
 
   constructor(options: HttpOptions, deps: GatewayDeps) {
     this.#options = options
@@ -78,6 +89,10 @@ export class Gateway {
     this.#network = deps.network ?? new LocalNetwork(deps.clock)
     this.#login = new Login(options, deps.clock, deps.sessions)
     this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
+    this.#isLoopback = deps.isLoopback ?? isLoopbackAddress
+    const tell = (refused: number, why: string) =>
+      this.#log.warn({ refused }, `${refused} HTTP connection(s) refused: ${why}; more are refused until some end`)
+    this.#admission = new Admission(deps.clock, tell, this.#isLoopback)
     const limits = this.#limits
     this.server = createServer({
       headersTimeout: limits.headersTimeout_ms,
@@ -87,18 +102,41 @@ export class Gateway {
       maxHeaderSize: limits.maxHeaderSize,
       noDelay: true,
     })
-    this.server.maxConnections = limits.connections
     this.server.on('connection', (socket) => this.#onConnection(socket))
     // One timer for all: one for each connection, put back with every byte, is a tenth of what a request costs.
     this.#looking = setInterval(() => this.#look(), limits.checkInterval_ms).unref()
     this.server.on('request', (request, response) => this.#onRequest(request, response))
     this.server.on('upgrade', (request, socket, head) => this.#onUpgrade(request, socket, head))
     this.server.on('clientError', (error, socket) => this.#onClientError(error, socket))
-    this.server.on('drop', () => this.#log.debug('a connection was refused: there are too many'))
   }
 
-  /** @throws RTK_ERR_LISTEN */
-  async listen(): Promise<{ host: string; port: number }> {
+  /**
+   * An address that the machine does not have yet is tried again: RTCM does not depend on it.
+   * @returns undefined then; `opened` is called when it is there
+   * @throws RTK_ERR_LISTEN
+   */
+  async listen(
+    opened: (at: { host: string; port: number }) => void = () => {},
+  ): Promise<{ host: string; port: number } | undefined> {
+    try {
+      return await this.#listen()
+    } catch (error) {
+      if ((error as { cause?: NodeJS.ErrnoException }).cause?.code !== 'EADDRNOTAVAIL' || this.#closing) throw error
+      this.#log.warn(
+        `${messageOf(error)}: this machine has no such address (yet); it is tried again every ${listenAgain_ms / 1_000} s`,
+      )
+      this.#again(opened)
+      return undefined
+    }
+  }
+
+  #again(opened: (at: { host: string; port: number }) => void): void {
+    this.#retry = this.#clock.timer(listenAgain_ms, () => {
+      this.#listen().then(opened, () => this.#again(opened))
+    })
+  }
+
+  async #listen(): Promise<{ host: string; port: number }> {
     const { host, port } = this.#options
     await new Promise<void>((resolve, reject) => {
       const failed = (error: Error) =>
@@ -165,6 +203,7 @@ export class Gateway {
     if (this.#closing) return
     this.#closing = true
     clearInterval(this.#looking)
+    void this.#retry()
     const stopped = new Promise<void>((resolve) => {
       if (this.server.listening) this.server.close(() => resolve())
       else resolve()
@@ -191,7 +230,15 @@ export class Gateway {
   // ── requests ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
-    Connection.of(request.socket)?.begin(response)
+    const connection = Connection.of(request.socket)
+    if (connection?.isRefused) return
+    connection?.begin(response)
+    if (connection?.mayAsk === false) {
+      connection.isRefused = true
+      response.shouldKeepAlive = false
+      sendError(response, new RtkError('RTK_ERR_TOO_MANY_REQUESTS', `${request.socket.remoteAddress} asks too often`))
+      return
+    }
     const { headers } = request
     if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
       response.once('finish', () => this.#dumpRest(request))
@@ -248,9 +295,18 @@ export class Gateway {
   }
 
   #onConnection(socket: Socket): void {
-    const connection = new Connection(socket)
+    const address = plainAddress(socket.remoteAddress)
+    const { connections: maxConnections, perAddress: maxPerAddress, keptForLoopback } = this.#limits
+    const leave = this.#admission.enter(address, { maxConnections, maxPerAddress, keptForLoopback })
+    if (leave === undefined) {
+      socket.destroy()
+      return
+    }
+    const budget = this.#isLoopback(address) ? undefined : this.#budgets.of(address, performance.now())
+    const connection = new Connection(socket, budget)
     this.#connections.add(connection)
     socket.once('close', () => {
+      leave()
       this.#connections.delete(connection)
       connection.end()
     })

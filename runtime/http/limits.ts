@@ -16,6 +16,10 @@ export interface HttpLimits {
   /** Bytes of headers. */
   maxHeaderSize: number
   connections: number
+  /** From one address that is not of this machine. */
+  perAddress: number
+  /** Places of `connections` for programs on this machine: the health of an update is asked for there. */
+  keptForLoopback: number
   /** Bytes of a parsed body, unless a route says otherwise. */
   body: number
 }
@@ -30,5 +34,7 @@ export const defaultLimits: HttpLimits = {
   checkInterval_ms: 2_000,
   maxHeaderSize: 16_384,
   connections: 512,
+  perAddress: 32,
+  keptForLoopback: 8,
   body: 65_536,
 }

@@ -2,7 +2,7 @@ import type { BlockList } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import { isLocalPeer, ownPrefixes } from './access.js'
+import { isLocalPeer, isNeighbour, ownPrefixes } from './access.js'
 import { CaptivePortal } from './captive-portal.js'
 
 /** How long the prefixes of own interfaces are believed: asking for them costs a system call each. */
@@ -28,6 +28,10 @@ export class LocalNetwork {
 
   isLocal(address: string): boolean {
     return isLocalPeer(address, this.prefixes())
+  }
+
+  isNeighbour(address: string): boolean {
+    return isNeighbour(address, this.prefixes())
   }
 
   redirectProbes(addresses: () => readonly string[]): Dispose {

@@ -22,6 +22,7 @@ export function errorBody(code: RtkErrorCode, message: string, field?: string): 
 export function headersOf(code: RtkErrorCode): Record<string, string> {
   if (code === 'RTK_ERR_UNAUTHORIZED') return { 'www-authenticate': 'Bearer' }
   if (code === 'RTK_ERR_TOO_MANY_TRIES') return { 'retry-after': '60' }
+  if (code === 'RTK_ERR_TOO_MANY_REQUESTS') return { 'retry-after': '1' }
   // `refresh` is for a browser that shows the answer: it has the page as soon as the station does.
   if (statusOf(code) === 503) return { 'retry-after': '1', refresh: '2' }
   return {}

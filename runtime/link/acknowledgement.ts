@@ -24,7 +24,11 @@ export function findQueue(table: string, localPort: number, remotePort: number):
   return undefined
 }
 
-async function queueOf({ localPort, remotePort }: Socket): Promise<number | undefined> {
+/** Bytes that the system has of a connection and the other end has not acknowledged; undefined: not known. */
+export async function queueOf({
+  localPort,
+  remotePort,
+}: Pick<Socket, 'localPort' | 'remotePort'>): Promise<number | undefined> {
   if (!localPort || !remotePort) return undefined
   for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
     const found = findQueue(await readFile(file, 'latin1').catch(() => ''), localPort, remotePort)

@@ -1,7 +1,9 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { Budget, Intake, rateText } from './intake.js'
 import { isAnswer, type Outbound } from './outbound.js'
 import type { Edges } from './port.js'
+import { dialledRate } from './rates.js'
 
 const connect_ms = 10_000
 /** What an address gets before the next one of the same name is tried: Node's own 250 ms are too short for cellular. */
@@ -56,6 +58,7 @@ export function dial(
   const hangUp = () => {
     over = true
     void late()
+    intake.close()
     socket.destroy()
   }
   const failed = (text: string, answered = false) => {
@@ -70,8 +73,12 @@ export function dial(
     isConnected = true
     if (!over) events.connected(socket)
   })
+  const intake = new Intake(socket, {
+    budget: new Budget(dialledRate, performance.now()),
+    overrun: () => failed(`${host} sends ${rateText(dialledRate)}`, true),
+  })
   socket.on('data', (bytes) => {
-    if (!over) events.data(bytes)
+    if (!over) intake.run(bytes.length, 1, () => events.data(bytes))
   })
   socket.on('drain', () => {
     if (!over) events.drain?.()

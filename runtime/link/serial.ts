@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs'
 import type { SerialPort } from 'serialport'
 import { hostPackages } from '../loader/host-packages.js'
+import { Budget, Intake } from './intake.js'
 import type { BytePort, PortSink } from './port.js'
+import { receiverRate } from './rates.js'
 import { readAtOnce } from './read-at-once.js'
-import { sharing } from './share.js'
 
 /** A serial device by its path; `/dev/serial/by-id/…` stays the same whatever it is plugged into. */
 export class SerialDevice implements BytePort {
@@ -29,8 +30,9 @@ export class SerialDevice implements BytePort {
     // Its native part is loaded only where a serial port is used.
     const { SerialPort } = hostPackages.serialport() as typeof import('serialport')
     const port = new SerialPort({ path: this.name, baudRate: baud, autoOpen: false, hupcl: false, lock: true })
-    const data = sharing(port, (chunk) => sink.data(chunk))
-    port.on('data', data)
+    const intake = new Intake(port, { budget: new Budget(receiverRate, performance.now()) })
+    port.on('data', (chunk: Buffer) => intake.run(chunk.length, 1, () => sink.data(chunk)))
+    port.once('close', () => intake.close())
     // A lost device is reported by `close` with an error; an `error` without a listener would be thrown.
     port.on('error', (error) => this.#lost(port, sink, error.message))
     port.on('close', (error: Error | null) => this.#lost(port, sink, error?.message ?? 'closed'))

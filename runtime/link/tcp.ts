@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import { whenCut } from './acknowledgement.js'
+import { Budget, Intake } from './intake.js'
 import type { BytePort, Edges, PortSink } from './port.js'
-import { sharing } from './share.js'
+import { receiverRate } from './rates.js'
 
 const connect_ms = 5000
 const maxQueued = 65_536
@@ -52,10 +53,11 @@ export class TcpPort implements BytePort {
         }
       })
     })
-    const data = sharing(socket, (chunk) => {
-      if (this.#socket === socket) sink.data(chunk)
+    const intake = new Intake(socket, { budget: new Budget(receiverRate, performance.now()) })
+    socket.on('data', (chunk) => {
+      if (this.#socket === socket) intake.run(chunk.length, 1, () => sink.data(chunk))
     })
-    socket.on('data', data)
+    socket.once('close', () => intake.close())
     const unwatch = whenCut(this.#edges, socket, (reason) => socket.destroy(new Error(reason)))
     socket.once('close', () => void unwatch())
   }

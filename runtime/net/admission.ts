@@ -1,3 +1,4 @@
+import { BlockList, isIPv6 } from 'node:net'
 import type { Clock } from '../ports/clock.js'
 
 /** One line about refused connections in this time. */
@@ -8,7 +9,21 @@ export function plainAddress(address: string | undefined): string {
   return address?.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : (address ?? '')
 }
 
-/** Counts connections, in all and by address, and refuses what is too much. */
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8)
+loopback.addAddress('::1', 'ipv6')
+
+export interface AdmissionLimits {
+  readonly maxConnections: number
+  readonly maxPerAddress: number
+  /** Places of `maxConnections` that only programs on this machine get; they have no limit per address then: a proxy speaks for many. */
+  readonly keptForLoopback?: number
+}
+
+/** An address of this machine that no other can have. */
+export const isLoopbackAddress = (address: string) => loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+
+/** Counts connections, in all and by address, and refuses what is too much. Every listener of the station has one. */
 export class Admission {
   readonly #clock: Clock
   readonly #tell: (refused: number, why: string) => void
@@ -18,10 +33,16 @@ export class Admission {
   #told = 0
   #told_ms = Number.NEGATIVE_INFINITY
 
-  /** @param tell called at most once a minute, with how many were refused since */
-  constructor(clock: Clock, tell: (refused: number, why: string) => void) {
+  readonly #isLoopback: (address: string) => boolean
+
+  /**
+   * @param tell called at most once a minute, with how many were refused since
+   * @param isLoopback left out: by the address
+   */
+  constructor(clock: Clock, tell: (refused: number, why: string) => void, isLoopback = isLoopbackAddress) {
     this.#clock = clock
     this.#tell = tell
+    this.#isLoopback = isLoopback
   }
 
   get open(): number {
@@ -33,10 +54,15 @@ export class Admission {
   }
 
   /** @returns undefined: refused; else a function to call once when the connection is gone */
-  enter(address: string, limits: { maxConnections: number; maxPerAddress: number }): (() => void) | undefined {
+  enter(
+    address: string,
+    { maxConnections, maxPerAddress, keptForLoopback = 0 }: AdmissionLimits,
+  ): (() => void) | undefined {
     const ofAddress = this.#byAddress.get(address) ?? 0
-    if (this.#open >= limits.maxConnections) return this.#refuse(`${limits.maxConnections} are open`)
-    if (ofAddress >= limits.maxPerAddress) return this.#refuse(`${address} has ${ofAddress}`)
+    const isKeptFor = keptForLoopback > 0 && this.#isLoopback(address)
+    const places = isKeptFor ? maxConnections : maxConnections - keptForLoopback
+    if (this.#open >= places) return this.#refuse(`${this.#open} are open`)
+    if (ofAddress >= maxPerAddress && !isKeptFor) return this.#refuse(`${address} has ${ofAddress}`)
     this.#open++
     this.#byAddress.set(address, ofAddress + 1)
     return () => {

@@ -12,11 +12,13 @@ const handshakeLimit_ms = 10_000
 const keepAliveDelay_ms = 30_000
 
 export interface DoorEvents {
-  /** A client connected. False: it is refused, before anything is spent on it. */
-  admit(raw: Socket): boolean
+  /** A client connected, with TLS after the handshake. False: it is refused, before anything is spent on it. */
+  admit(socket: Socket): boolean
+  /** A handshake is about to begin. @returns undefined: it is refused; else called once when it is over */
+  beginHandshake(raw: Socket): (() => void) | undefined
   /** It can be talked to; with TLS after the handshake. */
   accepted(socket: Socket): void
-  handshakeFailed(error: Error, raw: Socket): void
+  handshakeFailed(error: Error): void
   opened(address: ListenAddress): void
   /** The address cannot be had; it is tried again after `wait_ms`. */
   failed(text: string, wait_ms: number): void
@@ -38,6 +40,8 @@ export class Door {
   #retry: Dispose | undefined
   /** Counts what was decided about the address; what comes of an older decision is dropped. */
   #decision = 0
+  /** Ends of handshakes that are not over, by the peer's address and port. */
+  readonly #handshakes = new Map<string, () => void>()
 
   constructor(clock: Clock, wanted: ListenAddress, tls: (() => ListenTls) | undefined, events: DoorEvents) {
     this.#clock = clock
@@ -141,23 +145,51 @@ export class Door {
 
   #connected(raw: Socket): void {
     raw.on('error', () => {})
-    if (!this.#events.admit(raw)) raw.destroy()
-    else if (this.#secure) this.#secure.emit('connection', raw)
-    else this.#events.accepted(raw)
+    if (this.#secure) this.#shakeHands(raw, this.#secure)
+    else this.#enterClient(raw)
+  }
+
+  #enterClient(socket: Socket): void {
+    if (this.#events.admit(socket)) this.#events.accepted(socket)
+    else socket.destroy()
+  }
+
+  /** Node reports a handshake that takes too long, and keeps its socket. */
+  #shakeHands(raw: Socket, secure: TlsServer): void {
+    const over = this.#events.beginHandshake(raw)
+    if (over === undefined) {
+      raw.destroy()
+      return
+    }
+    const key = peerOf(raw)
+    const late = this.#clock.timer(handshakeLimit_ms, () => raw.destroy())
+    this.#handshakes.set(key, () => {
+      if (!this.#handshakes.delete(key)) return
+      void late()
+      over()
+    })
+    raw.once('close', () => this.#handshakes.get(key)?.())
+    secure.emit('connection', raw)
   }
 
   #secureServer(material: ListenTls): TlsServer {
     const { requestCert = false } = material
     const options = { ...material, requestCert, rejectUnauthorized: requestCert, minVersion: 'TLSv1.2' as const }
-    const server = createTlsServer({ ...options, handshakeTimeout: handshakeLimit_ms })
+    const server = createTlsServer(options)
     server.on('secureConnection', (socket: TLSSocket) => {
       socket.on('error', () => {})
-      this.#events.accepted(socket)
+      this.#handshakes.get(peerOf(socket))?.()
+      this.#enterClient(socket)
     })
-    server.on('tlsClientError', (error, socket) => this.#events.handshakeFailed(error, socket))
+    server.on('tlsClientError', (error, socket) => {
+      this.#events.handshakeFailed(error)
+      socket.destroy()
+    })
     return server
   }
 }
+
+const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
 
 function shut(server: Server): Promise<void> {
   // Connections go on, so its `close` event may be hours away; the address is free at once.

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Callback } from '../../schemas/event.js'
 import { type Owner, runAs } from '../kernel/instance/attribution.js'
 import { isThenable } from '../kernel/instance/events.js'
+import { Budget, Intake, type Rate, rateText } from '../link/intake.js'
 import type { Clock } from '../ports/clock.js'
 import { plainAddress } from './admission.js'
 import type { Connection, ConnectionHandler, HandedOver } from './types.js'
@@ -13,6 +14,7 @@ const endLimit_ms = 5_000
 export interface Terms {
   readonly owner: Owner
   readonly maxBuffered_bytes: number
+  readonly rate: Rate
 }
 
 /** A connection as its plugin sees it. Cut loose from its socket when the next version gets that. */
@@ -141,6 +143,7 @@ export class Link {
   readonly socket: Socket
   readonly #clock: Clock
   #client: Client | undefined
+  #intake: Intake | undefined
   #begun = false
   #error: Error | undefined
   #moved = -1
@@ -154,6 +157,7 @@ export class Link {
     })
     socket.once('close', () => {
       gone(this)
+      this.#intake?.close()
       const client = this.#client
       this.#client = undefined
       client?.gone(this.#error)
@@ -166,6 +170,7 @@ export class Link {
     const { owner } = terms
     const client = new Client(this, terms)
     this.#client = client
+    this.#intake ??= this.#newIntake(terms.rate)
     this.#moved = -1
     const failed = (error: unknown) => {
       owner.failed(error, 'a new connection')
@@ -187,10 +192,25 @@ export class Link {
 
   /** Reads, if the plugin is ready for it. */
   read(): void {
-    if (!this.#begun || !this.#client || this.#client.paused) return
+    if (!this.#begun || !this.#client || this.#client.paused || this.#intake?.rests) return
     if (this.socket.listenerCount('data') === 0)
-      this.socket.on('data', (bytes) => this.#client?.received(bytes as Buffer))
+      this.socket.on('data', (bytes: Buffer) => {
+        this.#intake?.run(bytes.length, 1, () => this.#client?.received(bytes))
+      })
     this.socket.resume()
+  }
+
+  #newIntake(rate: Rate): Intake {
+    const { socket } = this
+    const overrun = () => void socket.destroy(new Error(`the client sent ${rateText(rate)}`))
+    const stream = { pause: () => socket.pause(), resume: () => this.#goOn() }
+    return new Intake(stream, { budget: new Budget(rate, performance.now()), overrun })
+  }
+
+  /** What comes after the end is read and dropped. */
+  #goOn(): void {
+    if (this.socket.writableEnded) this.socket.resume()
+    else this.read()
   }
 
   /** Takes the connection from its plugin, with the state for the next version; undefined: the plugin keeps it to its end. */

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { asRuntime, type Owner, runAs } from '../kernel/instance/attribution.js'
+import { clientRate } from '../link/rates.js'
 import type { Dispose, StopReason } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import { Admission, plainAddress } from './admission.js'
+import { Admission, type AdmissionLimits, plainAddress } from './admission.js'
 import { addressText, Door } from './door.js'
 import { Link } from './link.js'
 import type { ConnectionHandler, HandedOver, ListenAddress, Listener, ListenOptions, ListenTls } from './types.js'
@@ -31,7 +32,15 @@ export interface ListeningDeps {
   done(listening: Listening): void
 }
 
-const defaults = { maxConnections: 256, maxPerAddress: 16, maxBuffered_bytes: 1_048_576 }
+export const listenerDefaults = {
+  maxConnections: 256,
+  maxPerAddress: 16,
+  maxBuffered_bytes: 1_048_576,
+  rate: clientRate,
+}
+
+/** TLS handshakes that are not over: who only begins them holds no place of a client. */
+export const handshakeLimits: AdmissionLimits = { maxConnections: 64, maxPerAddress: 8 }
 
 /**
  * One listener of one plugin, through all versions of that plugin: the address stays, connections wait while nobody is there,
@@ -42,6 +51,7 @@ export class Listening {
   readonly #name: string
   readonly #deps: ListeningDeps
   readonly #admission: Admission
+  readonly #handshakes: Admission
   readonly #links = new Set<Link>()
   /** Connected, and given to nobody yet: with the end of their patience. */
   readonly #waiting = new Map<Link, Dispose>()
@@ -49,7 +59,7 @@ export class Listening {
   #door: Door | undefined
   #claim: Claim | undefined
   /** Of the version that listened last. */
-  #limits = { maxConnections: defaults.maxConnections, maxPerAddress: defaults.maxPerAddress }
+  #limits = { maxConnections: listenerDefaults.maxConnections, maxPerAddress: listenerDefaults.maxPerAddress }
   /** The plugin runs: connections are given to it. */
   #serving = false
   /** A version before this one listened here. */
@@ -65,6 +75,9 @@ export class Listening {
     this.#deps = deps
     this.#admission = new Admission(deps.clock, (refused, why) => {
       this.#log(`${refused} connection(s) refused: ${why}; more are refused until some end`)
+    })
+    this.#handshakes = new Admission(deps.clock, (refused, why) => {
+      this.#log(`${refused} TLS handshake(s) refused: ${why}; more are refused until some are over`)
     })
   }
 
@@ -97,8 +110,8 @@ export class Listening {
     })
     const { host, port, tls, maxConnections, maxPerAddress } = claim.options
     this.#limits = {
-      maxConnections: maxConnections ?? defaults.maxConnections,
-      maxPerAddress: maxPerAddress ?? defaults.maxPerAddress,
+      maxConnections: maxConnections ?? listenerDefaults.maxConnections,
+      maxPerAddress: maxPerAddress ?? listenerDefaults.maxPerAddress,
     }
     const door = this.#door
     const isSame = door?.wanted.host === host && door.wanted.port === port && door.isSecure === (tls !== undefined)
@@ -205,7 +218,8 @@ export class Listening {
   #newDoor(address: ListenAddress, secure: boolean): Door {
     const { clock } = this.#deps
     return new Door(clock, address, secure ? () => this.#material() : undefined, {
-      admit: (raw) => this.#admit(raw),
+      admit: (socket) => this.#admit(socket),
+      beginHandshake: (raw) => this.#handshakes.enter(plainAddress(raw.remoteAddress), handshakeLimits),
       accepted: (socket) => this.#accepted(socket),
       handshakeFailed: (error) => this.#log(`TLS handshake failed: ${error.message}`, 'debug'),
       opened: (had) => {
@@ -223,10 +237,10 @@ export class Listening {
     return typeof tls === 'function' ? runAs(this.#claim.owner, tls) : tls
   }
 
-  /** Before a handshake: counts the connection until its socket is gone. */
-  #admit(raw: Socket): boolean {
-    const leave = this.#admission.enter(plainAddress(raw.remoteAddress), this.#limits)
-    if (leave) raw.once('close', leave)
+  /** Counts the connection until its socket is gone. */
+  #admit(socket: Socket): boolean {
+    const leave = this.#admission.enter(plainAddress(socket.remoteAddress), this.#limits)
+    if (leave) socket.once('close', leave)
     return leave !== undefined
   }
 
@@ -248,8 +262,8 @@ export class Listening {
 
   #give(link: Link, handed?: HandedOver): void {
     const { owner, handler, options } = this.#claim as Claim
-    const { maxBuffered_bytes = defaults.maxBuffered_bytes } = options
-    if (!link.socket.destroyed) link.serve({ owner, maxBuffered_bytes }, handler, handed)
+    const { maxBuffered_bytes, rate } = { ...listenerDefaults, ...options }
+    if (!link.socket.destroyed) link.serve({ owner, maxBuffered_bytes, rate }, handler, handed)
   }
 
   #gone(link: Link): void {

@@ -1,6 +1,7 @@
 /** The author's side of `ctx.net`. */
 import type { Socket } from 'node:net'
 import type { Callback } from '../../schemas/event.js'
+import type { Rate } from '../link/intake.js'
 
 export interface ListenTls {
   /** PEM: the certificate and its chain. */
@@ -28,6 +29,8 @@ export interface ListenOptions {
   maxPerAddress?: number
   /** A connection with more unsent bytes than this takes no further write: it is cut off. 1 MiB when left out. */
   maxBuffered_bytes?: number
+  /** What one connection may send; 128 KiB a second when left out. One that sends more is read slowly, and ended after 30 s. */
+  rate?: Rate
   /** A connection that moved no byte either way for so long is ended. Left out: never. */
   idle_ms?: number
   /** This version takes over the connections that the one before it gives away, see `Connection.handOver`. */

@@ -1,4 +1,5 @@
 /** Asking a caster for a stream or its source table, and what it answers. */
+import { isIPv6 } from 'node:net'
 import { ChunkReader } from './chunked.js'
 import { HeadReader, parseHeaders } from './head.js'
 
@@ -8,6 +9,8 @@ const mostHead_bytes = 4_096
 
 export interface GetOptions {
   host: string
+  /** 2101 where it is left out. */
+  port?: number | undefined
   /** `''` asks for the source table. */
   mount: string
   version: 1 | 2
@@ -17,13 +20,17 @@ export interface GetOptions {
   agent: string
 }
 
+/** The `Host` of a request (RFC 9112, section 3.2): an IPv6 address stands in brackets, the port behind it where it is not HTTP's own. */
+export const hostHeader = (host: string, port: number): string =>
+  `${isIPv6(host) ? `[${host}]` : host}${port === 80 ? '' : `:${port}`}`
+
 /** The request, in one piece. */
-export function getRequest({ host, mount, version, user = '', password = '', agent }: GetOptions): string {
+export function getRequest({ host, port = 2101, mount, version, user = '', password = '', agent }: GetOptions): string {
   const login =
     user || password ? `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}\r\n` : ''
   const name = `User-Agent: NTRIP ${agent}\r\n`
   if (version === 1) return `GET /${mount} HTTP/1.0\r\n${name}${login}\r\n`
-  return `GET /${mount} HTTP/1.1\r\nHost: ${host}\r\nNtrip-Version: Ntrip/2.0\r\n${name}${login}Connection: close\r\n\r\n`
+  return `GET /${mount} HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nNtrip-Version: Ntrip/2.0\r\n${name}${login}Connection: close\r\n\r\n`
 }
 
 export type Answer =

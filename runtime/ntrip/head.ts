@@ -87,14 +87,15 @@ export function parseRequest(lines: readonly string[]): NtripRequest | undefined
     if (mount === undefined) return undefined
     return { method: 'SOURCE', mount: mount.replace(/^\//, ''), query: '', version: 1, password, headers }
   }
-  const [method = '', target = '', protocol = ''] = words
-  if (!/^[A-Z]{3,8}$/.test(method) || !target.startsWith('/') || !/^(HTTP\/1\.[01]|RTSP\/1\.0)?$/.test(protocol))
-    return undefined
+  const [method = '', given = '', protocol = ''] = words
+  // Rovers exist that write the mount point alone, or the whole address.
+  const target = given.replace(/^https?:\/\/[^/]*/i, '').replace(/^(?!\/)/, '/')
+  if (!/^[A-Z]{3,8}$/.test(method) || given === '' || !/^(HTTP\/1\.[01]|RTSP\/1\.0)?$/.test(protocol)) return undefined
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
   return {
     method,
-    mount: decoded(path.slice(1)),
+    mount: decoded(path.slice(1)).replace(/\/+$/, ''),
     query: mark < 0 ? '' : target.slice(mark + 1),
     version,
     password: undefined,

@@ -1,5 +1,4 @@
 /** `rtk-base/ntrip`: the pieces of NTRIP that casters, pushers and clients share. No sockets. */
-export * from './byte-limit.js'
 export * from './chunked.js'
 export * from './get.js'
 export * from './head.js'

@@ -83,6 +83,11 @@ export async function layFoundation(
       bootId: options.bootId ?? bootId(),
       clock,
       machine: options.machine,
+      contradicted: (utc_ms) => {
+        if (utc_ms === undefined) return troubles.clear('time-contradiction')
+        const text = 'the time of the receiver is off by more than an hour: it is not used; is the receiver deceived?'
+        troubles.raise('time-contradiction', text)
+      },
       errors: () => [...storeErrors, ...troubles.list(), ...later.pluginTroubles()],
       clearStore: async () => {
         await store.factory()

@@ -51,6 +51,12 @@ export class SystemProcesses implements ProcessPort {
     if (signal?.aborted) return Promise.reject(aborted())
     return new Promise((resolve, reject) => {
       const child = spawn(file, args, { cwd, env: { ...process.env, ...env }, stdio: 'pipe' })
+      // First of all: without a listener it would be thrown, and without file descriptors there are no streams either.
+      child.once('error', (error) => {
+        if (child.pid !== undefined) return
+        over()
+        reject(new RtkError('RTK_ERR_PROCESS_NOT_FOUND', `${file}: ${reasonOf(error)}`, { cause: error }))
+      })
       const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
       let got_bytes = 0
       const over = () => {
@@ -68,7 +74,7 @@ export class SystemProcesses implements ProcessPort {
       )
       signal?.addEventListener('abort', onAbort)
       for (const name of ['stdout', 'stderr'] as const) {
-        child[name].on('data', (chunk: Buffer) => {
+        child[name]?.on('data', (chunk: Buffer) => {
           got_bytes += chunk.length
           if (got_bytes <= maxOutput_bytes) output[name].push(chunk)
           else
@@ -76,13 +82,8 @@ export class SystemProcesses implements ProcessPort {
         })
       }
       // A program need not read its input.
-      child.stdin.on('error', () => {})
-      child.stdin.end(input)
-      child.once('error', (error) => {
-        if (child.pid !== undefined) return
-        over()
-        reject(new RtkError('RTK_ERR_PROCESS_NOT_FOUND', `${file}: ${reasonOf(error)}`, { cause: error }))
-      })
+      child.stdin?.on('error', () => {})
+      child.stdin?.end(input)
       child.once('close', (code, by) => {
         over()
         const [stdout, stderr] = [output.stdout, output.stderr].map((parts) => Buffer.concat(parts).toString())
@@ -102,6 +103,9 @@ function kill(child: ChildProcess): void {
 }
 
 const reasons: Readonly<Record<string, string>> = {
+  EMFILE: 'no program can be started, as too many files are open',
+  ENFILE: 'no program can be started, as too many files are open',
+  EAGAIN: 'no program can be started, as too many run',
   ENOENT: 'no such program (or working folder) on this machine',
   EACCES: 'this user may not run it',
   ENOTDIR: 'no such program (or working folder) on this machine',

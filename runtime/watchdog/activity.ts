@@ -5,6 +5,9 @@
 export const phases = ['', 'load', 'setup', 'start', 'stop'] as const
 export type Phase = (typeof phases)[number]
 
+/** Under this name the watchdog finds the function that says on whose behalf a main thread runs that it has stopped. */
+export const ownerSymbol = 'rtk-base.owner'
+
 const beatAt = 0
 const pluginAt = 1
 const phaseAt = 2

@@ -8,7 +8,7 @@ import { SourceMap } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { journalLine, type LogForm } from '../journal.js'
-import { readActivity } from './activity.js'
+import { ownerSymbol, readActivity } from './activity.js'
 import { addStall, type Stall } from './stalls.js'
 
 /** What the thread is started with. */
@@ -58,6 +58,8 @@ let beats = -1
 let still_ms = 0
 let lookedAt_ms = performance.now()
 let sampled: Frame[] = []
+/** The plugin of the asynchronous context that was stopped; '' for the runtime's own. */
+let sampledOwner = ''
 /** Who blocks for longer than allowed, as soon as that is so: what runs when the block is over may be somebody else. */
 let blocker: Culprit | undefined
 
@@ -71,6 +73,7 @@ setInterval(() => {
     beats = activity.beats
     still_ms = 0
     sampled = []
+    sampledOwner = ''
     blocker = undefined
     return
   }
@@ -93,7 +96,7 @@ function culprit(): Culprit {
   const { number, phase } = readActivity(memory)
   const own = sampled.find(({ file }) => files.has(file))
   return {
-    plugin: own ? (files.get(own.file) as string) : (numbers.get(number) ?? ''),
+    plugin: own ? (files.get(own.file) as string) : numbers.get(number) || sampledOwner,
     phase,
     place: (own ?? sampled[0])?.place ?? '',
     stack: sampled.slice(0, 64).map(({ name, place }) => `${name || '(anonymous)'} ${place}`),
@@ -148,15 +151,27 @@ function sample(done: () => void): void {
         frameOf(functionName, urls.get(scriptId) ?? '', lineNumber, columnNumber),
       )
       .filter(({ file }) => file !== '')
-    session.post('Debugger.resume')
-    session.post('Debugger.disable')
-    session.disconnect()
-    clearTimeout(late)
-    done()
+    const goOn = () => {
+      session.post('Debugger.resume')
+      session.post('Debugger.disable')
+      session.disconnect()
+      clearTimeout(late)
+      done()
+    }
+    const [innermost] = params.callFrames
+    if (innermost === undefined) return goOn()
+    const asked = { callFrameId: innermost.callFrameId, expression: askOwner, returnByValue: true, silent: true }
+    session.post('Debugger.evaluateOnCallFrame', asked, (_error, answer?: { result?: { value?: unknown } }) => {
+      const owner = answer?.result?.value
+      sampledOwner = typeof owner === 'string' ? owner : ''
+      goOn()
+    })
   })
   session.post('Debugger.enable')
   session.post('Debugger.pause')
 }
+
+const askOwner = `globalThis[Symbol.for('${ownerSymbol}')]?.()`
 
 const maps = new Map<string, SourceMap | undefined>()
 

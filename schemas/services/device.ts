@@ -81,6 +81,8 @@ export const device = defineService<Device>('device')
 export interface LocalNetwork {
   /** Loopback, link-local, private, or inside a prefix of an own interface. */
   isLocal(address: string): boolean
+  /** Loopback, or inside a prefix of an own interface: nobody else's address comes from there. */
+  isNeighbour(address: string): boolean
   /**
    * Phones on an access point with these own addresses are led to the station's page when they look for the internet. Until the returned
    * function is called: `ctx.defer(network.redirectProbes(…))`.

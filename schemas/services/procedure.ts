@@ -13,6 +13,8 @@ export interface ProcedureStatus {
   readonly wantsCorrections: boolean
   /** Corrections are to be kept from the receiver for a while: it must find itself without them. */
   readonly pausesCorrections?: boolean
+  /** Sources of corrections whose position is known to be right, as `gnss.state.recvrtcm.remote` names them. */
+  readonly trustedSources?: readonly string[]
   /** The reference that is used, or would be used: distinguishes our own corrections from those of another station. */
   readonly reference: Ecef | undefined
 }

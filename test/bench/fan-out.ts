@@ -11,7 +11,13 @@ const epochs = 15
 /** 2,000 subscribers by UDP at 1 Hz: loss and the share of a core. */
 export async function benchFanOut(): Promise<Measurement[]> {
   const pty = await openPty()
-  const station = await startDevice([...listeningTo(pty.near), '--set', 'udp-rtcm.maxSubscribers=2500'])
+  const station = await startDevice([
+    ...listeningTo(pty.near),
+    '--set',
+    'udp-rtcm.maxSubscribers=2500',
+    '--set',
+    'udp-rtcm.maxPerAddress=2500',
+  ])
   const clients = await startClients('udp', station.udp, subscribers)
   await station.subscribers(64)
   // Every client has asked at least twice by then.

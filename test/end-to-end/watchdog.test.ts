@@ -20,6 +20,7 @@ import { definePlugin } from 'rtk-base/plugin'
 const release = ${JSON.stringify(release)}
 const spin = () => { while (!existsSync(release)); }
 const call = () => { execFileSync('sh', ['-c', 'until [ -e "$0" ]; do sleep 0.1; done', release]) }
+const far = new Function('exists', 'file', 'while (!exists(file));')
 export default definePlugin({ name: 'staller', version: '1.0.0', api: '^1.0.0', setup (ctx) { ${setup} } })
 `,
   )
@@ -38,6 +39,7 @@ t.test('a block is reported with plugin, file and line while it lasts, and count
     t,
     `ctx.commands.add('spin', 'spins', async () => { await null; spin(); return 'done' })
      ctx.commands.add('call', 'calls', () => { call(); return 'done' })
+     ctx.commands.add('far', 'blocks in code of nobody', () => { setTimeout(far, 0, existsSync, release); return 'done' })
      ctx.commands.add('stalls', 'shows the metrics', () => ctx.services.find({ id: 'metrics' }).text())`,
     120,
   )
@@ -59,9 +61,15 @@ t.test('a block is reported with plugin, file and line while it lasts, and count
   t.equal(await (await called).text(), 'done\n')
   const where = /plugin staller blocked the event loop for \d.* at .*staller\/index\.ts:6/
   await until(() => where.test(running.output()), 'its place, which is known once native code has returned')
+  rmSync(release)
+  const blocked = () => running.output().split('plugin staller blocks the event loop').length - 1
+  const before = blocked()
+  await command(running.url, 'far').catch(() => {})
+  await until(() => blocked() > before, 'a callback of a library, put down to the plugin that it works for')
+  writeFileSync(release, '')
   const stalls = 'rtk_base_event_loop_stalls_total{plugin="staller"}'
   const metrics = async () => (await (await command(running.url, 'stalls')).text()).split('\n')
-  await until(async () => (await metrics()).includes(`${stalls} 2`), 'both blocks in the metrics')
+  await until(async () => (await metrics()).includes(`${stalls} 3`), 'all blocks in the metrics')
 })
 
 for (const [where, setup] of [

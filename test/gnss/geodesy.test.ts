@@ -158,6 +158,16 @@ t.test('GGA', async (t) => {
   })
   t.equal(decodeGga(encodeNmea('GNRMC,123519.00,A,5200.0,N,00400.0,E,0.0,,211126,,,R,V,,')), undefined)
   t.equal(decodeGga(encodeNmea('GNGGA,1')), undefined)
+  for (const [lat, lon] of [
+    ['1e306', '00400.0'],
+    ['9100.0', '18100.0'],
+    ['-4800.0', 'Infinity'],
+    ['0x10', '1 2'],
+  ]) {
+    const { lat: north, lon: east } = decodeGga(encodeNmea(`GNGGA,1,${lat},N,${lon},E,4,24,1e9,5,M,44,M,1.0,1`)) ?? {}
+    t.equal(north, undefined, lat)
+    t.equal(east, lon === '00400.0' ? 4 : undefined, lon)
+  }
 })
 
 t.test('UBX frames', async (t) => {

@@ -64,6 +64,7 @@ export async function serve(
     clock = systemClock,
     sessions = sessionsOfProcess(),
     network = new LocalNetwork(clock),
+    isLoopback,
     ...options
   }: Partial<HttpOptions> & {
     limits?: Partial<HttpLimits>
@@ -71,14 +72,23 @@ export async function serve(
     clock?: Clock
     sessions?: KeptSessions
     network?: LocalNetwork
+    isLoopback?: (address: string) => boolean
   } = {},
 ) {
   const sink = new PassThrough().on('data', (line) => logLines.push(String(line)))
   const gateway = new Gateway(
     { host: '127.0.0.1', port: 0, ...options },
-    { log: pino(sink), clock, hostname: 'station.example', limits, sessions, network },
+    {
+      log: pino(sink),
+      clock,
+      hostname: 'station.example',
+      limits,
+      sessions,
+      network,
+      ...(isLoopback && { isLoopback }),
+    },
   )
-  const { port } = await gateway.listen()
+  const { port = 0 } = (await gateway.listen()) ?? {}
   gateway.commit(await gateway.stage(owners))
   t.teardown(() => gateway.close())
   const swap = async (next: RouteOwner[]) => gateway.commit(await gateway.stage(next))

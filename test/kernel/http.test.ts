@@ -310,6 +310,23 @@ t.test('generations', async (t) => {
     await t.rejects(ask('/slow'), { code: 'ECONNREFUSED' })
   })
 
+  t.test('an address that the machine does not have yet is tried again, and ends nothing', async (t) => {
+    const clock = new ManualClock()
+    const options = { host: '192.0.2.1', port: 0 }
+    const gateway = new Gateway(options, { log: pino(new PassThrough()), clock })
+    t.teardown(() => gateway.close())
+    const opened: { host: string; port: number }[] = []
+    t.equal(await gateway.listen((at) => opened.push(at)), undefined)
+    await clock.advance(5_000)
+    t.same(opened, [])
+    options.host = '127.0.0.1'
+    await until(async () => {
+      await clock.advance(5_000)
+      return opened.length === 1
+    }, 'the address')
+    t.equal(opened[0]?.host, '127.0.0.1')
+  })
+
   t.test('an address in use is RTK_ERR_LISTEN that names it', async (t) => {
     const { port } = await serve(t, [])
     const second = new Gateway({ host: '127.0.0.1', port }, { log: pino({ level: 'silent' }), clock: systemClock })
@@ -827,8 +844,67 @@ t.test('hostile and slow input', async (t) => {
     t.equal((await ask('/any', { method: 'POST', body: '1' })).status, 200)
   })
 
+  t.test('one address takes its own places alone, and never those of this machine', async (t) => {
+    const clock = new ManualClock()
+    const logLines: string[] = []
+    const isLoopback = (address: string) => address === '127.0.0.1'
+    const limits = { connections: 20, perAddress: 8, keptForLoopback: 4 }
+    const served = await serve(t, [owner('a', { routes: [get('/x', says('x'))] })], {
+      clock,
+      logLines,
+      isLoopback,
+      limits,
+    })
+    const idle = async (localAddress: string, count: number) => {
+      const sockets = Array.from({ length: count }, () =>
+        connect({ port: served.port, host: '127.0.0.1', localAddress }),
+      )
+      let closed = 0
+      for (const socket of sockets) socket.on('error', () => {}).on('close', () => closed++)
+      t.teardown(() => {
+        for (const socket of sockets) socket.destroy()
+      })
+      await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+      return { sockets, closed: () => closed }
+    }
+    const first = await idle('127.0.0.2', 50)
+    await until(() => first.closed() === 42, 'all but 8 are refused')
+    t.equal((await served.ask('/x', { localAddress: '127.0.0.3' })).status, 200, 'another address')
+    const second = await idle('127.0.0.4', 8)
+    t.equal((await served.ask('/x')).status, 200, 'this machine')
+    t.equal(second.closed(), 0)
+    const third = await idle('127.0.0.5', 1)
+    await until(() => third.closed() === 1, 'no place is left for another address')
+    const local = await idle('127.0.0.1', 4)
+    t.equal(local.closed(), 0)
+    const told = () => logLines.filter((line) => line.includes('refused'))
+    t.equal(told().length, 1, told().join(''))
+    t.match(told()[0], /1 HTTP connection\(s\) refused: 127.0.0.2 has 8/)
+  })
+
+  t.test('an address that asks without end gets 429 and the end of its connection; others do not wait', async (t) => {
+    const answers: string[] = []
+    let asked = 0
+    const count = get('/count', async () => ++asked)
+    const isLoopback = (address: string) => address === '127.0.0.1'
+    const served = await serve(t, [owner('a', { routes: [count, get('/x', says('x'))] })], { isLoopback })
+    const began_ms = performance.now()
+    const flood = Array.from({ length: 4 }, () => {
+      const socket = connect({ port: served.port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+      socket.on('error', () => {}).on('data', (bytes) => void answers.push(bytes.toString()))
+      socket.write('GET /count HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(2_000))
+      return socket
+    })
+    await until(() => asked >= 400, 'the burst')
+    for (let n = 0; n < 20; n++) t.equal((await served.ask('/x')).status, 200)
+    await Promise.all(flood.map((socket) => socket.closed || once(socket, 'close')))
+    const most = 400 + (performance.now() - began_ms) / 10
+    t.ok(asked <= most, `${asked} answers`)
+    t.match(answers.join(''), /HTTP\/1.1 429 .*retry-after: 1\r.*RTK_ERR_TOO_MANY_REQUESTS/s)
+  })
+
   t.test('there is a cap on connections', async (t) => {
-    const { port } = await serve(t, [], { limits: { connections: 2 } })
+    const { port } = await serve(t, [], { limits: { connections: 2, keptForLoopback: 0 } })
     const open = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
     for (const socket of open) socket.on('error', () => {})
     await Promise.all(open.map((socket) => once(socket, 'connect')))

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import t from 'tap'
 import { journalLine, writesToJournal } from '../../runtime/journal.js'
 import { createLogger } from '../../runtime/log.js'
-import { LogLimit } from '../../runtime/log-limit.js'
+import { LogLimit, limitLog, mostOfKind } from '../../runtime/log-limit.js'
 import { ManualClock } from '../harness/index.js'
 
 /** What is written for each object that is logged. */
@@ -85,4 +85,32 @@ t.test('a limit lets each text through once a minute, and few different ones', a
   let admitted = 0
   for (let n = 0; n < 10_000; n++) if (limit.admit(`text ${n}`) !== undefined) admitted++
   t.equal(admitted, 31, 'with the one before 32 in this minute')
+})
+
+t.test('a plugin writes ten lines of a kind in a minute, and the number of those that were left out', (t) => {
+  let now_ms = 0
+  const lines = logged((root) => {
+    const log = limitLog(root.child({ plugin: 'x' }), { monotonic: () => now_ms })
+    for (let n = 0; n < 5_000; n++) log.warn({ n }, `the port ${n} was reset by 192.168.1.${n % 250}`)
+    log.warn('another kind')
+    log.error(new Error('an error'))
+    for (let n = 0; n < 100; n++) log.debug('for who looks for it')
+    for (let n = 0; n < 100; n++) root.warn('of the runtime')
+    now_ms += 60_000
+    log.warn('the port 1 was reset by 192.168.1.1')
+    log.warn('the port 2 was reset by 192.168.1.1')
+    for (let n = 0; n < 5_000; n++) log.info(String.fromCharCode(97 + (n % 26)).repeat(1 + ((n / 26) | 0)))
+  })
+  const count = (text: RegExp) => lines.filter(({ msg }) => text.test(String(msg))).length
+  t.equal(count(/was reset/), mostOfKind + 2)
+  t.equal(count(/another kind/), 1)
+  t.equal(count(/an error/), 1)
+  t.equal(count(/for who/), 100)
+  t.equal(count(/of the runtime/), 100)
+  t.match(
+    lines.filter(({ msg }) => /more lines/.test(String(msg))).map(({ msg }) => msg),
+    ['the port 1 was reset by 192.168.1.1 (4990 more lines like this were left out)'],
+  )
+  t.ok(lines.length < 64 * mostOfKind + 300, `${lines.length} lines`)
+  t.end()
 })

@@ -631,6 +631,22 @@ t.test('TLS', async (t) => {
   const station = await stationWith(t, plugin)
   const port = await portOf(it)
 
+  t.test('handshakes that are only begun are few for each address, hold no place, and end after 10 s', async (t) => {
+    const halfOpen = Array.from({ length: 30 }, () => new Client(port))
+    await until(() => halfOpen.filter(({ closed }) => closed).length === 22, 'all but 8 are refused')
+    t.equal(it.listener.connections, 0)
+    const other = await open(port, { localAddress: '127.0.0.2' })
+    await until(() => it.listener.connections === 1, 'another address')
+    other.destroy()
+    const lines = station.lines.filter(({ msg }) => msg.includes('handshake(s) refused'))
+    t.equal(lines.length, 1)
+    await station.clock.advance(10_000)
+    await until(() => halfOpen.every(({ closed }) => closed), 'their end')
+    const client = await open(port)
+    client.destroy()
+    await until(() => it.listener.connections === 0, 'nobody')
+  })
+
   t.test('live connections survive a reload, the certificate can be renewed', async (t) => {
     const client = await open(port)
     t.equal(client.getPeerCertificate().subject.CN, 'first')

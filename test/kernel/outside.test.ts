@@ -77,6 +77,49 @@ t.test('ctx.process', async (t) => {
     await t.rejects(run, { code: 'RTK_ERR_PROCESS_OUTPUT', message: /more than 500000 bytes/ })
   })
 
+  t.test('a plugin runs 16 at a time, 256 wait for their turn, further ones are refused', async (t) => {
+    const [ends, most] = [[] as (() => void)[], { running: 0, seen: 0 }]
+    const processes = {
+      execFile: async () => {
+        most.running++
+        most.seen = Math.max(most.seen, most.running)
+        await new Promise<void>((resolve) => ends.push(resolve))
+        most.running--
+        return { code: 0, signal: null, stdout: '', stderr: '' }
+      },
+    }
+    const fake = await withWorker(t, { processes })
+    const run = () => fake.ctx().process.execFile('true', [])
+    const all = Array.from({ length: 16 + 256 }, run)
+    await t.rejects(run(), { code: 'RTK_ERR_PROCESS_LIMIT', message: /worker: 16 programs run and 256 wait/ })
+    await until(() => {
+      for (const end of ends.splice(0)) end()
+      return most.running === 0
+    }, 'the end of all')
+    await Promise.all(all)
+    t.equal(most.seen, 16)
+  })
+
+  t.test('without file descriptors it is refused, and nothing is thrown', async (t) => {
+    const port = new URL('../../runtime/ports/processes.js', import.meta.url).href
+    const script = `const { openSync, closeSync } = await import('node:fs')
+      const { SystemProcesses } = await import(${JSON.stringify(port)})
+      const processes = new SystemProcesses()
+      await processes.execFile('true', [])
+      const open = []
+      try { for (;;) open.push(openSync('/dev/null')) } catch {}
+      const error = await processes.execFile('true', []).catch((found) => found)
+      for (const one of open) closeSync(one)
+      console.log(error.code, error.message)`
+    const { stdout, stderr } = await ctx().process.execFile('sh', [
+      '-c',
+      'ulimit -n 100; exec "$0" --input-type=module -e "$1"',
+      node,
+      script,
+    ])
+    t.match(stdout, /^RTK_ERR_PROCESS_NOT_FOUND true: .*too many files are open/, stderr)
+  })
+
   t.test('it ends with the plugin, and with its caller', async (t) => {
     const forever = ['-e', 'setInterval(() => {}, 1000)']
     const caller = new AbortController()

@@ -7,8 +7,10 @@ import {
   Acknowledgement,
   AwakeClock,
   Backoff,
+  Budget,
   type BytePort,
   Dialog,
+  Intake,
   KeptPort,
   type PortSink,
 } from '../../runtime/link/index.js'
@@ -97,6 +99,52 @@ t.test('a plugin keeps a port open and asks questions over it, until it goes', a
   await clock.advance(60_000)
   t.equal(port.openings, absent + 1)
   await station.stop()
+})
+
+t.test('a peer that sends too much is read at its rate, and is ended when it never stops', async (t) => {
+  const rate = { bytes_s: 1_000, burst_bytes: 5_000, packets_s: 10 }
+  const clock = { now_ms: 0, due_ms: Number.POSITIVE_INFINITY, fn: () => {} }
+  const time = {
+    now_ms: () => clock.now_ms,
+    after: (ms: number, fn: () => void) => {
+      Object.assign(clock, { due_ms: clock.now_ms + ms, fn })
+      return () => {}
+    },
+  }
+  /** Sends as fast as it is read, for so long. @returns bytes that were taken */
+  const flood = (bytes: number, for_ms: number, quiet_ms = 0) => {
+    let [taken, isEnded, isPaused] = [0, false, false]
+    const stream = { pause: () => (isPaused = true), resume: () => (isPaused = false) }
+    const overrun = () => {
+      isEnded = true
+    }
+    const intake = new Intake(stream, { budget: new Budget(rate, clock.now_ms), overrun, time })
+    const end_ms = clock.now_ms + for_ms
+    while (clock.now_ms < end_ms && !isEnded) {
+      if (isPaused) {
+        clock.now_ms = clock.due_ms
+        clock.fn()
+        if (quiet_ms > 0) clock.now_ms += quiet_ms
+      } else intake.run(bytes, 1, () => (taken += bytes))
+    }
+    return { taken, isEnded }
+  }
+  const short = flood(500, 20_000)
+  t.notOk(short.isEnded)
+  t.ok(short.taken <= 5_000 + 20 * 1_000 + 1_000, `${short.taken} bytes in 20 s`)
+  t.ok(flood(500, 60_000).isEnded, 'after 30 s')
+  t.notOk(flood(500, 600_000, 5_000).isEnded, 'bursts with a quiet time between them are fine')
+  const small = flood(2, 20_000)
+  t.ok(small.taken / 2 <= 50 + 20 * 10 + 10, `${small.taken / 2} packets in 20 s`)
+})
+
+t.test('datagrams beyond the budget are told apart from those within it', (t) => {
+  const budget = new Budget({ bytes_s: 1_000, burst_bytes: 2_000, packets_s: 10 }, 0)
+  const admitted = (count: number, now_ms: number) =>
+    Array.from({ length: count }, () => budget.admits(1, now_ms)).filter(Boolean).length
+  t.equal(admitted(100, 0), 20)
+  t.equal(admitted(100, 500), 5)
+  t.end()
 })
 
 t.test('waiting times are exact without a spread, within it with one, and never above the longest', async () => {

@@ -416,10 +416,38 @@ t.test('the verdict', async (t) => {
     await station.clock.advance(4_000)
     t.equal(since(), 0)
     const utc_s = Date.UTC(2026, 10, 22) / 1000
-    station.device.setUtc(utc_s * 1000)
-    await station.clock.advance(10_000)
+    for (let second = 0; second <= 20; second++) {
+      station.device.setUtc((utc_s + second) * 1000)
+      await station.clock.advance(1_000)
+    }
     t.ok(Math.abs(since() - (utc_s - 4)) <= 1, `${since() - utc_s} s`)
   })
+})
+
+t.test('the time of a receiver is used when it is credible, agreed, and contradicts nothing', async (t) => {
+  const station = await createTestStation({ plugins: { system }, clock: new ManualClock(Date.UTC(2000, 0)) })
+  t.teardown(() => station.stop())
+  const { device, clock } = station
+  const tell = async (utc_ms: number, seconds = 1) => {
+    for (let second = 0; second < seconds; second++) {
+      device.setUtc(utc_ms + second * 1_000)
+      await clock.advance(1_000)
+    }
+  }
+  await tell(Date.UTC(2099, 0), 30)
+  t.notOk(device.knowsUtc, 'no release is so old')
+  await tell(Date.UTC(2030, 0))
+  await tell(Date.UTC(2027, 0), 10)
+  t.notOk(device.knowsUtc, '9 s of agreement')
+  await tell(Date.UTC(2027, 0) + 10_000)
+  t.ok(device.knowsUtc)
+  const now_ms = device.utc_ms()
+  await tell(now_ms + 7_200_000, 60)
+  t.ok(Math.abs(device.utc_ms() - now_ms - 60_000) < 10, 'a jump of two hours is not believed')
+  t.match(device.errors(), [{ code: 'time-contradiction', text: /off by more than an hour/ }])
+  await tell(device.utc_ms() + 500)
+  t.ok(Math.abs(device.utc_ms() - now_ms - 61_500) < 10, 'a small one is')
+  t.same(device.errors(), [])
 })
 
 t.test('the system clock is set from the receiver', async (t) => {

@@ -7,6 +7,9 @@ import type { Corrections } from './physics/solution.js'
 /** After a gap longer than this the ambiguities are determined again. */
 const gap_ms = 10_000
 
+/** Reports that wait for the next epoch; a receiver has a bounded buffer too. */
+const mostReports = 256
+
 export class CorrectionInput {
   #observation_ms: number | undefined
   #since_ms: number | undefined
@@ -19,7 +22,8 @@ export class CorrectionInput {
   hear(frame: Uint8Array, type: number, now_ms: number, listening: boolean): void {
     const refStation = frame.length >= 8 ? ((frame[4] & 15) << 8) | frame[5] : 0
     const used = listening && (isMsm(type) || type === 1005 || type === 1006 || type === 1230)
-    this.#reports.push(ubx.encodeFrame(ubx.rxmRtcm, { msgUsed: used ? 2 : 1, refStation, msgType: type }))
+    if (this.#reports.length < mostReports)
+      this.#reports.push(ubx.encodeFrame(ubx.rxmRtcm, { msgUsed: used ? 2 : 1, refStation, msgType: type }))
     this.#reference = referencePoint(frame) ?? this.#reference
     if (!constellationOf(type)) return
     if (this.#observation_ms === undefined || now_ms - this.#observation_ms > gap_ms) this.#since_ms = now_ms

@@ -39,24 +39,27 @@ export class BusDriver implements MqttDriver {
   /** The bus wants these topics: subscribes what is new, unsubscribes what is gone. */
   subscribe(filters: readonly string[]): void {
     this.#filters = filters
-    this.subscribeAll(() => {})
+    this.subscribeAll(this.#session(), () => {})
   }
 
-  /** Subscribes what the bus wants. @param done called while that session is still up */
-  subscribeAll(done: () => void): void {
-    const session = this.#session()
+  /** Subscribes what the bus wants. @param done the broker has answered, whatever it said */
+  subscribeAll(session: Session | undefined, done: () => void): void {
     session?.subscribe(this.#filters, (refused) => {
       if (refused !== undefined)
         this.#ctx.log.warn(
           { err: refused },
           'the broker rejected a subscription; publications go on, and the next session subscribes again',
         )
-      if (session === this.#session()) done()
+      done()
     })
   }
 
-  /** Publishes `y`. */
-  sayOnline(): void {
-    this.publish(onlineTopic(this.#ctx.serial), onlineStatus.online, { retain: true, qos: 0 })
+  /** Publishes `y`. @param session left out: the one that is up */
+  sayOnline(session = this.#session()): void {
+    session?.publish(onlineTopic(this.#ctx.serial), onlineStatus.online, {
+      retain: true,
+      qos: 0,
+      properties: undefined,
+    })
   }
 }

@@ -22,6 +22,10 @@ import { TlsTime } from './tls-time.js'
 
 const ping_ms = 20_000
 const timeLook_ms = 1_000
+/** Uplinks, recovery and HTTP read the state of the interfaces at each sign of life. */
+const aliveApart_ms = 1_000
+/** For the answer to SUBSCRIBE: a link that hears nothing is none. */
+const subscribeLimit_ms = 20_000
 
 /** Keeps a session with the broker, and shows its state. */
 export class Link {
@@ -48,6 +52,7 @@ export class Link {
   /** Counts the attempts, so that what was awaited for an earlier one is dropped. */
   #turn = 0
   #accepted = 0
+  #alive_ms = Number.NEGATIVE_INFINITY
 
   constructor(
     ctx: PluginContext,
@@ -144,8 +149,8 @@ export class Link {
 
   /** A network came up: the cause of the failure may be gone, and an attempt that has reached nobody may use the wrong route. */
   networkUp(): void {
+    if (this.#holds.reason !== undefined || this.#failure.isBreach) return
     this.#retry.reset()
-    if (this.#holds.reason !== undefined) return
     if (this.#state === 'down') this.#dispatch('due')
     else if (this.#state === 'connecting' && this.#session?.unreached === true) this.#dispatch('reconnect')
   }
@@ -267,7 +272,7 @@ export class Link {
         accepted: () => {
           if (turn !== this.#turn) return
           this.#sessions.accepted(broker, version)
-          this.#dispatch('accepted')
+          this.#subscribe(turn)
         },
         alive: () => this.#reportAlive(),
         message: (message) => this.#events.message(message),
@@ -283,9 +288,32 @@ export class Link {
     }
   }
 
+  /** The link is up when requests can reach the station: a client that reads the document may send one at once. */
+  #subscribe(turn: number): void {
+    const session = this.#session
+    const late = this.#ctx.timers.after(subscribeLimit_ms, () => {
+      if (turn !== this.#turn || session !== this.#session || this.#state !== 'connecting') return
+      this.#fail({
+        cause: 'timeout',
+        text: `the broker did not answer the subscription in ${subscribeLimit_ms / 1000} s`,
+      })
+    })
+    // First of all: the broker may still hold the `L` of the session before, and sends it to who subscribes.
+    this.driver.sayOnline(session)
+    this.driver.subscribeAll(session, () => {
+      void late()
+      if (turn !== this.#turn || session !== this.#session) return
+      this.#dispatch('accepted')
+      // A topic may have been added meanwhile.
+      this.driver.subscribeAll(this.session, () => {})
+    })
+  }
+
   #reportAlive(): void {
     const { session } = this
-    if (session?.localAddress === undefined) return
+    const now_ms = this.#ctx.clock.monotonic()
+    if (session?.localAddress === undefined || now_ms - this.#alive_ms < aliveApart_ms) return
+    this.#alive_ms = now_ms
     this.#events.alive(session.localAddress)
     this.#ways.reached(session, 'the broker answers')
   }
@@ -298,17 +326,14 @@ export class Link {
     this.#retry.succeeded()
     this.#ctx.log.info({ host, port, version: session?.version }, 'the MQTT link is up')
     this.#ctx.status(`connected to ${host}:${port}`)
-    this.driver.sayOnline()
+    this.#alive_ms = Number.NEGATIVE_INFINITY
     this.#reportAlive()
     this.#farewell.kept()
     if (this.#identity !== undefined) void this.#choice.connected(this.#identity).then(() => this.#events.settled())
     const reconnect = this.#accepted++ > 0
-    // The session is announced when requests can reach the station: a client that reads the document may send one at once.
-    this.driver.subscribeAll(() => {
-      if (session === undefined) return
-      this.#announced = { session, name: randomUUID() }
-      this.#events.up({ clientId: this.#options.clientId, reconnect })
-    })
+    if (session === undefined) return
+    this.#announced = { session, name: randomUUID() }
+    this.#events.up({ clientId: this.#options.clientId, reconnect })
   }
 
   // ── failures ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,6 +4,8 @@ import type { Failure } from '../failure.js'
 
 /** Full jitter, so that a fleet does not come back to its broker in step. */
 export const waits = { first_ms: 1_000, longest_ms: 60_000, spread: [0, 1] } as const
+/** A broker that floods the station does it again, and the link may be paid for by volume. Another broker is tried at once. */
+const breachWaits = { first_ms: 900_000, longest_ms: 21_600_000, spread: [0.8, 1.2] } as const
 /** A session that held for this long was a good one: after its loss the back-off starts again. */
 const stable_ms = 30_000
 
@@ -11,6 +13,7 @@ const stable_ms = 30_000
 export class Retry {
   readonly #ctx: PluginContext
   readonly #backoff = new Backoff(waits)
+  readonly #breaches = new Backoff(breachWaits)
   #upSince_ms = 0
   #logged = ''
   #cancel: () => unknown = () => {}
@@ -22,6 +25,7 @@ export class Retry {
   /** The next wait is a short one. */
   reset(): void {
     this.#backoff.reset()
+    this.#breaches.reset()
   }
 
   /** A session is up. */
@@ -32,17 +36,21 @@ export class Retry {
 
   /** The session that was up has ended by itself. */
   lost(): void {
-    if (this.#ctx.clock.monotonic() - this.#upSince_ms >= stable_ms) this.reset()
+    if (this.#ctx.clock.monotonic() - this.#upSince_ms >= stable_ms) this.#backoff.reset()
   }
 
   /** @returns the wait, milliseconds; 0: the settings or the hold decide */
-  failed({ cause, text }: Failure, again: () => void): number {
+  failed({ cause, text, isBreach }: Failure, again: () => void): number {
     // These two end with a change of the settings, or when the hold is released.
     const waits = cause === 'config' || cause === 'held'
-    const wait_ms = this.#backoff.next()
+    const wait_ms = isBreach ? this.#breaches.next() : this.#backoff.next()
     this.#ctx.status(waits ? text : `down (${cause}): ${text}; the next attempt follows`)
     if (text !== this.#logged) {
-      const next = waits ? '' : '; the next attempts follow by themselves'
+      const minutes = Math.round(wait_ms / 60_000)
+      const soon = isBreach
+        ? `; the next attempt follows in ${minutes} min`
+        : '; the next attempts follow by themselves'
+      const next = waits ? '' : soon
       this.#ctx.log.warn({ cause, retry_ms: waits ? undefined : wait_ms }, `the MQTT link is down: ${text}${next}`)
     }
     this.#logged = text

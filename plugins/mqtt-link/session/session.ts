@@ -1,16 +1,26 @@
-import type { Socket } from 'node:net'
-import { connect, type MqttClient } from 'mqtt'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { MqttClient } from 'mqtt'
+import { topicMatches } from 'rtk-base/link'
 import type { MqttDriver, MqttInbound, MqttProperties } from 'rtk-base/services'
-import { disconnectFailure, type Failure, failureOf, isHangUp, isUnacceptableVersion } from '../failure.js'
+import {
+  breachFailure,
+  disconnectFailure,
+  type Failure,
+  failureOf,
+  isHangUp,
+  isUnacceptableVersion,
+} from '../failure.js'
 import type { Identity } from '../identity/index.js'
 import type { Broker, DialledBroker } from '../settings.js'
+import { Breach, Inspection, largestInbound } from './inspection.js'
 import { lastWill, type OnlineStatus, onlineTopic } from './online-status.js'
 import { within } from './within.js'
 
 /** Bytes that may wait for the socket. When none waits, one publication of any size is admitted. */
 export const outboxLimit = 65_536
-/** Stated to MQTT 5 brokers, which keep larger packets. No request is larger, and one message could fill the memory of a small device. */
-const largestInbound = 262_144
+/** Stated to MQTT 5 brokers: publications of QoS 1 that they may send before the first was acknowledged. */
+const receiveMaximum = 32
 const keepalive_s = 120
 const connectTimeout_ms = 20_000
 /** How long a farewell may take: the service has 3 s to stop. */
@@ -56,6 +66,10 @@ export class Session {
   /** Bytes of QoS 1 and 2 publications that the broker has not acknowledged. */
   #unacknowledged = 0
   #subscribed = new Set<string>()
+  /** In this session so far: what was on its way when a topic was unsubscribed is no fault of the broker. */
+  readonly #asked = new Set<string>()
+  readonly #socket: Socket
+  #breach: Breach | undefined
 
   /** Begins the attempt. @throws when TLS rejects the identity */
   constructor(options: SessionOptions, events: SessionEvents) {
@@ -64,12 +78,25 @@ export class Session {
     this.broker = { host, port }
     this.version = version
     this.#serial = serial
-    const client = connect({
-      host,
-      port,
-      protocol: tls ? 'mqtts' : 'mqtt',
-      // The client hands them to TLS; without TLS it resolves the name itself.
-      ...(tls ? { ca, cert, key, rejectUnauthorized: true, ...dial } : {}),
+    const address = { host, port, ...dial }
+    const name = isIP(host) === 0 ? { servername: host } : {}
+    const socket = tls
+      ? connectTls({ ...address, ...name, ca, cert, key, rejectUnauthorized: true })
+      : connectTcp(address)
+    this.#socket = socket
+    let error: unknown
+    const failed = (reported: Error) => {
+      error ??= reported
+      // The client would keep the connection to a broker whose packets it cannot read.
+      socket.destroy()
+    }
+    const inspection = new Inspection()
+    inspection.on('error', (found) => (found instanceof Breach ? this.#endBy(found) : failed(found)))
+    // The client reads from its stream in this way alone.
+    const inspected = socket.pipe(inspection)
+    socket.pipe = (parser, how) => inspected.pipe(parser, how)
+    const client = new MqttClient(() => socket, {
+      manualConnect: true,
       clientId,
       clean: true,
       protocolVersion: version,
@@ -79,22 +106,20 @@ export class Session {
       queueQoSZero: false,
       resubscribe: false,
       will: lastWill(serial),
-      ...(version === 5 ? { properties: { maximumPacketSize: largestInbound } } : {}),
+      ...(version === 5 ? { properties: { maximumPacketSize: largestInbound, receiveMaximum } } : {}),
     })
     this.#client = client
-    let error: unknown
     let farewell: Failure | undefined
     let accepted = false
-    client.on('error', (reported) => {
-      error ??= reported
-      // The client would keep the connection to a broker whose packets it cannot read.
-      this.#stream.destroy?.()
-    })
+    client.on('error', failed)
+    socket.on('error', failed)
+    socket.once('close', () => inspection.destroy())
+    client.on('packetsend', (packet) => inspection.watch.sent(packet))
     client.on('connect', ({ properties }) => {
       accepted = true
       this.#largest = properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY
       // Nagle's algorithm delays small packets by up to 40 ms, until the ACK of the one before.
-      this.#stream.setNoDelay?.(true)
+      socket.setNoDelay(true)
       if (this.#live) events.accepted()
     })
     client.on('disconnect', ({ reasonCode }) => {
@@ -103,6 +128,10 @@ export class Session {
     })
     client.on('message', (topic, payload, packet) => {
       if (!this.#live) return
+      if (![...this.#asked].some((filter) => topicMatches(filter, topic))) {
+        this.#endBy(new Breach(`it sent a message on ${topic.slice(0, 64)}, which the station did not subscribe to`))
+        return
+      }
       const { responseTopic, correlationData } = packet.properties ?? {}
       events.message({
         topic,
@@ -122,31 +151,39 @@ export class Session {
       this.#live = false
       client.end(true)
       const otherVersion = !accepted && (isUnacceptableVersion(error) || isHangUp(error))
-      events.ended({ failure: farewell ?? failureOf(error), accepted, otherVersion })
+      const failure = this.#breach ? breachFailure(this.#breach.message) : (farewell ?? failureOf(error))
+      events.ended({ failure, accepted, otherVersion: otherVersion && !this.#breach })
     })
+    client.connect()
+  }
+
+  /** The broker does what no broker does: nothing more of it is read. */
+  #endBy(breach: Breach): void {
+    this.#breach ??= breach
+    this.#socket.destroy()
   }
 
   /** False as soon as the socket is given up, which is before `ended`. */
   get up(): boolean {
-    return this.#live && this.#client.connected && !this.#client.disconnecting && this.#stream.writable === true
+    return this.#live && this.#client.connected && !this.#client.disconnecting && this.#socket.writable
   }
 
   /** The name is still being resolved, or nobody has answered at its address. */
   get unreached(): boolean {
-    return this.#stream.connecting === true
+    return this.#socket.connecting
   }
 
   get localAddress(): string | undefined {
-    return this.#stream.localAddress
+    return this.#socket.localAddress
   }
 
   get remoteAddress(): string | undefined {
-    return this.#stream.remoteAddress
+    return this.#socket.remoteAddress
   }
 
   /** Bytes that wait for the socket, or for the broker to acknowledge them. */
   get waiting(): number {
-    return this.#stream.writableLength + this.#unacknowledged
+    return this.#socket.writableLength + this.#unacknowledged
   }
 
   /** Whether a publication of so many bytes would be admitted. */
@@ -186,9 +223,10 @@ export class Session {
     const added = filters.filter((filter) => !this.#subscribed.has(filter))
     const removed = [...this.#subscribed].filter((filter) => !filters.includes(filter))
     this.#subscribed = new Set(filters)
+    for (const filter of filters) this.#asked.add(filter)
     if (removed.length > 0) this.#client.unsubscribe(removed)
     if (added.length === 0) done()
-    else this.#client.subscribe(added, { qos: 1 }, (error) => this.#live && done(error ?? undefined))
+    else this.#client.subscribe(added, { qos: 1 }, (error) => this.up && done(error ?? undefined))
   }
 
   /** Sends a ping; false when the previous one was not answered. */
@@ -209,7 +247,7 @@ export class Session {
     const published = await within(leaveLimit_ms, this.#goodbye(status, patient), false)
     client.end(true)
     // `end` does nothing while an end without force is in progress.
-    this.#stream.destroy?.()
+    this.#socket.destroy()
     return published
   }
 
@@ -235,10 +273,6 @@ export class Session {
   drop(): void {
     this.#live = false
     this.#client.end(true)
-  }
-
-  get #stream(): Partial<Socket> & { writableLength: number } {
-    return this.#client.stream as unknown as Socket
   }
 }
 

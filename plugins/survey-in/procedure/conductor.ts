@@ -21,6 +21,7 @@ import { Run, type Snapshot } from './run.js'
 import { type State, states } from './table.js'
 
 export class Conductor implements ProcedureStatus {
+  readonly trustedSources: readonly string[]
   readonly surveyor: Surveyor
   readonly references: ReferenceChoice
   readonly ledger: Ledger
@@ -42,6 +43,7 @@ export class Conductor implements ProcedureStatus {
     this.#parameters = parameters
     this.#state = ctx.event()
     this.#memory = new Memory(ctx)
+    this.trustedSources = options.trustedSources
     this.#surroundings = new Surroundings(ctx, options.trustedSources)
     this.#reports = new Reports(ctx.errors)
     this.#suspicion = new Suspicion(this.#memory)

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
 import type { Dispose } from '../../plugin.js'
-import { enter, leave } from '../../watchdog/activity.js'
+import { enter, leave, ownerSymbol } from '../../watchdog/activity.js'
 
 /** Whoever code is running for: one life of a plugin. */
 export interface Owner {
@@ -41,6 +41,9 @@ export function asRuntime<T>(fn: () => T): T {
 export function currentOwner(): Owner | undefined {
   return current.getStore()
 }
+
+// The watchdog asks a main thread that it has stopped: callbacks of sockets and timers enter no `runAs` of their own.
+Object.assign(globalThis, { [Symbol.for(ownerSymbol)]: () => currentOwner()?.name ?? '' })
 
 interface Frame {
   readonly file: string

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
+import { limitLog } from '../../log-limit.js'
 import type { PluginDefinition, StopReason } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
 import { during } from '../../watchdog/activity.js'
@@ -73,7 +74,12 @@ export class Lifecycle {
   /** Runs `setup`: registrations are recorded, nothing is live. @throws RTK_ERR_PLUGIN_SETUP */
   setUp(definition: PluginDefinition, options: Record<string, unknown>): Instance {
     const { log, clock, host, changesSeen } = this.#deps
-    const instance = new Instance(definition, log.child({ plugin: definition.name }), clock, changesSeen())
+    const instance = new Instance(
+      definition,
+      limitLog(log.child({ plugin: definition.name }), clock),
+      clock,
+      changesSeen(),
+    )
     const ctx = createContext(instance, host)
     instance.context = ctx
     try {

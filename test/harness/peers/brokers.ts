@@ -93,15 +93,46 @@ export async function startLinkStation(
 
 export const isUp = (station: TestStation) => () => station.field('mqtt.state.link') === 'up'
 
-/** Speaks just enough MQTT to accept a session, then does what `then` says. */
-export async function fakeBroker(t: Test, then: (socket: Socket) => void) {
+/** Whole packets of MQTT in a stream of bytes. @returns takes the bytes */
+export function packetReader(take: (packet: Buffer) => void): (bytes: Buffer) => void {
+  let held = Buffer.alloc(0)
+  return (bytes) => {
+    held = Buffer.concat([held, bytes])
+    for (;;) {
+      let [length, digits] = [0, 0]
+      do length += ((held[1 + digits] ?? 0) & 127) * 128 ** digits
+      while ((held[1 + digits++] ?? 0) >= 128)
+      if (held.length < 1 + digits || held.length < 1 + digits + length) return
+      take(held.subarray(0, 1 + digits + length))
+      held = held.subarray(1 + digits + length)
+    }
+  }
+}
+
+/** The SUBACK of MQTT 5 to a SUBSCRIBE of less than 16 kB without properties: QoS 1 for each of its topics. */
+export function subackOf(subscribe: Buffer): Buffer {
+  let at = ((subscribe[1] ?? 0) >= 128 ? 3 : 2) as number
+  const id = subscribe.subarray(at, at + 2)
+  let topics = 0
+  for (at += 3; at < subscribe.length; at += subscribe.readUInt16BE(at) + 3) topics++
+  return Buffer.concat([Buffer.from([0x90, 3 + topics]), id, Buffer.alloc(1), Buffer.alloc(topics, 1)])
+}
+
+/** Speaks just enough MQTT to accept a session and its subscriptions, then does what `then` says. */
+export async function fakeBroker(t: Test, then: (socket: Socket) => void, { subscribes = true } = {}) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
     socket.once('data', () => {
       socket.write(Buffer.from([0x20, 0x03, 0x00, 0x00, 0x00])) // CONNACK of MQTT 5: accepted, no properties
-      then(socket)
+      const read = packetReader((packet) => {
+        if (packet[0] !== 0x82 || !subscribes) return
+        socket.write(subackOf(packet))
+        then(socket)
+      })
+      socket.on('data', read)
+      if (!subscribes) then(socket)
     })
   })
   const port = await listen(server)

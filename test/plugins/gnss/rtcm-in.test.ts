@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { Forwarder } from '../../../plugins/rtcm-in/forwarder.js'
+import { Forwarder, receiverInputRate } from '../../../plugins/rtcm-in/forwarder.js'
 import rtcmIn from '../../../plugins/rtcm-in/index.js'
 import { Corrections } from '../../../plugins/rtcm-in/input.js'
 import { framesOf } from '../../../plugins/rtcm-in/packet.js'
@@ -54,6 +54,7 @@ t.test('sources', async (t) => {
       own: () => undefined,
       position: () => home,
       allow: [],
+      trusted: () => [],
       forward: (frame) => self.forwarded.push(frame),
       ...deps,
     })
@@ -82,9 +83,44 @@ t.test('sources', async (t) => {
   })
   t.test('only those that are allowed', async (t) => {
     const { corrections } = input({ allow: ['10.0.0.1'] })
-    t.match(corrections.take(arp, 'a', '10.0.0.2'), /allow/)
-    t.equal(corrections.take(arp, 'a', '::ffff:10.0.0.1'), '')
+    t.match(corrections.take(arp, 'udp 10.0.0.2:1', '10.0.0.2'), /allow/)
+    t.equal(corrections.take(arp, 'udp 10.0.0.1:1', '::ffff:10.0.0.1'), '')
+    const { corrections: caster } = input({ allow: ['10.0.0.1'] })
+    t.equal(caster.take(arp, 'ntrip caster:2101/A', 'caster'), '', 'the option is about UDP')
+    const { corrections: vouched } = input({ trusted: () => ['udp 10.0.0.3', 'udp 10.0.0.4:7'] })
+    t.match(vouched.take(arp, 'udp 10.0.0.4:8', '10.0.0.4'), /allow/)
+    t.equal(vouched.take(arp, 'udp 10.0.0.3:8', '10.0.0.3'), '')
   })
+  t.test(
+    'over UDP without a name: the first after a person asked for it, for 10 min, until it is silent',
+    async (t) => {
+      const { self, corrections } = input()
+      const take = (last: number, port = 1) => corrections.take(arp, `udp 10.0.0.${last}:${port}`, `10.0.0.${last}`)
+      t.match(take(2), /nobody asked/)
+      corrections.choose('on')
+      t.equal(take(2), '')
+      t.match(take(3), /nobody asked/)
+      for (let n = 0; n < 40; n++) {
+        self.now_ms += 20_000
+        t.equal(take(2), '', 'also when the time is over')
+      }
+      self.now_ms += 31_000
+      t.match(take(2), /nobody asked/, 'silent for too long')
+      corrections.choose('on')
+      self.now_ms += 600_001
+      t.match(take(2), /nobody asked/, 'too late')
+      corrections.choose('on')
+      t.equal(take(3), '')
+      self.now_ms += 31_000
+      t.equal(take(4), '', 'the first was silent, and the time is not over')
+      const { corrections: next } = input()
+      next.restore(corrections.snapshot())
+      t.match(next.take(arp, 'udp 10.0.0.9:1', '10.0.0.9'), /nobody asked/)
+      corrections.choose('auto')
+      self.now_ms += 31_000
+      t.match(take(4), /nobody asked/)
+    },
+  )
   t.test('never ourselves: our station ID waits for its reference point, and ours is refused', async (t) => {
     const { corrections } = input({ own: () => ({ stationId: 7, arp: home }) })
     t.match(corrections.take(msmFrame(1074, 1, false, 7), 'a', ''), /has not announced its reference point/)
@@ -293,6 +329,7 @@ t.test('over UDP', async (t) => {
     t.teardown(() => sender.close())
   }
   const [one, two] = senders
+  t.match(await rig.command('rtcmin=1'), { status: 200 })
   const frames = [arpFrame(remoteArp, 9), msmFrame(1074, 1, true, 9), msmFrame(1084, 1, false, 9)]
   for (const frame of frames) one.send(frame, port, '127.0.0.1')
   await until(() => rig.field('state.recvrtcm.count') === 3, 'three datagrams')
@@ -308,35 +345,58 @@ t.test('over UDP', async (t) => {
   t.equal((rig.field('rtcm.subscribers') as unknown[]).length, 1, 'nobody subscribed by sending RTCM')
 })
 
-t.test('frames reach the receiver in batches; what it cannot take is lost, and that is told once', async (t) => {
-  const sent: number[] = []
-  const told: boolean[] = []
-  const due: (() => void)[] = []
-  const self = { takes: true }
-  const forwarder = new Forwarder({
-    after: (_ms, fn) => {
-      due.push(fn)
-      return () => undefined
-    },
-    send: (frames) => {
-      if (self.takes) sent.push(frames.length)
-      return self.takes
-    },
-    changed: (taken) => told.push(taken),
-  })
-  const frame = arpFrame(home)
-  for (let i = 0; i < 3; i++) forwarder.push(frame)
-  t.strictSame(sent, [])
-  due.shift()?.()
-  t.strictSame(sent, [3 * frame.length])
-  for (let i = 0; i < 200; i++) forwarder.push(frame)
-  t.equal(sent[1], Math.ceil(4096 / frame.length) * frame.length, 'a full batch does not wait')
-  self.takes = false
-  for (let i = 0; i < 500; i++) forwarder.push(frame)
-  self.takes = true
-  for (let i = 0; i < 500; i++) forwarder.push(frame)
-  t.strictSame(told, [false, true])
-})
+t.test(
+  'frames reach the receiver epoch by epoch, at a rate that it can take; what it rejects is told once',
+  async (t) => {
+    const sent: Buffer[] = []
+    const told: boolean[] = []
+    const self = { takes: true, now_ms: 0, due: [] as (() => void)[] }
+    const forwarder = new Forwarder({
+      now_ms: () => self.now_ms,
+      after: (_ms, fn) => {
+        self.due.push(fn)
+        return () => undefined
+      },
+      send: (frames) => {
+        if (self.takes) sent.push(Buffer.from(frames))
+        return self.takes
+      },
+      changed: (taken) => told.push(taken),
+    })
+    const pass = (ms: number) => {
+      for (let left_ms = ms; left_ms > 0; left_ms -= 50) {
+        self.now_ms += 50
+        for (const fn of self.due.splice(0)) fn()
+      }
+    }
+    const epoch = (time: number) => [arpFrame(home), msmFrame(1074, time, true, 9), msmFrame(1084, time, false, 9)]
+    for (const frame of epoch(1_000)) forwarder.push(frame)
+    t.strictSame(sent, [])
+    pass(50)
+    t.strictSame(sent, [Buffer.concat(epoch(1_000))])
+    // A thousand epochs at once: the newest ones of them alone.
+    for (let n = 2; n <= 1_000; n++) for (const frame of epoch(n * 1_000)) forwarder.push(frame)
+    pass(10_000)
+    const bytes = Buffer.concat(sent).length
+    t.ok(bytes <= 2 * receiverInputRate.burst_bytes + epoch(1)[0].length, `${bytes} bytes`)
+    t.strictSame(sent.at(-1), Buffer.concat(epoch(1_000_000)), 'the newest')
+    for (const batch of sent) t.equal(batch.length, sent[0].length, 'whole epochs')
+    const before = Buffer.concat(sent).length
+    for (let second = 0; second < 20; second++) {
+      for (let n = 0; n < 200; n++) for (const frame of epoch(n * 1_000)) forwarder.push(frame)
+      pass(1_000)
+    }
+    const rate = (Buffer.concat(sent).length - before - receiverInputRate.burst_bytes) / 20
+    t.ok(rate <= receiverInputRate.bytes_s * 1.05, `${rate} bytes a second`)
+    self.takes = false
+    for (const frame of epoch(1)) forwarder.push(frame)
+    pass(10_000)
+    self.takes = true
+    for (const frame of epoch(1)) forwarder.push(frame)
+    pass(10_000)
+    t.strictSame(told, [false, true])
+  },
+)
 
 t.test('the topic of the station itself is refused', async (t) => {
   const rig = await setUp(t, {

@@ -4,7 +4,9 @@ import t, { type Test } from 'tap'
 import { Gate } from '../../../plugins/rtcm/gate.js'
 import rtcm from '../../../plugins/rtcm/index.js'
 import udpRtcm from '../../../plugins/udp-rtcm/index.js'
+import { Peers } from '../../../plugins/udp-rtcm/peers.js'
 import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../../runtime/gnss/index.js'
+import { LocalNetwork } from '../../../runtime/http/local-network.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import {
   procedureStatus,
@@ -183,6 +185,29 @@ t.test('the gate', async (t) => {
       t.strictSame(rover.taken, [1005, 1005], 'a new verdict opens it again')
     })
   }
+
+  t.test('a receiver that announces two positions in turn is silent until it kept to one for a minute', async (t) => {
+    const { clock, receiver, stream, gate } = await setUp(t)
+    const changes: string[] = []
+    const judge = gate.judge()
+    const trust = () => judge.trust({ arp: here, stationId: 7 })
+    trust()
+    for (let second = 0; second < 300; second++) {
+      receiver.emit(arpFrame(second % 2 === 0 ? here : there, 7))
+      trust()
+      if (changes.at(-1) !== stream.reason) changes.push(stream.reason)
+      await clock.advance(1_000)
+    }
+    t.ok(changes.length <= 3, changes.join(' | '))
+    t.match(stream, { open: false, reason: /different reference positions in turn/ })
+    for (let second = 0; second < 58; second++) {
+      receiver.emit(arpFrame(here, 7))
+      await clock.advance(1_000)
+    }
+    t.equal(stream.open, false)
+    await clock.advance(2_000)
+    t.equal(stream.open, true)
+  })
 
   t.test('keeps the last verdict 10 s while the judge is reloaded, and closes when it goes for good', async (t) => {
     const { clock, receiver, stream, gate } = await setUp(t)
@@ -651,7 +676,10 @@ t.test('the antenna that is entered', async (t) => {
 })
 
 /** A UDP client on loopback: what it got, as message numbers. */
-async function client(t: Test): Promise<{
+async function client(
+  t: Test,
+  address = '127.0.0.1',
+): Promise<{
   socket: Socket
   got: number[]
   bytes: Buffer[]
@@ -659,7 +687,7 @@ async function client(t: Test): Promise<{
   say(text: string | Uint8Array, port: number): void
 }> {
   const socket = createSocket('udp4')
-  socket.bind(0, '127.0.0.1')
+  socket.bind(0, address)
   await once(socket, 'listening')
   t.teardown(() => socket.close())
   const got: number[] = []
@@ -734,9 +762,65 @@ t.test('udp-rtcm', async (t) => {
     others[1].say(Buffer.alloc(60_000, 0xff), port)
     await until(() => subscribers().length === 2, 'a large datagram')
     others[2].say('one too many', port)
-    others[0].say('named', port)
-    await until(() => subscribers().some(({ name }) => name === 'named'), 'the next datagram')
+    await until(() => subscribers().some(({ name }) => name === 'one too many'), 'the next datagram')
     t.equal(subscribers().length, 2)
+  })
+
+  t.test('one address takes its own places alone; when all are taken, its stalest peer makes room', async (t) => {
+    const { clock, port, subscribers } = await udpStation(t, { maxSubscribers: 10, maxPerAddress: 8 })
+    const ips = (ip: string) => subscribers().filter((one) => one.ip === ip)
+    for (let n = 0; n < 20; n++) {
+      const one = await client(t, '127.0.0.2')
+      one.say(`flood ${n}`, port)
+      await until(() => ips('127.0.0.2').some(({ name }) => name === `flood ${n}`), 'its place')
+      await clock.advance(10)
+    }
+    t.equal(ips('127.0.0.2').length, 8)
+    t.strictSame(
+      new Set(ips('127.0.0.2').map(({ name }) => name)),
+      new Set([12, 13, 14, 15, 16, 17, 18, 19].map((n) => `flood ${n}`)),
+    )
+    for (let n = 3; n < 8; n++) {
+      const rover = await client(t, `127.0.0.${n}`)
+      rover.say(`rover ${n}`, port)
+      await until(() => ips(`127.0.0.${n}`).length === 1, 'a rover of another address')
+      await clock.advance(10)
+    }
+    t.equal(subscribers().length, 10)
+    t.strictSame(
+      new Set(ips('127.0.0.2').map(({ name }) => name)),
+      new Set([15, 16, 17, 18, 19].map((n) => `flood ${n}`)),
+    )
+  })
+
+  t.test('a sender outside of the own networks is served only where it is allowed', async (t) => {
+    const { isNeighbour } = LocalNetwork.prototype
+    LocalNetwork.prototype.isNeighbour = (address) => address === '127.0.0.1'
+    t.teardown(() => Object.assign(LocalNetwork.prototype, { isNeighbour }))
+    const { port, subscribers } = await udpStation(t, { allow: ['127.0.0.3'] })
+    for (const ip of ['127.0.0.2', '127.0.0.3', '127.0.0.1']) (await client(t, ip)).say(ip, port)
+    await until(() => subscribers().length === 2, 'both')
+    t.strictSame(new Set(subscribers().map(({ ip }) => ip)), new Set(['127.0.0.1', '127.0.0.3']))
+  })
+
+  t.test('datagrams beyond 100 a second of one address are dropped; others are heard', async (t) => {
+    let heard = 0
+    const { heard: hear } = Peers.prototype
+    Peers.prototype.heard = function (this: Peers, ...datagram: Parameters<typeof hear>) {
+      if (datagram[0] === '127.0.0.2') heard++
+      hear.apply(this, datagram)
+    }
+    t.teardown(() => Object.assign(Peers.prototype, { heard: hear }))
+    const { port, subscribers } = await udpStation(t)
+    const flood = await client(t, '127.0.0.2')
+    const rover = await client(t)
+    const began_ms = performance.now()
+    for (let n = 1; n <= 3_000; n++) flood.say(`flood ${n}`, port)
+    await until(() => {
+      rover.say('rover', port)
+      return subscribers().some(({ name }) => name === 'rover')
+    }, 'the rover')
+    t.ok(heard >= 100 && heard <= 201 + (performance.now() - began_ms) / 10, `${heard} of 3,000`)
   })
 
   t.test('a change of port takes the subscribers along; a port that is taken refuses the change', async (t) => {

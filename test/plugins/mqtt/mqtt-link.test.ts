@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect as connectTcp, createServer } from 'node:net'
+import { connect as connectTcp, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Aedes } from 'aedes'
 import fc from 'fast-check'
-import { connect } from 'mqtt'
+import { connect, MqttClient } from 'mqtt'
 import { definePlugin } from 'rtk-base/plugin'
 import { type MqttLink, mqttLink } from 'rtk-base/services'
 import { childEnv, conformance, createTestStation, ManualClock, until } from 'rtk-base/testing'
@@ -17,6 +17,7 @@ import link from '../../../plugins/mqtt-link/index.js'
 import { Retry, waits } from '../../../plugins/mqtt-link/link/retry.js'
 import { linkStates } from '../../../plugins/mqtt-link/link/states.js'
 import { defaultGateways } from '../../../plugins/mqtt-link/session/default-gateways.js'
+import { mostAtOnce } from '../../../plugins/mqtt-link/session/inspection.js'
 import { OldBrokers } from '../../../plugins/mqtt-link/session/old-brokers.js'
 import { outboxLimit, Session } from '../../../plugins/mqtt-link/session/session.js'
 import { viaOf } from '../../../plugins/mqtt-link/session/via.js'
@@ -216,7 +217,7 @@ t.test('the link', async (t) => {
     t.equal(station.field('mqtt.state.error.cause'), '')
     const bytes = Buffer.concat(heard[0] ?? [])
     t.ok(bytes.includes(Buffer.concat([Buffer.from(`base/${sn}/online`), Buffer.from([0]), Buffer.from('r')])), 'r')
-    t.same([...bytes.subarray(-4)], [0xe0, 0x02, 0x00, 0x00], 'DISCONNECT, although no SUBACK came')
+    t.same([...bytes.subarray(-4)], [0xe0, 0x02, 0x00, 0x00], 'DISCONNECT')
   })
 
   t.test('a connection whose pings are answered stays', async (t) => {
@@ -234,8 +235,8 @@ t.test('the link', async (t) => {
       }),
     )
     const station = await startLinkStation(t, alive.port)
-    await until(isUp(station), 'up')
-    for (let n = 0; n < 5; n++) {
+    await until(() => documents > 0, 'up')
+    for (let n = 1; n < 6; n++) {
       await station.clock.advance(20_000)
       await until(() => documents > n, 'an answered ping')
     }
@@ -510,8 +511,10 @@ t.test('the link', async (t) => {
     const soon = await startLinkStation(t, port, { insecure: false }, { clock: new ManualClock(Date.UTC(1970, 0, 1)) })
     await soon.clock.advance(10_000)
     t.equal(hellos, 0)
-    soon.device.setUtc(Date.UTC(2026, 10, 21))
-    await soon.clock.advance(1_000)
+    for (let second = 0; second <= 10; second++) {
+      soon.device.setUtc(Date.UTC(2026, 10, 21, 0, 0, second))
+      await soon.clock.advance(1_000)
+    }
     await until(() => hellos > 0, 'at once when the receiver told it')
   })
 
@@ -557,10 +560,14 @@ t.test('the link', async (t) => {
 
   t.test('nothing is sent over a session that the broker has ended, also before its socket is closed', async (t) => {
     // The request comes in one piece with the DISCONNECT: it is handled while the socket is on its way out.
-    const ending = await fakeBroker(t, (socket) => {
-      const publication = [0x30, 0x05, 0x00, 0x01, 0x78, 0x00, 0x79]
-      socket.write(Buffer.from([0xe0, 0x02, 0x8b, 0x00, ...publication]))
-    })
+    const ending = await fakeBroker(
+      t,
+      (socket) => {
+        const publication = [0x30, 0x05, 0x00, 0x01, 0x78, 0x00, 0x79]
+        socket.write(Buffer.from([0xe0, 0x02, 0x8b, 0x00, ...publication]))
+      },
+      { subscribes: false },
+    )
     const results: string[] = []
     await new Promise<void>((resolve) => {
       const options = {
@@ -574,7 +581,10 @@ t.test('the link', async (t) => {
       const session = new Session(
         { ...options, identity: { info: noCertificate } },
         {
-          accepted: () => results.push(session.publish('x', 'y', { retain: false, qos: 0 })),
+          accepted: () => {
+            results.push(session.publish('x', 'y', { retain: false, qos: 0 }))
+            session.subscribe(['x'], () => {})
+          },
           alive() {},
           message: () => results.push(session.publish('x', 'y', { retain: false, qos: 0 })),
           ended: () => resolve(),
@@ -582,6 +592,87 @@ t.test('the link', async (t) => {
       )
     })
     t.same(results, ['sent', 'offline'])
+  })
+
+  t.test('a broker that sends what no broker sends loses the session, before its bytes reach the parser', async (t) => {
+    const publish = (topic: string, { qos = 0, bytes = 0, id = 1 } = {}) => {
+      const head = Buffer.from([0, topic.length, ...Buffer.from(topic), ...(qos > 0 ? [id >> 8, id & 255] : []), 0])
+      const length = head.length + bytes
+      const digits = [(length & 127) | 128, ((length >> 7) & 127) | 128, length >> 14]
+      return Buffer.concat([Buffer.from([0x30 | (qos << 1), ...digits]), head, Buffer.alloc(bytes, 120)])
+    }
+    const floods = {
+      'PINGRESP that answers nothing': Buffer.alloc(4_000_000, Buffer.from([0xd0, 0])),
+      'PUBACK that answers nothing': Buffer.alloc(4_000_000, Buffer.from([0x40, 2, 0, 1])),
+      'PUBREC that answers nothing': Buffer.alloc(400_000, Buffer.from([0x50, 2, 0, 1])),
+      'packet of type 6': Buffer.alloc(400_000, Buffer.from([0x62, 2, 0, 1])),
+      'PUBLISH of QoS 2': Buffer.concat(
+        Array.from({ length: 50 }, (_, id) => publish(`base/${sn}/cmd`, { qos: 2, bytes: 200_000, id: id + 1 })),
+      ),
+      'which the station did not subscribe to': Buffer.alloc(4_000_000, publish('other')),
+      'PUBLISH of more than 262144 bytes': Buffer.concat([
+        Buffer.from([0x30, 0x80, 0x80, 0x80, 0x64]),
+        Buffer.alloc(400_000),
+      ]),
+      'packet of type 15': Buffer.alloc(400_000, Buffer.from([0xf0, 2, 0, 0])),
+    }
+    for (const [text, flood] of Object.entries(floods)) {
+      let parsed = 0
+      const { emit } = MqttClient.prototype
+      MqttClient.prototype.emit = function (this: MqttClient, ...args: Parameters<typeof emit>) {
+        if ((args[0] as string) === 'packetreceive') parsed++
+        return emit.apply(this, args)
+      } as typeof emit
+      const broker = await fakeBroker(t, (socket) => void setImmediate(() => socket.write(flood)))
+      const rss_bytes = process.memoryUsage().rss
+      const station = await startLinkStation(t, broker.port)
+      await until(() => station.field('mqtt.state.link') === 'down', text)
+      MqttClient.prototype.emit = emit
+      t.match(station.field('mqtt.state.error'), { cause: 'protocol', text: new RegExp(text) })
+      t.ok(parsed <= (text.startsWith('which') ? 800 + mostAtOnce : 2), `${text}: ${parsed} packets reached the parser`)
+      t.ok(process.memoryUsage().rss - rss_bytes < 100_000_000, `${text}: memory`)
+      await station.clock.advance(600_000)
+      t.equal(broker.sockets.size, 1, 'it is left alone for a quarter of an hour')
+      const lines = station.lines.filter(({ msg }) => new RegExp(text).test(String(msg)))
+      t.equal(lines.length, 1)
+      t.match(lines[0]?.msg, /the next attempt follows in 1[0-9] min/)
+      await station.clock.advance(600_000)
+      await until(() => broker.sockets.size > 1, 'it is dialled again')
+      await station.stop()
+    }
+  })
+
+  t.test('a broker that answers no SUBSCRIBE has no link: nothing is published, and the session ends', async (t) => {
+    const chunks: Buffer[] = []
+    const hear = (socket: Socket) => void socket.on('data', (bytes) => void chunks.push(bytes))
+    const broker = await fakeBroker(t, hear, { subscribes: false })
+    const station = await startLinkStation(t, broker.port)
+    await until(() => Buffer.concat(chunks).includes(`base/${sn}/cmd`), 'the SUBSCRIBE')
+    t.equal(station.field('mqtt.state.link'), 'connecting')
+    t.notOk(Buffer.concat(chunks).includes('"mqtt":{'), 'no document')
+    await station.clock.advance(20_000)
+    t.match(station.field('mqtt.state.error'), { cause: 'timeout', text: /did not answer the subscription/ })
+  })
+
+  t.test('commands faster than 100 a second wait in the broker; the parser gets the burst alone', async (t) => {
+    const topic = `base/${sn}/cmd`
+    const command = Buffer.from([0x30, topic.length + 4, 0, topic.length, ...Buffer.from(topic), 0, 120])
+    const broker = await fakeBroker(t, (socket) => void socket.write(Buffer.alloc(command.length * 20_000, command)))
+    let parsed = 0
+    const { emit } = MqttClient.prototype
+    MqttClient.prototype.emit = function (this: MqttClient, ...args: Parameters<typeof emit>) {
+      if ((args[0] as string) === 'packetreceive') parsed++
+      return emit.apply(this, args)
+    } as typeof emit
+    t.teardown(() => Object.assign(MqttClient.prototype, { emit }))
+    const station = await startLinkStation(t, broker.port)
+    const began_ms = performance.now()
+    await until(() => parsed >= 800, 'the burst')
+    for (let n = 0; n < 100; n++) await new Promise((resolve) => setImmediate(resolve))
+    const more = ((performance.now() - began_ms) / 1_000) * 100
+    t.ok(parsed <= 800 + 2 * mostAtOnce + more, `${parsed} packets reached the parser`)
+    t.equal(station.field('mqtt.state.link'), 'up')
+    t.ok(station.lines.length < 100, `${station.lines.length} lines in the log`)
   })
 
   t.test('the table of states: each is reached, and none is a dead end', (t) => {
@@ -672,6 +763,11 @@ t.test('the link', async (t) => {
       [coded('ECONNRESET'), 'closed'],
     ]
     for (const [error, cause] of table) t.equal(failureOf(error).cause, cause)
+    const plain = coded('ECONNRESET', 'Client network socket disconnected before secure TLS connection was established')
+    t.match(failureOf(plain), {
+      cause: 'tls',
+      text: /does it speak TLS at this port \(mqtt-port\)\? A plain one is 1883/,
+    })
     t.end()
   })
 })

@@ -1,9 +1,17 @@
 import { createHook } from 'node:async_hooks'
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import { NtripCasterInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
+import { CertificateFiles } from '../../../plugins/ntrip-caster/certificate-files.js'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
 import { Logins, Pacing } from '../../../plugins/ntrip-caster/logins.js'
+import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
 import {
   decodeMsm,
   decodeMsmHeader,
@@ -19,6 +27,7 @@ import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import { SimulatedMachine } from '../../../runtime/ports/machine.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { arpFrame, gateOnly, msmFrame, sample, type TestStationOptions, until } from '../../harness/index.js'
+import { createAuthority } from '../../harness/peers/certificates.js'
 import { Client, framesIn, here, largeEpoch, setUpStation } from './rig.js'
 
 const there = { ...here, x: here.x + 40 }
@@ -109,6 +118,11 @@ t.test('a rover', async (t) => {
       for (const byte of 'GET /TEST0001 HTTP/1.1\r\nAccept: */*\r\n\r\n') client.socket.write(byte)
       await until(() => client.types().length === 1, 'the position')
       t.match(client.head, 'ICY 200 OK')
+      for (const target of ['MOUNT', '/MOUNT/', '/test0001', 'http://station:2101/MOUNT']) {
+        const odd = await rover(`GET ${target} HTTP/1.0\r\nUser-Agent: NTRIP test/1\r\n\r\n`)
+        await until(() => odd.head === 'ICY 200 OK', target)
+        odd.socket.destroy()
+      }
       const bare = await rover('GET /MOUNT HTTP/1.1\n\n')
       await until(() => bare.types().length === 1, 'also with bare line ends')
     },
@@ -217,7 +231,7 @@ t.test('a rover', async (t) => {
     await until(() => good.bytes.length - before === sent, 'the other has everything')
   })
 
-  t.test('that floods is let go; ten sentences a second do no harm', async (t) => {
+  t.test('that floods is not read any further; ten sentences a second do no harm', async (t) => {
     const { rover, clock, caster } = await setUp(t)
     const [good, flooding] = [await rover(v1), await rover(v1)]
     await until(() => caster().connected === 2, 'both')
@@ -225,10 +239,13 @@ t.test('a rover', async (t) => {
       good.socket.write('$GPGGA,000000,,,,,0,,,,,,,,*66\r\n'.repeat(20))
       await clock.advance(1_000)
     }
-    flooding.socket.write('\n'.repeat(100_000))
-    await flooding.ends()
-    await until(() => caster().connected === 1, 'the good one alone')
-    t.equal(good.closed, false)
+    // More than its budget and what the system keeps for both ends together.
+    flooding.socket.write(Buffer.alloc(32 << 20, 10))
+    const gga = encodeNmea('GPGGA,120001.00,5159.9999,N,00400.0001,E,5,12,0.8,5.0,M,44.6,M,1.0,0001')
+    good.socket.write(gga)
+    await until(() => caster().rovers.some(({ lat }) => Number(lat) > 0), 'the position of the good one')
+    t.ok(flooding.socket.writableLength > 8 << 20, `${flooding.socket.writableLength} bytes are still on their way`)
+    t.equal(caster().connected, 2)
   })
 
   t.test('is disconnected by command', async (t) => {
@@ -379,6 +396,100 @@ t.test('MSM7 becomes MSM4 where the mount asks for it', async (t) => {
   epoch(1_000, 1077, 1087)
   await until(() => client.types().length === 2, 'an epoch')
   t.strictSame(client.types(), [1005, 1074])
+})
+
+t.test('TLS: a renewed certificate is served within a minute, one that ends is told', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-caster-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const authority = createAuthority(folder)
+  const names = 'subjectAltName=IP:127.0.0.1\n'
+  const paths = { cert: join(folder, 'live.pem'), key: join(folder, 'live.key') }
+  const install = (name: string) => {
+    const issued = authority.issue(name, `/CN=${name}`, names)
+    copyFileSync(issued.cert, paths.cert)
+    copyFileSync(issued.key, paths.key)
+  }
+  install('first')
+  const { clock, station } = await setUp(t, { tls: { port: 0, ...paths } })
+  const port = () => station.field('ntrip.caster.tls') as number
+  await until(() => port() > 0, 'it listens')
+  const served = async () => {
+    const socket = connectTls({ port: port(), host: '127.0.0.1', ca: readFileSync(authority.ca) })
+    await once(socket, 'secureConnect')
+    const { subject } = socket.getPeerCertificate()
+    socket.destroy()
+    return subject.CN
+  }
+  t.equal(await served(), 'first')
+  install('second')
+  await clock.advance(60_000)
+  t.equal(await served(), 'second')
+  rmSync(paths.key)
+  await clock.advance(60_000)
+  t.match(station.device.errors(), [{ code: 'ntrip-caster-certificate', text: /cannot be read/ }])
+  t.equal(await served(), 'second', 'it stays in use')
+  install('third')
+  await clock.advance(60_000)
+  t.same(station.device.errors(), [])
+  const files = new CertificateFiles(paths)
+  const until_ms = Date.parse(new X509Certificate(files.read().cert).validTo)
+  t.equal(files.trouble(until_ms - 15 * 86_400_000), '')
+  t.equal(files.trouble(0), '', 'without a clock nobody knows')
+  t.match(files.trouble(until_ms - 13 * 86_400_000), /ends on .*: renew .*live\.pem/)
+  t.match(files.trouble(until_ms + 1), /ended on .*refused/)
+})
+
+t.test('a rover that comes back takes the place of its own dead connection, and of no other', async (t) => {
+  const ticks: (() => void)[] = []
+  const queues = new Map<object, number>()
+  const ctx = {
+    timers: { every: (_ms: number, fn: () => void) => ticks.push(fn) },
+    services: { use: () => ({ list: () => ({ close() {} }) }) },
+    log: { debug() {}, info() {} },
+    clock: { monotonic: () => 0 },
+    defer() {},
+  }
+  const rovers = new Rovers(ctx as never, async (socket) => queues.get(socket))
+  rovers.start()
+  const connect = (user: string) => {
+    const state = { closed: () => {}, isGone: false }
+    const socket = { bytesWritten: 0 }
+    const connection = {
+      socket,
+      remoteAddress: '127.0.0.1',
+      bufferedAmount: 0,
+      onData() {},
+      onClose: (fn: () => void) => Object.assign(state, { closed: fn }),
+      handOver() {},
+      destroy() {
+        state.isGone = true
+        state.closed()
+      },
+    }
+    const facts = { user, agent: '', version: 1 as const, chunked: false, since: 0 }
+    rovers.add(connection as never, { name: 'A', unverified: true, add() {}, delete() {} } as never, facts)
+    return { socket, state }
+  }
+  const [dead, alive, other] = [connect('bob'), connect('bob'), connect('eve')]
+  const second = () => {
+    for (const { socket } of [dead, alive, other]) socket.bytesWritten += 5_000
+    for (const tick of ticks) tick()
+  }
+  second()
+  queues.set(dead.socket, 5_000)
+  queues.set(other.socket, 5_000)
+  queues.set(alive.socket, 4_000)
+  t.equal(await rovers.displace('bob'), false, 'not for 10 s yet')
+  for (let n = 2; n <= 4; n++) {
+    second()
+    queues.set(dead.socket, n * 5_000)
+    queues.set(other.socket, n * 5_000)
+  }
+  t.equal(await rovers.displace('bob'), true)
+  t.equal(dead.state.isGone, true)
+  t.equal(await rovers.displace('bob'), false)
+  t.notOk(alive.state.isGone || other.state.isGone)
+  t.equal(rovers.ofUser('bob'), 1)
 })
 
 t.test('logins', async (t) => {
@@ -666,6 +777,7 @@ t.test('a foreign base', async (t) => {
     const flood = await rover(source)
     await until(() => flood.head !== '' || flood.text.includes('ICY'), 'accepted')
     flood.socket.write(Buffer.alloc(1_100_000, 0xd3))
+    await clock.advance(65_000)
     await flood.ends()
     const bad = await rover(post('s3cret'))
     await until(() => bad.head !== '', 'accepted')

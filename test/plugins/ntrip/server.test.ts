@@ -64,7 +64,7 @@ t.test('a push', async (t) => {
     await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
     t.match(
       caster.visits[0]?.head,
-      /^POST \/ROOF HTTP\/1\.1\r\nHost: 127\.0\.0\.1\r\nNtrip-Version: Ntrip\/2\.0\r\n(.*\r\n)*Authorization: Basic bWU6eA==\r\n/,
+      /^POST \/ROOF HTTP\/1\.1\r\nHost: 127\.0\.0\.1:\d+\r\nNtrip-Version: Ntrip\/2\.0\r\n(.*\r\n)*Authorization: Basic bWU6eA==\r\n/,
     )
     await until(() => (caster.visits[0]?.types.length ?? 0) >= 4, 'the stream')
     t.strictSame(new Set(caster.visits[0]?.types), new Set([1005, 1084]))

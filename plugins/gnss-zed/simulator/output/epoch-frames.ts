@@ -38,7 +38,7 @@ export class EpochFrames {
     const reports = this.#corrections.reports()
     if (this.enabled('UBX')) {
       frames.push(...ubxMessages(now, (message) => message !== 'GGA' && due(message)))
-      if (due('RXM-RTCM')) frames.push(...reports)
+      if (due('RXM-RTCM')) for (const report of reports) frames.push(report)
       if (this.#warns && navigation.implausible && count % warnEvery === 0) frames.push(implausibleWarning)
     }
     if (options.nmea && this.enabled('NMEA')) {

@@ -1,0 +1,20 @@
+/** The budgets of what peers send, each several times what a well-behaved peer of its kind needs. */
+import type { Rate } from './intake.js'
+
+/** What a broker publishes: commands, changes, the RTCM of another base. Its answers to what the station sends cost no packet. */
+export const brokerRate: Rate = { bytes_s: 524_288, burst_bytes: 4_194_304, packets_s: 100 }
+
+/** A connection to one of the station's listeners. A base that pushes 20 Hz of MSM7 needs 40 kB/s. */
+export const clientRate: Rate = { bytes_s: 131_072, burst_bytes: 1_048_576 }
+
+/** What a peer answers that the station dialled: a caster's stream, a source table of several hundred kilobytes. */
+export const dialledRate: Rate = { bytes_s: 131_072, burst_bytes: 1_048_576 }
+
+/** A receiver's line: 4 Mbaud. A faster one is read at this pace. */
+export const receiverRate: Rate = { bytes_s: 524_288, burst_bytes: 2_097_152 }
+
+/** Requests by HTTP from one address that is not this machine; a page with all its panels makes 30 at once. */
+export const requestRate: Rate = { bytes_s: 100, burst_bytes: 400, packets_s: 100 }
+
+/** Datagrams of one address: subscriptions once a minute, corrections a few times a second. */
+export const datagramRate: Rate = { bytes_s: 65_536, burst_bytes: 131_072, packets_s: 100 }
