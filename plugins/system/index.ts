@@ -2,7 +2,7 @@ import { badValue, definePlugin, type PluginContext, unavailable } from 'rtk-bas
 import { type Device, device as deviceToken, firmwareInstaller, station } from 'rtk-base/services'
 import { BaseState } from './base-state.js'
 import { BootRecord } from './boot-record.js'
-import { keepSystemClock } from './clock.js'
+import { SystemClock } from './clock.js'
 import { machineMemory, processMemory } from './memory.js'
 import { SelfTest } from './self-test/index.js'
 import { VerdictWatch } from './verdict-watch.js'
@@ -93,7 +93,7 @@ export default definePlugin({
     await record.load(handoff.has('counted'))
     base.watch()
     verdict.watch()
-    keepSystemClock(ctx, ctx.services.use(deviceToken))
+    new SystemClock(ctx, ctx.services.use(deviceToken)).start()
   },
 
   stop: () => [['counted', true]],
