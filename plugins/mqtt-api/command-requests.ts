@@ -2,20 +2,22 @@ import type { MqttMessage, PluginContext } from 'rtk-base/plugin'
 import { UpdateBase } from 'rtk-base/schemas'
 import { station } from 'rtk-base/services'
 import { Value } from 'typebox/value'
-import { respond } from './responses.js'
+import { type Refusals, respond } from './responses.js'
 
 const commandLimit = 4_096
 /** Commands over MQTT that run at the same time: some take half a minute, and clients are not made to wait. */
 const mostCommands = 8
 
-/** `base/{SN}/cmd`: the answer goes to the log, and to the response topic of MQTT 5 where there is one. */
+/** `base/{SN}/cmd`: the answer goes to the log, and to the response topic of MQTT 5 where there is one; without one a refusal is an error of the station. */
 export class CommandRequests {
   readonly #ctx: PluginContext
+  readonly #refusals: Refusals
   #malformed = 0
   #running = 0
 
-  constructor(ctx: PluginContext) {
+  constructor(ctx: PluginContext, refusals: Refusals) {
     this.#ctx = ctx
+    this.#refusals = refusals
   }
 
   /** Messages that were not a command since the plugin was loaded. */
@@ -29,7 +31,9 @@ export class CommandRequests {
     if (text === undefined) {
       this.#malformed++
       log.warn({ bytes: message.payload.length }, 'a message on cmd is neither a command nor an updateBase object')
-      respond(this.#ctx, message, 'neither a command nor an updateBase object\n', { status: '400' })
+      const reason = 'neither a command nor an updateBase object'
+      this.#refusals.note(message, 'a message on cmd', reason)
+      respond(this.#ctx, message, `${reason}\n`, { status: '400' })
       return
     }
     const name = text.split('=', 1)[0]
@@ -38,13 +42,16 @@ export class CommandRequests {
         { command: name },
         `not run, because ${mostCommands} commands over MQTT are running: send it again later`,
       )
-      respond(this.#ctx, message, 'too many commands are running: try again later\n', { status: '503' })
+      const reason = 'too many commands are running: try again later'
+      this.#refusals.note(message, `the command ${name?.slice(0, 60)}`, reason)
+      respond(this.#ctx, message, `${reason}\n`, { status: '503' })
       return
     }
     this.#running++
     try {
       const { status, text: answer } = await services.use(station).command(text, { source: 'mqtt', signal })
       log.info({ command: name, status }, answer.slice(0, 200).trimEnd())
+      this.#refusals.note(message, `the command ${name?.slice(0, 60)}`, status >= 400 ? answer : undefined)
       respond(this.#ctx, message, answer, { status: String(status) })
     } finally {
       this.#running--
