@@ -17,6 +17,10 @@ export class SystemClock {
   readonly #device: Device
   #next_ms = Number.NEGATIVE_INFINITY
   #failures = 0
+  /** Whether something else keeps the clock; undefined while that is not known. */
+  #isSynchronised: boolean | undefined
+  #askedAt_ms = Number.NEGATIVE_INFINITY
+  #isSet = false
 
   constructor(ctx: PluginContext, device: Device) {
     this.#ctx = ctx
@@ -24,12 +28,31 @@ export class SystemClock {
   }
 
   start(): void {
+    // Whether something else keeps it is known from the start.
+    void this.#ask()
     this.#ctx.timers.every(look_ms, () => this.#look())
+  }
+
+  /** `base.clock` */
+  get fields(): { kept: 'ntp' | 'receiver' | 'nobody' | 'unknown'; offset: number } {
+    const { clock } = this.#ctx
+    const offset_ms = this.#device.knowsUtc ? this.#device.utc_ms() - clock.now() : 0
+    const offset = Math.round(offset_ms) / 1000
+    if (this.#isSynchronised === undefined) return { kept: 'unknown', offset }
+    if (this.#isSynchronised) return { kept: 'ntp', offset }
+    return { kept: this.#isSet ? 'receiver' : 'nobody', offset }
+  }
+
+  async #ask(): Promise<boolean> {
+    this.#askedAt_ms = this.#ctx.clock.monotonic()
+    this.#isSynchronised = await this.#device.isClockSynchronised().catch(() => undefined)
+    return this.#isSynchronised === true
   }
 
   async #look(): Promise<void> {
     const { clock, errors } = this.#ctx
     const device = this.#device
+    if (clock.monotonic() - this.#askedAt_ms >= pause_ms) await this.#ask()
     if (!device.knowsUtc) return
     const off_ms = device.utc_ms() - clock.now()
     if (Math.abs(off_ms) <= tolerated_ms) {
@@ -39,13 +62,15 @@ export class SystemClock {
     }
     if (clock.monotonic() < this.#next_ms) return
     this.#rest(0)
-    if (await device.isClockSynchronised().catch(() => false)) return
+    if (await this.#ask()) return
     try {
       await device.setSystemClock()
+      this.#isSet = true
       this.#failures = 0
       errors.clear('clock')
       this.#ctx.log.info({ off_ms: Math.round(off_ms) }, 'system clock set from the receiver')
     } catch (error) {
+      this.#isSet = false
       this.#rest(++this.#failures)
       // Of a program that failed: what it said last.
       const cause = (error as Error).message.trim().split('\n').at(-1)
