@@ -2,6 +2,7 @@
  * What plugins that talk to a device share (`rtk-base/link`): ports that stay open, questions and answers, waiting times of
  * retries. Time is always passed in, so that a test holds it.
  */
+
 export { Acknowledgement, cutText, unacknowledged_ms, whenCut } from './acknowledgement.js'
 export { AwakeClock } from './awake-clock.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
@@ -31,6 +32,7 @@ export {
   untried,
 } from './dial-steps.js'
 export { Dialog, type Matcher } from './dialog.js'
+export { readByOthers } from './exclusive.js'
 export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './kept-port.js'
 export { isAnswer, Outbound, type ResolveName } from './outbound.js'
 export { type Ends, isLocal, type OwnAddress, ownAddresses, plain } from './own-addresses.js'
