@@ -41,6 +41,8 @@ export interface RigOptions {
   clock?: ManualClock
   /** A receiver that was on all the time. */
   receiver?: FakeBase
+  /** The data folder of an earlier station. */
+  data?: string
 }
 
 /** What the antenna and the receiver behind the service are: outlives a restart of the service. */
@@ -282,6 +284,7 @@ export async function setUp(t: Test, options: RigOptions = {}): Promise<Rig> {
   const station = await createTestStation({
     clock,
     store,
+    ...(options.data !== undefined && { data: options.data }),
     variant: { changes: options.changes ?? quick },
     ...(options.supervisor && { supervisor: options.supervisor }),
     plugins: {
