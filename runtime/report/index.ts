@@ -86,7 +86,7 @@ async function settingsOf(
   secrets: Secrets,
 ): Promise<Record<string, unknown>> {
   const shown: Record<string, unknown> = {}
-  for (const namespace of (await store.namespaces()).sort()) {
+  for (const namespace of (await store.namespaces()).sort((a, b) => a.localeCompare(b))) {
     const entries = await store.entries(namespace)
     if (isProtected(namespace)) {
       secrets.addAll(entries)

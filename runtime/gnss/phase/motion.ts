@@ -59,8 +59,9 @@ export class Motion {
   /** When the last step began, as far as the level changed. */
   #stepped_ms = -Infinity
   #usualFrom_ms = -Infinity
-  /** The last rms before the antenna left its level. */
+  /** The last rms before the antenna left its level, and when that was. */
   #calm_m = 0
+  #calmAt_ms = -Infinity
 
   constructor(threshold_m: number) {
     this.#threshold_m = threshold_m
@@ -74,6 +75,11 @@ export class Motion {
     this.level.up = 0
     this.#stepped_ms = -Infinity
     this.#calm_m = 0
+  }
+
+  /** When the antenna was last where it used to be. */
+  get calmAt_ms(): number {
+    return this.#calmAt_ms
   }
 
   /** Most satellites were lost, and that was said: fewer are usual from now on. */
@@ -166,6 +172,7 @@ export class Motion {
     const decide_m = this.#threshold_m * decideFrom
     if (Math.hypot(net.east, net.north, net.up) < decide_m) {
       this.#calm_m = this.sway_m(time_ms) ?? 0
+      this.#calmAt_ms = time_ms
     }
     const { east_m, north_m, up_m } = position.sigma
     const sways = this.#calm_m > Math.max(this.#threshold_m * swaying, noisy * Math.hypot(east_m, north_m, up_m))

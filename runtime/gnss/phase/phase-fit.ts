@@ -24,7 +24,7 @@ export interface Fitted {
   readonly slips: number
   /** Standard deviation of the difference of two positions, in those of one. */
   readonly stepNoise: number
-  readonly degree: Plan['degree']
+  readonly plan: Plan
 }
 
 interface Use {
@@ -72,7 +72,7 @@ export class PhaseFit {
       this.#addRows(group, own, clock, sky)
     }
     if (fit.size === 0) return undefined
-    const known = { slips: 0, stepNoise: Math.sqrt(2 / (1 + noise)), degree: plan.degree }
+    const known = { slips: 0, stepNoise: Math.sqrt(2 / (1 + noise)), plan }
     const position = fit.solve()
     if (position === undefined) return known
     if (position === 'contradiction') return { ...known, contradicts: true }

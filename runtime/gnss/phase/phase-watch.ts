@@ -61,6 +61,8 @@ export class PhaseWatch {
   #losing = false
   /** The satellites determined the position, and nothing has been reported since. */
   #isSeen = false
+  /** How far it moved, since that is reported. */
+  #move: Enu | undefined
   /** When a move is over for the history, and all starts afresh. */
   #renew_ms = Infinity
 
@@ -99,12 +101,12 @@ export class PhaseWatch {
       if (solved?.since_ms !== undefined) this.#relevel(solved.since_ms)
     }
     const crept = sky && slot !== undefined ? this.#crept(sky) : undefined
-    const moved = this.#moved(solved?.position, crept)
+    const moved = this.#moved(solved ?? {}, crept)
     const third = slot === undefined ? undefined : this.#thirdDifferences.newest()
     // A phase with little history takes no part in the position, and its slip would show when it does.
     if (third && this.#motion.isStill(this.#clock.time_ms)) this.#thirdDifferences.restartSlipped()
     const events = { interrupted, lossOfLock, contradiction, moved }
-    return this.#report(epoch.time_ms, interval_ms, events, lock, solved, crept, third)
+    return this.#report(epoch.time_ms, interval_ms, events, lock, solved, third)
   }
 
   /** @param isUnknown the position is not determined @returns whether lock was lost on so many satellites that nothing is known about the antenna */
@@ -128,6 +130,7 @@ export class PhaseWatch {
     this.#motion.restart()
     this.#creep.restart()
     this.#contradicted = 0
+    this.#move = undefined
     this.#renew_ms = Infinity
     this.#calm.restart()
   }
@@ -136,12 +139,12 @@ export class PhaseWatch {
   #position(sky: Sky): Solved | undefined {
     const { time_ms, interval_ms } = this.#clock
     const fitted = this.#quick.solve(time_ms, interval_ms, sky)
-    const { position, stepNoise, degree } = fitted ?? {}
+    const { position, stepNoise, plan } = fitted ?? {}
     if (!fitted || !position || stepNoise === undefined) return fitted
     const step = this.#motion.step(position)
     const since_ms = this.#motion.add(time_ms, position, stepNoise)
     // A short fit has the step in it by now, and little history to lose.
-    if (since_ms !== undefined && degree === 2) this.#renew_ms = Math.min(this.#renew_ms, time_ms + 1)
+    if (since_ms !== undefined && plan?.degree === 2) this.#renew_ms = Math.min(this.#renew_ms, time_ms + 1)
     return { ...fitted, step, since_ms }
   }
 
@@ -152,9 +155,14 @@ export class PhaseWatch {
     return position && this.#creep.take(time_ms, position, this.#motion.level)
   }
 
-  #moved(position: Displacement | undefined, crept: Enu | undefined): boolean | undefined {
-    if (crept || (position && this.#motion.moved(this.#clock.time_ms, position))) {
-      if (this.#renew_ms === Infinity) this.#renew_ms = this.#clock.time_ms + renewAfter_ms
+  #moved({ position, plan }: Solved, crept: Enu | undefined): boolean | undefined {
+    const { time_ms } = this.#clock
+    if (crept || (position && this.#motion.moved(time_ms, position))) {
+      if (this.#renew_ms === Infinity) this.#renew_ms = time_ms + renewAfter_ms
+      // Later the move is part of the past that phases are extrapolated from.
+      const isMeasured = position && plan && time_ms - plan.lag_ms <= this.#motion.calmAt_ms
+      const net = isMeasured ? this.#motion.net(time_ms, position) : undefined
+      this.#move = farthest(this.#move, net, isMeasured ? this.#motion.level : undefined, crept)
       return true
     }
     if (!position) return undefined
@@ -178,7 +186,6 @@ export class PhaseWatch {
     events: Pick<PhaseReport, 'interrupted' | 'lossOfLock' | 'contradiction' | 'moved'>,
     lock: LockReport,
     solved: Solved | undefined,
-    crept: Enu | undefined,
     third: ThirdDifference | undefined,
   ): PhaseReport {
     const position = solved?.position
@@ -191,7 +198,7 @@ export class PhaseWatch {
       slips: solved?.slips ?? 0,
       step: position && solved?.step && toDisplacement(solved.step, position, solved.stepNoise ?? 1),
       net: position && net && { ...toDisplacement(net, position, 1), distance_m: length(net), span_s: net.span_s },
-      move: events.moved ? farthest(net, this.#motion.level, crept) : undefined,
+      move: events.moved && this.#move ? toMove(this.#move) : undefined,
       sway_m: position && this.#motion.sway_m(this.#clock.time_ms),
       thirdDifference: third,
       disturbed: third && this.#calm.disturbed(third),
@@ -202,13 +209,16 @@ export class PhaseWatch {
 
 const length = ({ east, north, up }: Enu) => Math.hypot(east, north, up)
 
-/** The net displacement of 10 s forgets a move that is longer ago; the level remembers it. */
-function farthest(...moves: readonly (Enu | undefined)[]): Move | undefined {
-  const known = moves.filter((move) => move !== undefined)
-  if (known.length === 0) return undefined
-  const { east, north, up } = known.reduce((far, move) => (length(move) > length(far) ? move : far))
-  return { east_m: east, north_m: north, up_m: up, distance_m: Math.hypot(east, north, up) }
+function farthest(...moves: readonly (Enu | undefined)[]): Enu | undefined {
+  return moves.reduce((far, move) => (move && (!far || length(move) > length(far)) ? move : far), undefined)
 }
+
+const toMove = (move: Enu): Move => ({
+  east_m: move.east,
+  north_m: move.north,
+  up_m: move.up,
+  distance_m: length(move),
+})
 
 function toDisplacement({ east, north, up }: Enu, { sigma, satellites }: Displacement, factor: number): Displacement {
   return {

@@ -18,11 +18,13 @@ interface Rule {
 const times = (factor: number, { level_m, up_m }: Limit): Limit => ({ level_m: factor * level_m, up_m: factor * up_m })
 const alike = (limit_m: number): Limit => ({ level_m: limit_m, up_m: limit_m })
 
-/** What the errors of code ranges explain, over half an hour. A warning comes long before a hold, and goes well below its limit. */
+/** What the errors of code ranges explain, by the noise of single offsets. */
 const explained = (sigma_m: number): Limit => ({
   level_m: Math.max(3, 1.5 * sigma_m),
-  up_m: Math.max(5, 2.5 * sigma_m),
+  up_m: Math.max(4.5, 2.25 * sigma_m),
 })
+/** A warning comes before a hold, where the ionosphere of an afternoon does not explain it either, and goes well below its limit. */
+const doubtful = (sigma_m: number): Limit => ({ level_m: Math.max(2.2, 1.2 * sigma_m), up_m: Math.max(7, 4 * sigma_m) })
 const cleared = 0.6
 /**
  * What is suspect: a median over the window that is farther from where it is expected than code ranges explain. They wander by
@@ -147,7 +149,7 @@ export class OffsetWatch {
     const minutes = since(this.#minutes, at_ms - slow.window_ms - minute_ms)
     if (minutes.length < slow.window_ms / minute_ms / 2) return undefined
     const offset = middleOf(minutes)
-    const limit = explained(Math.max(offset.sigma_m, this.#prior.sigma_m))
+    const limit = doubtful(Math.max(offset.sigma_m, this.#prior.sigma_m))
     return isBeyond(offset, times(stands ? cleared : 1, limit)) ? offset : undefined
   }
 
