@@ -20,6 +20,7 @@ import { benchNtripHour } from './ntrip-hour.js'
 import { benchReloads } from './reloads.js'
 import { benchRest } from './rest.js'
 import { benchStart } from './start.js'
+import { benchStill } from './still.js'
 import { benchSurvey } from './survey.js'
 
 const parts: Record<string, () => Promise<Measurement[]>> = {
@@ -28,13 +29,14 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   latency: benchLatency,
   'fan-out': benchFanOut,
   ntrip: benchNtrip,
-  'ntrip-hour': benchNtripHour,
+  'ntrip-hour', 'still': benchNtripHour,
   http: benchHttp,
   hostile: benchHostile,
   start: benchStart,
   reloads: benchReloads,
   survey: benchSurvey,
   holds: benchHolds,
+  still: benchStill,
   day: benchDay,
   dashboard: benchDashboard,
   fleet: benchFleet,
