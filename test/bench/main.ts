@@ -29,7 +29,7 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   latency: benchLatency,
   'fan-out': benchFanOut,
   ntrip: benchNtrip,
-  'ntrip-hour', 'still': benchNtripHour,
+  'ntrip-hour': benchNtripHour,
   http: benchHttp,
   hostile: benchHostile,
   start: benchStart,
@@ -43,7 +43,7 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   rest: () => benchRest(),
 }
 /** Minutes, `fleet` on both cores with mosquitto, `rest` as root: only by their names. */
-const onlyNamed = ['dashboard', 'fleet', 'holds', 'ntrip-hour', 'rest']
+const onlyNamed = ['dashboard', 'fleet', 'holds', 'ntrip-hour', 'rest', 'still']
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.find((name) => !(name in parts))
