@@ -57,7 +57,7 @@ const progress = Type.Object({
   rtcm: corrections,
   estimator: optional(estimator),
   level: optional(ecef),
-  initialisations: optional(Type.Object({ first: optional(ecef), agreed: flag })),
+  initialisations: optional(Type.Object({ first: optional(ecef), agreed: flag, agreements: optional(count) })),
   plain: optional(seen),
   trusted: optional(Type.Literal(true)),
 })

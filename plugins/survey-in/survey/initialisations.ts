@@ -1,4 +1,4 @@
-/** Whether the carrier ambiguities were determined twice, independently, with the same result. Pure. */
+/** How often the carrier ambiguities were determined anew with the same result. Pure. */
 import { distance } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 
@@ -10,7 +10,9 @@ const sigmas = 3
 
 export interface InitialisationSnapshot {
   first?: Ecef
+  /** What earlier releases kept: at least one agreed. */
   agreed: boolean
+  agreements?: number
 }
 
 export class Initialisations {
@@ -19,7 +21,10 @@ export class Initialisations {
   #sum = { x: 0, y: 0, z: 0 }
   #origin: Ecef | undefined
   #count = 0
-  #agreed: boolean = false
+  /** Later ones that agreed with the first. */
+  #agreements = 0
+  /** The present one did. */
+  #agrees: boolean = false
 
   /** A usable epoch of the present one. */
   add({ x, y, z }: Ecef): void {
@@ -44,28 +49,32 @@ export class Initialisations {
   /** @returns false when the present one contradicts the one before */
   settle(acc_m: number): boolean {
     const mean = this.#mean()
-    if (this.#agreed || !this.#first || !mean) return true
+    if (this.#agrees || !this.#first || !mean) return true
     if (distance(mean, this.#first) > Math.max(agrees_m, sigmas * acc_m)) return false
-    this.#agreed = true
+    this.#agrees = true
+    this.#agreements++
     return true
   }
 
-  get agreed(): boolean {
-    return this.#agreed
+  /** @param agreements that are needed beside the first one */
+  suffice(agreements: number): boolean {
+    return this.#agreements >= agreements
   }
 
-  /** The present one is known well enough to be lost on purpose, and no other one agreed with it. */
-  get needsAnother(): boolean {
-    return !this.#agreed && !this.#first && this.#count >= fewest
+  /** The present one is known well enough to be lost on purpose, and too few agreed with each other. */
+  needsAnother(agreements: number): boolean {
+    const isKnown = this.#first === undefined || this.#agrees
+    return !this.suffice(agreements) && isKnown && this.#count >= fewest
   }
 
   snapshot(): InitialisationSnapshot {
-    return { agreed: this.#agreed, ...(this.#first && { first: { ...this.#first } }) }
+    const agreements = this.#agreements
+    return { agreed: agreements > 0, agreements, ...(this.#first && { first: { ...this.#first } }) }
   }
 
-  restore({ first, agreed }: InitialisationSnapshot): void {
+  restore({ first, agreed, agreements = agreed ? 1 : 0 }: InitialisationSnapshot): void {
     this.#first = first
-    this.#agreed = agreed
+    this.#agreements = agreements
   }
 
   #mean(): Ecef | undefined {
@@ -79,5 +88,6 @@ export class Initialisations {
     this.#sum = { x: 0, y: 0, z: 0 }
     this.#origin = undefined
     this.#count = 0
+    this.#agrees = false
   }
 }

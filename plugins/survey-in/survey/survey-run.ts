@@ -163,9 +163,11 @@ export class SurveyRun {
     return this.corrected && !this.#plain && this.#total_s < awaited_s
   }
 
-  /** Nothing but a second determination of the ambiguities is missing: the receiver should lose its fix and find it again. */
+  /** Nothing but another determination of the ambiguities is missing: the receiver should lose its fix and find it again. */
   get wantsInitialisation(): boolean {
-    return this.#limits !== undefined && this.#isGood(this.#limits) && this.#initialisations.needsAnother
+    return (
+      this.#limits !== undefined && this.#isGood(this.#limits) && this.#initialisations.needsAnother(this.#agreements)
+    )
   }
 
   /** Time went by without an observation of it: a link that was down, a restart of the service. */
@@ -249,7 +251,13 @@ export class SurveyRun {
   #unchecked(): string {
     if (!this.corrected) return ''
     if (!this.#plain) return 'there is no position without corrections to check it against'
-    return this.#initialisations.agreed ? '' : 'the ambiguities were determined only once'
+    if (this.#initialisations.suffice(this.#agreements)) return ''
+    return `the ambiguities were determined too seldom: ${this.#agreements + 1} times with one result are needed`
+  }
+
+  /** What states centimetres rests on one more: a wrong ambiguity that is found twice would be stated as right. */
+  get #agreements(): number {
+    return this.#trust === 'trusted' ? 2 : 1
   }
 
   /** How the mean contradicts the position without corrections; '' it does not. */

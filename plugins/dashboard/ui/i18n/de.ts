@@ -210,7 +210,7 @@ export const de: Texts = {
     'Ohne Korrekturen ist sie nie besser als {least} m: was die Ionosphäre macht, mittelt sich nicht heraus.',
   'survey.assume.time': 'Fehler bleiben eine Viertelstunde und länger gleich, viele Epochen zählen deshalb wie wenige.',
   'survey.assume.phase':
-    'Die Position ist die des Phasenzentrums der Antenne, in WGS84: eine in ETRS89 kann 0,8 m daneben liegen.',
+    'Die Position ist die des Phasenzentrums der Antenne, in WGS84: eine in ETRS89 kann 0,9 m daneben liegen.',
   'survey.assume.remote':
     'Sie gilt relativ zur anderen Basis ({remote}, {km} km entfernt): ein Fehler ihrer Position ist einer dieser Position.',
   'survey.assume.twice': 'Sie zählt erst, wenn die Mehrdeutigkeiten zweimal mit demselben Ergebnis bestimmt wurden.',

@@ -210,7 +210,7 @@ export const en = {
     'Without corrections it is never better than {least} m: what the ionosphere does does not average out.',
   'survey.assume.time': 'Errors stay alike for a quarter of an hour or longer, so many epochs count as few.',
   'survey.assume.phase':
-    'The position is that of the phase centre of the antenna, in WGS84: one in ETRS89 may differ by 0.8 m.',
+    'The position is that of the phase centre of the antenna, in WGS84: one in ETRS89 may differ by 0.9 m.',
   'survey.assume.remote':
     'It is relative to the other base ({remote}, {km} km away): an error of its position is one of this position.',
   'survey.assume.twice': 'It counts only after the ambiguities were determined twice with the same result.',
