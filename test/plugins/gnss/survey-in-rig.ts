@@ -101,6 +101,17 @@ export class FakeBase {
     this.lockedAt_ms = this.clock.monotonic()
   }
 
+  /** This share of the satellites slips by some cycles each, and no lock indicator says so. */
+  slip(share: number): void {
+    for (const { satellite } of sky.slice(0, Math.round(share * sky.length))) {
+      this.#slips.set(
+        satellite,
+        (this.#slips.get(satellite) ?? 0) + 0.19 * (1 + ((satellite * 7) % 5)) * (satellite % 2 === 0 ? 1 : -1),
+      )
+    }
+  }
+  readonly #slips = new Map<number, number>()
+
   #observations(t: number): void {
     const lock = lockIndicator(this.clock.monotonic() - this.lockedAt_ms)
     const offset = enu(home, this.truth)
@@ -125,7 +136,7 @@ export class FakeBase {
                 satellite: direction.satellite,
                 signal: 2,
                 pseudorange_m: range_m,
-                phase_m: range_m + this.phase_m * this.#random.normal(),
+                phase_m: range_m + (this.#slips.get(direction.satellite) ?? 0) + this.phase_m * this.#random.normal(),
                 lock,
                 halfCycle: false,
                 cnr_dbhz: 45,

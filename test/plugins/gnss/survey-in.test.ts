@@ -784,6 +784,27 @@ t.test('the movement check', async (t) => {
     t.equal(rig.field('ref.survey.state'), 'complete')
   })
 
+  t.test(
+    'most signals that slip without notice hold it as a loss of lock does, two fifths of them do not',
+    async (t) => {
+      for (const [share, holds] of [
+        [0.4, false],
+        [0.75, true],
+      ] as const) {
+        const rig = await fixedStation(t)
+        await rig.seconds(60)
+        rig.base.slip(share)
+        await rig.seconds(2)
+        rig.sent.length = 0
+        await rig.seconds(20)
+        t.equal(rig.sent.length === 0, holds, `${share}: ${rig.sent.length} frames`)
+        t.equal(rig.state() === 'fixed', !holds)
+        await rig.until(() => rig.state() === 'fixed', 90)
+        t.strictSame(rig.errors(), [], 'the antenna is where it was')
+      }
+    },
+  )
+
   t.test('still holds after a restart of the service, however near it is', async (t) => {
     const before = await fixedStation(t)
     await before.seconds(30)
@@ -969,6 +990,25 @@ t.test('the reference against evidence', async (t) => {
     await rig.change(beside({}))
     await rig.until(isFixed(rig), 60)
     t.strictSame(rig.errors(), [])
+  })
+
+  t.test('a move that code showed is not undone by a poor reference that agrees with nearly anything', async (t) => {
+    const rig = await setUp(t, {
+      changes: { ...beside({}), 'gnss-ref-manual-acc': 3.3 },
+      options: { phases: { enabled: false, threshold_m: 0.03 } },
+    })
+    await rig.until(isFixed(rig), 60)
+    await rig.seconds(700)
+    rig.base.move(14)
+    await rig.until(() => rig.state() === 'moved', 60)
+    // Within four times the accuracy that is stated.
+    rig.base.move(-8)
+    await rig.seconds(1500)
+    t.equal(rig.state(), 'moved')
+    t.match(rig.errors(), [/the ranges say 1\d\.\d m: nothing goes out; .* choose the same one again/])
+    rig.sent.length = 0
+    await rig.seconds(60)
+    t.equal(rig.sent.length, 0)
   })
 
   t.test('a height above the sea that was entered as one above the ellipsoid is said to be one', async (t) => {
