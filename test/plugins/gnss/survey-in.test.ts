@@ -796,7 +796,7 @@ t.test('the movement check', async (t) => {
         rig.base.slip(share)
         await rig.seconds(2)
         rig.sent.length = 0
-        await rig.seconds(20)
+        await rig.seconds(8)
         t.equal(rig.sent.length === 0, holds, `${share}: ${rig.sent.length} frames`)
         t.equal(rig.state() === 'fixed', !holds)
         await rig.until(() => rig.state() === 'fixed', 90)
