@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { firmwareInstaller, routerFirmware } from 'rtk-base/services'
@@ -37,7 +38,7 @@ async function install(ctx: PluginContext, request: FastifyRequest, reply: Fasti
     const installer = ctx.services.find(firmwareInstaller)
     if (!installer) throw notHere(target, 'ota')
     try {
-      const { version } = await installer.install((request.body ?? []) as AsyncIterable<Uint8Array>)
+      const { version } = await installer.install((request.body as IncomingMessage | undefined) ?? Readable.from([]))
       return { result: 'ok', version }
     } catch (error) {
       // The rest of the image is not read: the client must not send another request behind it.
