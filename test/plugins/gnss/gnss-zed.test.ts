@@ -721,7 +721,8 @@ t.test(
     const reports = () => station.lines.filter(({ msg }) => msg.startsWith('the receiver reports'))
     for (let n = 0; n < 200; n++) say('txbuf alloc')
     for (let n = 0; n < 200; n++) say(`error ${n}`)
-    await until(() => reports().length >= 32, 'the first ones')
+    // One of a text, and ten of a kind: numbers make no other kind.
+    await until(() => reports().length >= 11, 'the first ones')
     sockets[0]?.write(ubx.encodeFrame(ubx.monRf, { blocks: [{ antStatus: 2, antPower: 1 }] }))
     await until(() => station.field('gnss.state.antenna.status') === ubx.antennaStatusNames[2], 'what came last')
     await station.clock.advance(60_000)
@@ -729,7 +730,7 @@ t.test(
       say('a minute later')
       return reports().some(({ msg }) => msg.endsWith('a minute later'))
     }, 'the next minute')
-    t.equal(reports().length, 33)
+    t.equal(reports().length, 12)
     t.equal(reports().filter(({ msg }) => msg.endsWith('txbuf alloc')).length, 1)
     t.match(reports()[0], { level: 40, severity: 'warning' })
     const omitted = reports().reduce((sum, line) => sum + Number(line.omitted ?? 0), 0)
