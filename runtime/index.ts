@@ -119,7 +119,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const above = { pluginTroubles: (): StationError[] => [], changed: () => {} }
     const foundation = await layFoundation(options, above)
     undo.push(() => foundation.close())
-    const registries = await buildRegistries(foundation, { info, log, plugins: () => plugins.manager, trial })
+    const registries = await buildRegistries(foundation, {
+      ...{ data: options.data, info, log, plugins: () => plugins.manager, trial, variant },
+    })
     above.changed = registries.changed
     const network = new LocalNetwork(foundation.clock)
     const login = http.token === undefined ? {} : { sessions: await keptSessions(foundation.store) }

@@ -16,7 +16,8 @@ const separated = new RegExp(`(^|[-_.])(${secretWords.join('|')})$`, 'i')
 const camelCase = new RegExp(
   `[a-z0-9](${secretWords.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('|')})$`,
 )
-const isSecret = (name: string) => separated.test(name) || camelCase.test(name)
+/** Whether a value of this name is a secret. */
+export const isSecretName = (name: string) => separated.test(name) || camelCase.test(name)
 
 export const censor = '…'
 
@@ -33,7 +34,7 @@ function scrub(value: unknown, depth: number): unknown {
   if (depth > deepest) return censor
   let copy: Record<string, unknown> | unknown[] | undefined
   for (const [name, inner] of Object.entries(value)) {
-    const clean = isSecret(name) && inner !== undefined ? censor : scrub(inner, depth + 1)
+    const clean = isSecretName(name) && inner !== undefined ? censor : scrub(inner, depth + 1)
     if (clean === inner) continue
     copy ??= Array.isArray(value) ? [...value] : { ...value }
     ;(copy as Record<string, unknown>)[name] = clean

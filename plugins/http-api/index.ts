@@ -43,6 +43,18 @@ export default definePlugin({
     })
 
     ctx.http.route({
+      method: 'GET',
+      url: '/report',
+      schema: { summary: 'An archive for support: how everything is, logs and the flight record, without secrets' },
+      config: { role: 'operator' },
+      handler: async (_request, reply) =>
+        reply
+          .type('application/gzip')
+          .header('content-disposition', `attachment; filename="rtk-base-report-${ctx.serial}.tar.gz"`)
+          .send(Buffer.from(await station().report())),
+    })
+
+    ctx.http.route({
       method: 'POST',
       url: '/change',
       schema: { summary: 'Changes parameters: all of them, durably, or none' },

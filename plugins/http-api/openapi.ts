@@ -1,5 +1,5 @@
 /** The HTTP interface of this very station as OpenAPI 3.1: its routes, its parameters, its commands. Pure. */
-import { BaseState, BaseUpdate, GnssInfo, LinksInfo, MqttInfo } from 'rtk-base/schemas'
+import { BaseClock, BaseState, BaseUpdate, GnssInfo, LinksInfo, MqttInfo } from 'rtk-base/schemas'
 import type { CommandEntry, HttpRoute, ParameterEntry } from 'rtk-base/services'
 
 export interface StationFacts {
@@ -28,7 +28,7 @@ const documentSchema: Json = {
   description: 'The information document. A block is there when its plugin runs; further plugins add further blocks.',
   properties: {
     gnss: GnssInfo,
-    base: { type: 'object', properties: { state: BaseState, update: BaseUpdate } },
+    base: { type: 'object', properties: { state: BaseState, update: BaseUpdate, clock: BaseClock } },
     mqtt: MqttInfo,
     links: LinksInfo,
   },

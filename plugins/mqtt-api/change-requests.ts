@@ -1,6 +1,6 @@
 import type { MqttMessage, PluginContext } from 'rtk-base/plugin'
 import { type ChangeResult, station } from 'rtk-base/services'
-import { respond } from './responses.js'
+import { type Refusals, respond } from './responses.js'
 
 /** As on HTTP. */
 const changeLimit = 65_536
@@ -12,6 +12,7 @@ const changeOverhead = 4_096
 /** `base/{SN}/change/post`: every message is answered on `change/resp`, also a malformed one. */
 export class ChangeRequests {
   readonly #ctx: PluginContext
+  readonly #refusals: Refusals
   readonly #answerTopic: string
   #malformed = 0
   #waiting = 0
@@ -19,8 +20,9 @@ export class ChangeRequests {
   /** Resolves when every change that came so far is answered. */
   #answered: Promise<void> = Promise.resolve()
 
-  constructor(ctx: PluginContext) {
+  constructor(ctx: PluginContext, refusals: Refusals) {
     this.#ctx = ctx
+    this.#refusals = refusals
     this.#answerTopic = `base/${ctx.serial}/change/resp`
   }
 
@@ -58,6 +60,8 @@ export class ChangeRequests {
 
   #publish(message: MqttMessage, result: ChangeResult): void {
     const text = JSON.stringify(result)
+    const reasons = result.errors?.map(({ name, message: why }) => (name === '' ? why : `${name}: ${why}`)).join('; ')
+    this.#refusals.note(message, 'a change', result.result === 'failed' ? (reasons ?? '') : undefined)
     const { correlationData, responseTopic } = message
     this.#ctx.mqtt.publish(this.#answerTopic, text, correlationData && { properties: { correlationData } })
     if (responseTopic !== this.#answerTopic) respond(this.#ctx, message, text)

@@ -2,7 +2,7 @@ import type { MqttMessage, PluginContext } from 'rtk-base/plugin'
 import { UpdateBase } from 'rtk-base/schemas'
 import { station } from 'rtk-base/services'
 import { Value } from 'typebox/value'
-import { respond } from './responses.js'
+import { type Refusals, respond } from './responses.js'
 
 const commandLimit = 4_096
 /** Commands over MQTT that run at the same time: some take half a minute. */
@@ -10,15 +10,17 @@ const mostCommands = 8
 /** Commands that wait for one of those; their answers would come too late for whoever sent more. */
 export const mostWaiting = 64
 
-/** `base/{SN}/cmd`: the answer goes to the log, and to the response topic of MQTT 5 where there is one. */
+/** `base/{SN}/cmd`: the answer goes to the log, and to the response topic of MQTT 5 where there is one; without one a refusal is an error of the station. */
 export class CommandRequests {
   readonly #ctx: PluginContext
+  readonly #refusals: Refusals
   #malformed = 0
   #running = 0
   readonly #waiting: (() => void)[] = []
 
-  constructor(ctx: PluginContext) {
+  constructor(ctx: PluginContext, refusals: Refusals) {
     this.#ctx = ctx
+    this.#refusals = refusals
   }
 
   /** Messages that were not a command since the plugin was loaded. */
@@ -32,7 +34,9 @@ export class CommandRequests {
     if (text === undefined) {
       this.#malformed++
       log.warn({ bytes: message.payload.length }, 'a message on cmd is neither a command nor an updateBase object')
-      respond(this.#ctx, message, 'neither a command nor an updateBase object\n', { status: '400' })
+      const reason = 'neither a command nor an updateBase object'
+      this.#refusals.note(message, 'a message on cmd', reason)
+      respond(this.#ctx, message, `${reason}\n`, { status: '400' })
       return
     }
     const name = text.split('=', 1)[0]
@@ -41,8 +45,9 @@ export class CommandRequests {
         { command: name },
         `commands over MQTT are refused: ${mostCommands} run and ${mostWaiting} wait; send them again later`,
       )
-      const advice = `too many commands: ${mostCommands} run and ${mostWaiting} wait; send it again later\n`
-      respond(this.#ctx, message, advice, { status: '503' })
+      const reason = `too many commands: ${mostCommands} run and ${mostWaiting} wait; send it again later`
+      this.#refusals.note(message, `the command ${name?.slice(0, 60)}`, reason)
+      respond(this.#ctx, message, `${reason}\n`, { status: '503' })
       return
     }
     if (this.#running >= mostCommands) await new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -50,6 +55,7 @@ export class CommandRequests {
     try {
       const { status, text: answer } = await services.use(station).command(text, { source: 'mqtt', signal })
       log.info({ command: name, status }, answer.slice(0, 200).trimEnd())
+      this.#refusals.note(message, `the command ${name?.slice(0, 60)}`, status >= 400 ? answer : undefined)
       respond(this.#ctx, message, answer, { status: String(status) })
     } finally {
       // The next one takes its place.

@@ -5,6 +5,7 @@ import { CommandRequests } from './command-requests.js'
 import { LiveMessages } from './live-messages.js'
 import { Publications } from './publications.js'
 import { whenIdentified } from './receiver-identified.js'
+import { Refusals } from './responses.js'
 
 /** The MQTT surface of the specification: the information document, commands and changes. The twin of `http-api`. */
 export default definePlugin({
@@ -15,8 +16,9 @@ export default definePlugin({
 
   setup(ctx) {
     const publications = new Publications(ctx)
-    const commands = new CommandRequests(ctx)
-    const changes = new ChangeRequests(ctx)
+    const refusals = new Refusals(ctx)
+    const commands = new CommandRequests(ctx, refusals)
+    const changes = new ChangeRequests(ctx, refusals)
     const live = new LiveMessages(ctx.log)
 
     const topics = {

@@ -33,3 +33,26 @@ export function respond(
   const properties = { ...(userProperties && { userProperties }), ...(correlationData && { correlationData }) }
   ctx.mqtt.publish(responseTopic, text, { properties })
 }
+
+const errorCode = 'mqtt-refused'
+const longestReason = 300
+
+/**
+ * What was refused and could not be answered: the newest reason stands in `base.state.errors` until something that comes the same way
+ * is accepted. Whoever sends without a response topic sees nothing else of it.
+ */
+export class Refusals {
+  readonly #ctx: Pick<PluginContext, 'errors' | 'serial'>
+
+  constructor(ctx: Pick<PluginContext, 'errors' | 'serial'>) {
+    this.#ctx = ctx
+  }
+
+  /** @param reason undefined: it was accepted */
+  note({ responseTopic }: MqttMessage, what: string, reason: string | undefined): void {
+    const { errors, serial } = this.#ctx
+    if (responseTopic !== undefined && isOwnResponseTopic(serial, responseTopic)) return
+    if (reason === undefined) errors.clear(errorCode)
+    else errors.raise(errorCode, `${what} over MQTT was refused: ${reason.trim().slice(0, longestReason)}`)
+  }
+}

@@ -4,16 +4,8 @@ import { device, rtcmStream, uplinks } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { Push } from './push.js'
-import type { RetryState } from './retry.js'
+import { KeptWait } from './retry.js'
 import { nameOf, Target } from './target.js'
-
-const Kept = Type.Object({
-  failures: Type.Integer(),
-  taken: Type.Integer(),
-  notBefore_ms: Type.Number(),
-  tried_ms: Type.Number(),
-  last: Type.String(),
-})
 
 const example = 'e.g. [{ "host": "caster.example.org", "port": 2101, "mount": "ROOF1", "password": "…" }]; [] is nobody'
 
@@ -56,7 +48,7 @@ export default definePlugin({
 class Pushes {
   readonly #ctx: PluginContext
   #all: Push[] = []
-  #kept: Record<string, RetryState> = {}
+  #kept: Record<string, KeptWait> = {}
   #writing: Promise<void> = Promise.resolve()
 
   constructor(ctx: PluginContext) {
@@ -67,7 +59,7 @@ class Pushes {
     const { services, store } = this.#ctx
     const kept = await store.get('retries')
     for (const [name, state] of Object.entries((kept ?? {}) as Record<string, unknown>)) {
-      if (Value.Check(Kept, state)) this.#kept[name] = state as RetryState
+      if (Value.Check(KeptWait, state)) this.#kept[name] = state
     }
     const stream = services.use(rtcmStream)
     feed(this.#ctx, stream, () => this.#all)
@@ -90,9 +82,9 @@ class Pushes {
       if (there) return there
       const name = nameOf(target)
       // Other settings for the same mount point may be the remedy: the wait ends, the least distance stays.
-      const state = before.has(name) ? undefined : this.#kept[name]
-      const push = new Push(this.#ctx, this.#ctx.services.use(rtcmStream), target, state, (now) =>
-        this.#keep(name, now),
+      const kept = before.has(name) ? undefined : this.#kept[name]
+      const push = new Push(this.#ctx, this.#ctx.services.use(rtcmStream), target, kept, (wait) =>
+        this.#keep(name, wait),
       )
       push.start()
       return push
@@ -115,9 +107,12 @@ class Pushes {
     return this.#all.map((push) => push.block())
   }
 
-  #keep(name: string, state: RetryState): void {
+  /** Written when a caster asks for a wait, and when none of its waits counts any more: not with every attempt. */
+  #keep(name: string, wait: KeptWait | undefined): void {
+    if (wait === undefined && !Object.hasOwn(this.#kept, name)) return
     const names = new Set(this.#all.map(({ target }) => nameOf(target)))
-    this.#kept = { ...Object.fromEntries(Object.entries(this.#kept).filter(([one]) => names.has(one))), [name]: state }
+    const others = Object.entries(this.#kept).filter(([one]) => one !== name && names.has(one))
+    this.#kept = Object.fromEntries(wait ? [...others, [name, wait]] : others)
     const retries = this.#kept
     this.#writing = this.#writing
       .then(() => this.#ctx.store.batch({ retries }))

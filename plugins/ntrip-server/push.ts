@@ -5,7 +5,17 @@ import type { NtripServerInfo, PushState } from 'rtk-base/schemas'
 import { device, type RtcmEpoch, type RtcmFrame, type RtcmStream, type RtcmSubscription } from 'rtk-base/services'
 import { Proof } from './proof.js'
 import { readReply, saysBanned } from './reply.js'
-import { afterEnd, afterNetworkUp, type End, fresh, type RetryState, waitOf } from './retry.js'
+import {
+  afterEnd,
+  afterNetworkUp,
+  type End,
+  fresh,
+  type KeptWait,
+  keptOf,
+  type RetryState,
+  restored,
+  waitOf,
+} from './retry.js'
 import { nameOf, requestOf, type Target } from './target.js'
 
 const reply_ms = 10_000
@@ -28,9 +38,11 @@ export class Push implements StreamSink {
   readonly target: Target
   readonly #ctx: PluginContext
   readonly #stream: RtcmStream
-  readonly #keep: (state: RetryState) => void
+  readonly #keep: (wait: KeptWait | undefined) => void
   readonly #out: Outbound
   #retry: RetryState
+  /** Of the store, until it is known how much of it has passed. */
+  #kept: KeptWait | undefined
   /** A network came up while this attempt was under way: it may hang on the way that was there before. */
   #cameUp = false
   readonly #outlet: Outlet<{ primed: boolean }>
@@ -57,18 +69,22 @@ export class Push implements StreamSink {
   sent = 0
   dropped = 0
 
-  /** @param keep stores the waits, so that a restart of the service is no attempt too many */
+  /**
+   * @param kept the wait that the caster asked for before the service was restarted
+   * @param keep stores such a wait; undefined: there is none any more
+   */
   constructor(
     ctx: PluginContext,
     stream: RtcmStream,
     target: Target,
-    retry: RetryState | undefined,
-    keep: (state: RetryState) => void,
+    kept: KeptWait | undefined,
+    keep: (wait: KeptWait | undefined) => void,
   ) {
     this.#ctx = ctx
     this.#stream = stream
     this.target = target
-    this.#retry = retry ?? fresh
+    this.#kept = kept
+    this.#retry = kept ? restored(kept, ctx.clock.monotonic(), 0) : fresh
     this.#keep = keep
     this.#out = new Outbound(ctx, `ntrip-server ${nameOf(target)}`, `${target.host}:${target.port ?? 2101}`)
     this.#outlet = new Outlet(stream, target, () => ctx.clock.monotonic(), {
@@ -82,6 +98,7 @@ export class Push implements StreamSink {
 
   start(): void {
     this.#out.start()
+    this.#learnWait()
     this.#looking = this.#ctx.timers.every(Acknowledgement.every_ms, () => this.#look())
     this.#schedule()
   }
@@ -167,7 +184,17 @@ export class Push implements StreamSink {
   // ── an attempt ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #now_ms(): number {
-    return this.#ctx.services.use(device).utc_ms() || this.#ctx.clock.now()
+    return this.#ctx.clock.monotonic()
+  }
+
+  /** How long the station was off is known when the time is: the receiver's, as a machine without a clock shows any. */
+  #learnWait(): void {
+    const station = this.#ctx.services.use(device)
+    if (!this.#kept || !station.knowsUtc) return
+    const { notBefore_ms } = restored(this.#kept, this.#now_ms(), station.utc_ms())
+    this.#kept = undefined
+    this.#retry = { ...this.#retry, notBefore_ms: Math.min(this.#retry.notBefore_ms, notBefore_ms) }
+    if (!this.#line) this.#schedule()
   }
 
   get #hasRtcm(): boolean {
@@ -196,7 +223,8 @@ export class Push implements StreamSink {
     const { host, port = 2101, tls } = this.target
     this.#become('connecting', '')
     this.#cameUp = false
-    this.#store({ ...this.#retry, tried_ms: this.#now_ms() })
+    this.#kept = undefined
+    this.#retry = { ...this.#retry, tried_ms: this.#now_ms() }
     const reader = new HeadReader(mostResponse_bytes, /^(ICY 200 OK|OK|ERROR\b.*)$/)
     this.#line = dial(
       this.#ctx.timers,
@@ -244,6 +272,7 @@ export class Push implements StreamSink {
     this.#acknowledgement = socket && new Acknowledgement(socket, this.#ctx.clock)
     this.#heardText = ''
     this.#isAcknowledged = false
+    this.#keep(undefined)
     this.#judge()
     this.#out.up(this.#line?.socket)
     this.#ctx.log.info({ caster: nameOf(this.target) }, 'the caster accepted the stream')
@@ -271,7 +300,8 @@ export class Push implements StreamSink {
   #over(end: End, text: string, answered = false): void {
     this.#hangUp()
     const ended = afterEnd(this.#retry, end, this.#now_ms(), Math.random())
-    this.#store(this.#cameUp ? afterNetworkUp(ended) : ended)
+    this.#retry = this.#cameUp ? afterNetworkUp(ended) : ended
+    this.#keep(keptOf(this.#retry, this.#now_ms(), this.#ctx.services.use(device).utc_ms()))
     if (end === 'idle') {
       this.#become('waiting', text)
       this.#out.idle(text)
@@ -287,11 +317,6 @@ export class Push implements StreamSink {
     else this.#out.down(text, wait_ms)
     this.#ctx.log.warn({ caster: nameOf(this.target), wait_s: Math.round(wait_ms / 1000) }, text)
     this.#schedule()
-  }
-
-  #store(state: RetryState): void {
-    this.#retry = state
-    this.#keep(state)
   }
 
   #become(state: PushState, text: string): void {
@@ -311,6 +336,7 @@ export class Push implements StreamSink {
   }
 
   async #look(): Promise<void> {
+    this.#learnWait()
     const socket = this.#line?.socket
     if (!socket || !this.#streaming) return
     const now_ms = this.#ctx.clock.monotonic()
@@ -324,7 +350,7 @@ export class Push implements StreamSink {
     this.#judge()
     if (now_ms - this.#accepted_ms > proven_ms && this.#retry.failures > 0) {
       this.#shortLived = 0
-      this.#store({ ...fresh, tried_ms: this.#retry.tried_ms })
+      this.#retry = { ...fresh, tried_ms: this.#retry.tried_ms }
     }
   }
 }

@@ -1,4 +1,5 @@
-/** When the next attempt may come: so that no caster ever bans the station. */
+/** When the next attempt may come: so that no caster ever bans the station. Times are monotonic but where a name says UTC. */
+import { type Static, Type } from 'typebox'
 import type { RefusalKind } from './reply.js'
 
 const ladder_s = [15, 30, 60, 120, 300, 600, 900]
@@ -15,13 +16,31 @@ export interface RetryState {
   /** Failures since data was last acknowledged for 5 min. */
   failures: number
   taken: number
-  /** UTC ms before which no attempt is made; 0: at once. */
+  /** Before it no attempt is made. */
   notBefore_ms: number
-  /** Of the last attempt, UTC ms. */
+  /** Of the last attempt. */
   tried_ms: number
   last: End | ''
 }
-export const fresh: RetryState = { failures: 0, taken: 0, notBefore_ms: 0, tried_ms: 0, last: '' }
+export const fresh: RetryState = {
+  failures: 0,
+  taken: 0,
+  notBefore_ms: Number.NEGATIVE_INFINITY,
+  tried_ms: Number.NEGATIVE_INFINITY,
+  last: '',
+}
+
+/** What the store has of it: only a wait that a caster asked for. Another one is no harm to a caster when it is cut short by a restart. */
+export const KeptWait = Type.Object({
+  failures: Type.Integer(),
+  taken: Type.Integer(),
+  last: Type.Enum(['taken', 'final', 'other']),
+  /** From `since_utc_ms` on. */
+  rest_ms: Type.Number({ minimum: 0 }),
+  /** 0 where the time was not known. */
+  since_utc_ms: Type.Number({ minimum: 0 }),
+})
+export type KeptWait = Static<typeof KeptWait>
 
 /** @param random 0–1, the jitter of ±20 % */
 export function afterEnd(state: RetryState, end: End, now_ms: number, random: number): RetryState {
@@ -40,6 +59,23 @@ export function afterNetworkUp(state: RetryState): RetryState {
   return { ...state, notBefore_ms: Math.min(state.notBefore_ms, state.tried_ms + shortest_ms) }
 }
 
-/** Milliseconds until the next attempt. A clock that was set back makes nobody wait longer than the longest wait. */
-export const waitOf = (state: RetryState, now_ms: number): number =>
-  Math.min(Math.max(0, state.notBefore_ms - now_ms), final_ms * 1.2)
+/** Milliseconds until the next attempt. */
+export const waitOf = (state: RetryState, now_ms: number): number => Math.max(0, state.notBefore_ms - now_ms)
+
+/** For the store; undefined where no caster asked for a wait. @param utc_ms 0 while it is not known */
+export function keptOf(state: RetryState, now_ms: number, utc_ms: number): KeptWait | undefined {
+  const { failures, taken, last } = state
+  if (last !== 'taken' && last !== 'final' && last !== 'other') return undefined
+  return { failures, taken, last, rest_ms: waitOf(state, now_ms), since_utc_ms: utc_ms }
+}
+
+/**
+ * The state after a restart: the whole rest is waited for, less what has passed meanwhile where that is known. A clock that was set
+ * back, or one that is wrong, makes nobody wait longer than the rest.
+ */
+export function restored(kept: KeptWait, now_ms: number, utc_ms: number): RetryState {
+  const { failures, taken, last, since_utc_ms } = kept
+  const rest_ms = Math.min(kept.rest_ms, final_ms * 1.2)
+  const passed_ms = since_utc_ms > 0 && utc_ms > 0 ? Math.max(0, utc_ms - since_utc_ms) : 0
+  return { ...fresh, failures, taken, last, notBefore_ms: now_ms + Math.max(0, rest_ms - passed_ms) }
+}

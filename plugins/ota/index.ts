@@ -43,7 +43,7 @@ const Options = Type.Object(
       maximum: 3_600,
       description: 'A new version is confirmed when it was healthy for so long',
     }),
-    insecure: Type.Boolean({ default: false, description: 'Also fetches by http, from this machine' }),
+    insecure: Type.Optional(Type.Boolean({ description: 'Without effect: signed images are fetched by http too' })),
     ca: Type.String({
       default: '',
       maxLength: 65_536,
@@ -63,7 +63,7 @@ export default definePlugin({
   options: Options,
 
   setup(ctx, options) {
-    const { keys = [], limit_mb = 64, insecure = false, ca = '', trial_min = 20, healthy_s = 60 } = options
+    const { keys = [], limit_mb = 64, ca = '', trial_min = 20, healthy_s = 60 } = options
     const memory = new Memory(ctx, keys)
     const signs = new StationSigns(ctx)
     const rauc = options.installer === 'rauc' ? new Rauc(ctx, options.bus || systemBus()) : undefined
@@ -72,9 +72,8 @@ export default definePlugin({
     const updates = new Updates(ctx, {
       memory,
       signs,
-      insecure,
       largest_bytes: bytesOf(limit_mb),
-      download: () => new Download({ fetch: ctx.fetch, folder: folder(), insecure, ca: pemOf(ca) }),
+      download: () => new Download({ fetch: ctx.fetch, folder: folder(), ca: pemOf(ca) }),
       folders: () => slots,
       bundles: rauc && { installer: rauc, folder },
       isTrial: () => state.trial?.over === false,

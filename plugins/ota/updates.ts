@@ -36,7 +36,6 @@ export interface UpdatesDeps {
   isTrial(): boolean
   /** Where what runs lies; `''` unknown. */
   partition(): string
-  insecure: boolean
   /** Of an image as it is sent. */
   largest_bytes: number
   changed(): void
@@ -108,7 +107,7 @@ export class Updates implements FirmwareInstaller {
 
   /** Begins to fetch and install what is behind a URL. @throws when it cannot begin */
   fetch(text: string): void {
-    const url = checkUrl(text, this.#deps.insecure)
+    const url = this.#checked(text)
     this.#begin('downloading')
     void this.#attempt(async () => {
       const download = this.#deps.download()
@@ -121,6 +120,16 @@ export class Updates implements FirmwareInstaller {
         await download.discard()
       }
     }).catch(() => {})
+  }
+
+  /** Whoever sent it by MQTT gets no answer, and sees `base.update`. An update that is under way stays what is shown. */
+  #checked(text: string): URL {
+    try {
+      return checkUrl(text)
+    } catch (error) {
+      if (!this.#running && !this.onTrial) this.showFailure(`the update was refused: ${(error as Error).message}`)
+      throw error
+    }
   }
 
   /** What runs, or whether it is on trial, changed. */

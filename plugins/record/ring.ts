@@ -10,8 +10,11 @@ const largest_bytes = 16_777_216
 /** Lines that wait for the disk at most. */
 const mostQueued_bytes = 131_072
 const portion_bytes = 4_096
-/** Without anything that matters, what was written is made durable this often; with it, this soon. */
-const lazySync_ms = 60_000
+/**
+ * Lines that do not matter wait in memory so long, as each write to the disk costs flash some 20 kB of blocks and journal; with one
+ * that matters all are durable this soon.
+ */
+const lazySync_ms = 600_000
 const soonSync_ms = 2_000
 /** A disk that takes no writes is tried again after so long. */
 const retry_ms = 30_000
@@ -77,7 +80,7 @@ export class Ring {
     return lost
   }
 
-  /** @param matters it is durable soon, and not within a minute */
+  /** @param matters it is durable soon, and not within ten minutes */
   append(line: string, matters: boolean): void {
     if (line === '' || !this.#isOpen) return
     const now_ms = this.#ctx.clock.monotonic()
@@ -88,12 +91,19 @@ export class Ring {
     this.#queue.push(line)
     this.#queued_bytes += line.length
     this.#armSync(matters ? soonSync_ms : lazySync_ms)
-    if (!this.#isWorking) this.#working = this.#work()
+    if (matters) this.#begin()
   }
 
   /** Everything that was appended is written, or lost. */
   async idle(): Promise<void> {
-    while (this.#isWorking) await this.#working
+    while (this.#isWorking || this.#queue.length > 0) {
+      this.#begin()
+      await this.#working
+    }
+  }
+
+  #begin(): void {
+    if (!this.#isWorking) this.#working = this.#work()
   }
 
   /** The files, oldest first. */

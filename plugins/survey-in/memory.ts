@@ -29,7 +29,7 @@ export class Memory {
   readonly #ctx: PluginContext
   #values: Partial<Memories> = {}
   #writes: Promise<unknown> = Promise.resolve()
-  /** What could not be stored, said once until it can: the trusted moment is tried every 30 s. */
+  /** What could not be stored, said once until it can. */
   readonly #unstored = new Set<keyof Memories>()
 
   constructor(ctx: PluginContext) {

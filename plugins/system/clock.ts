@@ -3,29 +3,86 @@ import type { Device } from 'rtk-base/services'
 
 const look_ms = 10_000
 const tolerated_ms = 2_000
+/** Between two times that the clock is set: what is off again by then has a keeper that does not agree, or no good crystal. */
+const pause_ms = 600_000
+/** After a failure the pause is twice as long, up to this. */
+const longestPause_ms = 6 * 3_600_000
 
 /**
- * Sets the system clock from the receiver, once, where nothing else keeps it and it is off by more than 2 s: a base
- * station often boots without a clock, and TLS needs one.
+ * Sets the system clock from the receiver where nothing else keeps it and it is off by more than 2 s, as long as the station runs:
+ * a base station often boots without a clock, TLS needs one, and a crystal drifts by a quarter of an hour in a year.
  */
-export function keepSystemClock(ctx: PluginContext, device: Device): void {
-  const stop = ctx.timers.every(look_ms, async () => {
+export class SystemClock {
+  readonly #ctx: PluginContext
+  readonly #device: Device
+  #next_ms = Number.NEGATIVE_INFINITY
+  #failures = 0
+  /** Whether something else keeps the clock; undefined while that is not known. */
+  #isSynchronised: boolean | undefined
+  #askedAt_ms = Number.NEGATIVE_INFINITY
+  #isSet = false
+
+  constructor(ctx: PluginContext, device: Device) {
+    this.#ctx = ctx
+    this.#device = device
+  }
+
+  start(): void {
+    // Whether something else keeps it is known from the start.
+    void this.#ask()
+    this.#ctx.timers.every(look_ms, () => this.#look())
+  }
+
+  /** `base.clock` */
+  get fields(): { kept: 'ntp' | 'receiver' | 'nobody' | 'unknown'; offset: number } {
+    const { clock } = this.#ctx
+    const offset_ms = this.#device.knowsUtc ? this.#device.utc_ms() - clock.now() : 0
+    const offset = Math.round(offset_ms) / 1000
+    if (this.#isSynchronised === undefined) return { kept: 'unknown', offset }
+    if (this.#isSynchronised) return { kept: 'ntp', offset }
+    return { kept: this.#isSet ? 'receiver' : 'nobody', offset }
+  }
+
+  async #ask(): Promise<boolean> {
+    this.#askedAt_ms = this.#ctx.clock.monotonic()
+    this.#isSynchronised = await this.#device.isClockSynchronised().catch(() => undefined)
+    return this.#isSynchronised === true
+  }
+
+  async #look(): Promise<void> {
+    const { clock, errors } = this.#ctx
+    const device = this.#device
+    if (clock.monotonic() - this.#askedAt_ms >= pause_ms) await this.#ask()
     if (!device.knowsUtc) return
-    const off_ms = device.utc_ms() - ctx.clock.now()
-    if (Math.abs(off_ms) <= tolerated_ms) return
-    await stop()
-    if (await device.isClockSynchronised().catch(() => false)) return
+    const off_ms = device.utc_ms() - clock.now()
+    if (Math.abs(off_ms) <= tolerated_ms) {
+      this.#failures = 0
+      errors.clear('clock')
+      return
+    }
+    if (clock.monotonic() < this.#next_ms) return
+    this.#rest(0)
+    if (await this.#ask()) return
     try {
       await device.setSystemClock()
-      ctx.log.info({ off_ms: Math.round(off_ms) }, 'system clock set from the receiver')
+      this.#isSet = true
+      this.#failures = 0
+      errors.clear('clock')
+      this.#ctx.log.info({ off_ms: Math.round(off_ms) }, 'system clock set from the receiver')
     } catch (error) {
+      this.#isSet = false
+      this.#rest(++this.#failures)
       // Of a program that failed: what it said last.
       const cause = (error as Error).message.trim().split('\n').at(-1)
-      ctx.errors.raise(
+      errors.raise(
         'clock',
         `the system clock is off by ${Math.round(Math.abs(off_ms) / 1000)} s and could not be set (${cause}): ` +
-          'let NTP keep it, or run the service as a user that may set it',
+          'let NTP keep it, or run the service as a user that may set it; it is tried again',
       )
     }
-  })
+  }
+
+  #rest(failures: number): void {
+    this.#next_ms = this.#ctx.clock.monotonic() + Math.min(pause_ms * 2 ** failures, longestPause_ms)
+  }
 }

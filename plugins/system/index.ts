@@ -1,11 +1,25 @@
 import { badValue, definePlugin, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { type Device, device as deviceToken, firmwareInstaller, station } from 'rtk-base/services'
+import { Type } from 'typebox'
 import { BaseState } from './base-state.js'
 import { BootRecord } from './boot-record.js'
-import { keepSystemClock } from './clock.js'
+import { SystemClock } from './clock.js'
 import { machineMemory, processMemory } from './memory.js'
 import { SelfTest } from './self-test/index.js'
+import { TimeServer } from './time-server.js'
 import { VerdictWatch } from './verdict-watch.js'
+
+const Options = Type.Object(
+  {
+    ntpPort: Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 65_535,
+      description: 'UDP port of 127.0.0.1 on which the time of the receiver is served for chrony; 0: it is not',
+    }),
+  },
+  { additionalProperties: false },
+)
 
 /** The controller itself: `esp`, `base.state`, restarts, the production flag, the system clock. */
 export default definePlugin({
@@ -13,8 +27,9 @@ export default definePlugin({
   version: '1.0.0',
   api: '^1.0.0',
   needs: [deviceToken, station],
+  options: Options,
 
-  setup(ctx) {
+  setup(ctx, options) {
     const device = (): Device => ctx.services.use(deviceToken)
     const record = new BootRecord(ctx)
     const base = new BaseState(ctx)
@@ -42,6 +57,19 @@ export default definePlugin({
       const { trial } = ctx.services.use(station)
       return { base: base.look(), verdict: verdict.verdict, errors: device().errors(), ...(trial && { trial }) }
     })
+    let clock: SystemClock | undefined
+    let time: TimeServer | undefined
+    ctx.info.block('base.clock', () => ({
+      ...(clock?.fields ?? { kept: 'unknown' as const, offset: 0 }),
+      served: time?.knows ? time.port : 0,
+    }))
+    const keepTime = () => {
+      clock = new SystemClock(ctx, device())
+      clock.start()
+      if (options.ntpPort === 0) return
+      time = new TimeServer(ctx, device())
+      time.start(options.ntpPort)
+    }
     const verdict = new VerdictWatch(
       ctx,
       () => base.sending,
@@ -85,15 +113,15 @@ export default definePlugin({
       esp.changed()
       return `prodflag=${record.fields.productionflag}`
     })
-    return { record, base, esp, verdict }
+    return { record, base, esp, verdict, keepTime }
   },
 
-  async start(ctx, handoff, { record, base, esp, verdict }) {
+  async start(ctx, handoff, { record, base, esp, verdict, keepTime }) {
     ctx.services.watch(firmwareInstaller, (installer) => installer && ctx.on(installer.onState, () => esp.changed()))
     await record.load(handoff.has('counted'))
     base.watch()
     verdict.watch()
-    keepSystemClock(ctx, ctx.services.use(deviceToken))
+    keepTime()
   },
 
   stop: () => [['counted', true]],

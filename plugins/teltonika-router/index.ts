@@ -5,7 +5,7 @@ import { addConsoleGroup } from './console.js'
 import { routerBlock } from './document.js'
 import { clearImages, firmwareService } from './firmware.js'
 import { modemService } from './modem-service.js'
-import { RouterOptions } from './options.js'
+import { makersDefaults, RouterOptions } from './options.js'
 import { Router } from './router.js'
 import { addRutRoute } from './rut.js'
 import { Simulation } from './simulated.js'
@@ -21,8 +21,8 @@ export default definePlugin({
 
   setup(ctx, options) {
     const simulation = new Simulation(ctx, options)
-    const known = simulation.wanted && options.defaults.length === 0 ? [simulation.credentials] : options.defaults
-    const router = new Router(ctx, { ...options, defaults: known })
+    const defaults = options.defaults ?? (simulation.wanted ? [simulation.credentials] : makersDefaults)
+    const router = new Router(ctx, { ...options, defaults })
     ctx.services.provide(cellularRouter, {
       get state() {
         return router.state

@@ -6,6 +6,12 @@ const Credentials = Type.Object(
   { additionalProperties: false },
 )
 
+/** The documented factory password of the legacy generation; newer routers have one each, on the label. */
+export const makersDefaults = [
+  { user: 'admin', pswd: 'admin01' },
+  { user: 'root', pswd: 'admin01' },
+]
+
 /** Deploy-time options of the plugin. */
 export const RouterOptions = Type.Object(
   {
@@ -25,11 +31,13 @@ export const RouterOptions = Type.Object(
     qrCa: Type.Optional(
       Type.String({ description: 'PEM file of the authority of the lookup server, beside the public ones' }),
     ),
-    defaults: Type.Array(Credentials, {
-      default: [],
-      maxItems: 5,
-      description: 'Credentials that are tried last, in order: usually three of admin and two of root',
-    }),
+    defaults: Type.Optional(
+      Type.Array(Credentials, {
+        maxItems: 5,
+        description:
+          'Credentials that are tried last, in order: usually three of admin and two of root. When left out, the factory password of the legacy generation',
+      }),
+    ),
     simulator: simulatorOptions,
   },
   { additionalProperties: false },

@@ -15,7 +15,7 @@ export class RouterParameters {
   /** @param changed what has to be done about a change */
   constructor(ctx: Pick<PluginContext, 'config'>, changed: { credentials(): void; pingHost(): void }) {
     const { config } = ctx
-    this.#user = config.define('rtr-user', Type.String({ maxLength: 64, description: 'empty: admin' }), {
+    this.#user = config.define('rtr-user', Type.String({ maxLength: 64, description: 'empty: admin, then root' }), {
       default: '',
       title: 'Router: user',
     })

@@ -1,4 +1,4 @@
-import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { OperationName, Output } from './operations/index.js'
 import type { Router } from './router.js'
 import type { Known } from './state/index.js'
@@ -27,14 +27,14 @@ type Read = keyof typeof operations
 
 /** Reads everything from the router now. @returns a line for each, without passwords */
 export async function readEverything(ctx: PluginContext, router: Router, signal: AbortSignal): Promise<string> {
-  const over = new AbortController()
-  const cancel = ctx.timers.after(limit_ms, () => over.abort())
+  const over = anySignal([signal])
+  const cancel = ctx.timers.after(limit_ms, () => over.abort(new Error('not read in time')))
   const lines = [`firmware ${router.connected?.version ?? ''} (${router.connected?.transport.kind ?? 'not connected'})`]
   let count = 0
   try {
     for (const name of Object.keys(operations) as Read[]) {
       try {
-        const value = await router.link.perform(name, undefined, { signal: AbortSignal.any([signal, over.signal]) })
+        const value = await router.link.perform(name, undefined, { signal: over.signal })
         const fact = operations[name]
         if (fact !== undefined) router.facts.set(fact, value as never)
         lines.push(`${name}: ${shown(value)}`)
@@ -48,6 +48,7 @@ export async function readEverything(ctx: PluginContext, router: Router, signal:
     }
   } finally {
     void cancel()
+    over.release()
   }
   return lines.join('\n')
 }

@@ -1,6 +1,6 @@
 import { type EventSource, type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { CellularRouter } from 'rtk-base/services'
-import { CredentialLadder, CredentialLookup, LoginGuard, Vault } from './credentials/index.js'
+import { CredentialLadder, CredentialLookup, LoginGuard, usersOf, Vault } from './credentials/index.js'
 import { LinkFigures, RouterLink } from './link/index.js'
 import type { RouterOptions } from './options.js'
 import { RouterParameters } from './parameters.js'
@@ -19,16 +19,16 @@ export class Router {
   readonly parameters: RouterParameters
   readonly onState: EventSource<void>
   readonly #ctx: PluginContext
-  readonly #options: RouterOptions
+  readonly #defaults: readonly Credentials[]
   readonly #guard: LoginGuard
   readonly #figures: LinkFigures
   #link: RouterLink | undefined
   #arrival: Arrival | undefined
   #poll: RouterPoll | undefined
 
-  constructor(ctx: PluginContext, options: RouterOptions) {
+  constructor(ctx: PluginContext, options: RouterOptions & { readonly defaults: readonly Credentials[] }) {
     this.#ctx = ctx
-    this.#options = options
+    this.#defaults = options.defaults
     this.facts = new RouterFacts(ctx.clock)
     this.pin = new CertificatePin(ctx.store)
     this.vault = new Vault(ctx.store.protected)
@@ -48,7 +48,7 @@ export class Router {
   async start(url: string): Promise<void> {
     await this.pin.load(url)
     await this.vault.load()
-    await this.#guard.load()
+    await this.#guard.load(this.vault.worked ? [this.vault.default] : [])
     const arrival = new Arrival({
       ctx: this.#ctx,
       url,
@@ -67,7 +67,7 @@ export class Router {
       vault: this.vault,
       lookup: this.lookup,
       override: () => this.parameters.override,
-      defaults: this.#options.defaults,
+      defaults: this.#defaults,
       mac: () => arrival.mac,
       loggedIn: (result) => this.#figures.login(result),
     })
@@ -131,9 +131,9 @@ export class Router {
 
   /** A person set credentials: they are tried at once, whatever happened to them before. */
   tryCredentials(): void {
-    const { override } = this.parameters
-    const user = override.user || 'admin'
-    void Promise.all([this.#guard.retry({ user, pswd: override.pswd }), this.#guard.retry(this.vault.default)])
+    const { user, pswd } = this.parameters.override
+    const set = [...usersOf(user).map((one) => ({ user: one, pswd })), this.vault.default]
+    void Promise.all(set.map((pair) => this.#guard.retry(pair)))
       .catch((error: unknown) => this.#ctx.log.warn({ err: error }, 'the list of failed logins could not be stored'))
       .then(() => this.#link?.retry(true))
   }

@@ -25,6 +25,10 @@ const commands: Record<string, () => Promise<Command>> = {
     const { consoleCommand, consoleHelp } = await import('./console.js')
     return { help: consoleHelp, run: consoleCommand }
   },
+  report: async () => {
+    const { reportCommand, reportHelp } = await import('./report.js')
+    return { help: reportHelp, run: reportCommand }
+  },
   build: async () => {
     const { buildCommand, buildHelp } = await import('./build.js')
     return { help: buildHelp, run: buildCommand }
@@ -52,6 +56,7 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base run [VARIANT.json]   run a station (the simulator when no variant is named)
   rtk-base plugins              list, load, unload, reload plugins of the running station
   rtk-base console              line console of the running station
+  rtk-base report               one archive for support, without secrets
   rtk-base build VARIANT.json   make the folder that a device runs
   rtk-base build-plugin DIR     make the prebuilt form of a plugin
   rtk-base new-plugin NAME      make a plugin to begin with

@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { messageOf, RtkError } from '../errors.js'
 import type { Runtime } from '../index.js'
 import type { Logger } from '../log.js'
+import { DataFiles } from '../ports/data-files.js'
+import { replaceFile } from '../ports/durable-file.js'
 import { LineReader, longestAnswer, longestRequest } from './protocol.js'
 import { reachControl, socketFile } from './socket-path.js'
 
@@ -19,7 +22,7 @@ function text(params: Params, name: string): string {
 }
 
 /** What the command line can ask of the running service. */
-function methods(runtime: Runtime): Record<string, Method> {
+function methods(runtime: Runtime, data: string): Record<string, Method> {
   const { station } = runtime
   return {
     list: async () => station.plugins(),
@@ -30,6 +33,13 @@ function methods(runtime: Runtime): Record<string, Method> {
     command: async (params, signal) => station.command(text(params, 'text'), { source: 'console', signal }),
     change: async (params) => station.change(params.values, { source: 'console' }),
     document: async () => station.document(),
+    // Some megabytes: by way of a file that is in memory, not as an answer.
+    report: async () => {
+      const { path } = new DataFiles(data).dir('report', 'made', { volatile: true })
+      const file = join(path, 'report.tar.gz')
+      await replaceFile(file, await station.report())
+      return { file }
+    },
     about: async () => ({ serial: station.serial, address: runtime.address, version: runtime.device.version }),
   }
 }
@@ -40,7 +50,7 @@ function methods(runtime: Runtime): Record<string, Method> {
  */
 export async function serveControl(data: string, runtime: Runtime, log: Logger): Promise<() => Promise<void>> {
   const file = socketFile(data)
-  const table = methods(runtime)
+  const table = methods(runtime, data)
   const sockets = new Set<Socket>()
 
   const server = createServer((socket) => {

@@ -33,6 +33,7 @@ export {
   untried,
 } from './dial-steps.js'
 export { Dialog, type Matcher } from './dialog.js'
+export { readByOthers } from './exclusive.js'
 export { AddressBudgets, Budget, Intake, type IntakeOptions, type IntakeStream, type Rate, rateText } from './intake.js'
 export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './kept-port.js'
 export { isAnswer, Outbound, type ResolveName } from './outbound.js'

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import type { SerialPort } from 'serialport'
 import { hostPackages } from '../loader/host-packages.js'
+import { makeExclusive, withRemedy } from './exclusive.js'
 import { Budget, Intake } from './intake.js'
 import type { BytePort, PortSink } from './port.js'
 import { receiverRate } from './rates.js'
@@ -26,7 +27,7 @@ export class SerialDevice implements BytePort {
 
   async open(baud: number, sink: PortSink): Promise<void> {
     const node = nodeOf(this.name)
-    if (node === undefined) throw new Error(`ENOENT: there is no ${this.name}`)
+    if (node === undefined) throw new Error(withRemedy(`ENOENT: there is no ${this.name}`, this.name))
     // Its native part is loaded only where a serial port is used.
     const { SerialPort } = hostPackages.serialport() as typeof import('serialport')
     const port = new SerialPort({ path: this.name, baudRate: baud, autoOpen: false, hupcl: false, lock: true })
@@ -38,9 +39,12 @@ export class SerialDevice implements BytePort {
     port.on('close', (error: Error | null) => this.#lost(port, sink, error?.message ?? 'closed'))
     port.on('end', () => this.#lost(port, sink, 'end of input'))
     await new Promise<void>((resolve, reject) => {
-      port.open((error) => (error ? reject(error) : resolve()))
+      port.open((error) => (error ? reject(new Error(withRemedy(error.message, this.name))) : resolve()))
     })
     readAtOnce(port)
+    const { fd } = port.port as unknown as { readonly fd: number | null }
+    // Without it the port works as well; a lock keeps those away that ask for it.
+    if (fd !== null) await makeExclusive(fd)
     this.#port = port
     this.#node = node
   }

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import { commandHomes, documentOrder, type InfoSection, type TrialSection } from '../../schemas/index.js'
 import type { CommandResult, Station } from '../../schemas/services.js'
+import type { Variant } from '../../schemas/variant.js'
 import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from '../kernel/hook-point.js'
 import { EventHub } from '../kernel/instance/events.js'
 import type { Manager } from '../kernel/plugins/manager.js'
@@ -13,6 +14,7 @@ import { CommandRegistry } from '../registry/commands.js'
 import { ConfigRegistry } from '../registry/config.js'
 import { InfoRegistry } from '../registry/info.js'
 import { Nvs } from '../registry/nvs.js'
+import { makeReport } from '../report/index.js'
 import type { Foundation } from './foundation.js'
 
 /** Listeners of the document are called at most once in this time. */
@@ -31,8 +33,22 @@ export interface Registries {
 }
 
 export async function buildRegistries(
-  { clock, serial, store, troubles }: Foundation,
-  { info, log, plugins, trial }: { info: InfoSection; log: Logger; plugins: () => Manager; trial: TrialSection },
+  { clock, device, serial, store, troubles }: Foundation,
+  {
+    data,
+    info,
+    log,
+    plugins,
+    trial,
+    variant,
+  }: {
+    data: string
+    info: InfoSection
+    log: Logger
+    plugins: () => Manager
+    trial: TrialSection
+    variant: Variant
+  },
 ): Promise<Registries> {
   let tables: Tables = compileTables([])
   const hooks = {
@@ -108,6 +124,24 @@ export async function buildRegistries(
     documentText: (mask, reader) => documents.text(mask, reader),
     onDocument: document.on,
     plugins: () => plugins().report(),
+    async report() {
+      // The saved log has the newest lines then. Without the plugin there is none.
+      await commands.run('logsavenvs', 'console')
+      return makeReport({
+        data,
+        store,
+        version: device.version,
+        live: {
+          version: device.version,
+          variant: { name: variant.name, hardware: variant.hardware },
+          given: variant,
+          document: JSON.parse(documents.text(undefined, 'viewer')),
+          plugins: plugins().report(),
+          isSecret: (name) => !isPublic(tables, name),
+          isShown: (name) => isPublic(tables, name),
+        },
+      })
+    },
     resetCounters: () => {
       counters.emit()
       changed()

@@ -1,6 +1,7 @@
-import { mkdirSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync } from 'node:fs'
 import { lstat, readdir, rm, statfs } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { messageOf, RtkError } from '../errors.js'
 
 export interface DataDirOptions {
@@ -8,6 +9,8 @@ export interface DataDirOptions {
   quota_bytes?: number
   /** A factory reset keeps it. */
   protected?: boolean
+  /** It may be lost when the machine restarts: it lies in memory where the machine has a place for that, and wears no flash. */
+  volatile?: boolean
 }
 
 /** A folder for bulk files of one plugin. */
@@ -27,12 +30,17 @@ const nameRule = /^[a-z0-9]+(-[a-z0-9]+)*$/
 /** No name of a plugin's folder begins with a dot. */
 const keptFolder = '.protected'
 
-/** Bulk files of plugins: `files/PLUGIN/NAME`, and `files/PLUGIN/.protected/NAME` for what a factory reset keeps. */
+/**
+ * Bulk files of plugins: `files/PLUGIN/NAME`, and `files/PLUGIN/.protected/NAME` for what a factory reset keeps. Those that are volatile
+ * lie in the unit's runtime folder, else in `/dev/shm`.
+ */
 export class DataFiles {
   readonly #root: string
+  readonly #volatileRoot: string
 
   constructor(data: string) {
     this.#root = join(data, 'files')
+    this.#volatileRoot = volatileRoot(data) ?? this.#root
   }
 
   /** @throws RTK_ERR_DATA_FOLDER when it cannot be made */
@@ -40,7 +48,7 @@ export class DataFiles {
     if (!nameRule.test(name)) throw new Error(`data folder "${name}": a name is kebab-case`)
     const { quota_bytes = defaultQuota_bytes } = options
     const kept = options.protected ? [keptFolder] : []
-    const path = join(this.#root, plugin, ...kept, name)
+    const path = join(options.volatile ? this.#volatileRoot : this.#root, plugin, ...kept, name)
     try {
       mkdirSync(path, { recursive: true, mode: 0o700 })
     } catch (error) {
@@ -67,12 +75,32 @@ export class DataFiles {
 
   /** Removes everything but what is protected. */
   async clear(): Promise<void> {
-    for (const plugin of await entriesOf(this.#root)) {
-      const folder = join(this.#root, plugin)
-      for (const name of await entriesOf(folder)) {
-        if (name !== keptFolder) await rm(join(folder, name), { recursive: true, force: true })
+    for (const root of new Set([this.#root, this.#volatileRoot])) {
+      for (const plugin of await entriesOf(root)) {
+        const folder = join(root, plugin)
+        for (const name of await entriesOf(folder)) {
+          if (name !== keptFolder) await rm(join(folder, name), { recursive: true, force: true })
+        }
       }
     }
+  }
+}
+
+/**
+ * A folder in memory that outlives the service, one for each data folder; undefined where there is none. `/dev/shm` is everybody's: what
+ * lies there already counts only if it belongs to this user alone.
+ */
+function volatileRoot(data: string): string | undefined {
+  const digest = createHash('sha256').update(resolve(data)).digest('hex').slice(0, 16)
+  const unit = process.env.RUNTIME_DIRECTORY?.split(':')[0]
+  const path = unit ? join(unit, digest) : join('/dev/shm', `rtk-base-${process.getuid?.()}-${digest}`)
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    const found = lstatSync(path)
+    const isOwn = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
+    return isOwn ? path : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { CommandEntry, CommandResult } from '../../schemas/services.js'
+import { anySignal } from '../any-signal.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { BailHookPoint } from '../kernel/hook-point.js'
 import { withLimit } from '../kernel/limit.js'
@@ -69,24 +70,25 @@ export class CommandRegistry {
     // A form-like client writes a bare name as `name=`.
     if (!record.value && arg) throw badValue(`${name} takes no value`)
 
-    const limit = new AbortController()
-    const signals = signal ? [owner.signal, limit.signal, signal] : [owner.signal, limit.signal]
-    const call: CommandCall = { name, arg, source, signal: AbortSignal.any(signals) }
+    const end = anySignal([owner.signal, signal])
+    const call: CommandCall = { name, arg, source, signal: end.signal }
     this.#deps.log.info({ command: name, source }, 'command')
-    const intercepted = await this.#deps.onSystemCommand.call(call)
-    if (typeof intercepted === 'string') return intercepted
-    const answer: unknown = await owner
-      .run(() =>
+    try {
+      const intercepted = await this.#deps.onSystemCommand.call(call)
+      if (typeof intercepted === 'string') return intercepted
+      const answer: unknown = await owner.run(() =>
         withLimit(this.#deps.clock, runLimit_ms, owner.name, `command ${name}`, (async () => record.run(call))()),
       )
-      .catch((error) => {
-        // A command that ran into its limit must not go on unseen.
-        limit.abort(error)
-        throw error
-      })
-    // Plugins are not type-checked when they are loaded.
-    if (typeof answer !== 'string') throw new Error(`${owner.name}: command ${name} returned no text`)
-    return answer
+      // Plugins are not type-checked when they are loaded.
+      if (typeof answer !== 'string') throw new Error(`${owner.name}: command ${name} returned no text`)
+      return answer
+    } catch (error) {
+      // A command that ran into its limit must not go on unseen.
+      end.abort(error)
+      throw error
+    } finally {
+      end.release()
+    }
   }
 
   #unknown(name: string): RtkError {

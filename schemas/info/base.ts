@@ -65,6 +65,30 @@ export const Verdict = Type.Object(
 )
 export type Verdict = Static<typeof Verdict>
 
+/** `base.clock` */
+export const BaseClock = Type.Object(
+  {
+    kept: Type.Union(
+      [
+        Type.Literal('ntp', { description: 'by NTP, PTP or chrony, as timedatectl says' }),
+        Type.Literal('receiver', { description: 'by this service, from the receiver' }),
+        Type.Literal('nobody', { description: 'by nobody' }),
+        Type.Literal('unknown', { description: 'the machine does not say, or was not asked yet' }),
+      ],
+      { description: 'By what the clock of the machine is kept' },
+    ),
+    offset: Type.Number({
+      description: 'Seconds that the receiver is ahead of it; 0 while the receiver tells no time',
+    }),
+    served: Type.Integer({
+      minimum: 0,
+      description: 'Port of 127.0.0.1 where the time of the receiver is served now; 0: nowhere',
+    }),
+  },
+  { description: 'The clock of the machine' },
+)
+export type BaseClock = Static<typeof BaseClock>
+
 export const BaseState = Type.Object({
   base: BaseStateName,
   verdict: Verdict,

@@ -100,6 +100,8 @@ export interface Station {
    */
   readonly onDocument: Event<void>
   plugins(): PluginReport[]
+  /** An archive (tar.gz, at most 5 MB) for whoever helps: how everything is, logs and the flight record, without secrets. */
+  report(): Promise<Uint8Array>
   /** Sets the counters of the document back, besides those of `metrics`: raises `onCountersReset`. */
   resetCounters(): void
   /** Whoever counts something begins from 0. */

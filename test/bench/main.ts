@@ -18,6 +18,7 @@ import type { Measurement } from './measurement.js'
 import { benchNtrip } from './ntrip.js'
 import { benchNtripHour } from './ntrip-hour.js'
 import { benchReloads } from './reloads.js'
+import { benchRest } from './rest.js'
 import { benchStart } from './start.js'
 import { benchSurvey } from './survey.js'
 
@@ -37,9 +38,10 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   day: benchDay,
   dashboard: benchDashboard,
   fleet: benchFleet,
+  rest: () => benchRest(),
 }
-/** Minutes, and `fleet` on both cores with mosquitto: only by their names. */
-const onlyNamed = ['dashboard', 'fleet', 'holds', 'ntrip-hour']
+/** Minutes, `fleet` on both cores with mosquitto, `rest` as root: only by their names. */
+const onlyNamed = ['dashboard', 'fleet', 'holds', 'ntrip-hour', 'rest']
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.find((name) => !(name in parts))

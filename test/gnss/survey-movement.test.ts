@@ -26,15 +26,23 @@ class Sky {
       const { los, constellation, svId, azimuth_deg, elevation_deg } = sight
       const along = los.x * (arp.x - truth.x) + los.y * (arp.y - truth.y) + los.z * (arp.z - truth.z)
       const residual_m = noise_m + along + constellation.name.length
-      return { constellation: constellation.name, satellite: svId, azimuth_deg, elevation_deg, residual_m, used: true }
+      return {
+        constellation: constellation.name,
+        satellite: svId,
+        // As NAV-SAT has them.
+        azimuth_deg: Math.round(azimuth_deg),
+        elevation_deg: Math.round(elevation_deg),
+        residual_m,
+        used: true,
+      }
     })
   }
 
   /** @returns after how many seconds it was suspected, and why; undefined when it was not */
   run(watch: MovementWatch, arp: Ecef, seconds: number): { after_s: number; why: string } | undefined {
     for (let i = 1; i <= seconds; i++) {
-      const why = watch.residuals(this.residuals(arp), this.seconds * 1000)
-      if (why !== undefined) return { after_s: i, why }
+      const suspect = watch.residuals(this.residuals(arp), this.seconds * 1000)
+      if (suspect) return { after_s: i, why: suspect.text }
     }
     return undefined
   }
@@ -62,7 +70,9 @@ t.test('finds a move', async (t) => {
     ['by 30 m after a minute', 60, [30, 0, 0], 30],
     ['by 30 m in the first seconds', 2, [0, -30, 0], 30],
     ['by 30 m after an hour', 3600, [0, 30, 0], 30],
-    ['by 15 m upwards', 1200, [0, 0, 15], 140],
+    ['by 11 m, in half a minute', 1200, [0, 11, 0], 40],
+    ['by 16 m upwards, in half a minute', 1200, [0, 0, 16], 40],
+    ['by 12 m upwards', 1200, [0, 0, 12], 140],
     ['by 8 m, as a median of 30 min', 1900, [5, 5, 3.7], 1900],
   ]
   for (const [what, steady_s, [east, north, up], within_s] of moves) {

@@ -158,7 +158,7 @@ t.test('by its own service', { skip: noRauc() }, async (t) => {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.raucb`
       t.match(await rig.command(`firmware=${url}`), { status: 400 }, 'http is refused without the option')
       await rig.station.stop()
-      const next = await start(t, rauc.address, { store, bootId: 'third', ota: { insecure: true } })
+      const next = await start(t, rauc.address, { store, bootId: 'third' })
       await next.found()
       t.match(await next.command(`firmware=${url}`), { status: 200 })
       await until(() => next.update().state === 'rebooting', 'it is installed')

@@ -1,8 +1,12 @@
 /** `rtk-base/link`: what plugins that talk to a device share. */
+
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { chmodSync, realpathSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
+import { withRemedy } from '../../runtime/link/exclusive.js'
 import {
   Acknowledgement,
   AwakeClock,
@@ -14,8 +18,12 @@ import {
   KeptPort,
   type PortSink,
 } from '../../runtime/link/index.js'
+import { SerialDevice } from '../../runtime/link/serial.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
+import { openPty } from '../harness/peers/pty.js'
+
+const hasProgram = (name: string) => spawnSync('which', [name]).status === 0
 
 /** A port in the hands of the test. */
 class HeldPort implements BytePort {
@@ -215,4 +223,47 @@ t.test('what the other end leaves unacknowledged is timed, but not while this pr
   t.equal(await after(5), silent_ms + 15_000)
   peer.resume()
   await until(async () => socket.writableLength === 0 && (await after(5)) === 0, 'everything is acknowledged')
+})
+
+t.test('a serial port', async (t) => {
+  const canTry = process.getuid?.() === 0 && ['socat', 'perl', 'setpriv'].every((name) => hasProgram(name))
+  t.test(
+    'is refused to other programs while it is open',
+    { skip: canTry ? false : 'needs root, socat, perl' },
+    async (t) => {
+      const pty = await openPty()
+      t.teardown(() => pty.close())
+      const node = realpathSync(pty.near)
+      chmodSync(node, 0o666)
+      const another = () => {
+        const args = [
+          '--reuid=65534',
+          '--regid=65534',
+          '--clear-groups',
+          'perl',
+          '-e',
+          'open(F, "<", $ARGV[0]) or die "$!"',
+          node,
+        ]
+        return spawnSync('setpriv', args, { encoding: 'utf8' }).stderr
+      }
+      const device = new SerialDevice(node)
+      await device.open(115_200, { data: () => {}, closed: () => {} })
+      t.match(another(), /busy/i)
+      await device.close()
+    },
+  )
+
+  t.test('that cannot be opened says why, and what to do', (t) => {
+    for (const [reason, remedy] of [
+      ['Error: Permission denied, cannot open /dev/ttyACM0', /usermod -aG dialout/],
+      ['Error: Device or resource busy, cannot open /dev/ttyACM0', /another program has it: .*rtk-base report/],
+      ['Error Resource temporarily unavailable Cannot lock port', /another program has it/],
+      ['Error: Operation not permitted, cannot open /dev/ttymxc1', /DeviceAllow=\/dev\/ttymxc1 rw/],
+      ['ENOENT: there is no /dev/ttyACM0', /nothing is plugged in there/],
+    ] as const)
+      t.match(withRemedy(reason, '/dev/ttymxc1'), remedy)
+    t.equal(withRemedy('Error: I/O error', '/dev/x'), 'I/O error')
+    t.end()
+  })
 })

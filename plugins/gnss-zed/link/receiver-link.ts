@@ -16,7 +16,7 @@
  * Time in which the event loop was blocked counts for none of these: nothing was read then.
  */
 import { type Frame, Framer } from 'rtk-base/gnss'
-import { type AwakeClock, type BytePort, type Edges, KeptPort } from 'rtk-base/link'
+import { type AwakeClock, type BytePort, type Edges, KeptPort, readByOthers } from 'rtk-base/link'
 import type { ReceiverLink as LinkState } from 'rtk-base/services'
 
 export interface LinkEvents {
@@ -191,7 +191,7 @@ export class ReceiverLink {
     const patience_ms = this.#raised === 'yes' ? noFrameRaised_ms : noFrame_ms
     if (babble && this.#port.live && sinceFrame_ms >= patience_ms) {
       this.#nextBaud()
-      this.#kept.drop(`bytes but no valid frame for ${patience_ms / 1000} s`)
+      this.#kept.drop(`bytes but no valid frame for ${patience_ms / 1000} s: another rate is tried; ${readByOthers}`)
     } else if (!babble && !this.#options.listenOnly && this.#port.live && sinceFrame_ms >= dead_ms) {
       this.#nextBaud()
       this.#kept.drop(`no answer for ${dead_ms / 1000} s`)
@@ -209,7 +209,8 @@ export class ReceiverLink {
   }
 
   #change(state: LinkState, reason: string): void {
-    const same = this.#state === state
+    // Of a port that cannot be opened another reason is news: it says what to do.
+    const same = this.#state === state && (state !== 'offline' || this.#reason === reason)
     this.#state = state
     this.#reason = reason
     if (!same) this.#events.state()

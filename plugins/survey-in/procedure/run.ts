@@ -101,7 +101,7 @@ export class Run {
     const { stationId, intervals_s = base.expected.intervals_s } = receiver
     base.expected = { stationId, intervals_s }
     this.#setup = new ReceiverSetup(ctx, receiver)
-    this.#last = new LastTrust(memory, surroundings, suspicion)
+    this.#last = new LastTrust(memory, surroundings, suspicion, (...where) => ctx.dataDir(...where))
     this.#trust = new BaseTrust({ ...deps, receiver, judge, base, last: this.#last })
     const held = { log: ctx.log, receiver, base, state, dispatch }
     const setup = new BaseSetup({ ...deps, ...held, setup: this.#setup, trust: this.#trust, last: this.#last })

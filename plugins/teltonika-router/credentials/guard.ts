@@ -9,35 +9,44 @@ const hour_ms = 60 * minute_ms
 const day_ms = 24 * hour_ms
 
 /**
- * A router with its factory settings blocks an address after 10 failed logins; before RUTOS 7.07 it never forgets one. A whole ladder has 8
- * entries. Persons are held by `withPerson` alone.
+ * A router with its factory settings blocks an address after 10 failed logins; before RUTOS 7.07 it never forgets one. Rejections are
+ * what a router answered; an attempt whose answer was late or lost may have been one.
  */
 export const guardLimits = {
-  window_ms: 30 * minute_ms,
-  /** In the window. */
-  automatic: 3,
-  /** In the window, with the one that a person causes by setting a password. */
-  withPerson: 4,
+  window_ms: hour_ms,
+  /** Attempts in the window, whatever became of them. */
+  automatic: 7,
+  /** The same, with the ones that a person causes by setting a password. */
+  withPerson: 8,
+  /** The same, where another station may have the same address: two of them make 8. */
+  automaticShared: 3,
+  withPersonShared: 4,
   day_ms,
-  /** In a day. */
-  daily: 4,
+  /** Rejections in a day of pairs that never worked. */
+  daily: 8,
   total_ms: 365 * day_ms,
-  /** In `total_ms`, without a login that worked: a whole ladder. */
-  total: 8,
-  /** In `total_ms`, where another station may have the same address: two of them make 8. */
-  totalShared: 4,
-  /** Between two failed attempts. */
+  /** Rejections in `total_ms` of pairs that never worked, without a login that worked: a whole ladder with a table of five. */
+  total: 9,
+  /** Between two attempts. */
   gap_ms: 10_000,
-  /** A pair that failed is tried again after this: later than those after it, where there are more than `totalShared`. */
-  failed_ms: 2 * 365 * day_ms,
-  /** A pair that once worked is tried again sooner, as a router that blocks rejects the right password too: after this for each attempt so far. */
-  worked_ms: 6 * hour_ms,
+  /** A pair that was rejected is tried again after this, then after twice as long each time. */
+  again_ms: 12 * hour_ms,
+  /** The same of a pair that once worked, up to a day: a router that blocks, or starts, rejects the right password too. */
+  workedAgain_ms: 6 * hour_ms,
+  workedLongest_ms: day_ms,
+  /** "Access denied" is also what a router says while it starts: a pair that gets it again after this is rejected. */
+  denied_ms: minute_ms,
 } as const
 
 /** A wall clock before this has not been set. */
 const credible_ms = Date.UTC(2024, 0, 1)
 const mostPairs = 32
-const stored = { attempts: 'login-attempts', failed: 'failed-logins', before: 'login-attempts-before' }
+const stored = {
+  attempts: 'login-attempts',
+  failed: 'failed-logins',
+  worked: 'worked-logins',
+  before: 'login-attempts-before',
+}
 
 export type GuardClock = PluginContext['clock']
 
@@ -49,17 +58,38 @@ interface Stamp {
 }
 
 /**
- * Keeps failed logins far below what a router blocks for, over restarts and power cuts: an attempt is counted, durably, before
- * it is made. What failed is remembered and not tried again soon.
+ * What became of an attempt: `open` without an answer that can be read; `rejected`; `doubted`: rejected, with a pair that once worked.
+ * Only `rejected` counts towards the day and the year.
+ */
+type Outcome = 'open' | 'rejected' | 'doubted'
+const outcomes: readonly unknown[] = ['open', 'rejected', 'doubted'] satisfies Outcome[]
+
+interface Attempt extends Stamp {
+  readonly outcome: Outcome
+}
+
+/** The last rejection of a pair. */
+interface Rejection extends Stamp {
+  /** In a row. */
+  readonly count: number
+}
+
+/**
+ * Keeps failed logins below what a router blocks for, over restarts and power cuts: an attempt is counted, durably, before
+ * it is made. What was rejected is remembered and not tried again soon; what ever worked is tried again every day at the latest.
  */
 export class LoginGuard {
   readonly #store: PluginStore
   readonly #clock: GuardClock
-  #attempts: Stamp[] = []
+  #attempts: Attempt[] = []
   /** Attempts at the router that answered before this one. */
-  #before: { readonly mac: string; readonly attempts: Stamp[] } | undefined
-  /** Digest of user and password → when it failed. */
-  readonly #failed = new Map<string, Stamp>()
+  #before: { readonly mac: string; readonly attempts: Attempt[] } | undefined
+  /** By digest of user and password. */
+  readonly #failed = new Map<string, Rejection>()
+  /** Digests of pairs that worked. */
+  readonly #worked = new Set<string>()
+  /** Digest → when "Access denied" was answered first, monotonic. */
+  readonly #denied = new Map<string, number>()
   /** The router counts by address: false while another station may have the same one, e.g. behind a NAT. */
   hasOwnAddress = false
 
@@ -68,9 +98,11 @@ export class LoginGuard {
     this.#clock = clock
   }
 
-  async load(): Promise<void> {
+  /** @param known pairs that are known to have worked */
+  async load(known: readonly Credentials[] = []): Promise<void> {
     const attempts = await this.#store.get(stored.attempts)
     const failed = await this.#store.get(stored.failed)
+    const worked = await this.#store.get(stored.worked)
     const before = await this.#store.get(stored.before)
     this.#attempts = this.#allRestored(attempts)
     this.#before =
@@ -78,29 +110,61 @@ export class LoginGuard {
         ? { mac: before.mac, attempts: this.#allRestored(before.attempts) }
         : undefined
     this.#failed.clear()
-    for (const [key, utc_ms] of Object.entries(isObject(failed) ? failed : {}))
-      this.#failed.set(key, this.#restored(utc_ms))
+    for (const [key, value] of Object.entries(isObject(failed) ? failed : {})) {
+      const { utc_ms, count } = isObject(value) ? value : { utc_ms: value, count: 1 }
+      this.#failed.set(key, { ...this.#restored(utc_ms), count: typeof count === 'number' && count > 0 ? count : 1 })
+    }
+    for (const key of Array.isArray(worked) ? worked : []) if (typeof key === 'string') this.#worked.add(key)
+    for (const pair of known) this.#worked.add(digest(pair))
   }
 
-  /** Failed attempts since the last login that worked. */
-  get attempts(): number {
-    return this.#within(guardLimits.total_ms).length
+  /** Since the last login that worked: how many the router rejected, and how many had no answer that can be read. */
+  get attempts(): { rejected: number; unanswered: number } {
+    const all = this.#within(guardLimits.total_ms)
+    const unanswered = all.filter(({ outcome }) => outcome === 'open').length
+    return { rejected: all.length - unanswered, unanswered }
   }
 
-  /** Milliseconds until an attempt may be made; 0: now. */
+  /** A login with it has worked. */
+  worked(credentials: Credentials): boolean {
+    return this.#worked.has(digest(credentials))
+  }
+
+  /** How often it was rejected in a row. */
+  rejections(credentials: Credentials): number {
+    return this.#failed.get(digest(credentials))?.count ?? 0
+  }
+
+  /** Milliseconds until any attempt may be made; 0: now. */
   wait_ms(byPerson: boolean): number {
-    const { window_ms, day_ms, total_ms, automatic, withPerson, daily, gap_ms } = guardLimits
-    const total = this.hasOwnAddress ? guardLimits.total : guardLimits.totalShared
-    const all = this.#within(total_ms)
-    const newest = all.at(-1)
-    if (newest === undefined) return 0
-    const rests = [
-      newest.at_ms + gap_ms,
-      endOf(this.#within(window_ms), byPerson ? withPerson : automatic, window_ms),
-      byPerson ? 0 : endOf(this.#within(day_ms), daily, day_ms),
-      byPerson ? 0 : endOf(all, total, total_ms),
-    ]
-    return Math.max(0, ...rests.map((end_ms) => end_ms - this.#clock.monotonic()))
+    const { window_ms, automatic, withPerson, automaticShared, withPersonShared, gap_ms } = guardLimits
+    const newest = this.#attempts.at(-1)
+    const most = this.hasOwnAddress
+      ? byPerson
+        ? withPerson
+        : automatic
+      : byPerson
+        ? withPersonShared
+        : automaticShared
+    const ends = [newest ? newest.at_ms + gap_ms : 0, endOf(this.#within(window_ms), most, window_ms)]
+    return this.#until(...ends)
+  }
+
+  /** Milliseconds until this pair may be tried; 0: now. */
+  pairWait_ms(credentials: Credentials, byPerson: boolean): number {
+    const { day_ms, daily, total_ms, total, again_ms, workedAgain_ms, workedLongest_ms } = guardLimits
+    const worked = this.worked(credentials)
+    const failed = this.#failed.get(digest(credentials))
+    const doubled = 2 ** ((failed?.count ?? 1) - 1)
+    const rest_ms = worked
+      ? Math.min(workedAgain_ms * doubled, workedLongest_ms)
+      : Math.min(again_ms * doubled, total_ms)
+    const end_ms = failed ? failed.at_ms + rest_ms : Number.NEGATIVE_INFINITY
+    const anyWait_ms = Math.max(this.wait_ms(byPerson), this.#until(end_ms, this.#deniedEnd(credentials)))
+    if (worked || byPerson) return anyWait_ms
+    const rejected = (ms: number) => this.#within(ms).filter(({ outcome }) => outcome === 'rejected')
+    const dayEnd_ms = endOf(rejected(day_ms), daily, day_ms)
+    return Math.max(anyWait_ms, this.#until(dayEnd_ms, endOf(rejected(total_ms), total, total_ms)))
   }
 
   /**
@@ -108,7 +172,7 @@ export class LoginGuard {
    * @throws RTK_ERR_STORE_WRITE when it cannot be stored, and is not the only one: then it must not be made
    */
   async begin(): Promise<void> {
-    this.#attempts = [...this.#within(guardLimits.total_ms), this.#now()]
+    this.#attempts = [...this.#within(guardLimits.total_ms), { ...this.#now(), outcome: 'open' }]
     try {
       await this.#keepAttempts()
     } catch (error) {
@@ -127,30 +191,40 @@ export class LoginGuard {
 
   /** The login worked: the router has forgotten the failed ones. */
   async succeeded(credentials: Credentials): Promise<void> {
-    this.#attempts = []
-    this.#failed.delete(digest(credentials))
-    await this.#keepAll()
-  }
-
-  async failed(credentials: Credentials): Promise<void> {
     const key = digest(credentials)
+    this.#attempts = []
     this.#failed.delete(key)
-    this.#failed.set(key, this.#now())
-    const [oldest] = this.#failed.keys()
-    if (this.#failed.size > mostPairs && oldest !== undefined) this.#failed.delete(oldest)
+    this.#denied.clear()
+    this.#worked.delete(key)
+    this.#worked.add(key)
+    forgetOldest(this.#worked)
     await this.#keepAll()
   }
 
-  /** Milliseconds until a pair is worth another attempt; 0: now. @param worked it is known to have been right */
-  pairWait_ms(credentials: Credentials, worked: boolean): number {
-    const failed = this.#failed.get(digest(credentials))
-    if (!failed) return 0
-    const rest_ms = worked ? guardLimits.worked_ms * Math.max(1, this.attempts) : guardLimits.failed_ms
-    return Math.max(0, failed.at_ms + rest_ms - this.#clock.monotonic())
+  /** The router answered that the pair is wrong. */
+  async rejected(credentials: Credentials): Promise<void> {
+    const key = digest(credentials)
+    const count = (this.#failed.get(key)?.count ?? 0) + 1
+    this.#failed.delete(key)
+    this.#denied.delete(key)
+    this.#failed.set(key, { ...this.#now(), count })
+    forgetOldest(this.#failed)
+    const attempt = this.#attempts.pop()
+    if (attempt) this.#attempts.push({ ...attempt, outcome: this.#worked.has(key) ? 'doubted' : 'rejected' })
+    await this.#keepAll()
+  }
+
+  /** The router answered "Access denied". @returns true where it did so a minute ago as well: it means the pair */
+  denied(credentials: Credentials): boolean {
+    const key = digest(credentials)
+    const first_ms = this.#denied.get(key)
+    if (first_ms === undefined) this.#denied.set(key, this.#clock.monotonic())
+    return first_ms !== undefined && this.#clock.monotonic() - first_ms >= guardLimits.denied_ms
   }
 
   /** A person says that a pair is right, however it went before. */
   async retry(credentials: Credentials): Promise<void> {
+    this.#denied.delete(digest(credentials))
     if (this.#failed.delete(digest(credentials))) await this.#keepAll()
   }
 
@@ -166,11 +240,21 @@ export class LoginGuard {
       this.#before = { mac: from, attempts }
     }
     this.#failed.clear()
+    this.#denied.clear()
     await this.#keepAll()
   }
 
   #now(): Stamp {
     return { utc_ms: this.#clock.now(), at_ms: this.#clock.monotonic() }
+  }
+
+  #until(...ends_ms: readonly number[]): number {
+    return Math.max(0, ...ends_ms.map((end_ms) => end_ms - this.#clock.monotonic()))
+  }
+
+  #deniedEnd(credentials: Credentials): number {
+    const first_ms = this.#denied.get(digest(credentials))
+    return first_ms === undefined ? Number.NEGATIVE_INFINITY : first_ms + guardLimits.denied_ms
   }
 
   /** What an earlier run stored. Where either clock was not set, or went back, it counts as if it were of now. */
@@ -182,34 +266,35 @@ export class LoginGuard {
   }
 
   /** Attempts of the last `ms`, oldest first. */
-  #within(ms: number): Stamp[] {
+  #within(ms: number): Attempt[] {
     return this.#recent(this.#attempts, ms)
   }
 
-  #recent(attempts: readonly Stamp[], ms: number): Stamp[] {
+  #recent(attempts: readonly Attempt[], ms: number): Attempt[] {
     const begin_ms = this.#clock.monotonic() - ms
     return attempts.filter(({ at_ms }) => at_ms > begin_ms)
   }
 
-  #allRestored(attempts: unknown): Stamp[] {
-    return Array.isArray(attempts) ? attempts.map((utc_ms) => this.#restored(utc_ms)) : []
+  /** An entry is `[utc_ms, outcome]`; 0.2.0 stored the time alone, of any failure. */
+  #allRestored(attempts: unknown): Attempt[] {
+    const one = (entry: unknown): Attempt => {
+      const [utc_ms, outcome] = Array.isArray(entry) ? entry : [entry, 'open']
+      return { ...this.#restored(utc_ms), outcome: outcomes.includes(outcome) ? (outcome as Outcome) : 'open' }
+    }
+    return Array.isArray(attempts) ? attempts.map(one) : []
   }
 
   async #keepAttempts(): Promise<void> {
-    await this.#store.set(
-      stored.attempts,
-      this.#attempts.map(({ utc_ms }) => utc_ms),
-    )
+    await this.#store.set(stored.attempts, entriesOf(this.#attempts))
   }
 
   async #keepAll(): Promise<void> {
-    const failed = Object.fromEntries([...this.#failed].map(([key, { utc_ms }]) => [key, utc_ms]))
-    const times = (attempts: readonly Stamp[]) => attempts.map(({ utc_ms }) => utc_ms)
-    const before = this.#before && { mac: this.#before.mac, attempts: times(this.#before.attempts) }
+    const failed = [...this.#failed].map(([key, { utc_ms, count }]) => [key, { utc_ms, count }])
     await this.#store.batch({
-      [stored.attempts]: times(this.#attempts),
-      [stored.failed]: failed,
-      [stored.before]: before,
+      [stored.attempts]: entriesOf(this.#attempts),
+      [stored.failed]: Object.fromEntries(failed),
+      [stored.worked]: [...this.#worked],
+      [stored.before]: this.#before && { mac: this.#before.mac, attempts: entriesOf(this.#before.attempts) },
     })
   }
 }
@@ -217,7 +302,14 @@ export class LoginGuard {
 /** When fewer than `most` of the attempts are left in a window of `ms`. */
 function endOf(attempts: readonly Stamp[], most: number, ms: number): number {
   const leaving = attempts[attempts.length - most]
-  return leaving ? leaving.at_ms + ms : 0
+  return leaving ? leaving.at_ms + ms : Number.NEGATIVE_INFINITY
+}
+
+const entriesOf = (attempts: readonly Attempt[]) => attempts.map(({ utc_ms, outcome }) => [utc_ms, outcome])
+
+function forgetOldest(pairs: Map<string, unknown> | Set<string>): void {
+  const [oldest] = pairs.keys()
+  if (pairs.size > mostPairs && oldest !== undefined) pairs.delete(oldest)
 }
 
 const digest = ({ user, pswd }: Credentials) =>

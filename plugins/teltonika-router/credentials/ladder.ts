@@ -1,5 +1,5 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import { BrokenOff, type Credentials, type Transport } from '../transport/index.js'
+import { BrokenOff, type Credentials, type LoginAnswer, type Transport } from '../transport/index.js'
 import { guardLimits, type LoginGuard } from './guard.js'
 import type { CredentialLookup } from './lookup.js'
 import type { Vault } from './vault.js'
@@ -11,8 +11,15 @@ export interface Candidate extends Credentials {
   readonly rung: Rung
 }
 
-/** The result of a walk: logged in, or how long to wait before it is worth another one. */
-export type Walk = { readonly candidate: Candidate } | { readonly wait_ms: number; readonly reason: string }
+/** The result of a step: logged in, or how long to wait before it is worth another one. */
+export type Step =
+  | { readonly candidate: Candidate }
+  | {
+      readonly wait_ms: number
+      readonly reason: string
+      /** What a person has set may not have been tried yet. */
+      readonly byPerson: boolean
+    }
 
 export interface LadderDeps {
   readonly log: PluginContext['log']
@@ -28,12 +35,16 @@ export interface LadderDeps {
   loggedIn(result: 'ok' | 'refused'): void
 }
 
-const usualUser = 'admin'
+/** Routers as shipped; those of the legacy generation log in as `root`, with the password of the label. */
+const usualUsers = ['admin', 'root'] as const
 const retry_ms = 30_000
 
+/** The users that a password is tried with. */
+export const usersOf = (user: string): readonly string[] => (user === '' ? usualUsers : [user])
+
 /**
- * The ladder of credentials (spec.md, Authentication 3-6): override, protected store, lookup, the table of defaults, in this order.
- * Every attempt is counted by the guard before it is made.
+ * The ladder of credentials (spec.md, Authentication 3-6): the protected pair where it worked, the override, the lookup, the table of
+ * defaults, in this order; each once before any is tried again. Every attempt is counted by the guard before it is made.
  */
 export class CredentialLadder {
   readonly #deps: LadderDeps
@@ -43,34 +54,42 @@ export class CredentialLadder {
   }
 
   /**
-   * One attempt, with the first candidate that is worth one.
-   * @param byPerson a person has just set credentials: one more attempt than usual is allowed
+   * One attempt, with the first of the candidates that were tried least.
+   * @param byPerson a person has just set credentials: they come first, and are held by the limit of an hour alone
    * @throws RTK_ERR_ROUTER_…: the router could not be asked
    */
-  async step(transport: Transport, byPerson: boolean, signal: AbortSignal): Promise<Walk> {
+  async step(transport: Transport, byPerson: boolean, signal: AbortSignal): Promise<Step> {
     const { guard, log } = this.#deps
-    const guard_ms = guard.wait_ms(byPerson)
     let shortest_ms = Number.POSITIVE_INFINITY
     let count = 0
-    for await (const candidate of this.#candidates(signal)) {
+    let chosen: Candidate | undefined
+    for await (const candidate of this.#candidates(byPerson, signal)) {
       count++
-      const pair_ms = guard.pairWait_ms(candidate, candidate.rung === 'protected' && this.#deps.vault.worked)
-      const wait_ms = Math.max(guard_ms, pair_ms)
+      const wait_ms = guard.pairWait_ms(candidate, byPerson && isSet(candidate))
       shortest_ms = Math.min(shortest_ms, wait_ms)
       if (wait_ms > 0) continue
-      if (await this.try(transport, candidate, signal)) return { candidate }
-      log.info(
-        { user: candidate.user, from: candidate.rung },
-        'the router rejected a login: the next credentials are tried',
-      )
-      const next_ms = Math.max(guard.wait_ms(false), 1)
-      const reason = next_ms > guardLimits.gap_ms ? this.#tooMany() : 'looking for the right credentials'
-      return { wait_ms: next_ms, reason }
+      if (!chosen || guard.rejections(candidate) < guard.rejections(chosen)) chosen = candidate
+      if (guard.rejections(chosen) === 0) break
     }
-    if (count === 0) return { wait_ms: retry_ms, reason: 'no credentials are known: set rtr-user and rtr-pswd' }
-    const rejected = 'the router rejected every known password: set rtr-user and rtr-pswd as its label says'
-    const reason = guard_ms > guardLimits.gap_ms ? this.#tooMany() : rejected
-    return { wait_ms: shortest_ms, reason }
+    if (count === 0) {
+      return { wait_ms: retry_ms, reason: 'no credentials are known: set rtr-user and rtr-pswd', byPerson: false }
+    }
+    if (!chosen) {
+      const guard_ms = guard.wait_ms(byPerson)
+      return { wait_ms: shortest_ms, reason: this.#whyWaiting(guard_ms), byPerson: byPerson && guard_ms > 0 }
+    }
+    const next = (wait_ms: number, reason: string) => ({ wait_ms, reason, byPerson: byPerson && isSet(chosen) })
+    const answer = await this.try(transport, chosen, signal)
+    if (answer === 'accepted') return { candidate: chosen }
+    if (answer === 'denied') {
+      return next(guardLimits.denied_ms, 'the router denies logins, as one does that starts')
+    }
+    log.info({ user: chosen.user, from: chosen.rung }, 'the router rejected a login: the next credentials are tried')
+    const next_ms = Math.max(guard.wait_ms(byPerson), 1)
+    return next(
+      next_ms,
+      next_ms <= guardLimits.gap_ms ? 'looking for the right credentials' : this.#whyWaiting(next_ms),
+    )
   }
 
   /**
@@ -79,24 +98,25 @@ export class CredentialLadder {
    */
   async renew(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<void> {
     const rests = this.#deps.guard.wait_ms(false) > 0
-    if (!rests && (await this.try(transport, candidate, signal))) return
+    if (!rests && (await this.try(transport, candidate, signal)) === 'accepted') return
     const text = `${transport.origin}: the router rejects the password that it accepted before: the other ones are tried`
     throw new RtkError('RTK_ERR_ROUTER_LOGIN', text)
   }
 
   /**
-   * A login with one pair, counted. @returns false when the router rejects it
+   * A login with one pair, counted.
+   * @returns `denied` while it is not known yet whether the router means the pair by it
    * @throws RTK_ERR_ROUTER_…
    */
-  async try(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<boolean> {
+  async try(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<LoginAnswer> {
     const { guard, vault, log } = this.#deps
     await guard.begin()
-    let accepted: boolean
+    let answer: LoginAnswer
     try {
-      accepted = await transport.login(candidate, signal)
+      answer = await transport.login(candidate, signal)
     } catch (error) {
-      // Not seen by the router, or the right password of a router that wants another one first. A login whose answer was cut off may
-      // have been counted by the router.
+      // Not seen by the router, or the right password of a router that wants another one first. A login whose answer was late or cut off
+      // may have been counted by the router.
       const isUncounted =
         error instanceof RtkError &&
         ['RTK_ERR_ROUTER_OFFLINE', 'RTK_ERR_ROUTER_LOGIN'].includes(error.code) &&
@@ -104,11 +124,10 @@ export class CredentialLadder {
       if (isUncounted) await guard.withdraw()
       throw error
     }
-    this.#deps.loggedIn(accepted ? 'ok' : 'refused')
-    if (!accepted) {
-      await guard.failed(candidate)
-      return false
-    }
+    if (answer === 'denied' && guard.denied(candidate)) answer = 'rejected'
+    this.#deps.loggedIn(answer === 'accepted' ? 'ok' : 'refused')
+    if (answer === 'rejected') await guard.rejected(candidate)
+    if (answer !== 'accepted') return answer
     try {
       await guard.succeeded(candidate)
       // An override is stored already, as the parameter that it is.
@@ -116,17 +135,24 @@ export class CredentialLadder {
     } catch (error) {
       log.warn({ err: error }, 'the login worked and could not be stored: after a restart it is looked for again')
     }
-    return true
+    return answer
   }
 
-  #tooMany(): string {
-    const { attempts } = this.#deps.guard
-    return `the router rejected ${attempts} logins, and more would make it block this station: set rtr-user and rtr-pswd as its label says`
+  /** @param guard_ms how long no pair at all may be tried */
+  #whyWaiting(guard_ms: number): string {
+    const remedy = 'set rtr-user and rtr-pswd as its label says'
+    const { rejected, unanswered } = this.#deps.guard.attempts
+    if (guard_ms <= guardLimits.gap_ms) return `the router rejected every known password: ${remedy}`
+    const parts = [
+      ...(rejected > 0 ? [`the router rejected ${rejected} logins`] : []),
+      ...(unanswered > 0 ? [`${rejected > 0 ? '' : 'the router gave '}no answer to ${unanswered}`] : []),
+    ]
+    return `${parts.join(' and ')}, and more would make it block this station${rejected > 0 ? `: ${remedy}` : ''}`
   }
 
   /** In order, each pair once. The lookup is only made when it is its turn. */
-  async *#candidates(signal: AbortSignal): AsyncGenerator<Candidate> {
-    const { override, vault, defaults } = this.#deps
+  async *#candidates(byPerson: boolean, signal: AbortSignal): AsyncGenerator<Candidate> {
+    const { override, vault, defaults, guard } = this.#deps
     const seen = new Set<string>()
     const fresh = (candidate: Candidate) => {
       const key = `${candidate.user}\0${candidate.pswd}`
@@ -135,27 +161,29 @@ export class CredentialLadder {
       return true
     }
     const { user, pswd } = override()
-    const first: Candidate[] = [
-      { rung: 'override', user: user || usualUser, pswd },
-      { rung: 'protected', ...vault.default },
-    ]
+    const set = usersOf(user).map((one): Candidate => ({ rung: 'override', user: one, pswd }))
+    const kept: Candidate = { rung: 'protected', ...vault.default }
+    // What a person has just set is tried at once.
+    const first = guard.worked(kept) && !byPerson ? [kept, ...set] : [...set, kept]
     for (const candidate of first) if (fresh(candidate)) yield candidate
-    const found = await this.#lookedUp(signal)
-    if (found && fresh(found)) yield found
+    for (const candidate of await this.#lookedUp(signal)) if (fresh(candidate)) yield candidate
     for (const one of defaults) {
       const candidate: Candidate = { rung: 'default', ...one }
       if (fresh(candidate)) yield candidate
     }
   }
 
-  async #lookedUp(signal: AbortSignal): Promise<Candidate | undefined> {
+  async #lookedUp(signal: AbortSignal): Promise<Candidate[]> {
     const { lookup, log, mac } = this.#deps
     try {
       const label = await lookup.find(mac(), signal)
-      return label && { rung: 'lookup', user: label.user || usualUser, pswd: label.pswd }
+      return label ? usersOf(label.user).map((user) => ({ rung: 'lookup', user, pswd: label.pswd })) : []
     } catch (error) {
       log.warn({ err: error }, 'the credentials of the router could not be looked up: the next ones are tried')
-      return undefined
+      return []
     }
   }
 }
+
+/** A person can have set it. */
+const isSet = ({ rung }: Candidate) => rung === 'override' || rung === 'protected'

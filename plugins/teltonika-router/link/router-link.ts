@@ -1,5 +1,5 @@
 import { Backoff } from 'rtk-base/link'
-import { type EventSource, LogLimit, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { anySignal, type EventSource, LogLimit, type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { RouterLinkState } from 'rtk-base/schemas'
 import { type Candidate, type CredentialLadder, guardLimits } from '../credentials/index.js'
 import {
@@ -138,18 +138,20 @@ export class RouterLink {
     { signal, patience_ms }: CallOptions = {},
   ): Promise<T> {
     const { ctx } = this.#deps
-    // One of its own for each call: many of them wait, and each listens.
-    const both = AbortSignal.any(signal ? [ctx.signal, signal] : [ctx.signal])
     const refusal = this.#refusal()
     if (refusal) return Promise.reject(refusal)
-    return this.queue.enter(
-      label,
-      async () => {
-        const { transport, performer } = this.#usable()
-        return this.#measured(label, () => work(performer, both, transport))
-      },
-      { signal: both, ...(patience_ms !== undefined && { patience_ms }) },
-    )
+    // One of its own for each call: many of them wait, and each listens.
+    const both = anySignal([ctx.signal, signal])
+    return this.queue
+      .enter(
+        label,
+        async () => {
+          const { transport, performer } = this.#usable()
+          return this.#measured(label, () => work(performer, both.signal, transport))
+        },
+        { signal: both.signal, ...(patience_ms !== undefined && { patience_ms }) },
+      )
+      .finally(both.release)
   }
 
   /** The same without waiting for it: a failure is logged. */
@@ -280,14 +282,15 @@ export class RouterLink {
     await this.#deps.meet(signal)
     const byPerson = this.#byPerson
     this.#byPerson = false
-    const walk = await ladder.step(transport, byPerson, signal)
-    if (!('candidate' in walk)) {
-      const next_s = Math.ceil(walk.wait_ms / 1000)
-      this.#leave('rejected', `${walk.reason} (next attempt in ${next_s} s)`, Math.min(walk.wait_ms, longestLocked_ms))
+    const step = await ladder.step(transport, byPerson, signal)
+    if (!('candidate' in step)) {
+      this.#byPerson ||= step.byPerson
+      const next_s = Math.ceil(step.wait_ms / 1000)
+      this.#leave('rejected', `${step.reason} (next attempt in ${next_s} s)`, Math.min(step.wait_ms, longestLocked_ms))
       return
     }
-    this.#candidate = walk.candidate
-    const connected = await this.#identify(transport, walk.candidate, signal)
+    this.#candidate = step.candidate
+    const connected = await this.#identify(transport, step.candidate, signal)
     this.#connected = connected
     await this.#deps.arrived(connected.performer, signal)
     this.#backoff.reset()

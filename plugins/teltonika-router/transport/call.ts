@@ -33,8 +33,8 @@ export function nameOf(call: Call): string {
   return isUbus(call) ? `${call.object}.${call.method}` : `${call.verb} ${call.path}`
 }
 
-/** Time limits of calls (spec.md, Router RPC: scans and modem info use a longer one). */
-export const limits_ms = { usual: 15_000, info: 30_000, scan: 210_000 } as const
+/** Time limits of calls (spec.md, Router RPC: scans and modem info use a longer one). A login that is given up may have been counted. */
+export const limits_ms = { usual: 15_000, login: 30_000, info: 30_000, scan: 210_000 } as const
 
 /** Calls that take minutes have long answers too. */
 export const isLong = (limit_ms: number | undefined) => limit_ms === limits_ms.scan
@@ -58,6 +58,12 @@ export interface Credentials {
   readonly pswd: string
 }
 
+/**
+ * `rejected`: user or password is wrong, or the router blocks this address. `denied`: "Access denied", which a router also says while
+ * it starts.
+ */
+export type LoginAnswer = 'accepted' | 'rejected' | 'denied'
+
 export type TransportKind = 'ubus' | 'rest'
 
 /** A way to talk to one router. It sends what it is asked to, one request at a time; order and repetition belong to its user. */
@@ -65,11 +71,8 @@ export interface Transport {
   readonly kind: TransportKind
   /** Where it talks to: `http://192.168.1.1`. */
   readonly origin: string
-  /**
-   * False: the router rejected user or password.
-   * @throws RTK_ERR_ROUTER_OFFLINE, _TIMEOUT, _ANSWER, _CERTIFICATE
-   */
-  login(credentials: Credentials, signal: AbortSignal): Promise<boolean>
+  /** @throws RTK_ERR_ROUTER_OFFLINE, _TIMEOUT, _ANSWER, _CERTIFICATE, _LOGIN where it wants a new password first */
+  login(credentials: Credentials, signal: AbortSignal): Promise<LoginAnswer>
   /**
    * The outcome of each call. One after the other it ends at the first failure of a call that is not optional.
    * @param together all are independent: in one request where the router takes that

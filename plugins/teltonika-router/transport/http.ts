@@ -1,4 +1,4 @@
-import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
 
 /** The connection ended after the request was sent: whether it was carried out is not known. */
 export class BrokenOff extends RtkError {
@@ -46,23 +46,25 @@ export class RouterHttp {
   /** @throws RTK_ERR_ROUTER_OFFLINE, _TIMEOUT, _ANSWER, _CERTIFICATE, RTK_ERR_ABORTED */
   async exchange(path: string, { limit_ms, signal, mostBytes: most, ...init }: HttpRequest): Promise<HttpAnswer> {
     const { fetch, timers } = this.#edges
-    const over = new AbortController()
-    const cancel = timers.after(limit_ms, () => over.abort(tooSlow(this.origin, limit_ms)))
+    const over = anySignal([signal])
+    const late = tooSlow(this.origin, limit_ms)
+    const cancel = timers.after(limit_ms, () => over.abort(late))
     try {
       const response = await fetch(`${this.origin}${path}`, {
         ...init,
         timeout_ms: limit_ms,
         maxBytes: most ?? mostBytes.usual,
-        signal: AbortSignal.any([signal, over.signal]),
+        signal: over.signal,
         ...(this.#pin !== undefined && { fingerprint256: this.#pin }),
       })
       const text = await response.text()
       return { status: response.status, text, location: response.headers.get('location') ?? '' }
     } catch (error) {
-      if (over.signal.aborted) throw over.signal.reason
+      if (over.signal.reason === late) throw late
       throw routerFailure(error, this.origin)
     } finally {
       void cancel()
+      over.release()
     }
   }
 }

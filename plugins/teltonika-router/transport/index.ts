@@ -3,6 +3,7 @@ export {
   type Call,
   type Credentials,
   isUbus,
+  type LoginAnswer,
   limits_ms,
   nameOf,
   type Outcome,

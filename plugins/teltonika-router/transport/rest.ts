@@ -5,6 +5,7 @@ import {
   type Credentials,
   isLong,
   isUbus,
+  type LoginAnswer,
   limits_ms,
   nameOf,
   type Outcome,
@@ -38,14 +39,14 @@ export class RestTransport implements Transport {
     this.origin = http.origin
   }
 
-  async login({ user, pswd }: Credentials, signal: AbortSignal): Promise<boolean> {
+  async login({ user, pswd }: Credentials, signal: AbortSignal): Promise<LoginAnswer> {
     this.#token = ''
     this.#secrets.add(pswd)
     const { status, text } = await this.#http.exchange('/api/login', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ username: user, password: pswd }),
-      limit_ms: limits_ms.usual,
+      limit_ms: limits_ms.login,
       signal,
     })
     const answer = parsedJson(text)
@@ -53,7 +54,7 @@ export class RestTransport implements Transport {
     if (fieldOf(answer, 'success') === true && typeof token === 'string' && token !== '') {
       this.#token = token
       this.#secrets.add(token)
-      return true
+      return 'accepted'
     }
     const codes = codesOf(answer)
     const isFirst = codes.includes(code.firstLogin)
@@ -62,7 +63,7 @@ export class RestTransport implements Transport {
       const what = `${why}: log in to its web page, set another one, and set rtr-pswd to it`
       throw new RtkError('RTK_ERR_ROUTER_LOGIN', `${this.origin}: ${what}`)
     }
-    if (status === 401 || status === 403 || codes.includes(code.loginFailed)) return false
+    if (status === 401 || status === 403 || codes.includes(code.loginFailed)) return 'rejected'
     throw new RtkError(
       'RTK_ERR_ROUTER_ANSWER',
       `${this.origin}/api/login: HTTP status ${status}, codes ${codes.join(', ') || 'none'}`,

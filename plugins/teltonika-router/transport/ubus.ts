@@ -5,6 +5,7 @@ import {
   type Credentials,
   isLong,
   isUbus,
+  type LoginAnswer,
   limits_ms,
   nameOf,
   type Outcome,
@@ -70,19 +71,19 @@ export class UbusTransport implements Transport {
     this.origin = http.origin
   }
 
-  async login({ user, pswd }: Credentials, signal: AbortSignal): Promise<boolean> {
+  async login({ user, pswd }: Credentials, signal: AbortSignal): Promise<LoginAnswer> {
     this.#session = nullSession
     this.#secrets.add(pswd)
     const call = { object: 'session', method: 'login', args: { username: user, password: pswd } }
-    const answer = await this.#post(envelope(nullSession, call, ++this.#id), limits_ms.usual, signal)
+    const answer = await this.#post(envelope(nullSession, call, ++this.#id), limits_ms.login, signal)
     const session = fieldOf(answer, 'result', 1, 'ubus_rpc_session')
     if (typeof session === 'string' && /^[0-9a-f]{32}$/.test(session)) {
       this.#session = session
       this.#secrets.add(session)
-      return true
+      return 'accepted'
     }
-    const status = fieldOf(answer, 'result', 0)
-    if (status === permissionDenied || fieldOf(answer, 'error', 'code') === rpcCode.accessDenied) return false
+    if (fieldOf(answer, 'result', 0) === permissionDenied) return 'rejected'
+    if (fieldOf(answer, 'error', 'code') === rpcCode.accessDenied) return 'denied'
     throw new RtkError(
       'RTK_ERR_ROUTER_ANSWER',
       `${this.origin}: session.login was answered ${shown(answer, this.#secrets)}`,

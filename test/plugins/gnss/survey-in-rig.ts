@@ -41,6 +41,8 @@ export interface RigOptions {
   clock?: ManualClock
   /** A receiver that was on all the time. */
   receiver?: FakeBase
+  /** The data folder of an earlier station. */
+  data?: string
 }
 
 /** What the antenna and the receiver behind the service are: outlives a restart of the service. */
@@ -191,11 +193,12 @@ function fixOf(position: Ecef, t: number, acc_m: number, arrival_ms: number): Re
 }
 
 const constellations = ['GPS', 'GLONASS', 'Galileo', 'BeiDou'] as const
+/** Where the satellites are. A receiver gives these directions in whole degrees. */
 const sky = [...Array(24).keys()].map((satellite) => ({
   constellation: constellations[satellite % 4].toLowerCase(),
   satellite: satellite + 1,
-  azimuth_deg: (satellite * 137.5) % 360,
-  elevation_deg: 12 + ((satellite * 31) % 75),
+  azimuth_deg: (satellite * 137.508) % 360,
+  elevation_deg: 12 + ((satellite * 31.37) % 75),
 }))
 const radians = Math.PI / 180
 
@@ -204,7 +207,13 @@ export function residualsOf(arp: Ecef, truth: Ecef, random: Random, noise_m = 1.
   const offset = enu(arp, truth)
   return sky.map((satellite) => {
     const clock_m = satellite.constellation.length
-    return { ...satellite, residual_m: clock_m - along(satellite, offset) + noise_m * random.normal(), used: true }
+    return {
+      ...satellite,
+      azimuth_deg: Math.round(satellite.azimuth_deg),
+      elevation_deg: Math.round(satellite.elevation_deg),
+      residual_m: clock_m - along(satellite, offset) + noise_m * random.normal(),
+      used: true,
+    }
   })
 }
 
@@ -275,6 +284,7 @@ export async function setUp(t: Test, options: RigOptions = {}): Promise<Rig> {
   const station = await createTestStation({
     clock,
     store,
+    ...(options.data !== undefined && { data: options.data }),
     variant: { changes: options.changes ?? quick },
     ...(options.supervisor && { supervisor: options.supervisor }),
     plugins: {

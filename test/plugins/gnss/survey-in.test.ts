@@ -1,5 +1,6 @@
 /** The reference position and the procedure around it, on a receiver that does what it is told. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -272,6 +273,27 @@ t.test('a restart of the service', async (t) => {
     const after = await restarted(t, before, 60)
     t.ok((await after.until(() => after.arps().length > 0, 30)) <= 25)
   })
+
+  t.test(
+    'that was killed is as warm: the last trusted moment is in a file of its own, and the settings are left alone',
+    async (t) => {
+      const data = mkdtempSync(join(tmpdir(), 'rtk-base-killed-'))
+      t.teardown(() => rmSync(data, { recursive: true, force: true }))
+      const before = await fixedStation(t, { data })
+      await before.seconds(700)
+      const { writes } = before.store
+      await before.seconds(3_600)
+      t.ok(
+        before.store.writes - writes <= 2,
+        `${before.store.writes - writes} writes of the settings in an hour at rest`,
+      )
+      // What the disk has: the stop in order comes after it.
+      const names = await before.store.namespaces()
+      const found = await Promise.all(names.map(async (name) => [name, await before.store.entries(name)] as const))
+      const after = await restarted(t, before, 2, { store: new MemoryStore(Object.fromEntries(found)), data })
+      t.ok((await after.until(() => after.arps().length > 0, 30)) <= 25)
+    },
+  )
 
   const cold: [what: string, change: (rig: Rig) => void, away_s: number][] = [
     [
@@ -1260,14 +1282,20 @@ t.test('the ledger of references', async (t) => {
 
 t.test('a disk that stays full is said once for what is lost, and again the next time', async (t) => {
   const rig = await fixedStation(t)
-  const said = () => rig.station.lines.filter(({ msg }) => /\(trusted\) could not be stored/.test(msg)).length
+  const said = () => rig.station.lines.filter(({ msg }) => /\(survey\) could not be stored/.test(msg)).length
+  const surveyed = async () => {
+    await rig.command('start-survey-in')
+    await rig.until(isFixed(rig), 120)
+    await rig.seconds(2)
+  }
   rig.store.failure = 'disk full'
-  await rig.seconds(120)
+  await surveyed()
+  await surveyed()
   t.equal(said(), 1)
   rig.store.failure = undefined
-  await rig.seconds(60)
+  await surveyed()
   rig.store.failure = 'disk full'
-  await rig.seconds(60)
+  await surveyed()
   t.equal(said(), 2)
 })
 

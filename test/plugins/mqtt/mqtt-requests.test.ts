@@ -3,7 +3,7 @@ import { until } from 'rtk-base/testing'
 import t from 'tap'
 import Type from 'typebox'
 import { commandText, mostWaiting } from '../../../plugins/mqtt-api/command-requests.js'
-import { isOwnResponseTopic } from '../../../plugins/mqtt-api/responses.js'
+import { isOwnResponseTopic, Refusals } from '../../../plugins/mqtt-api/responses.js'
 import { sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 
 /** Of a valid size, and deeper than what recurses over it can go. */
@@ -131,6 +131,46 @@ t.test('requests', async (t) => {
       { name: 'mobile-scan', arg: undefined },
       { name: 'firmware', arg: 'https://x/y?a=b' },
     ])
+  })
+
+  t.test(
+    'what is refused without a response topic is an error of the station, the newest, until one is accepted',
+    async (t) => {
+      const refused = () => station.device.errors().flatMap(({ code, text }) => (code === 'mqtt-refused' ? [text] : []))
+      await send('cmd', 'mobile-scan')
+      await until(() => refused().length === 0, 'accepted')
+      await send('cmd', 'no-such-command=1')
+      await until(
+        () => refused().some((text) => /the command no-such-command .*unknown command/.test(text)),
+        'a command',
+      )
+      await send('change/post', JSON.stringify({ 'udp-port': 'x' }))
+      await until(() => refused().some((text) => /a change over MQTT was refused: udp-port: /.test(text)), 'a change')
+      t.equal(refused().length, 1)
+      await send('cmd', '{"cmd_type":"other"}')
+      await until(() => refused().some((text) => /neither a command/.test(text)), 'no command at all')
+      await send('cmd', 'mobile-scan')
+      await until(() => refused().length === 0, 'accepted')
+      calls.length = 2
+    },
+  )
+
+  t.test('who is answered on a topic of its own knows', (t) => {
+    const raised: string[] = []
+    const errors = {
+      raise: (_code: string, text: string) => void raised.push(text),
+      clear: () => void raised.splice(0),
+    }
+    const refusals = new Refusals({ errors, serial: sn })
+    const asked = (responseTopic?: string) =>
+      ({ topic: 'cmd', payload: Buffer.alloc(0), ...(responseTopic && { responseTopic }) }) as never
+    refusals.note(asked(`base/${sn}/resp/1`), 'x', 'no')
+    t.equal(raised.length, 0)
+    refusals.note(asked('elsewhere'), 'x', 'no')
+    t.equal(raised.length, 1, 'not answered where it must not be')
+    refusals.note(asked(`base/${sn}/resp/1`), 'x', undefined)
+    t.equal(raised.length, 1, 'says nothing of the other')
+    t.end()
   })
 
   t.test('malformed messages are logged and counted', async (t) => {

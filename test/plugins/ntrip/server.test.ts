@@ -4,7 +4,16 @@ import { Value } from 'typebox/value'
 import ntripServer from '../../../plugins/ntrip-server/index.js'
 import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply } from '../../../plugins/ntrip-server/reply.js'
-import { afterEnd, afterNetworkUp, fresh, type RetryState, waitOf } from '../../../plugins/ntrip-server/retry.js'
+import {
+  afterEnd,
+  afterNetworkUp,
+  fresh,
+  type KeptWait,
+  keptOf,
+  type RetryState,
+  restored,
+  waitOf,
+} from '../../../plugins/ntrip-server/retry.js'
 import recovery from '../../../plugins/recovery/index.js'
 import { encodeRtcm } from '../../../runtime/gnss/index.js'
 import { findQueue } from '../../../runtime/link/acknowledgement.js'
@@ -400,7 +409,58 @@ t.test('the waits', async (t) => {
   t.equal(waitOf(afterNetworkUp(idle), 0), 30_000)
   const refused = afterEnd(fresh, 'final', 0, 0.5)
   t.equal(waitOf(afterNetworkUp(refused), minute), 6 * 60 * minute - minute, 'never one that a caster asked for')
-  t.ok(waitOf({ ...refused, notBefore_ms: 1e15 }, 0) <= 8 * 3_600_000, 'a clock that was set back')
+
+  t.test('of a power cut: what a caster asked for alone, as a rest', (t) => {
+    const hour = 60 * minute
+    const utc = Date.UTC(2026, 5, 1)
+    const kept = keptOf(refused, hour, utc)
+    t.match(kept, { last: 'final', rest_ms: 5 * hour, since_utc_ms: utc })
+    for (const end of ['network', 'closed', 'idle', 'portal'] as const)
+      t.equal(keptOf(afterEnd(fresh, end, 0, 0.5), 0, utc), undefined, end)
+    for (const [name, now_utc, rest] of [
+      ['no clock', 0, 5 * hour],
+      ['a clock of 2000', Date.UTC(2000, 0), 5 * hour],
+      ['two hours later', utc + 2 * hour, 3 * hour],
+      ['a year later', utc + 365 * 24 * hour, 0],
+    ] as const)
+      t.equal(waitOf(restored(kept as KeptWait, 7_000, now_utc), 7_000), rest, name)
+    t.equal(
+      waitOf(restored({ ...(kept as KeptWait), rest_ms: 1e15 }, 0, 0), 0),
+      7.2 * hour,
+      'never longer than the longest',
+    )
+    t.end()
+  })
+
+  t.test('end when the time is known, after a power cut without a clock', async (t) => {
+    let answer = 'ERROR - Bad Password\r\n'
+    const caster = await fakeCaster(t, ({ socket }) => socket.write(answer))
+    const store = new MemoryStore()
+    const target = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 'wrong' }
+    const first = await setUp(t, store)
+    await first.push(target)
+    await first.secondsUntil(() => first.shown().state === 'refused', 'refused')
+    await first.station.stop()
+    answer = 'ICY 200 OK\r\n\r\n'
+    const again = await setUp(t, store)
+    for (let n = 0; n < 60; n++) await again.second()
+    t.ok(again.shown().next > 3_600, 'the time is not known: the whole rest')
+    again.station.device.setUtc(first.clock.now() + 12 * 3_600_000)
+    await again.secondsUntil(() => again.shown().state === 'acknowledged', 'pushed')
+  })
+
+  t.test('for the own network alone end with the service', async (t) => {
+    const caster = await fakeCaster(t, ({ socket }) => socket.end())
+    const store = new MemoryStore()
+    const first = await setUp(t, store)
+    await first.push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF' })
+    await first.secondsUntil(() => caster.visits.length === 4, 'four attempts')
+    await first.station.stop()
+    t.strictSame((await store.get('ntrip-server', 'retries')) ?? {}, {}, 'nothing is written for them')
+    const again = await setUp(t, store)
+    await again.secondsUntil(() => caster.visits.length === 5, 'at once')
+    t.ok(again.clock.monotonic() < 15_000)
+  })
 
   t.test('survive a restart of the service, and end with other settings', async (t) => {
     const caster = await fakeCaster(t, ({ socket }) => socket.write('ERROR - Bad Password\r\n'))

@@ -118,7 +118,7 @@ function serving(): typeof fetch {
 }
 
 const downloadOn = (disk: MemoryDisk) =>
-  new Download({ fetch: serving() as never, folder: 'data/incoming', insecure: false, ca: '', fs: disk.fs })
+  new Download({ fetch: serving() as never, folder: 'data/incoming', ca: '', fs: disk.fs })
 const attempt = { largest_bytes: 1_000_000, signal: new AbortController().signal, progress: () => {} }
 
 async function fetched(disk: MemoryDisk): Promise<Download> {
@@ -374,7 +374,7 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
         }
       }
       const fs = disk.fs(cut, syncs)
-      const deps = { fetch: serving() as never, folder: at('incoming'), insecure: false, ca: '', fs }
+      const deps = { fetch: serving() as never, folder: at('incoming'), ca: '', fs }
       const download = new Download(deps)
       const url = new URL('https://example.org/image')
       await download.attempt(url, attempt).catch(() => download.attempt(url, attempt))
@@ -468,7 +468,7 @@ t.test('a disk that gets full during a download is given back', async (t) => {
         : file
     },
   }
-  const deps = { fetch: serving() as never, folder: 'data/incoming', insecure: false, ca: '', fs }
+  const deps = { fetch: serving() as never, folder: 'data/incoming', ca: '', fs }
   await t.rejects(new Download(deps).attempt(new URL('https://example.org/image'), attempt), {
     code: 'RTK_ERR_STORE_WRITE',
     message: /does not fit on the disk/,

@@ -252,7 +252,7 @@ t.test('an image behind a URL', async (t) => {
       response.end(image)
     })
     for (const command of ['firmware', 'ota-upgrade']) {
-      const rig = await otaStation(t, { ota: { insecure: true } })
+      const rig = await otaStation(t, {})
       const seen: string[] = []
       t.match(await rig.command(`${command}=${url}/a%20b+c?d=e&f=%2F`), { status: 200, text: 'update started\n' })
       await until(async () => {
@@ -267,17 +267,18 @@ t.test('an image behind a URL', async (t) => {
     t.strictSame(asked, ['/a%20b+c?d=e&f=%2F', '/a%20b+c?d=e&f=%2F'])
   })
 
-  t.test('is https; http only from this machine, and only by option', async (t) => {
-    const insecure = await otaStation(t, { ota: { insecure: true } })
-    const secure = await otaStation(t)
-    t.match(await secure.command('firmware=http://127.0.0.1/x'), {
-      status: 400,
-      text: /is http: updates are fetched by https/,
-    })
-    for (const url of ['http://example.org/x', 'ftp://example.org/x', 'not a url', 'https://exa mple.org/', '']) {
-      t.match(await insecure.command(`firmware=${url}`), { status: 400 }, url)
+  t.test('is https or http; what is refused shows in base.update and says why', async (t) => {
+    const rig = await otaStation(t)
+    for (const url of ['ftp://example.org/x', 'not a url', 'https://exa mple.org/', '']) {
+      t.match(await rig.command(`firmware=${url}`), { status: 400 }, url)
+      t.strictSame(rig.update(), { state: 'failed', failed: true, progress: 0 })
+      t.match(rig.reasons(), /the update was refused: /)
     }
-    t.strictSame(insecure.update(), { state: 'idle', failed: false, progress: 0 })
+    const image = await bundleImage(t, '2.0.0')
+    const url = await server(t, (_request, response) => response.end(image))
+    t.match(await rig.command(`firmware=${url}`), { status: 200 })
+    await until(() => rig.update().state === 'rebooting', 'fetched by http')
+    t.equal(rig.reasons(), '')
   })
 
   t.test('by https: from an authority of its own, over redirects that stay on https', async (t) => {
@@ -307,7 +308,7 @@ t.test('an image behind a URL', async (t) => {
     t.equal(await outcome('/image', { ca: readFileSync(authority.ca, 'utf8') }), 'rebooting')
     t.equal(await outcome('/redirect/5'), 'rebooting')
     t.match(await outcome('/redirect/6'), /more than 5 redirects/)
-    t.match(await outcome('/out', { ca: authority.ca, insecure: true }), /leads out of https, refused/)
+    t.match(await outcome('/out', { ca: authority.ca }), /leads out of https, refused/)
     t.match(await outcome('/image', {}), /certificate/)
     t.match(await outcome('/image', { ca: '/not/there.pem' }), /ENOENT/)
   })
@@ -336,7 +337,7 @@ t.test('an image behind a URL', async (t) => {
     const log: string[] = []
     const data = scratch(t)
     const url = await server(t, breaking(image, Math.ceil(image.length / 5), incomingOf(data), log))
-    const first = await otaStation(t, { ota: { insecure: true }, data })
+    const first = await otaStation(t, { data })
     await first.command(`firmware=${url}/image`)
     const received = () => log.length
     await until(
@@ -345,7 +346,7 @@ t.test('an image behind a URL', async (t) => {
     )
     t.equal(first.update().state, 'downloading')
     await first.station.stop()
-    const second = await otaStation(t, { ota: { insecure: true }, data })
+    const second = await otaStation(t, { data })
     await second.command(`firmware=${url}/image`)
     await until(async () => {
       await second.station.clock.advance(1_000)
@@ -381,7 +382,7 @@ t.test('an image behind a URL', async (t) => {
           response.end(answer.status === 206 ? image : '')
         } else response.end(image)
       })
-      const rig = await otaStation(t, { ota: { insecure: true } })
+      const rig = await otaStation(t, {})
       await rig.command(`firmware=${url}/image`)
       await until(async () => {
         await rig.station.clock.advance(1_000)
@@ -399,7 +400,7 @@ t.test('an image behind a URL', async (t) => {
       if (status === undefined) response.end(image)
       else response.writeHead(status).end()
     })
-    const rig = await otaStation(t, { ota: { insecure: true } })
+    const rig = await otaStation(t, {})
     await rig.command(`firmware=${url}/image`)
     await until(async () => {
       await rig.station.clock.advance(1_000)
@@ -431,7 +432,7 @@ t.test('an image behind a URL', async (t) => {
         ['/image', /for the hardware other/],
       ] as const) {
         const data = scratch(t)
-        const rig = await otaStation(t, { ota: { insecure: true, limit_mb: 1 }, data })
+        const rig = await otaStation(t, { ota: { limit_mb: 1 }, data })
         await rig.command(`firmware=${url}${path}`)
         await until(async () => {
           await rig.station.clock.advance(10_000)
@@ -452,7 +453,7 @@ t.test('an image behind a URL', async (t) => {
     const url = await server(t, (request, response) =>
       count++ === 0 ? breaks(request, response) : void response.socket?.destroy(),
     )
-    const rig = await otaStation(t, { ota: { insecure: true }, data })
+    const rig = await otaStation(t, { data })
     await rig.command(`firmware=${url}/image`)
     await until(async () => {
       await rig.station.clock.advance(5_000)

@@ -36,6 +36,8 @@ export class FakeRouter {
   readonly asked: Asked[] = []
   readonly logins: { user: string; pswd: string; ok: boolean }[] = []
   users: Record<string, string>
+  /** How a login over ubus is answered, whatever its password: undefined as usual. */
+  mood: (() => 'rejected' | 'denied' | undefined) | undefined
   /** Takes batches. */
   batches = true
   /** What happens to a request before it is answered; true: it was dealt with. */
@@ -126,8 +128,10 @@ export class FakeRouter {
     const error = (code: number, message: string) => ({ jsonrpc: '2.0', id, error: { code, message } })
     const result = (...values: unknown[]) => ({ jsonrpc: '2.0', id, result: values })
     if (name === 'session.login') {
-      const ok = this.users[String(args.username)] === args.password
+      const mood = this.mood?.()
+      const ok = mood === undefined && this.users[String(args.username)] === args.password
       this.logins.push({ user: String(args.username), pswd: String(args.password), ok })
+      if (mood === 'denied') return error(-32_002, 'Access denied')
       if (!ok) return result(6)
       return result(0, {
         ubus_rpc_session: this.#open(),

@@ -102,6 +102,8 @@ export const de: Texts = {
   'plugins.state': 'Zustand',
   'plugins.reason': 'Was es sagt',
   'plugins.hint': 'Plugins werden auf der Maschine selbst geladen und entladen: rtk-base plugins.',
+  'logs.report': 'Bericht für den Support herunterladen',
+  'logs.report.help': 'Zustand, Protokolle und die letzten 7 Tage, ohne Passwörter.',
   'logs.level': 'Stufe',
   'logs.all': 'Alles',
   'logs.info': 'Hinweise und Schlimmeres',

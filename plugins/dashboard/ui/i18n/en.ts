@@ -102,6 +102,8 @@ export const en = {
   'plugins.reason': 'What it says',
   'plugins.hint': 'Plugins are loaded and unloaded on the machine itself: rtk-base plugins.',
   'logs.level': 'Level',
+  'logs.report': 'Download a report for support',
+  'logs.report.help': 'How everything is, logs and the last 7 days, without passwords.',
   'logs.all': 'Everything',
   'logs.info': 'Information and worse',
   'logs.warn': 'Warnings and errors',

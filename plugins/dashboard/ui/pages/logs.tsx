@@ -48,6 +48,12 @@ export function LogsPage() {
         {droppedLines.value > 0 && t('logs.dropped', { count: droppedLines.value })}{' '}
         <a href="/get-log-saved">{t('logs.saved')}</a>
       </p>
+      <p>
+        <a class="button" href="/report" download="rtk-base-report.tar.gz">
+          {t('logs.report')}
+        </a>{' '}
+        <span class="quiet">{t('logs.report.help')}</span>
+      </p>
       <ol class="log">
         {lines
           .slice(-300)

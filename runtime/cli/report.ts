@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { readRelease } from '../build/release.js'
+import { ControlClient } from '../control/client.js'
+import { RtkError } from '../errors.js'
+import { createLogger } from '../log.js'
+import { replaceFile } from '../ports/durable-file.js'
+import { openStore, type Store } from '../ports/store.js'
+import { makeReport } from '../report/index.js'
+
+export const reportHelp = `rtk-base report [--data DIR] [--out FILE]
+
+Writes one archive for whoever helps: version, settings without secrets, the document, plugins, errors, logs, the flight
+record of the last 7 days, and facts of the machine. At most 5 MB. The service may run or not.
+
+  --data     data folder (default: ./data)
+  --out      the archive (default: rtk-base-report.tar.gz)
+`
+
+export async function reportCommand(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      data: { type: 'string', default: 'data' },
+      out: { type: 'string', default: 'rtk-base-report.tar.gz' },
+    },
+  })
+  const data = resolve(values.data)
+  if (!existsSync(data))
+    throw new RtkError('RTK_ERR_USAGE', `${data}: there is no such data folder; name it with --data`)
+  const report = (await ofService(data)) ?? (await ofFiles(data))
+  await replaceFile(resolve(values.out), report)
+  process.stdout.write(`${resolve(values.out)}  ${Math.ceil(report.length / 1024)} kB\n`)
+  return 0
+}
+
+/** The running service makes it, as it alone knows how things are. Undefined: none answers. */
+async function ofService(data: string): Promise<Buffer | undefined> {
+  const client = await ControlClient.open(data).catch(() => undefined)
+  if (!client) return undefined
+  try {
+    const { file } = await client.call<{ file: string }>('report')
+    const report = await readFile(file)
+    await rm(file, { force: true })
+    return report
+  } catch {
+    return undefined
+  } finally {
+    client.close()
+  }
+}
+
+async function ofFiles(data: string): Promise<Buffer> {
+  let store: Store | undefined
+  if (existsSync(join(data, 'store')))
+    store = await openStore(join(data, 'store'), createLogger({ level: 'silent' })).catch(() => undefined)
+  try {
+    return await makeReport({ data, store, live: undefined, version: readRelease().version })
+  } finally {
+    await store?.close()
+  }
+}

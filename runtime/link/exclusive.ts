@@ -1,0 +1,50 @@
+/** A serial port that no other program gets, and why one cannot be opened. */
+import { spawn } from 'node:child_process'
+import { userInfo } from 'node:os'
+
+/** asm-generic/ioctls.h: as on x86, ARM and RISC-V. */
+const TIOCEXCL = 0x540c
+const limit_ms = 2_000
+
+/**
+ * Puts an open terminal in exclusive mode: the system refuses it to every other program, but to root. A lock (flock) is advisory, and gpsd
+ * or ModemManager that opens the port takes bytes away unseen. Node has no ioctl, so a child that inherits the descriptor makes it.
+ * @returns false where that could not be done: no perl, or no such mode
+ */
+export function makeExclusive(fd: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const script = `exit(ioctl(STDIN, ${TIOCEXCL}, 0) ? 0 : 1)`
+    const child = spawn('perl', ['-e', script], { stdio: [fd, 'ignore', 'ignore'], timeout: limit_ms })
+    child.once('error', () => resolve(false))
+    child.once('close', (code) => resolve(code === 0))
+  })
+}
+
+const who = '`sudo rtk-base report` names it'
+
+/** What is said where frames break off or do not come, as an open port alone shows nothing of it. */
+export const readByOthers = `another program may read this port (gpsd, ModemManager): ${who}`
+
+const remedies: readonly [pattern: RegExp, remedy: (path: string) => string][] = [
+  [
+    /EACCES|permission denied/i,
+    () =>
+      `the user ${userInfo().username} may not open it: \`sudo usermod -aG dialout ${userInfo().username}\`, then restart the service`,
+  ],
+  [/EBUSY|resource busy|cannot lock|temporarily unavailable/i, () => `another program has it: end that one; ${who}`],
+  [
+    /EPERM|not permitted/i,
+    (path) => `the unit does not let it be opened: \`sudo systemctl edit rtk-base\`, [Service] DeviceAllow=${path} rw`,
+  ],
+  [
+    /ENOENT|no such file/i,
+    () => 'nothing is plugged in there, or the option names another path: see /dev/serial/by-id',
+  ],
+]
+
+/** The reason of the system with what can be done about it. */
+export function withRemedy(reason: string, path: string): string {
+  const text = reason.replace(/^Error:? /, '')
+  const found = remedies.find(([pattern]) => pattern.test(text))
+  return found ? `${text}: ${found[1](path)}` : text
+}

@@ -1,0 +1,57 @@
+/** What no report may hold: everything protected, every secret setting, whatever goes by the name of a password. */
+import { isSecretName } from '../redact.js'
+
+/** Shorter ones would be found in the middle of words; where they stand as values they are left out by their names. */
+const shortest = 4
+export const hidden = '…'
+
+/** Collects secrets by value, so that they are found in whatever text they came into. */
+export class Secrets {
+  readonly #values = new Set<string>()
+
+  /** Every text in it. */
+  addAll(value: unknown): void {
+    for (const text of textsIn(value, () => true)) this.#add(text)
+  }
+
+  /** The texts in it that go by the name of a secret. */
+  addNamed(value: unknown): void {
+    for (const text of textsIn(value, isSecretName)) this.#add(text)
+  }
+
+  /** A secret setting: of fields with names those that are secrets, else all of it, and what stands behind a `user:`. */
+  addSetting(value: unknown): void {
+    this.addNamed(value)
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (typeof one !== 'string') continue
+      this.#add(one)
+      this.#add(one.slice(one.indexOf(':') + 1))
+    }
+  }
+
+  /** The text without any of them, also as they stand in JSON and in a URL. */
+  hide(text: string): string {
+    let clean = text
+    // The longest first: one may be a part of another.
+    for (const value of [...this.#values].sort((a, b) => b.length - a.length)) {
+      for (const form of new Set([value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)]))
+        if (clean.includes(form)) clean = clean.replaceAll(form, hidden)
+    }
+    return clean
+  }
+
+  #add(value: string): void {
+    if (value.length >= shortest) this.#values.add(value)
+  }
+}
+
+/** @param wanted whether what goes by this name counts, with everything below it */
+function* textsIn(value: unknown, wanted: (name: string) => boolean, name = '', taken = false): Generator<string> {
+  const counts = taken || wanted(name)
+  if (typeof value === 'string') {
+    if (counts) yield value
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value))
+      yield* textsIn(inner, wanted, Array.isArray(value) ? name : key, counts)
+  }
+}

@@ -1,0 +1,100 @@
+/** The report for support: whole, small, and without a secret, made by the running service and without one. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { readVariant } from '../../runtime/cli/variant-file.js'
+import { paddingOf, readUstarHeader } from '../../runtime/image/ustar.js'
+import { largestReport_bytes } from '../../runtime/report/index.js'
+import { rtkBase, startStation } from '../harness/process.js'
+
+function unpack(archive: Buffer): Map<string, string> {
+  const bytes = gunzipSync(archive)
+  const files = new Map<string, string>()
+  for (let at = 0; ; ) {
+    const head = readUstarHeader(bytes.subarray(at, at + 512))
+    if (!head) return files
+    files.set(head.path.replace('rtk-base-report/', ''), bytes.toString('utf8', at + 512, at + 512 + head.size))
+    at += 512 + head.size + paddingOf(head.size)
+  }
+}
+
+/** Every secret that a station can be given. */
+const secret = (name: string) => `Sec-ret"${name}`
+const settings = {
+  'rtr-pswd': secret('rtr'),
+  'wap-pswd': secret('wap'),
+  'sta-ssid': 'uplink',
+  'sta-pswd': secret('sta'),
+  'mob-user': 'anybody',
+  'mob-pswd': secret('mob'),
+  'ntrip-server': [{ host: '127.0.0.1', port: 9, mount: 'ROOF', password: secret('push') }],
+}
+const token = 'operator-token-of-the-test'
+
+const leaks = (t: Test, files: Map<string, string>) => {
+  for (const [path, text] of files) {
+    for (const one of [...Object.values(settings).flat(), secret('vault'), secret('login'), secret('nvs'), token]) {
+      const value = typeof one === 'object' ? one.password : one
+      if (value === 'uplink' || value === 'anybody') continue
+      for (const form of [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)])
+        t.notOk(text.includes(form), `${value} in ${path}`)
+    }
+  }
+}
+
+t.test('the report for support', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-report-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const data = join(folder, 'data')
+  const { variant } = readVariant('simulator')
+  const file = join(folder, 'variant.json')
+  const http = { ...(variant.http as object), token }
+  writeFileSync(file, JSON.stringify({ ...variant, http }))
+  const ports = ['--set', 'mqtt-broker.port=0', '--change', 'ntrip-caster-port=0']
+  const station = await startStation([file, ...ports, '--change', 'udp-port=2209'], { data })
+  const headers = { authorization: `Bearer ${token}` }
+  const post = async (path: string, body?: string) =>
+    (await fetch(`${station.url}${path}`, { method: 'POST', headers, ...(body !== undefined && { body }) })).text()
+  t.match(JSON.parse(await post('/change', JSON.stringify(settings))), { result: 'ok', leftover: {} })
+  await post(`/system?teltonika=${encodeURIComponent(`set_pswd ${secret('vault')} --protected`)}`)
+  await post(`/system?ntrip-user=${encodeURIComponent(`rover:${secret('login')}`)}`)
+  await post('/nvs', JSON.stringify({ note: secret('nvs') }))
+
+  await t.test('is for operators, and has everything', async (t) => {
+    t.equal((await fetch(`${station.url}/report`)).status, 401)
+    const answer = await fetch(`${station.url}/report`, { headers })
+    t.match(answer.headers.get('content-disposition'), /rtk-base-report-SIM00001\.tar\.gz/)
+    const archive = Buffer.from(await answer.arrayBuffer())
+    t.ok(archive.length < largestReport_bytes)
+    const files = unpack(archive)
+    for (const name of ['about', 'system', 'settings', 'document', 'plugins', 'run'])
+      t.ok(JSON.parse(files.get(`${name}.json`) ?? ''), name)
+    t.match(JSON.parse(files.get('about.json') ?? ''), { running: true, variant: { name: 'simulator' } })
+    t.match(JSON.parse(files.get('settings.json') ?? ''), {
+      config: { 'sta-ssid': 'uplink', 'udp-port': 2209, 'wap-pswd': /^…/ },
+    })
+    t.match(JSON.parse(files.get('system.json') ?? ''), { node: process.version, openBy: { programs: [] } })
+    t.match(files.get('log.jsonl'), /"plugin":"/)
+    t.match(files.get('record.jsonl'), /"run":/)
+    leaks(t, files)
+  })
+
+  await t.test('is made by the command as well, while the service runs and when it does not', async (t) => {
+    const out = join(folder, 'made.tar.gz')
+    t.match(await rtkBase(['report', '--data', data, '--out', out]), { code: 0, stdout: /made\.tar\.gz {2}\d+ kB/ })
+    const running = unpack(readFileSync(out))
+    t.match(JSON.parse(running.get('about.json') ?? ''), { running: true })
+    leaks(t, running)
+    await station.end('SIGTERM')
+    t.match(await rtkBase(['report', '--data', data, '--out', out]), { code: 0 })
+    const stopped = unpack(readFileSync(out))
+    t.match(JSON.parse(stopped.get('about.json') ?? ''), { running: false })
+    t.match(JSON.parse(stopped.get('settings.json') ?? ''), { config: { 'udp-port': 2209, 'sta-ssid': /^… \(6/ } })
+    t.match(stopped.get('log.jsonl'), /"plugin":"/)
+    t.match(stopped.get('record.jsonl'), /"stop":/)
+    leaks(t, stopped)
+    t.match(await rtkBase(['report', '--data', join(folder, 'none')]), { code: 2, stderr: /no such data folder/ })
+  })
+})
