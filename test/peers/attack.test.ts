@@ -4,12 +4,13 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { childEnv, machineOnly, readyBase, startStation } from 'rtk-base/testing'
 import t from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
+import { smallMachineFlags } from '../../runtime/cli/heap.js'
 import { processUse } from '../bench/edges.js'
 import type { AttackerOptions } from '../harness/children/attacker.js'
 import type { PoliteOptions, PoliteReport } from '../harness/children/polite-client.js'
@@ -64,12 +65,14 @@ t.test(
     t.teardown(() => rmSync(folder, { recursive: true, force: true }))
     const pem = createAuthority(folder).issue('caster', '/CN=caster', 'subjectAltName=IP:10.78.1.1\n')
     const [program, ...inStation] = networks.prefix('station')
+    const variant = join(folder, 'variant.json')
+    const device = JSON.parse(readFileSync(join(packageRoot(), 'runtime', 'variants', 'zed-f9p.json'), 'utf8'))
+    writeFileSync(variant, JSON.stringify({ ...device, serial: 'SIM00001', simulator: true, http: { port: http } }))
     const sets = [
       `http.port=${http}`,
-      'http.host=0.0.0.0',
-      'udp-rtcm.host=0.0.0.0',
-      'ntrip-caster.host=0.0.0.0',
+      'gnss-zed.port=simulator',
       `ntrip-caster.tls=${JSON.stringify({ port: tls, cert: pem.cert, key: pem.key })}`,
+      'mqtt-link.insecure=true',
       'mqtt-link.brokerTrial=0',
     ]
     const changes = [
@@ -80,9 +83,10 @@ t.test(
       `mqtt-port=${broker}`,
     ]
     const args = [...sets.flatMap((text) => ['--set', text]), ...changes.flatMap((text) => ['--change', text])]
-    const station = await startStation([...readyBase, ...args], {
+    const station = await startStation([variant, ...readyBase, ...args], {
       execPath: program,
-      nodeOptions: [...inStation, process.execPath],
+      // As on a device: the machine of a test has memory to waste.
+      nodeOptions: [...inStation, process.execPath, ...smallMachineFlags],
     })
     t.teardown(() => station.end())
     const pid = station.child.pid as number
@@ -134,7 +138,7 @@ t.test(
       { answers, failed, worst_ms, yardstick_ms, gaps_s, text }: PoliteReport & { text: string },
     ) => {
       t.same(failed, [], `${name}: every request of the client is answered`)
-      t.ok(answers > 20, `${name}: ${answers} answers`)
+      t.ok(answers >= 8, `${name}: ${answers} answers`)
       // What the machine takes from a bare server it takes from the station too.
       t.ok(worst_ms <= slowest_ms + yardstick_ms, `${name}: ${text}`)
       for (const way of ['tcp', 'ntrip', 'udp'])
@@ -148,7 +152,9 @@ t.test(
     holds('nobody attacks', calm)
     const before_mb = resident_mb()
 
-    for (const scene of scenes) {
+    /** `RTK_BASE_ATTACK=requests` for that scene alone. */
+    const isWanted = (name: string) => (process.env.RTK_BASE_ATTACK ?? name) === name
+    for (const scene of scenes.filter(isWanted)) {
       const did = async () => {
         attacker.send(scene)
         return answerOf(attacker)
@@ -156,6 +162,7 @@ t.test(
       holds(scene, await watched(scene, did))
     }
     for (const [n, name] of brokers.entries()) {
+      if (!isWanted(name)) continue
       const did = async () => {
         polite.send({ change: { 'mqtt-host': addresses[n] } })
         attacker.send('wait')

@@ -140,7 +140,7 @@ const attacks: Record<string, () => Promise<void>> = {
   async 'caster logins'() {
     const until_ms = performance.now() + 10_000
     for (let n = 0; performance.now() < until_ms; n++) {
-      const login = Buffer.from(`user${n}:wrong`).toString('base64')
+      const login = Buffer.from(`rover:wrong${n}`).toString('base64')
       open(caster, address(n), `GET /SIM00001 HTTP/1.0\r\nUser-Agent: NTRIP x\r\nAuthorization: Basic ${login}\r\n\r\n`)
       if (held.size > 300) await pause(20)
       if (n % 10 === 0) await pause(5)

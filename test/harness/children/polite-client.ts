@@ -27,7 +27,8 @@ export interface PoliteOptions {
   udp: number
 }
 
-const ask_ms = 200
+/** As a page does. */
+const ask_ms = 1_000
 
 function answer(host: string, port: number, path: string, { method = 'GET', body = '' } = {}): Promise<number> {
   const began_ms = performance.now()
@@ -72,7 +73,11 @@ function behave({ host, http, yardstick, tcp, caster, udp }: PoliteOptions): voi
     socket.write(hello)
   }
   stream('tcp', tcp, '')
-  stream('ntrip', caster, 'GET /SIM00001 HTTP/1.0\r\nUser-Agent: NTRIP polite\r\n\r\n')
+  const login = Buffer.from('rover:secret').toString('base64')
+  const get = `GET /SIM00001 HTTP/1.0\r\nUser-Agent: NTRIP polite\r\nAuthorization: Basic ${login}\r\n\r\n`
+  void answer(host, http, '/system?ntrip-user=rover:secret', { method: 'POST' }).then(() =>
+    stream('ntrip', caster, get),
+  )
   const socket = createSocket('udp4').on('message', () => came('udp'))
   const subscribe = () => void socket.send('polite', udp, host)
   subscribe()
