@@ -73,6 +73,8 @@ t.test(
       'gnss-zed.port=simulator',
       `ntrip-caster.tls=${JSON.stringify({ port: tls, cert: pem.cert, key: pem.key })}`,
       'mqtt-link.insecure=true',
+      // As the unit of the Debian package says.
+      'watchdog.memory_mb=384',
       'mqtt-link.brokerTrial=0',
     ]
     const changes = [
