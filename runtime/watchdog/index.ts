@@ -67,7 +67,7 @@ export class Watchdog {
       for (const fn of this.#alive) fn()
     }, beat_ms)
     this.#beats.unref()
-    if (options.memory_bytes > 0) this.#watchMemory(options.memory_bytes)
+    this.#watchMemory(options.memory_bytes)
   }
 
   #watchMemory(limit_bytes: number): void {

@@ -15,8 +15,11 @@ export const endsFrom = 0.8
 const mostOf = 0.5
 /** Garbage is collected, and the memory still used after so many looks. */
 const looksBeforeEnd = 3
-/** In looks. V8 keeps what a burst needed for as long as nothing needs it: tens of megabytes, for hours. */
+/** In looks. */
 const collectEvery = 10
+/** So much more than the least that was ever used, a minute after a burst, and garbage is collected: V8 keeps it for hours. */
+const spare = 1.15
+const calmLooks = 30
 const samplingInterval_bytes = 32_768
 
 /** Bytes that the service may use: by its control group, else what the option says. 0: no limit. */
@@ -49,7 +52,11 @@ export class MemoryWatch {
   #session: Session | undefined
   #over = 0
   #near = 0
+  /** What it can do with, as far as is known. */
+  #least_bytes = Number.POSITIVE_INFINITY
+  #much = 0
 
+  /** @param limit_bytes 0: none; garbage is given back all the same */
   constructor(limit_bytes: number, edges: MemoryEdges) {
     this.#limit_bytes = limit_bytes
     this.#edges = edges
@@ -57,6 +64,8 @@ export class MemoryWatch {
 
   look(): void {
     const { rss } = this.#edges.usage()
+    this.#giveBack(rss)
+    if (this.#limit_bytes === 0) return
     const share = rss / this.#limit_bytes
     if (share < sampledFrom) {
       this.#stop()
@@ -80,6 +89,21 @@ export class MemoryWatch {
 
   close(): void {
     this.#stop()
+  }
+
+  /** Where it does not help, what is left is needed. */
+  #giveBack(rss: number): void {
+    this.#least_bytes = Math.min(this.#least_bytes, rss)
+    if (rss <= this.#least_bytes * spare) {
+      this.#much = 0
+      return
+    }
+    this.#much++
+    if (this.#much === calmLooks) this.#edges.collect()
+    else if (this.#much > calmLooks) {
+      this.#least_bytes = rss
+      this.#much = 0
+    }
   }
 
   #sample(): void {
