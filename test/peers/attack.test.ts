@@ -108,7 +108,7 @@ t.test(
     const yard = await child('station', 'polite-client.js', 'yardstick')
     const { port: yardstick } = await answerOf<{ port: number }>(yard)
     const ports = { http, tcp, caster, udp }
-    const politeOptions: PoliteOptions = { host: networks.station.polite, yardstick, ...ports }
+    const politeOptions: PoliteOptions = { pid, host: networks.station.polite, yardstick, ...ports }
     const polite = await child('polite', 'polite-client.js', 'polite', JSON.stringify(politeOptions))
     const { strangers: addresses } = networks
     const attackerOptions: AttackerOptions = { host: networks.station.hostile, ...ports, tls, broker, addresses }
@@ -129,20 +129,20 @@ t.test(
       const did = JSON.stringify(await doing())
       polite.send('report')
       const report = await answerOf<PoliteReport>(polite)
-      const { answers, worst_ms, yardstick_ms, gaps_s } = report
+      const { answers, worst_ms, own_ms, yardstick_ms, gaps_s } = report
       const gaps = Object.entries(gaps_s).map(([way, gap_s]) => `${way} ${gap_s.toFixed(1)} s`)
-      const text = `${answers} answers, slowest ${worst_ms.toFixed(0)} ms (bare server ${yardstick_ms.toFixed(0)} ms), RTCM ${gaps.join(', ')}, ${peak_mb.toFixed(0)} MB, ${did}`
+      const text = `${answers} answers, slowest ${worst_ms.toFixed(0)} ms, ${own_ms.toFixed(0)} ms of them the station's (bare server ${yardstick_ms.toFixed(0)} ms), RTCM ${gaps.join(', ')}, ${peak_mb.toFixed(0)} MB, ${did}`
       t.comment(`${name}: ${text}`)
       return { ...report, text }
     }
     const holds = (
       name: string,
-      { answers, failed, worst_ms, yardstick_ms, gaps_s, text }: PoliteReport & { text: string },
+      { answers, failed, own_ms, yardstick_ms, gaps_s, text }: PoliteReport & { text: string },
     ) => {
       t.same(failed, [], `${name}: every request of the client is answered`)
       t.ok(answers >= 8, `${name}: ${answers} answers`)
-      // What the machine takes from a bare server it takes from the station too.
-      t.ok(worst_ms <= slowest_ms + yardstick_ms, `${name}: ${text}`)
+      // A busy machine lets the station wait for a processor, and the client too: that of a bare server is known.
+      t.ok(own_ms <= slowest_ms + yardstick_ms, `${name}: ${text}`)
       for (const way of ['tcp', 'ntrip', 'udp'])
         t.ok((gaps_s[way] ?? 99) <= longestGap_s, `${name}: RTCM by ${way}: ${text}`)
       t.ok(peak_mb <= mostMemory_mb, `${name}: ${peak_mb.toFixed(0)} MB`)

@@ -3,6 +3,7 @@
  * the answers took and how long no RTCM came. `yardstick`: a bare server that answers beside the station, so that the machine's own delays are known.
  */
 import { createSocket } from 'node:dgram'
+import { readFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import { connect } from 'node:net'
 
@@ -12,6 +13,8 @@ export interface PoliteReport {
   failed: string[]
   /** The slowest answer. */
   worst_ms: number
+  /** The same without the time in which the station could have run and the machine ran others. */
+  own_ms: number
   /** Of the bare server. */
   yardstick_ms: number
   /** The longest time without RTCM, by way. */
@@ -19,6 +22,8 @@ export interface PoliteReport {
 }
 
 export interface PoliteOptions {
+  /** Of the station. */
+  pid: number
   host: string
   http: number
   yardstick: number
@@ -44,17 +49,21 @@ function answer(host: string, port: number, path: string, { method = 'GET', body
   })
 }
 
+/** For how long its main thread has waited for a processor in all (proc(5), schedstat). */
+const waited_ms = (pid: number) =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
+
 function serveYardstick(): void {
   const page = JSON.stringify({ text: 'x'.repeat(20_000) })
   const server = createServer((_request, reply) => void reply.end(page))
   server.listen(0, '0.0.0.0', () => process.send?.(server.address()))
 }
 
-function behave({ host, http, yardstick, tcp, caster, udp }: PoliteOptions): void {
+function behave({ pid, host, http, yardstick, tcp, caster, udp }: PoliteOptions): void {
   let report: PoliteReport
   const came_ms: Record<string, number> = {}
   const reset = () => {
-    report = { answers: 0, failed: [], worst_ms: 0, yardstick_ms: 0, gaps_s: {} }
+    report = { answers: 0, failed: [], worst_ms: 0, own_ms: 0, yardstick_ms: 0, gaps_s: {} }
   }
   reset()
   const came = (way: string) => {
@@ -84,6 +93,7 @@ function behave({ host, http, yardstick, tcp, caster, udp }: PoliteOptions): voi
   setInterval(subscribe, 20_000)
   setInterval(() => {
     const { failed } = report
+    const before_ms = waited_ms(pid)
     void answer(host, yardstick, '/').then((ms) => {
       report.yardstick_ms = Math.max(report.yardstick_ms, ms)
     })
@@ -91,6 +101,7 @@ function behave({ host, http, yardstick, tcp, caster, udp }: PoliteOptions): voi
       (ms) => {
         report.answers++
         report.worst_ms = Math.max(report.worst_ms, ms)
+        report.own_ms = Math.max(report.own_ms, ms - (waited_ms(pid) - before_ms))
       },
       (error) => void failed.push((error as Error).message),
     )
