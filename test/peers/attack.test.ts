@@ -74,7 +74,7 @@ t.test(
       `ntrip-caster.tls=${JSON.stringify({ port: tls, cert: pem.cert, key: pem.key })}`,
       'mqtt-link.insecure=true',
       // As the unit of the Debian package says.
-      'watchdog.memory_mb=384',
+      'watchdog.memory_mb=436',
       'mqtt-link.brokerTrial=0',
     ]
     const changes = [
