@@ -60,6 +60,13 @@ export const WatchdogSection = Type.Object(
       maximum: 3_600,
       description: 'The process is ended after so long, to be started again; 0: never',
     }),
+    memory_mb: Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 1_000_000,
+      description:
+        'Memory that the service may use where its control group has no limit: at 80 % it ends, and the plugin that holds most stays out of the next start; 0: no limit',
+    }),
     proven_s: Type.Integer({
       default: 600,
       minimum: 1,

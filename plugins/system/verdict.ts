@@ -140,7 +140,7 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       stopped(facts)
-        ? (reported(facts, /^(gnss-|receiver-|antenna-|plugin-failed|base-degraded)/) ?? [
+        ? (reported(facts, /^(gnss-(?!reference-doubtful)|receiver-|antenna-|plugin-failed|base-degraded)/) ?? [
             'no RTCM goes out',
             'check the receiver, and the state of each plugin',
           ])

@@ -148,10 +148,18 @@ function test(onMachine) {
     if (status !== 0) process.exit(status)
   }
   buildTap()
-  const machine = onMachine ? ['--timeout=3600'] : []
+  // The longest is the endurance test: two hours, or what RTK_BASE_SOAK_MIN says.
+  const machine = onMachine ? [`--timeout=${(Number(process.env.RTK_BASE_SOAK_MIN ?? 120) + 60) * 60}`] : []
   const env = { ...process.env, ...(onMachine && { RTK_BASE_TEST: 'machine' }) }
   const files = args.slice(1).some((arg) => !arg.startsWith('-')) ? [] : ['build/test/all.js']
-  process.exit(run(bin('tap'), ['run', ...machine, ...args.slice(1), ...files], { env }))
+  process.exit(run(bin('tap'), ['run', ...machine, ...args.slice(1).map(testFile), ...files], { env }))
+}
+
+/** `soak` is build/test/…/soak.test.js; anything else is taken as it is. */
+function testFile(name) {
+  const files = readdirSync(join(build, 'test'), { recursive: true, encoding: 'utf8' })
+  const found = files.find((file) => file.endsWith(`/${name}.test.js`))
+  return found ? join('build', 'test', found) : name
 }
 
 /** tap builds its test library for the plugins that .taprc names; without this its first run would use the default ones. */

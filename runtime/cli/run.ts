@@ -18,6 +18,7 @@ import { NotifySupervisor } from '../ports/notify-supervisor.js'
 import type { RunningSlot } from '../ports/slots.js'
 import type { StoreTrouble } from '../ports/store.js'
 import { Watchdog } from '../watchdog/index.js'
+import { memoryLimit } from '../watchdog/memory.js'
 import { Desk } from './desk.js'
 import { boundHeap } from './heap.js'
 import { type Arguments, type Settings, serviceRoot, settingsOf, slotNotice, startProven } from './kept-settings.js'
@@ -140,6 +141,10 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
   if (desk?.isUpdated) return desk.run(stop)
   const watchdog = startWatchdog(options)
   const supervisor = NotifySupervisor.of()
+  let isExhausted = false
+  watchdog.onExhausted(() => {
+    isExhausted = true
+  })
   for (let first = true; ; first = false) {
     try {
       await runOnce(options, stop, { watchdog, supervisor, first, ...(desk && { slot: desk.slot }) })
@@ -147,6 +152,11 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
       // Its thread would keep the process.
       await watchdog.close()
       throw error
+    }
+    if (isExhausted) {
+      // Only another process has its memory back.
+      setImmediate(() => process.exit(1))
+      return 1
     }
     // Whoever supervises the service starts it again, from the slot that is to run then.
     if (stop.aborted || supervisor || process.env.RTK_BASE_ROOT) {
@@ -179,8 +189,9 @@ function watchdogSection({ file, sets }: RunOptions): WatchdogSection {
 
 function startWatchdog(options: RunOptions): Watchdog {
   const { data, log } = options
-  const { warn_s, limit_s } = watchdogSection(options)
-  return new Watchdog({ data, log, warn_ms: warn_s * 1000, limit_ms: limit_s * 1000, form: logForm() })
+  const { warn_s, limit_s, memory_mb } = watchdogSection(options)
+  const memory_bytes = memoryLimit(memory_mb)
+  return new Watchdog({ data, log, warn_ms: warn_s * 1000, limit_ms: limit_s * 1000, form: logForm(), memory_bytes })
 }
 
 /** Aborts at the first signal that ends a service; a second one, or a stop that hangs, ends the process at once. */
@@ -228,13 +239,16 @@ async function runOnce(
   stop: AbortSignal,
   { watchdog, supervisor, first, slot }: Run,
 ): Promise<void> {
-  const { file, data, sets, log, watch, settings, notices } = options
+  const { file, data, sets, log, watch, settings } = options
+  const unnamed = watchdog.unnamed
+  const notices = [...options.notices, ...(unnamed ? [{ code: 'memory-exhausted', text: unnamed }] : [])]
   let restart: () => void = () => {}
   const untilEnd = new Promise<void>((resolveEnd) => {
     restart = resolveEnd
     if (stop.aborted) resolveEnd()
     stop.addEventListener('abort', () => resolveEnd(), { once: true })
   })
+  const forgetExhausted = watchdog.onExhausted(() => restart())
   const machine = file.variant.simulator ? new SimulatedMachine(restart) : new LinuxMachine(restart)
   const changes = first ? options.changes : {}
   const { variant, base } = file
@@ -273,6 +287,7 @@ async function runOnce(
   await untilEnd
   clearTimeout(sweep)
   clearInterval(proof)
+  forgetExhausted()
   const inTime = stop.aborted ? () => {} : endIfLate(log)
   try {
     await closeControl()

@@ -25,6 +25,7 @@ import { Login, type LoginOptions, roleRefusal } from './login/login.js'
 import { rawAnswer, sendError } from './replies.js'
 import type { Role } from './routes/config.js'
 import type { RouteOwner } from './routes/owner.js'
+import { Turns } from './turns.js'
 
 export interface HttpOptions extends LoginOptions {
   host: string
@@ -77,6 +78,7 @@ export class Gateway {
   readonly #isLoopback: (address: string) => boolean
   /** What each address may ask. */
   readonly #budgets = new AddressBudgets(requestRate, performance.now())
+  readonly #turns = new Turns()
   #closing: boolean = false
   #retry: Dispose = () => {}
 
@@ -265,7 +267,14 @@ export class Gateway {
     const type = headers['content-type']
     if (type !== undefined && !/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/.test(type))
       headers['content-type'] = 'application/octet-stream'
-    this.#live.handle(request, response)
+    this.#inTurn(request, response, this.#live)
+  }
+
+  /** Programs on this machine do not wait: a proxy speaks for many. */
+  #inTurn(request: IncomingMessage, response: ServerResponse, live: Generation): void {
+    const address = plainAddress(request.socket.remoteAddress)
+    if (this.#isLoopback(address)) live.handle(request, response)
+    else this.#turns.take(address, response, () => (this.#live ?? live).handle(request, response))
   }
 
   /** What the caller may do, or why the request goes no further. */
@@ -297,7 +306,8 @@ export class Gateway {
   #onConnection(socket: Socket): void {
     const address = plainAddress(socket.remoteAddress)
     const { connections: maxConnections, perAddress: maxPerAddress, keptForLoopback } = this.#limits
-    const leave = this.#admission.enter(address, { maxConnections, maxPerAddress, keptForLoopback })
+    const giveWay = () => void socket.destroy()
+    const leave = this.#admission.enter(address, { maxConnections, maxPerAddress, keptForLoopback }, giveWay)
     if (leave === undefined) {
       socket.destroy()
       return

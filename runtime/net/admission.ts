@@ -23,11 +23,19 @@ export interface AdmissionLimits {
 /** An address of this machine that no other can have. */
 export const isLoopbackAddress = (address: string) => loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 
-/** Counts connections, in all and by address, and refuses what is too much. Every listener of the station has one. */
+/** A connection that was let in. */
+interface Place {
+  giveWay(): void
+}
+
+/**
+ * Counts connections, in all and by address, and refuses what is too much. Every listener of the station has one. When all places are
+ * taken, an address with few connections gets one of the address that has most: many addresses of one stranger lock nobody out.
+ */
 export class Admission {
   readonly #clock: Clock
   readonly #tell: (refused: number, why: string) => void
-  readonly #byAddress = new Map<string, number>()
+  readonly #byAddress = new Map<string, Set<Place>>()
   #open = 0
   #refused = 0
   #told = 0
@@ -53,24 +61,51 @@ export class Admission {
     return this.#refused
   }
 
-  /** @returns undefined: refused; else a function to call once when the connection is gone */
+  /**
+   * @param giveWay ends the connection: another address gets its place. It is counted out already then
+   * @returns undefined: refused; else a function to call when the connection is gone
+   */
   enter(
     address: string,
     { maxConnections, maxPerAddress, keptForLoopback = 0 }: AdmissionLimits,
+    giveWay: () => void,
   ): (() => void) | undefined {
-    const ofAddress = this.#byAddress.get(address) ?? 0
+    const ofAddress = this.#byAddress.get(address)?.size ?? 0
     const isKeptFor = keptForLoopback > 0 && this.#isLoopback(address)
     const places = isKeptFor ? maxConnections : maxConnections - keptForLoopback
-    if (this.#open >= places) return this.#refuse(`${this.#open} are open`)
     if (ofAddress >= maxPerAddress && !isKeptFor) return this.#refuse(`${address} has ${ofAddress}`)
+    if (this.#open >= places && !this.#makeRoom(ofAddress, keptForLoopback > 0))
+      return this.#refuse(`${this.#open} are open`)
+    return this.#let(address, { giveWay })
+  }
+
+  #let(address: string, place: Place): () => void {
+    const places = this.#byAddress.get(address) ?? new Set()
+    this.#byAddress.set(address, places.add(place))
     this.#open++
-    this.#byAddress.set(address, ofAddress + 1)
-    return () => {
-      this.#open--
-      const left = (this.#byAddress.get(address) ?? 1) - 1
-      if (left > 0) this.#byAddress.set(address, left)
-      else this.#byAddress.delete(address)
+    return () => void this.#out(address, place)
+  }
+
+  #out(address: string, place: Place): void {
+    const places = this.#byAddress.get(address)
+    if (!places?.delete(place)) return
+    this.#open--
+    if (places.size === 0) this.#byAddress.delete(address)
+  }
+
+  /** The newest connection of the address with most goes: what has lasted is more likely to be of use. */
+  #makeRoom(ofAddress: number, sparesLoopback: boolean): boolean {
+    let most: [string, Set<Place>] | undefined
+    for (const one of this.#byAddress) {
+      if (sparesLoopback && this.#isLoopback(one[0])) continue
+      if (one[1].size > (most?.[1].size ?? ofAddress + 1)) most = one
     }
+    const place = most && [...most[1]].at(-1)
+    if (!most || !place) return false
+    this.#refuse(`${this.#open} are open, the address with most of them (${most[0]}) makes room for others`)
+    this.#out(most[0], place)
+    place.giveWay()
+    return true
   }
 
   #refuse(why: string): undefined {

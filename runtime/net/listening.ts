@@ -219,7 +219,8 @@ export class Listening {
     const { clock } = this.#deps
     return new Door(clock, address, secure ? () => this.#material() : undefined, {
       admit: (socket) => this.#admit(socket),
-      beginHandshake: (raw) => this.#handshakes.enter(plainAddress(raw.remoteAddress), handshakeLimits),
+      beginHandshake: (raw) =>
+        this.#handshakes.enter(plainAddress(raw.remoteAddress), handshakeLimits, () => raw.destroy()),
       accepted: (socket) => this.#accepted(socket),
       handshakeFailed: (error) => this.#log(`TLS handshake failed: ${error.message}`, 'debug'),
       opened: (had) => {
@@ -239,7 +240,8 @@ export class Listening {
 
   /** Counts the connection until its socket is gone. */
   #admit(socket: Socket): boolean {
-    const leave = this.#admission.enter(plainAddress(socket.remoteAddress), this.#limits)
+    const giveWay = () => void socket.destroy()
+    const leave = this.#admission.enter(plainAddress(socket.remoteAddress), this.#limits, giveWay)
     if (leave) socket.once('close', leave)
     return leave !== undefined
   }

@@ -39,11 +39,14 @@ function plain(value: unknown, gap: (gap: JsonGap) => void): unknown {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** Fields of the document that carry a password: `wap.pwd`, `router.wap.pswd`, `modem.cfg.pswd` and those of other plugins. */
-const passwordName = /(^|[-_])(pwd|pswd|password)$/i
+/**
+ * Fields of the document that are not for viewers: passwords (`wap.pwd`, `router.wap.pswd`, `modem.cfg.pswd`), and the numbers by which
+ * a modem and its SIM card can be followed (`modem.imei`, `router.sim-iccid`); those of other plugins too.
+ */
+const privateName = /(^|[-_])(pwd|pswd|password|imei|imsi|iccid|msisdn)$/i
 
-const withoutPasswords = (text: string) =>
-  JSON.stringify(JSON.parse(text), (name, value: unknown) => (passwordName.test(name) ? '' : value))
+const withoutPrivate = (text: string) =>
+  JSON.stringify(JSON.parse(text), (name, value: unknown) => (privateName.test(name) ? '' : value))
 
 /** Own fields only: every object inherits a `constructor`. */
 const fieldOf = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
@@ -95,7 +98,7 @@ export class InfoRegistry {
     return document
   }
 
-  /** The document as text, reused for up to 100 ms unless something changed. A viewer gets passwords empty. */
+  /** The document as text, reused for up to 100 ms unless something changed. A viewer gets passwords, IMEI, IMSI and ICCID empty. */
   text(mask = everything, reader: LoginRole = 'operator'): string {
     const now_ms = this.#deps.clock.monotonic()
     let kept = this.#texts.get(mask)
@@ -105,7 +108,7 @@ export class InfoRegistry {
       this.#texts.set(mask, kept)
     }
     if (reader === 'operator') return kept.text
-    kept.blanked ??= withoutPasswords(kept.text)
+    kept.blanked ??= withoutPrivate(kept.text)
     return kept.blanked
   }
 

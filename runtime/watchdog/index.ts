@@ -4,11 +4,14 @@ import type { Logger } from 'pino'
 import { messageOf } from '../errors.js'
 import type { LogForm } from '../journal.js'
 import { beat, shareActivity } from './activity.js'
-import { type Blocker, blockerOf, readStalls, writeStalls } from './stalls.js'
+import { MemoryWatch, ownMemory } from './memory.js'
+import { addStall, type Blocker, blockerOf, readStalls, type Stall, writeStalls } from './stalls.js'
 import type { StallEnded, ThreadData, ToThread } from './thread.js'
 
 /** How often the event loop shows that it turns. */
 const beat_ms = 100
+/** How often the memory is looked at. */
+const memoryLook_ms = 1_000
 
 export interface WatchdogOptions {
   /** Data folder: the record of stalls is kept there. */
@@ -20,6 +23,8 @@ export interface WatchdogOptions {
   limit_ms: number
   /** Of its lines on the standard output. */
   form: LogForm
+  /** Bytes that the process may use; 0: no limit. */
+  memory_bytes: number
 }
 
 /**
@@ -33,6 +38,10 @@ export class Watchdog {
   readonly #beats: NodeJS.Timeout
   readonly #stalled = new Set<(stall: StallEnded) => void>()
   readonly #alive = new Set<() => void>()
+  readonly #exhausted = new Set<() => void>()
+  /** Whose a script is. */
+  readonly #files = new Map<string, string>()
+  #memory: { readonly watch: MemoryWatch; readonly looks: NodeJS.Timeout } | undefined
 
   constructor(options: WatchdogOptions) {
     const { data, warn_ms, limit_ms, form } = options
@@ -58,6 +67,35 @@ export class Watchdog {
       for (const fn of this.#alive) fn()
     }, beat_ms)
     this.#beats.unref()
+    this.#watchMemory(options.memory_bytes)
+  }
+
+  #watchMemory(limit_bytes: number): void {
+    const watch = new MemoryWatch(limit_bytes, {
+      ...ownMemory,
+      ownerOf: (file) => this.#files.get(file) ?? '',
+      exhausted: (end) => this.#noteExhausted(end),
+    })
+    this.#memory = { watch, looks: setInterval(() => watch.look(), memoryLook_ms).unref() }
+  }
+
+  #noteExhausted({ plugin, used_mb, limit_mb }: { plugin: string; used_mb: number; limit_mb: number }): void {
+    const who = plugin ? `plugin ${plugin} holds most of the memory` : 'it is unknown who holds the memory'
+    const text = `${used_mb} of ${limit_mb} MB of memory are in use, ${who}: the service ends, to be started again`
+    this.#options.log.fatal({ plugin: plugin || undefined, used_mb, limit_mb }, text)
+    const stall: Stall = { plugin, phase: '', place: '', stack: [], at_ms: Date.now(), blocked_s: 0, used_mb, limit_mb }
+    try {
+      addStall(this.#record, stall)
+    } catch (error) {
+      this.#options.log.error({ err: error }, `${this.#record} cannot be written: ${messageOf(error)}`)
+    }
+    for (const fn of this.#exhausted) fn()
+  }
+
+  /** The memory is used up: the process has to end. Returns the undo. */
+  onExhausted(fn: () => void): () => void {
+    this.#exhausted.add(fn)
+    return () => this.#exhausted.delete(fn)
   }
 
   /** The plugin that ended the process before this one, when one did, and how long it stays out. Asked once: it is answered for. */
@@ -77,6 +115,13 @@ export class Watchdog {
     return blocker
   }
 
+  /** Why the process before this one ended for want of memory, where nobody could be named. To be asked before `blocker`. */
+  get unnamed(): string | undefined {
+    const last = readStalls(this.#record).at(-1)
+    if (!last?.limit_mb || last.plugin || last.served) return undefined
+    return `the service used ${last.used_mb} of ${last.limit_mb} MB of memory and was ended; it is unknown which plugin held them`
+  }
+
   /** How many stalls have ended a process, as far as they are remembered. */
   get ends(): number {
     return readStalls(this.#record).length
@@ -84,7 +129,9 @@ export class Watchdog {
 
   /** From now on code in these files is that plugin's. */
   know(plugin: string, files: Iterable<string>): void {
-    this.#thread.postMessage({ plugin, files: [...files] } satisfies ToThread)
+    const all = [...files]
+    for (const file of all) this.#files.set(file, plugin)
+    this.#thread.postMessage({ plugin, files: all } satisfies ToThread)
   }
 
   /** A block is over. Returns the undo. */
@@ -101,6 +148,8 @@ export class Watchdog {
 
   async close(): Promise<void> {
     clearInterval(this.#beats)
+    clearInterval(this.#memory?.looks)
+    this.#memory?.watch.close()
     await this.#thread.terminate()
   }
 

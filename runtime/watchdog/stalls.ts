@@ -18,6 +18,9 @@ const Stall = Type.Object({
   /** UTC milliseconds by the system clock. */
   at_ms: Type.Number(),
   blocked_s: Type.Number(),
+  /** Where it was the memory that was used up. */
+  used_mb: Type.Optional(Type.Number()),
+  limit_mb: Type.Optional(Type.Number()),
   /** A start has kept the plugin out for it. */
   served: Type.Optional(Type.Boolean()),
 })
@@ -28,6 +31,8 @@ export interface Stall {
   stack: string[]
   at_ms: number
   blocked_s: number
+  used_mb?: number
+  limit_mb?: number
   served?: boolean
 }
 
@@ -74,9 +79,12 @@ export function blockerOf(stalls: readonly Stall[], now_ms: number): Blocker | u
   const times = stalls.filter(({ plugin, at_ms }) => plugin === last.plugin && now_ms - at_ms < forgiven_ms).length
   const where = last.place ? ` at ${last.place}` : last.phase ? ` in ${last.phase}` : ''
   const often = times > 1 ? `, ${times} times in a week` : ''
+  const what = last.limit_mb
+    ? `held most of the memory, of which ${last.used_mb} of ${last.limit_mb} MB were in use`
+    : `blocked the service for ${Math.round(last.blocked_s)} s${where}`
   return {
     plugin: last.plugin,
-    reason: `it blocked the service for ${Math.round(last.blocked_s)} s${where}${often}, so the process was ended`,
+    reason: `it ${what}${often}, so the process was ended`,
     quarantine_ms: quarantines_ms[Math.min(Math.max(times, 1), quarantines_ms.length) - 1] as number,
   }
 }

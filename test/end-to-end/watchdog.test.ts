@@ -102,3 +102,32 @@ for (const [where, setup] of [
     t.match(await second.info(), { base: { state: { errors: [{ code: 'plugin-failed', text: /after 300 s/ }] } } })
   })
 }
+
+t.test(
+  'a service that uses up its memory ends in order and names the plugin that holds most of it, which stays out',
+  async (t) => {
+    const grown = (held: string) => `const all = []
+     ctx.commands.add('hoard', 'holds memory', () => { ctx.timers.every(50, () => { ${held} }); return 'done' })`
+    const objects = 'for (let n = 0; n < 40_000; n++) all.push({ n, text: "held " + n + Math.random() })'
+    const buffers = 'all.push(Buffer.alloc(10_000_000, 1))'
+    for (const [held, who] of [
+      [objects, 'plugin staller holds most of the memory'],
+      [buffers, 'it is unknown who holds the memory'],
+    ] as const) {
+      const { file, data } = variant(t, grown(held), 15)
+      const options = [file, '--set', 'watchdog.memory_mb=500']
+      const first = await startStation(options, { data })
+      const ended = once(first.child, 'exit')
+      await command(first.url, 'hoard')
+      t.same(await ended, [1, null])
+      t.match(first.output(), new RegExp(`\\d+ of 500 MB of memory are in use, ${who}`))
+      const second = await startStation(options, { data })
+      const { base } = await second.info<{ base: { state: { errors: { code: string; text: string }[] } } }>()
+      const told = base.state.errors.map(({ text }) => text).join()
+      const isNamed = who.includes('staller')
+      t.match(told, isNamed ? /staller.*held most of the memory/s : /it is unknown which plugin held them/)
+      t.equal((await command(second.url, 'hoard')).status, isNamed ? 404 : 200)
+      await second.end('SIGKILL')
+    }
+  },
+)

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { Agent, get as httpGet, type IncomingMessage } from 'node:http'
 import { BlockList, connect } from 'node:net'
 import { PassThrough, Readable } from 'node:stream'
@@ -14,6 +14,7 @@ import { Connection } from '../../runtime/http/connection.js'
 import { Gateway } from '../../runtime/http/gateway.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
 import type { UpgradeHandler } from '../../runtime/http/routes/owner.js'
+import { Turns } from '../../runtime/http/turns.js'
 import { definePlugin, type PluginContext } from '../../runtime/plugin.js'
 import { systemClock } from '../../runtime/ports/clock.js'
 import { createTestStation } from '../harness/index.js'
@@ -874,12 +875,40 @@ t.test('hostile and slow input', async (t) => {
     t.equal((await served.ask('/x')).status, 200, 'this machine')
     t.equal(second.closed(), 0)
     const third = await idle('127.0.0.5', 1)
-    await until(() => third.closed() === 1, 'no place is left for another address')
+    await until(() => first.closed() === 43, 'the address with most of them makes room')
+    t.equal(third.closed(), 0)
     const local = await idle('127.0.0.1', 4)
     t.equal(local.closed(), 0)
     const told = () => logLines.filter((line) => line.includes('refused'))
     t.equal(told().length, 1, told().join(''))
     t.match(told()[0], /1 HTTP connection\(s\) refused: 127.0.0.2 has 8/)
+  })
+
+  t.test('requests are answered in turns: the address that took least time lately is next', async (t) => {
+    const turns = new Turns()
+    const served: string[] = []
+    const ask = (address: string, name: string) => {
+      const answer = Object.assign(new EventEmitter(), { closed: false })
+      const end = () => {
+        answer.closed = true
+        answer.emit('close')
+      }
+      turns.take(address, answer as never, () => void served.push(name))
+      return end
+    }
+    const flood = [1, 2, 3, 4].map((n) => ask('192.0.2.1', `flood ${n}`))
+    t.same(served, ['flood 1'], 'nobody else waits: at once')
+    const small = ask('192.0.2.2', 'small')
+    flood[0]?.()
+    await until(() => served.length === 2, 'the next turn')
+    t.equal(served[1], 'small', 'before three of the other')
+    // Its client has gone meanwhile.
+    flood[1]?.()
+    small()
+    await until(() => served.length === 3, 'the next turn')
+    t.equal(served[2], 'flood 3')
+    await until(() => served.length === 4, 'an answer that waits for something else holds nobody up')
+    t.equal(served[3], 'flood 4')
   })
 
   t.test('an address that asks without end gets 429 and the end of its connection; others do not wait', async (t) => {

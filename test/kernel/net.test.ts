@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { createTestStation, ManualClock, type TestStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import { Admission } from '../../runtime/net/admission.js'
 import {
   type AnyPlugin,
   type Connection,
@@ -505,6 +506,34 @@ t.test('limits', async (t) => {
       for (const { socket } of meanwhile) socket.destroy()
       for (const { socket } of [...kept, next]) socket.destroy()
     }
+  })
+
+  t.test('when all places are taken, the address with most of them makes room for others', async (t) => {
+    const lines: string[] = []
+    const clock = new ManualClock()
+    const admission = new Admission(clock, (refused, why) => void lines.push(`${refused}: ${why}`))
+    const limits = { maxConnections: 10, maxPerAddress: 8, keptForLoopback: 1 }
+    const ended: string[] = []
+    const enter = (address: string, name: string) => admission.enter(address, limits, () => void ended.push(name))
+    for (let n = 1; n <= 6; n++) enter('192.0.2.1', `big ${n}`)
+    for (let n = 1; n <= 3; n++) enter('192.0.2.2', `small ${n}`)
+    t.ok(enter('192.0.2.3', 'new'))
+    t.same(ended, ['big 6'], 'its newest one ends')
+    t.equal(admission.open, 9)
+    t.ok(enter('192.0.2.3', 'new'))
+    t.ok(enter('192.0.2.3', 'new'))
+    t.same(ended, ['big 6', 'big 5', 'big 4'])
+    t.equal(enter('192.0.2.3', 'new'), undefined, 'nobody has two more than it would have')
+    const leave = enter('127.0.0.1', 'proxy')
+    t.ok(leave, 'the place of this machine')
+    leave?.()
+    leave?.()
+    t.equal(admission.open, 9, 'who leaves twice is counted once')
+    t.same(
+      lines,
+      ['1: 9 are open, the address with most of them (192.0.2.1) makes room for others'],
+      'one line a minute',
+    )
   })
 
   t.test('a client that does not read is cut off before it fills the memory; the others go on', async (t) => {

@@ -162,6 +162,9 @@ t.test('what is whose to read and to change', async (t) => {
   t.ok(full.of('log').length > 0 && part.of('log').length === 0, 'a log is not for viewers')
   t.match(JSON.stringify(full.events), secret, 'an operator sees the password of the access point')
   t.notMatch(JSON.stringify(part.events), secret)
+  const numbers = (events: unknown) => JSON.stringify(events).match(/"(sim-)?(imei|imsi|iccid)":"[^"]+"/g) ?? []
+  t.ok(numbers(full.events).length >= 3, `an operator sees ${numbers(full.events).join()}`)
+  t.same(numbers(part.events), [], 'the numbers of the modem and its SIM are not for viewers')
 })
 
 t.test('the page and its files come with what keeps others out', async (t) => {

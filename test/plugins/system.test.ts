@@ -319,6 +319,11 @@ t.test('the verdict', async (t) => {
     'every rule fires',
   )
   t.match(judge({ ...good, ...cases.moved?.[0] }), { why: 'gnss-moved happened', advice: 'mend it; or not' })
+  t.match(
+    judge({ ...good, ...silent, status: 'fault', ...error('gnss-reference-doubtful') }),
+    { code: 'silent', why: 'no RTCM goes out' },
+    'an error with which RTCM keeps going out is not why there is none',
+  )
   t.match(judge({ ...good, ...cases.error?.[0], ...cases.antenna?.[0] }), { code: 'antenna' }, 'the worst decides')
 
   const seen = { status: 'fixed', isListening: false, isJudged: true, isSending: true, takers: 0 }

@@ -1,0 +1,85 @@
+/**
+ * Whose request is answered next when several wait: that of the address which has taken least time lately. However many strangers ask
+ * for what is costly, a client that asks seldom waits for one of them at most.
+ */
+import type { ServerResponse } from 'node:http'
+
+/** An answer that takes longer waits for something else than the processor: the next one begins. */
+const longest_ms = 50
+/** The time that an address took counts half after so long. */
+const halfLife_ms = 1_000
+/** Addresses whose past is kept. */
+const mostKept = 1_024
+
+interface Waiting {
+  readonly answer: ServerResponse
+  readonly work: () => void
+}
+
+class Client {
+  readonly waiting: Waiting[] = []
+  #used_ms = 0
+  #at_ms = 0
+
+  /** What it took, the older the less. */
+  used_ms(now_ms: number): number {
+    return this.#used_ms * 0.5 ** ((now_ms - this.#at_ms) / halfLife_ms)
+  }
+
+  charge(ms: number, now_ms: number): void {
+    this.#used_ms = this.used_ms(now_ms) + ms
+    this.#at_ms = now_ms
+  }
+}
+
+export class Turns {
+  readonly #clients = new Map<string, Client>()
+  #isTaken = false
+
+  /** Does the work when it is its turn; the turn lasts until the answer is out, at most 50 ms. A client that has gone loses it. */
+  take(address: string, answer: ServerResponse, work: () => void): void {
+    let client = this.#clients.get(address)
+    if (client === undefined) {
+      if (this.#clients.size >= mostKept) this.#forget()
+      client = new Client()
+      this.#clients.set(address, client)
+    }
+    if (this.#isTaken) client.waiting.push({ answer, work })
+    else this.#begin(client, { answer, work })
+  }
+
+  #begin(client: Client, { answer, work }: Waiting): void {
+    this.#isTaken = true
+    const began_ms = performance.now()
+    const end = () => {
+      clearTimeout(late)
+      answer.off('close', end)
+      const now_ms = performance.now()
+      client.charge(now_ms - began_ms, now_ms)
+      // What came over the network meanwhile has its turn too: RTCM first of all.
+      setImmediate(() => this.#next())
+    }
+    const late = setTimeout(end, longest_ms)
+    answer.once('close', end)
+    work()
+  }
+
+  #next(): void {
+    const now_ms = performance.now()
+    let [next, least_ms]: [Client | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
+    for (const client of this.#clients.values()) {
+      while (client.waiting[0]?.answer.closed) client.waiting.shift()
+      const used_ms = client.used_ms(now_ms)
+      if (client.waiting.length > 0 && used_ms < least_ms) [next, least_ms] = [client, used_ms]
+    }
+    const waiting = next?.waiting.shift()
+    if (next && waiting) this.#begin(next, waiting)
+    else this.#isTaken = false
+  }
+
+  #forget(): void {
+    const now_ms = performance.now()
+    for (const [address, client] of this.#clients)
+      if (client.waiting.length === 0 && client.used_ms(now_ms) < 1) this.#clients.delete(address)
+  }
+}
