@@ -150,8 +150,16 @@ function test(onMachine) {
   buildTap()
   const machine = onMachine ? ['--timeout=3600'] : []
   const env = { ...process.env, ...(onMachine && { RTK_BASE_TEST: 'machine' }) }
-  const files = args.slice(1).some((arg) => !arg.startsWith('-')) ? [] : ['build/test/all.js']
-  process.exit(run(bin('tap'), ['run', ...machine, ...args.slice(1), ...files], { env }))
+  const files = args.slice(1).map(testFile)
+  if (files.every((file) => file.startsWith('-'))) files.push('build/test/all.js')
+  process.exit(run(bin('tap'), ['run', ...machine, ...files], { env }))
+}
+
+/** A test by its name alone, as `mutants`; anything else is the runner's. */
+function testFile(arg) {
+  if (!/^[\w-]+$/.test(arg) || arg.startsWith('-')) return arg
+  const found = [...sourceFiles(join(build, 'test'))].find((path) => path.endsWith(`/${arg}.test.js`))
+  return found ? relative(root, found) : arg
 }
 
 /** tap builds its test library for the plugins that .taprc names; without this its first run would use the default ones. */

@@ -1,0 +1,9 @@
+/** Changes that no test can notice, as the program does the same with them. They are not drawn. */
+export interface Equivalent {
+  readonly source: string
+  /** The line of the transpiled code after the change, or a part of it that no other change makes. */
+  readonly after: string
+  readonly because: string
+}
+
+export const equivalents: readonly Equivalent[] = []
