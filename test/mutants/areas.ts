@@ -41,7 +41,10 @@ export const areas: readonly Area[] = [
   {
     name: 'gnss-zed',
     code: [zed('ubx'), zed('configure'), zed('facts')],
-    tests: ['gnss/ubx', ...['', '-configure', '-link', '-simulator'].map((part) => `plugins/gnss/gnss-zed${part}`)],
+    tests: [
+      'gnss/ubx',
+      ...['-facts', '', '-configure', '-link', '-simulator'].map((part) => `plugins/gnss/gnss-zed${part}`),
+    ],
     sample: 20,
   },
   {

@@ -6,4 +6,15 @@ export interface Equivalent {
   readonly because: string
 }
 
-export const equivalents: readonly Equivalent[] = []
+export const equivalents: readonly Equivalent[] = [
+  {
+    source: 'plugins/gnss-zed/facts/satellites.ts',
+    after: 'gnssId * 2560 + svId',
+    because: 'any factor above the highest satellite makes a key of two numbers',
+  },
+  {
+    source: 'runtime/kernel/instance/raw-handles.ts',
+    after: 'installed += 2',
+    because: 'it is compared with 0 alone',
+  },
+]

@@ -86,6 +86,8 @@ const operators: Record<string, Operator> = {
 /** Lines for people: what stands in them decides nothing. */
 const isReport = (node: acorn.AnyNode): boolean => {
   if (node.type === 'ThrowStatement' || node.type === 'ImportDeclaration') return true
+  // The transpiler writes undefined so.
+  if (node.type === 'UnaryExpression' && node.operator === 'void') return true
   if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return false
   const { property, object } = node.callee
   const method = property.type === 'Identifier' ? property.name : ''
