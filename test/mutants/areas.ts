@@ -11,7 +11,13 @@ export interface Area {
 
 const zed = (name: string) => `plugins/gnss-zed/${name}`
 const survey = (name: string) => `plugins/survey-in/${name}`
-const surveyTests = ['gnss/survey', 'gnss/survey-movement', 'gnss/survey-run', 'plugins/gnss/survey-in']
+const surveyTests = [
+  'gnss/integrity',
+  'gnss/survey',
+  'gnss/survey-movement',
+  'gnss/survey-run',
+  'plugins/gnss/survey-in',
+]
 
 export const areas: readonly Area[] = [
   {
@@ -23,7 +29,7 @@ export const areas: readonly Area[] = [
   {
     name: 'phase',
     code: ['runtime/gnss/phase'],
-    tests: ['gnss/phase-watch', 'gnss/rtcm'],
+    tests: ['gnss/integrity', 'gnss/phase-watch'],
     sample: 14,
   },
   {
@@ -76,14 +82,21 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'caster',
-    code: ['plugins/ntrip-caster', 'runtime/ntrip'],
-    tests: ['plugins/ntrip/caster', 'plugins/ntrip/client', 'plugins/ntrip/tcp'],
+    code: [
+      ...['caster', 'contents', 'foreign', 'logins', 'mount', 'replies', 'rovers', 'table'].map(
+        (file) => `plugins/ntrip-caster/${file}.ts`,
+      ),
+      ...['byte-limit', 'chunked', 'head', 'outlet', 'selection', 'source-table'].map(
+        (file) => `runtime/ntrip/${file}.ts`,
+      ),
+    ],
+    tests: ['plugins/ntrip/parts', 'plugins/ntrip/caster', 'plugins/ntrip/client', 'plugins/ntrip/tcp'],
     sample: 14,
   },
   {
     name: 'push',
-    code: ['plugins/ntrip-server'],
-    tests: ['plugins/ntrip/server'],
+    code: ['probe', 'proof', 'push', 'reply', 'retry', 'target'].map((file) => `plugins/ntrip-server/${file}.ts`),
+    tests: ['plugins/ntrip/parts', 'plugins/ntrip/server'],
     sample: 12,
   },
   {
