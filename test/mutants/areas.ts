@@ -101,8 +101,8 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'mqtt-link',
-    code: ['plugins/mqtt-link/link', 'plugins/mqtt-link/session', 'plugins/mqtt-link/identity'],
-    tests: ['link', 'farewell'].map((part) => `plugins/mqtt/mqtt-${part}`),
+    code: ['plugins/mqtt-link/link', 'plugins/mqtt-link/session'],
+    tests: ['session', 'link', 'farewell'].map((part) => `plugins/mqtt/mqtt-${part}`),
     sample: 12,
   },
   {
