@@ -62,13 +62,13 @@ export const areas: readonly Area[] = [
   {
     name: 'registry',
     code: ['runtime/registry', 'runtime/validate.ts', 'runtime/kernel/plugins', 'runtime/kernel/instance'],
-    tests: ['kernel/registry', 'kernel/manager', 'kernel/ownership', 'kernel/outside', 'kernel/errors'],
+    tests: ['kernel/parts', 'kernel/registry', 'kernel/manager', 'kernel/ownership', 'kernel/outside', 'kernel/errors'],
     sample: 16,
   },
   {
     name: 'store',
     code: ['store', 'snapshot', 'generations', 'sealed-store', 'durable-file'].map((f) => `runtime/ports/${f}.ts`),
-    tests: ['kernel/store', 'kernel/kept-settings'],
+    tests: ['kernel/parts', 'kernel/store', 'kernel/kept-settings'],
     sample: 12,
   },
   {
@@ -77,7 +77,7 @@ export const areas: readonly Area[] = [
       ...['access', 'origin', 'local-network', 'login'].map((part) => `runtime/http/${part}`),
       ...['admission', 'door', 'listening'].map((file) => `runtime/net/${file}`),
     ].map((path) => (path.endsWith('login') ? path : `${path}.ts`)),
-    tests: ['kernel/http', 'kernel/http-login', 'kernel/net'],
+    tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/net'],
     sample: 14,
   },
   {

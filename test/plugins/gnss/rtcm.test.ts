@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { Gate } from '../../../plugins/rtcm/gate.js'
 import { History } from '../../../plugins/rtcm/history.js'
 import rtcm from '../../../plugins/rtcm/index.js'
+import { StationMessages } from '../../../plugins/rtcm/station-messages.js'
 import { Subscribers } from '../../../plugins/rtcm/subscribers.js'
 import udpRtcm from '../../../plugins/udp-rtcm/index.js'
 import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../../runtime/gnss/index.js'
@@ -467,7 +468,7 @@ t.test('the document shows 64 subscribers, those that are connected first', asyn
   const names = () => subscribers.block().map(({ name }) => name)
   subscribers.add({ ...taker('hidden'), shown: false }, [], 0)
   for (let i = 0; i < 40; i++) subscribers.add(taker(`datagrams ${i}`), [], 0)
-  await clock.advance(1500)
+  await clock.advance(1520)
   const listed = subscribers.list({ via: 'mqtt', name: 'broker', ip: '1.2.3.4' })
   t.match(subscribers.block()[0], { via: 'mqtt', name: 'broker', ip: '1.2.3.4', seen: 0 })
   t.equal(names().length, 41)
@@ -483,6 +484,63 @@ t.test('the document shows 64 subscribers, those that are connected first', asyn
   subscribers.add({ ...taker('connection 64'), connected: true }, [], 0)
   t.equal(names().length, 64)
 })
+
+t.test('a 1006 is the position as a 1005 is, and one takes the place of the other', async (t) => {
+  const { receiver, stream, gate } = await setUp(t)
+  const point = {
+    itrfYear: 0,
+    gps: true,
+    glonass: true,
+    galileo: true,
+    virtual: false,
+    singleOscillator: false,
+    quarterCycle: 0,
+  }
+  const high = encodeRtcm({ type: 1006, stationId: 0, ...point, ...here, antennaHeight_m: 1.5 })
+  gate.judge().trust({ arp: here })
+  const rover = taker('rover')
+  stream.subscribe(rover)
+  receiver.emit(msmFrame(1074, 1, false))
+  receiver.emit(high)
+  receiver.emit(msmFrame(1074, 2, false))
+  t.same(rover.taken, [1006, 1074])
+  t.same(
+    stream.reference().map(({ type }) => type),
+    [1006],
+  )
+  t.match(stream.station, { id: 0, arp: here })
+  receiver.emit(arpFrame(here))
+  t.same(
+    stream.reference().map(({ type }) => type),
+    [1005],
+  )
+  receiver.emit(high)
+  t.same(
+    stream.reference().map(({ type }) => type),
+    [1006],
+  )
+})
+
+t.test(
+  'the station’s own messages come every 10 s, half a second early at most, and not where the receiver sends them',
+  async (t) => {
+    const antenna = { descriptor: 'TRM57971.00     NONE', serial: '1', setup: 0, height: 0 }
+    const identity = { module: 'F', firmware: '1', hardware: '1', software: '1', serial: '00' }
+    const messages = new StationMessages({ antenna: () => antenna as never, identity: () => identity })
+    const at = (arrival_ms: number) =>
+      messages.after({ type: 1005, bytes: arpFrame(here), arrival_ms }).map(({ type }) => type)
+    const all = at(0)
+    t.ok(all.includes(1033) && all.length > 0, `${all}`)
+    t.same([at(9499), at(9500), at(18_999), at(19_000)], [[], all, [], all])
+    messages.restart()
+    t.same(at(19_001), all)
+    messages.outgoing({ type: 1033, bytes: new Uint8Array(), arrival_ms: 20_000 })
+    messages.restart()
+    t.notOk(at(319_999).includes(1033), 'left to the receiver for five minutes')
+    messages.restart()
+    t.same(at(320_000), all)
+  },
+)
 
 t.test('K21: a frame costs no look at the plugins, and one at most at the mode', async (t) => {
   const calls = { mode: 0, isJudged: 0 }
