@@ -113,8 +113,19 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'recovery and record',
-    code: ['plugins/recovery', 'plugins/network/uplinks', 'plugins/record', 'plugins/dashboard/history'],
-    tests: ['plugins/network/recovery', 'plugins/network/uplinks', 'plugins/record', 'plugins/dashboard/models'],
+    code: [
+      ...['decide', 'memory', 'conductor', 'table'].map((file) => `plugins/recovery/${file}.ts`),
+      'plugins/network/uplinks',
+      ...['ring', 'times', 'minutes', 'history'].map((file) => `plugins/record/${file}.ts`),
+      ...['ring', 'recorder'].map((file) => `plugins/dashboard/history/${file}.ts`),
+    ],
+    tests: [
+      'plugins/network/recovery-parts',
+      'plugins/network/recovery',
+      'plugins/network/uplinks',
+      'plugins/record',
+      'plugins/dashboard/models',
+    ],
     sample: 14,
   },
 ]
