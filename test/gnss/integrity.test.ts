@@ -1,6 +1,12 @@
 /** The parts that judge whether the antenna is where it was, each at its limits. */
 import t from 'tap'
+import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
 import { compare, offsetText, type Reference } from '../../plugins/survey-in/reference/reference.js'
+import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
+import { correctedModel, PositionEstimator, plainModel, reduction } from '../../plugins/survey-in/survey/estimator.js'
+import { Initialisations } from '../../plugins/survey-in/survey/initialisations.js'
+import { LogMedian } from '../../plugins/survey-in/survey/log-median.js'
+import { PlainPosition } from '../../plugins/survey-in/survey/plain-position.js'
 import { OffsetWatch } from '../../plugins/survey-in/watch/evidence/offset-watch.js'
 import { WarningEvidence } from '../../plugins/survey-in/watch/evidence/warning.js'
 import { isPosition, median, PositionWindow } from '../../plugins/survey-in/watch/live-position.js'
@@ -683,4 +689,156 @@ t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
   afresh.announced()
   afresh.heard(heard(12), 60_000)
   t.equal(afresh.second(23_000), undefined, 'its phases started afresh: that is not enough any more')
+})
+
+// ── a survey-in ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+t.test('ambiguities that were determined twice agree within 5 cm, or three times the accuracy', async (t) => {
+  const twice = (off_m: number, acc_m: number, epochs = 10) => {
+    const made = new Initialisations()
+    for (let i = 0; i < 10; i++) made.add(at(0.001 * (i % 2)))
+    made.lost()
+    for (let i = 0; i < epochs; i++) made.add(at(off_m + 0.001 * (i % 2)))
+    return [made.settle(acc_m), made.agreed]
+  }
+  t.same(twice(0.049, 0.01), [true, true])
+  t.same(twice(0.051, 0.01), [false, false])
+  t.same(
+    [twice(0.089, 0.03), twice(0.091, 0.03)],
+    [
+      [true, true],
+      [false, false],
+    ],
+  )
+  t.same(twice(0, 0.01, 9), [true, false], 'nine epochs say nothing')
+  const one = new Initialisations()
+  for (let i = 0; i < 9; i++) one.add(here)
+  t.equal(one.needsAnother, false)
+  one.lost()
+  for (let i = 0; i < 10; i++) one.add(here)
+  t.equal(one.needsAnother, true, 'the one before was too short to be one')
+  one.pause()
+  t.equal(one.needsAnother, false)
+  for (let i = 0; i < 10; i++) one.add(here)
+  one.lost()
+  t.same([one.needsAnother, one.snapshot().agreed], [false, false])
+  for (let i = 0; i < 10; i++) one.add(at(1))
+  one.lost()
+  const next = new Initialisations()
+  next.restore(one.snapshot())
+  for (let i = 0; i < 10; i++) next.add(here)
+  t.equal(next.settle(0.01), true, 'the first one is what others are held against')
+  t.same(next.snapshot(), { agreed: true, first: one.snapshot().first })
+})
+
+t.test('the accuracy is that of the larger noise, what drifts, and what never averages out', async (t) => {
+  const stated = (position: (i: number) => number, count: number, acc_m = 1, model = plainModel, _distance_m = 0) => {
+    const estimator = new PositionEstimator(model)
+    for (let i = 0; i < count; i++) estimator.add(at(position(i)), acc_m, i)
+    return estimator
+  }
+  const close = (value: number, expected: number, what: string) =>
+    t.ok(Math.abs(value / expected - 1) < 0.02, `${what}: ${value} is ${expected}`)
+  close(stated(() => 0, 900).accuracy_m(), Math.hypot(Math.sqrt(reduction(1)), 1.1), 'of what it is told')
+  close(
+    stated((i) => (i % 2 === 0 ? 3 : -3), 900).accuracy_m(),
+    Math.hypot(3 * Math.sqrt(reduction(1)), 1.1),
+    'of what it sees, where that is more',
+  )
+  const drifts = stated((i) => (i < 450 ? 0 : 10), 900)
+  const noise = Math.max(1, 5) ** 2 * reduction(900 / drifts.correlation_s)
+  close(drifts.accuracy_m(), Math.sqrt(noise + 100 - 4 * reduction(1) + 1.1 ** 2), 'halves that differ by 10 m')
+  close(stated(() => 0, 1, 0.01, correctedModel).accuracy_m(30_000), Math.hypot(0.01, 0.05), 'ppm of the distance')
+  t.equal(stated(() => 0, 100).correlation_s, 900)
+  const weighted = new PositionEstimator(plainModel)
+  weighted.add(here, 1, 0)
+  weighted.add(at(5), 2, 1)
+  t.ok(Math.abs((weighted.mean?.y ?? 0) - (here.y + (at(5).y - here.y) / 5)) < 2e-4, 'weights of 1 and 1/4')
+  const late = new PositionEstimator(plainModel)
+  for (const time_s of [0, 0.5, 100, 99]) late.add(here, 1, time_s)
+  t.equal(late.observed_s, 1 + 0.5 + 2 + 0)
+})
+
+t.test('the correlation of a series, its spread and its drift, in bounded memory', async (t) => {
+  const of = (count: number, value: (i: number) => number) => {
+    const made = new CorrelationTime()
+    for (let i = 0; i < count; i++) made.add([value(i), 0, 0])
+    return made
+  }
+  t.same(
+    [of(15, (i) => i % 2).epochs, of(15, (i) => i).drift, of(20, () => 1).epochs],
+    [0, 0, 0],
+    'nothing can be said',
+  )
+  t.equal(of(16, (i) => (i < 8 ? 0 : 4)).drift, 4)
+  t.equal(of(16, (i) => (i < 14 ? 0 : 8)).drift, 7, 'the last eighth against all')
+  t.ok(Math.abs(of(100, (i) => (i % 2 === 0 ? 2 : -2)).sigma - 2) < 1e-9)
+  t.equal(of(0, () => 0).sigma, 0)
+  const blocks = of(1600, (i) => (Math.floor(i / 10) % 2 === 0 ? 1 : -1) * (1 + (Math.floor(i / 20) % 3) * 0.01))
+  t.ok(blocks.epochs > 3 && blocks.epochs < 5.5, `${blocks.epochs} epochs in blocks of ten`)
+  const long = of(512 * 4, (i) => i)
+  t.ok(long.snapshot().bins.length < 3 * 512 && long.snapshot().width >= 8)
+  const again = new CorrelationTime()
+  again.restore(long.snapshot())
+  t.same([again.epochs, again.sigma, again.drift], [long.epochs, long.sigma, long.drift])
+  t.ok(Math.abs(long.drift - 1024) < 10)
+  const median = new LogMedian()
+  t.equal(median.value, 0)
+  for (const value of [1, 2, 3, 1e9, 0]) median.add(value)
+  t.ok(Math.abs(median.value / 2 - 1) < 0.011)
+  const more = new LogMedian()
+  more.restore([...median.snapshot(), [-1, 5], [1e9, 5], [3, -1]])
+  t.equal(more.value, median.value, 'what is damaged does not count')
+})
+
+t.test('a position without corrections is new, of ten epochs, and not echoed', async (t) => {
+  const plain = new PlainPosition()
+  const add = (from_s: number, count: number, more: Partial<ReceiverFix> = {}) => {
+    for (let i = 0; i < count; i++) plain.add(fixAt(2, (from_s + i) * 1000, more))
+  }
+  add(0, 9)
+  add(9, 5, { corrected: true })
+  add(9, 5, { fix: 'time' })
+  t.equal(plain.newest(9000), undefined)
+  add(9, 1)
+  t.match(plain.newest(9000), { acc_m: 1 })
+  t.ok(plain.newest(609_000))
+  t.equal(plain.newest(609_001), undefined)
+  plain.clear()
+  t.equal(plain.newest(9000), undefined)
+})
+
+t.test('the ledger has each reference and each move once, and keeps the newest', async (t) => {
+  const ledger = new Ledger(4)
+  t.equal(ledger.used(reference({ t: 5 }), 10), true)
+  t.equal(ledger.used(reference({ t: 5 }), 11), false)
+  ledger.moved(reference({ t: 5 }), 12, 'phases', enu(0.1234, -0.5, 2))
+  ledger.moved(reference({ t: 5 }), 13, 'phases')
+  t.same(
+    ledger.entries.map(({ id, what, t: at_s }) => [id, what, at_s]),
+    [
+      [1, 'used', 10],
+      [2, 'moved', 12],
+    ],
+  )
+  t.match(ledger.find(2), { offset: { east: 0.12, north: -0.5, up: 2 }, evidence: 'phases', determined: 5 })
+  ledger.moved(reference({ t: 5 }), 14, 'ranges')
+  t.equal(ledger.used(reference({ t: 5 }), 15), false, 'trusted again')
+  ledger.moved(reference({ t: 5 }), 16, 'ranges')
+  t.equal(ledger.entries.length, 4, 'a new move after it was trusted')
+  t.equal(ledger.used(reference({ t: 6 }), 17), true, 'determined at another time')
+  t.same(
+    ledger.entries.map(({ id }) => id),
+    [2, 3, 4, 5],
+  )
+  t.equal(ledger.find(1), undefined)
+  const next = new Ledger(4)
+  next.restore([...ledger.entries, { id: 'x' }])
+  t.same(
+    next.entries.map(({ id }) => id),
+    [3, 4, 5],
+  )
+  next.restore('no')
+  next.used(reference({ method: 'manual' }), 18)
+  t.match(next.entries.at(-1), { id: 6, method: 'manual', acc: 0.5 })
 })

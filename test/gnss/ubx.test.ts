@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
@@ -412,6 +413,36 @@ t.test('the signals that are switched on are those of CFG-SIGNAL', async (t) => 
       ['galileo', ['E1', 'E5b']],
     ],
   )
+})
+
+t.test('what is deleted, and which firmware has a second solution, by the description', async (t) => {
+  t.equal(hex(ubx.valdel([0x0fffffff], 6)), 'b562068c080000060000ffffff0fae4b')
+  t.match(ubx.decodeValdel(payload('b562068c080001060100ffffff0f0000')), {
+    layers: 6,
+    transaction: 1,
+    keys: [0x0fffffff],
+  })
+  t.match(ubx.decodeValdel(payload('b562068c080000060100ffffff0f0000')), { transaction: 0 })
+  t.same(
+    ubx.decodeValset(payload('b562068a090001010300010003200200 00')),
+    undefined,
+    'a key without the value that it has',
+  )
+  t.match(ubx.decodeValset(payload('b562068a0900010103000100032002 0000')), {
+    version: 1,
+    layers: 1,
+    transaction: 3,
+    pairs: [[0x20030001, 2]],
+  })
+  for (const [protocol, nav2] of [
+    ['27.30', true],
+    ['27.29', false],
+    ['50.11', true],
+    ['', false],
+  ] as const) {
+    t.equal(firmwareOf({ firmware: 'HPG 1.30', protocol }).nav2, nav2, protocol)
+  }
+  t.equal(firmwareOf({ firmware: 'HPG 2.00', protocol: '50.00' }).nav2, false, 'an X20P')
 })
 
 t.test('a list of blocks that the message does not hold is no message', async (t) => {

@@ -276,6 +276,87 @@ t.test('the guard', async (t) => {
     t.ok(guard.pairWait_ms(right, false) > guardLimits.total_ms, 'one that never did waits for the others')
   })
 
+  t.test('each of its limits is kept to the millisecond', async (t) => {
+    const clock = new ManualClock(Date.UTC(2026, 5, 1))
+    const store = new MemoryStore()
+    const guard = await make(clock, store)
+    t.same([guard.wait_ms(false), guard.attempts], [0, 0])
+    await guard.begin()
+    t.same([guard.wait_ms(false), guard.wait_ms(true), guard.attempts], [10_000, 10_000, 1], '10 s between two')
+    await clock.advance(10_000)
+    t.equal(guard.wait_ms(false), 0)
+    for (let n = 0; n < 2; n++) {
+      await guard.begin()
+      await clock.advance(10_000)
+    }
+    t.same([guard.wait_ms(false), guard.wait_ms(true)], [guardLimits.window_ms - 30_000, 0], 'the third in the window')
+    await guard.begin()
+    await clock.advance(10_000)
+    t.equal(guard.wait_ms(true), guardLimits.window_ms - 40_000, 'the fourth, of a person')
+    t.equal(guard.wait_ms(false), guardLimits.total_ms - 40_000, 'an address that may be shared')
+    guard.hasOwnAddress = true
+    t.equal(guard.wait_ms(false), guardLimits.day_ms - 40_000, 'the fourth in a day')
+    const later = await make(new ManualClock(clock.now() + 60_000), store)
+    later.hasOwnAddress = true
+    t.equal(later.wait_ms(false), guardLimits.day_ms - 100_000, 'a restart goes on with the time between')
+    const future = await make(new ManualClock(clock.now() - 3_600_000), store)
+    future.hasOwnAddress = true
+    t.equal(future.wait_ms(false), guardLimits.day_ms, 'a stamp of the future counts as of now')
+    await guard.withdraw()
+    t.equal(guard.attempts, 3, 'one that did not reach the router')
+    t.equal((await make(clock, store)).attempts, 3, 'also in the store')
+    await guard.succeeded({ user: 'a', pswd: 'b' })
+    t.same([guard.attempts, (await make(clock, store)).attempts], [0, 0])
+  })
+
+  t.test('an attempt that could not be stored does not stay counted, unless it is the only one', async (t) => {
+    const store = new MemoryStore()
+    const clock = new ManualClock(Date.UTC(2026, 5, 1))
+    const guard = await make(clock, store)
+    await guard.begin()
+    const { batch } = store
+    store.batch = async () => {
+      throw new Error('full')
+    }
+    await t.rejects(guard.begin(), /full/)
+    t.equal(guard.attempts, 1)
+    store.batch = batch
+    await guard.succeeded({ user: 'a', pswd: 'b' })
+    store.batch = async () => {
+      throw new Error('full')
+    }
+    await guard.begin()
+    t.equal(guard.attempts, 1)
+  })
+
+  t.test('routers are counted apart, and a third one as the second', async (t) => {
+    const clock = new ManualClock(Date.UTC(2026, 5, 1))
+    const store = new MemoryStore()
+    const guard = await make(clock, store)
+    const wrong = { user: 'a', pswd: 'b' }
+    for (let n = 0; n < 3; n++) await guard.begin()
+    await guard.failed(wrong)
+    t.equal(guard.pairWait_ms(wrong, false), guardLimits.failed_ms)
+    await guard.moved('A', 'B')
+    t.same([guard.attempts, guard.pairWait_ms(wrong, false)], [0, 0])
+    await guard.begin()
+    await guard.moved('B', 'C')
+    t.equal(guard.attempts, 1)
+    await guard.moved('C', 'A')
+    t.equal(guard.attempts, 3, 'back at the first')
+    await guard.moved('A', 'C')
+    t.equal((await make(clock, store)).attempts, 1)
+    await guard.failed(wrong)
+    await guard.retry(wrong)
+    t.equal(guard.pairWait_ms(wrong, false), 0, 'a person says that it is right')
+    for (let n = 0; n < 33; n++) await guard.failed({ user: 'a', pswd: String(n) })
+    t.same(
+      [guard.pairWait_ms({ user: 'a', pswd: '0' }, false), guard.pairWait_ms({ user: 'a', pswd: '1' }, false) > 0],
+      [0, true],
+      '32 pairs',
+    )
+  })
+
   t.test('what cannot be counted durably is not tried twice', async (t) => {
     const store = new MemoryStore()
     store.batch = async () => {
