@@ -775,7 +775,7 @@ t.test('the correlation of a series, its spread and its drift, in bounded memory
   t.ok(Math.abs(of(100, (i) => (i % 2 === 0 ? 2 : -2)).sigma - 2) < 1e-9)
   t.equal(of(0, () => 0).sigma, 0)
   const blocks = of(1600, (i) => (Math.floor(i / 10) % 2 === 0 ? 1 : -1) * (1 + (Math.floor(i / 20) % 3) * 0.01))
-  t.ok(blocks.epochs > 3 && blocks.epochs < 5.5, `${blocks.epochs} epochs in blocks of ten`)
+  t.ok(blocks.epochs > 2.2 && blocks.epochs < 2.8, `${blocks.epochs} epochs in blocks of ten`)
   const long = of(512 * 4, (i) => i)
   t.ok(long.snapshot().bins.length < 3 * 512 && long.snapshot().width >= 8)
   const again = new CorrelationTime()
