@@ -10,6 +10,7 @@ import {
   type Owner,
   runAs,
 } from '../../runtime/kernel/instance/attribution.js'
+import { EventHub } from '../../runtime/kernel/instance/events.js'
 import { Admission, plainAddress } from '../../runtime/net/admission.js'
 import type { Caller } from '../../runtime/plugin.js'
 import { nodeFileSystem } from '../../runtime/ports/durable-file.js'
@@ -99,6 +100,37 @@ t.test('an uncaught error is put down to whose context it is, or to who handed t
   t.same(outcome(owner('gone', failures), undefined, false, false).fatal, [])
   t.same(failures, ['gone left behind: late'])
 })
+
+t.test(
+  'a listener that fails is reported as its plugin’s, by the name of the event, and the others are called',
+  async (t) => {
+    const failures: string[] = []
+    const hub = new EventHub<number>(new ManualClock(), 'fix')
+    const heard: string[] = []
+    const undone: string[] = []
+    const listener: Owner = {
+      ...owner('rover', failures),
+      own: (label, dispose) => () => {
+        undone.push(label)
+        return dispose()
+      },
+    }
+    const leave = runAs(listener, () =>
+      hub.on(() => {
+        throw new Error('x')
+      }),
+    )
+    hub.on((value) => heard.push(`runtime ${value}`))
+    t.equal(hub.listeners, 2)
+    hub.emit(1)
+    t.same([failures, heard], [['rover fix: x'], ['runtime 1']])
+    void leave()
+    t.same([undone, hub.listeners], [['fix'], 1])
+    hub.close()
+    hub.emit(2)
+    t.equal(heard.length, 1)
+  },
+)
 
 t.test('connections are counted by address, up and down', async (t) => {
   const clock = new ManualClock()

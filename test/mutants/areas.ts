@@ -62,7 +62,15 @@ export const areas: readonly Area[] = [
   {
     name: 'registry',
     code: ['runtime/registry', 'runtime/validate.ts', 'runtime/kernel/plugins', 'runtime/kernel/instance'],
-    tests: ['kernel/parts', 'kernel/registry', 'kernel/manager', 'kernel/ownership', 'kernel/outside', 'kernel/errors'],
+    tests: [
+      'kernel/parts',
+      'kernel/registry',
+      'kernel/manager',
+      'kernel/ownership',
+      'kernel/outside',
+      'kernel/errors',
+      'kernel/loader',
+    ],
     sample: 16,
   },
   {
