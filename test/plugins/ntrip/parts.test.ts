@@ -11,7 +11,7 @@ import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply, saysBanned } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, waitOf } from '../../../plugins/ntrip-server/retry.js'
 import { nameOf, requestOf } from '../../../plugins/ntrip-server/target.js'
-import { encodeNmea } from '../../../runtime/gnss/index.js'
+import { encodeNmea, encodeRtcm } from '../../../runtime/gnss/index.js'
 import {
   ByteLimit,
   basicLogin,
@@ -266,6 +266,17 @@ t.test('a row of the table says what was measured', async (t) => {
   t.equal(row([1084, 1020]).misc, 'GLONASS without 1230')
 })
 
+const point = {
+  itrfYear: 0,
+  gps: true,
+  glonass: true,
+  galileo: true,
+  virtual: false,
+  singleOscillator: false,
+  quarterCycle: 0,
+}
+const high = Buffer.from(encodeRtcm({ type: 1006, stationId: 0, ...point, ...here, antennaHeight_m: 1.5 } as const))
+
 t.test('a foreign base is relayed frame by frame, and gone after a minute of silence', async (t) => {
   const { ctx, clock, lines, repeated } = context()
   const mount = new ForeignMount(ctx, 'F')
@@ -315,6 +326,11 @@ t.test('a foreign base is relayed frame by frame, and gone after a minute of sil
   again(Buffer.from('0\r\n\r\n'))
   t.ok(next.closed && !mount.offered)
   t.match(lines.at(-1), /ended the stream/)
+  const tall = connection()
+  mount.take(asConnection(tall), { agent: '', since: 0, chunked: false })(high)
+  t.same(mount.arp, here, 'a 1006 is a position too')
+  tall.destroy()
+  t.notOk(mount.offered)
   const flood = connection()
   const pour = mount.take(asConnection(flood), { agent: '', since: 0, chunked: false })
   pour(Buffer.alloc(1_048_576))
@@ -366,6 +382,10 @@ t.test('a login is known as long as it is right', async (t) => {
   await t.rejects(logins.set('dora', 'x', [], 1), /there are 2 already/)
   await logins.set('carl', 'y', [], 3)
   t.ok(await logins.allows({ user: 'carl', password: 'y' }, 'any', asker))
+  await logins.set('bert', 'z', [], 1)
+  t.ok(await logins.allows({ user: 'bert', password: 'z' }, 'any', asker))
+  t.ok(logins.knows({ user: 'carl', password: 'y' }, 'any'), 'several are known at a time')
+  await logins.set('bert', 'x', [], 1)
   const later = new Logins(ctx, 'users')
   await later.load()
   t.same(later.list(), [
