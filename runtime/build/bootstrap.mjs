@@ -151,15 +151,16 @@ function test(onMachine) {
   // The longest is the endurance test: two hours, or what RTK_BASE_SOAK_MIN says.
   const machine = onMachine ? [`--timeout=${(Number(process.env.RTK_BASE_SOAK_MIN ?? 120) + 60) * 60}`] : []
   const env = { ...process.env, ...(onMachine && { RTK_BASE_TEST: 'machine' }) }
-  const files = args.slice(1).some((arg) => !arg.startsWith('-')) ? [] : ['build/test/all.js']
-  process.exit(run(bin('tap'), ['run', ...machine, ...args.slice(1).map(testFile), ...files], { env }))
+  const files = args.slice(1).map(testFile)
+  if (files.every((file) => file.startsWith('-'))) files.push('build/test/all.js')
+  process.exit(run(bin('tap'), ['run', ...machine, ...files], { env }))
 }
 
-/** `soak` is build/test/…/soak.test.js; anything else is taken as it is. */
-function testFile(name) {
-  const files = readdirSync(join(build, 'test'), { recursive: true, encoding: 'utf8' })
-  const found = files.find((file) => file.endsWith(`/${name}.test.js`))
-  return found ? join('build', 'test', found) : name
+/** A test by its name alone, as `soak` or `mutants`; anything else is the runner's. */
+function testFile(arg) {
+  if (!/^[\w-]+$/.test(arg) || arg.startsWith('-')) return arg
+  const found = [...sourceFiles(join(build, 'test'))].find((path) => path.endsWith(`/${arg}.test.js`))
+  return found ? relative(root, found) : arg
 }
 
 /** tap builds its test library for the plugins that .taprc names; without this its first run would use the default ones. */

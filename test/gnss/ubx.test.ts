@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
@@ -145,6 +146,314 @@ t.test('reads frames of real receivers', async (t) => {
     msgUsed: 0,
     msgType: 1084,
   })
+})
+
+t.test('every field that decides something stands where the interface description has it', async (t) => {
+  // Assembled by hand from the description of HPG 1.32: another value in every field, and in the bits beside a flag.
+  const table: [ubx.Layout, string, object][] = [
+    ...(['0f02006b6e0000108dd203923c', '0f02086b6e0000108dd2039a84', '0f02106b6e0000108dd203a2cc'] as const).map(
+      (rest, spoofDetState): [ubx.Layout, string, object] => [
+        ubx.navStatus,
+        `b562010310000070991405${rest}`,
+        { iTOW_ms: 345_600_000, gpsFix: 5, gpsFixOk: true, diffSoln: true, spoofDetState, carrSoln: 0 },
+      ],
+    ),
+    [
+      ubx.navStatus,
+      'b5620103100000709914050f02186b6e0000108dd203aa14',
+      { spoofDetState: 3, wknSet: true, towSet: true, ttff_ms: 28_267, msss_ms: 64_130_320 },
+    ],
+    [ubx.navStatus, 'b5620103100000709914030f03406b6e0000108dd203d16e', { gpsFix: 3, spoofDetState: 0, carrSoln: 1 }],
+    [
+      ubx.navPvt,
+      `b56201075c00e8739914ea070b150304053719000000c01dfeff0583e01b15cd5b07ecf3c5e4c7cfffff31d400000e00000015000000e9030000
+       16fcffffeb030000ec0300007f57edfe2d00000042771b000f27090000000000000000000000000098a7`,
+      {
+        ...{ iTOW_ms: 345_601_000, year: 2026, month: 11, day: 21, hour: 3, min: 4, sec: 5 },
+        ...{ validDate: true, validTime: true, fullyResolved: true, tAcc_ns: 25, nano_ns: -123_456 },
+        ...{ fixType: 5, gnssFixOK: true, diffSoln: true, carrSoln: 2, numSV: 27 },
+        ...{ confirmedAvai: true, confirmedDate: true, confirmedTime: true },
+        ...{
+          lon_deg: 12.3456789,
+          lat_deg: -45.6789012,
+          height_m: -12.345,
+          hMSL_m: 54.321,
+          hAcc_m: 0.014,
+          vAcc_m: 0.021,
+        },
+        ...{ velN_mps: 1.001, velE_mps: -1.002, velD_mps: 1.003, gSpeed_mps: 1.004, headMot_deg: -180.00001 },
+        ...{ sAcc_mps: 0.045, headAcc_deg: 18.00002, pDOP: 99.99, invalidLlh: true, lastCorrectionAge: 4 },
+      },
+    ],
+    [
+      ubx.navHpPosEcef,
+      'b56201131c0000000000e8739914a4b16517e9285dfe72bbd11d58da6301e1100000175d',
+      { x_m: 3_925_405.8088, y_m: -274_491.1138, z_m: 5_002_842.7499, invalidEcef: true, pAcc_m: 0.4321 },
+    ],
+    [
+      ubx.navHpPosLlh,
+      'b5620114240000000001e873991415cd5b07ecf3c5e4c7cfffff31d40000639e09f8d20400002e160000c3a3',
+      {
+        ...{ invalidLlh: true, iTOW_ms: 345_601_000, lon_deg: 12.345678999, lat_deg: -45.678901298 },
+        ...{ height_m: -12.3441, hMSL_m: 54.3202, hAcc_m: 0.1234, vAcc_m: 0.5678 },
+      },
+    ],
+    [
+      ubx.navTimeGps,
+      'b56201201000e8739914c01dfeff5909120719000000a74f',
+      { fTOW_ns: -123_456, week: 2393, leapS: 18, towValid: true, weekValid: true, leapSValid: true, tAcc_ns: 25 },
+    ],
+    [
+      ubx.navTimeLs,
+      'b56201261800e873991400000000021202ff805101006009070000000003a19b',
+      {
+        ...{ srcOfCurrLs: 2, currLs: 18, srcOfLsChange: 2, lsChange: -1, timeToLsEvent_s: 86_400 },
+        ...{ dateOfLsGpsWn: 2400, dateOfLsGpsDn: 7, validCurrLs: true, validTimeToLsEvent: true },
+      },
+    ],
+    [
+      ubx.navSvin,
+      'b562013b280000000000e87399143d000000b7145af86868c2e389693518e9f15600e61a01003e00000000010000ea7a',
+      {
+        dur_s: 61,
+        x_m: -1_283_141.8523,
+        y_m: -4_737_985.5215,
+        z_m: 4_061_536.0986,
+        obs: 62,
+        valid: false,
+        active: true,
+      },
+    ],
+    [
+      ubx.navSat,
+      `b56201352c00007099140103000000072dfb670185ff5f0902000615213d0c002d0012080000031e00a50000000021000000bb96`,
+      {
+        blocks: [
+          {
+            ...{
+              gnssId: 0,
+              svId: 7,
+              cno_dbhz: 45,
+              elev_deg: -5,
+              azim_deg: 359,
+              prRes_m: -12.3,
+              quality: 7,
+              used: true,
+            },
+            ...{ health: 1, diffCorr: true, orbitSource: 1, ephAvail: true, rtcmCorrUsed: true },
+          },
+          {
+            ...{ gnssId: 6, svId: 21, cno_dbhz: 33, elev_deg: 61, azim_deg: 12, prRes_m: 4.5, quality: 2, used: false },
+            ...{ health: 1, diffCorr: false, orbitSource: 0, ephAvail: true, rtcmCorrUsed: false },
+          },
+          { gnssId: 3, svId: 30, cno_dbhz: 0, elev_deg: -91, quality: 1, health: 2 },
+        ],
+      },
+    ],
+    [
+      ubx.navSig,
+      `b5620143380000709914000300000007000085ff2d070401290000000000000703001b0026050000100000000000061502092d00210401
+       02210000000000853a`,
+      {
+        blocks: [
+          {
+            ...{ gnssId: 0, svId: 7, sigId: 0, freqId: 0, prRes_m: -12.3, cno_dbhz: 45, quality: 7, corrSource: 4 },
+            ...{ prUsed: true, crUsed: false },
+          },
+          {
+            gnssId: 0,
+            svId: 7,
+            sigId: 3,
+            prRes_m: 2.7,
+            cno_dbhz: 38,
+            quality: 5,
+            corrSource: 0,
+            prUsed: false,
+            crUsed: true,
+          },
+          {
+            gnssId: 6,
+            svId: 21,
+            sigId: 2,
+            freqId: 9,
+            prRes_m: 4.5,
+            cno_dbhz: 33,
+            quality: 4,
+            prUsed: false,
+            crUsed: false,
+          },
+        ],
+      },
+    ],
+    [
+      ubx.monRf,
+      `b5620a383400000200000002020104030201000000005000ff0f0afd64046e00000001030400040302010000000051008813c8fc65056f00
+       00005de0`,
+      {
+        blocks: [
+          {
+            ...{ blockId: 0, jammingState: 2, antStatus: 2, antPower: 1, postStatus: 0x01020304, noisePerMs: 80 },
+            ...{ agcCnt: 4095, jamInd: 10, ofsI: -3, magI: 100, ofsQ: 4, magQ: 110 },
+          },
+          { blockId: 1, jammingState: 3, antStatus: 4, antPower: 0, agcCnt: 5000, jamInd: 200, ofsI: -4, magQ: 111 },
+        ],
+      },
+    ],
+    [
+      ubx.monHw,
+      `b5620a093c00000000000000000000000000000000005300ff0703020d0000000000000000000000000000000000000000
+       00004d000000000000000000000000000007af`,
+      { noisePerMs: 83, agcCnt: 2047, antStatus: 3, antPower: 2, jammingState: 3, jamInd: 77 },
+    ],
+    [
+      ubx.monComms,
+      `b5620a36580000020200000105ff00010b0040420f00286303007011010005080600000102030405060700000000000000000900000000
+       03010002000000030405000600000007080900000102030405060700000000000000000a000000dc2c`,
+      {
+        nPorts: 2,
+        txErrors: 2,
+        blocks: [
+          {
+            ...{
+              portId: 0x0100,
+              txPending: 11,
+              txBytes: 1_000_000,
+              txUsage_pct: 40,
+              txPeakUsage_pct: 99,
+              rxPending: 3,
+            },
+            ...{ rxBytes: 70_000, rxUsage_pct: 5, rxPeakUsage_pct: 8, overrunErrs: 6, skipped: 9 },
+          },
+          { portId: 0x0300, rxBytes: 6, skipped: 10 },
+        ],
+      },
+    ],
+    [
+      ubx.rxmRtcm,
+      'b562023208000205 0300d20435045595',
+      { version: 2, crcFailed: true, msgUsed: 2, subType: 3, refStation: 1234, msgType: 1077 },
+    ],
+    [
+      ubx.rxmCor,
+      'b56202340c0001000000c1a4090635040300f39e',
+      {
+        protocol: 1,
+        errStatus: 2,
+        msgUsed: 1,
+        correctionId: 1234,
+        msgTypeValid: true,
+        msgSubTypeValid: true,
+        msgSubType: 3,
+      },
+    ],
+  ]
+  for (const [layout, frame, values] of table) {
+    const given = bytes(frame.replace(/\s/g, ''))
+    t.same([given[2], given[3]], [layout.cls, layout.id], layout.name)
+    t.match(ubx.decode(layout, ubx.payloadOf(given)), values, layout.name)
+  }
+})
+
+t.test('names constellations, signals and bands as the interface description numbers them', async (t) => {
+  t.same([0, 1, 2, 3, 5, 6, 7].map(ubx.constellationName), [
+    ...['gps', 'sbas', 'galileo', 'beidou', 'qzss', 'glonass', 'navic'],
+  ])
+  t.equal(ubx.constellationName(4), undefined, 'IMES is none')
+  const bySigId = {
+    gps: { 0: 'L1', 3: 'L2', 4: 'L2', 6: 'L5', 7: 'L5' },
+    galileo: { 0: 'E1', 1: 'E1', 3: 'E5a', 4: 'E5a', 5: 'E5b', 6: 'E5b' },
+    beidou: { 0: 'B1I', 1: 'B1I', 2: 'B2I', 3: 'B2I', 5: 'B1C', 7: 'B2a' },
+    glonass: { 0: 'L1', 2: 'L2' },
+    qzss: { 0: 'L1', 1: 'L1S', 4: 'L2', 5: 'L2', 8: 'L5', 9: 'L5' },
+  } as const
+  for (const [constellation, signals] of Object.entries(bySigId)) {
+    for (const [id, name] of Object.entries(signals)) {
+      t.equal(ubx.signalName(constellation as keyof typeof bySigId, Number(id)), name, `${constellation} ${id}`)
+    }
+  }
+  t.equal(ubx.signalName('gps', 1), 'signal 1')
+  // RTCM 10403.3, tables 3.5-91 ff.: 2 is 1C, 15 is 2S, 22 is 5I of GPS, and so on.
+  const byMsm: [Parameters<typeof ubx.msmSignalName>[0], number[], (string | undefined)[]][] = [
+    [
+      'gps',
+      [1, 2, 4, 5, 8, 17, 18, 22, 24, 30, 32],
+      [undefined, 'L1', 'L1', undefined, 'L2', 'L2', undefined, 'L5', 'L5', 'L1', 'L1'],
+    ],
+    ['glonass', [2, 3, 4, 8, 9, 10], ['L1', 'L1', undefined, 'L2', 'L2', undefined]],
+    ['galileo', [2, 6, 8, 12, 14, 16, 22, 24, 25], ['E1', 'E1', 'E6', 'E6', 'E5b', 'E5b', 'E5a', 'E5a', undefined]],
+    ['beidou', [2, 4, 8, 10, 14, 16, 22, 24, 30], ['B1I', 'B1I', 'B3I', 'B3I', 'B2I', 'B2I', 'B2a', 'B2a', 'B1C']],
+    ['qzss', [2], [undefined]],
+  ]
+  for (const [constellation, ids, signals] of byMsm) {
+    t.same(
+      ids.map((id) => ubx.msmSignalName(constellation, id)),
+      signals,
+      constellation,
+    )
+  }
+  t.same(['L1', 'E1', 'B1I', 'L2', 'E5b', 'B2I', 'L5', 'E5a', 'B2a', 'E6', '?'].map(ubx.bandOf), [
+    ...['L1', 'L1', 'L1', 'L2', 'L2', 'L2', 'L5', 'L5', 'L5', 'L6', ''],
+  ])
+})
+
+t.test('the signals that are switched on are those of CFG-SIGNAL', async (t) => {
+  const on = [
+    0x1031001f, 0x10310001, 0x10310003, 0x10310025, 0x10310018, 0x10310021, 0x10310007, 0x1031000a, 0x1031000d,
+  ]
+  const values = new Map<number, number>([
+    ...on.map((key): [number, number] => [key, 1]),
+    [0x10310022, 0],
+    [0x1031001a, 0],
+  ])
+  t.same(
+    [...ubx.expectedSignals(values)],
+    [
+      ['gps', ['L1', 'L2']],
+      ['glonass', ['L1']],
+      ['galileo', ['E1', 'E5b']],
+    ],
+  )
+})
+
+t.test('what is deleted, and which firmware has a second solution, by the description', async (t) => {
+  t.equal(hex(ubx.valdel([0x0fffffff], 6)), 'b562068c080000060000ffffff0faccc')
+  t.match(ubx.decodeValdel(payload('b562068c080001060100ffffff0f0000')), {
+    layers: 6,
+    transaction: 1,
+    keys: [0x0fffffff],
+  })
+  t.match(ubx.decodeValdel(payload('b562068c080000060100ffffff0f0000')), { transaction: 0 })
+  t.match(ubx.decodeValset(payload('b562068a0900010103000100032002 0000')), {
+    version: 1,
+    layers: 1,
+    transaction: 3,
+    pairs: [[0x20030001, 2]],
+  })
+  for (const [protocol, nav2] of [
+    ['27.30', true],
+    ['27.29', false],
+    ['50.11', true],
+    ['', false],
+  ] as const) {
+    t.equal(firmwareOf({ firmware: 'HPG 1.30', protocol }).nav2, nav2, protocol)
+  }
+  t.equal(firmwareOf({ firmware: 'HPG 2.00', protocol: '50.00' }).nav2, false, 'an X20P')
+})
+
+t.test('a list of blocks that the message does not hold is no message', async (t) => {
+  const sat = payload(
+    'b56201352c00007099140103000000072dfb670185ff5f0902000615213d0c002d0012080000031e00a50000000021000000bb96',
+  )
+  t.equal(ubx.decode(ubx.navSat, sat.subarray(0, sat.length - 1)), undefined)
+  t.equal(
+    ubx.decode(ubx.navSat, Uint8Array.from([...sat, 0]))?.blocks.length,
+    3,
+    'more than it knows is read as far as known',
+  )
+  const rf = new Uint8Array(4 + 2 * 19)
+  rf[1] = 2
+  t.equal(ubx.decode(ubx.monRf, rf), undefined, 'blocks too small to hold their fields')
+  t.equal(ubx.decode(ubx.navPvt, new Uint8Array(84))?.lastCorrectionAge, 0, 'protocol 14 ends before some fields')
 })
 
 t.test('reads the identity of old, current and X20P firmware', async (t) => {

@@ -350,6 +350,8 @@ function invert(m: Float64Array, inverse: Float64Array): boolean {
   const b = eu * nu - en * uu
   const c = en * nu - eu * nn
   const determinant = ee * a + en * b + eu * c
+  // An axis that nothing shows has a row of rounding errors: beside itself it is as large as any.
+  if (!(Math.min(ee, nn, uu) > 1e-6 * Math.max(ee, nn, uu))) return false
   if (!(determinant > 1e-6 * ee * nn * uu)) return false
   inverse[0] = a / determinant
   inverse[1] = b / determinant

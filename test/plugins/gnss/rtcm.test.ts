@@ -2,7 +2,10 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { Gate } from '../../../plugins/rtcm/gate.js'
+import { History } from '../../../plugins/rtcm/history.js'
 import rtcm from '../../../plugins/rtcm/index.js'
+import { StationMessages } from '../../../plugins/rtcm/station-messages.js'
+import { Subscribers } from '../../../plugins/rtcm/subscribers.js'
 import udpRtcm from '../../../plugins/udp-rtcm/index.js'
 import { Peers } from '../../../plugins/udp-rtcm/peers.js'
 import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../../runtime/gnss/index.js'
@@ -320,6 +323,249 @@ t.test('the gate', async (t) => {
     t.equal(stream.station, undefined)
   })
 })
+
+t.test('a judge that was replaced has no say', async (t) => {
+  const { stream, gate, clock } = await setUp(t)
+  const former = gate.judge()
+  const judge = gate.judge()
+  former.trust({ arp: here })
+  t.match(stream, { open: false, reason: 'the reference is not verified yet' })
+  judge.trust({ arp: here })
+  former.hold('moved')
+  t.equal(stream.open, true)
+  former.leave('remove')
+  former.leave('reload')
+  await clock.advance(20_000)
+  t.equal(stream.open, true)
+  judge.leave('reload')
+  await clock.advance(9999)
+  t.equal(stream.open, true)
+  await clock.advance(1)
+  t.equal(stream.open, false)
+})
+
+t.test('a judge that comes back ends the wait for it; a shutdown closes without a word', async (t) => {
+  const { stream, gate, clock, station } = await setUp(t)
+  const states: { open: boolean; reason: string }[] = []
+  gate.judge().trust({ arp: here })
+  gate.judge().leave('reload')
+  gate.judge()
+  t.match(stream, { open: false }, 'held, as the second judge had not trusted')
+  let judge = gate.judge()
+  judge.trust({ arp: here })
+  judge.leave('reload')
+  judge = gate.judge()
+  await clock.advance(20_000)
+  t.equal(stream.open, true, 'nobody is waited for any more')
+  stream.onState((state) => states.push(state))
+  const lines = station.lines.length
+  judge.leave('shutdown')
+  t.match(stream, { open: false, reason: 'nobody verifies the reference' })
+  t.same(states, [])
+  t.equal(station.lines.length, lines)
+})
+
+t.test('another reference closes in between: nothing from before reaches anyone', async (t) => {
+  for (const [what, next] of [
+    ['another station ID at the same position', { arp: here, stationId: 8 }],
+    ['another position of the same station', { arp: there, stationId: 7 }],
+  ] as const) {
+    const { receiver, stream, gate } = await setUp(t)
+    const judge = gate.judge()
+    const states: boolean[] = []
+    judge.trust({ arp: here, stationId: 7 })
+    stream.onState(({ open }) => states.push(open))
+    const slow = taker('slow')
+    const subscription = stream.subscribe(slow)
+    slow.slow = true
+    receiver.emit(arpFrame(here, 7))
+    receiver.emit(msmFrame(1074, 1, false, 7))
+    t.same(
+      stream.recent().map((item) => ('frame' in item ? item.frame.type : 'epoch')),
+      [1005, 'epoch'],
+    )
+    const { sequence } = stream
+    judge.trust({ arp: here, stationId: 7 })
+    t.same(states, [], 'the same is no other')
+    judge.trust(next)
+    t.same(states, [false, true], what)
+    slow.slow = false
+    subscription.resume()
+    t.same(slow.taken, [])
+    t.same(stream.recent(), [], 'a joiner gets nothing from before')
+    t.equal(stream.sequence, sequence)
+    const joiner = taker('joiner')
+    stream.subscribe(joiner)
+    t.same(joiner.taken, [])
+    receiver.emit(arpFrame(next.arp, next.stationId))
+    t.same([slow.taken, joiner.taken], [[1005], [1005]])
+    t.equal(stream.sequence, sequence + 1)
+  }
+})
+
+t.test('what went out is kept for 5 s, in order, for a plugin that was reloaded', async (t) => {
+  const clock = new ManualClock()
+  const history = new History(() => clock.monotonic())
+  const frame = (type: number): RtcmFrame => ({ type, bytes: new Uint8Array(), arrival_ms: 0 })
+  const kept = () => history.items().map(({ sequence }) => sequence)
+  history.frame(frame(1005))
+  await clock.advance(2000)
+  history.epoch({ frames: [], complete: true, time: 1, satellites: 0 })
+  t.match(history.items(), [
+    { sequence: 1, frame: { type: 1005 } },
+    { sequence: 2, epoch: { time: 1 } },
+  ])
+  await clock.advance(3000)
+  t.same(kept(), [1, 2])
+  await clock.advance(1)
+  t.same(kept(), [2])
+  t.equal(history.sequence, 2)
+  for (let i = 0; i < 300; i++) history.frame(frame(1230))
+  t.equal(history.sequence, 302)
+  t.ok(kept().length >= 128 && kept().length <= 256, `${kept().length} are kept`)
+  t.equal(kept().at(-1), 302)
+  history.clear()
+  t.same(kept(), [])
+})
+
+t.test('what waits for a slow subscriber is bounded by bytes, and counted', async (t) => {
+  const frame = (type: number, bytes: number): RtcmFrame => ({ type, bytes: new Uint8Array(bytes), arrival_ms: 0 })
+  const left: string[] = []
+  const subscribers = new Subscribers({ now: () => 0, queue_bytes: 100, left: ({ name }) => left.push(name) })
+  const slow = taker('slow')
+  const subscription = subscribers.add(slow, [], 0)
+  slow.slow = true
+  const resumed = () => {
+    slow.slow = false
+    slow.taken.length = 0
+    subscription.resume()
+    slow.slow = true
+    return slow.taken
+  }
+  subscribers.push(frame(1074, 50), 1)
+  subscribers.push(frame(1084, 50), 1)
+  t.same(resumed(), [1074, 1084], 'as many as fit exactly')
+  t.equal(subscription.dropped, 0)
+  subscribers.push(frame(1074, 50), 2)
+  subscribers.push(frame(1084, 50), 3)
+  subscribers.push(frame(1094, 1), 4)
+  t.same(resumed(), [1084, 1094], 'the oldest epoch goes')
+  t.equal(subscription.dropped, 1)
+  subscribers.push(frame(1074, 60), 5)
+  subscribers.push(frame(1084, 60), 5)
+  subscribers.push(frame(1094, 10), 5)
+  subscribers.push(frame(1074, 10), 6)
+  t.same(resumed(), [1074], 'nothing of an epoch of which the beginning was dropped')
+  t.equal(subscription.dropped, 2)
+  subscribers.push(frame(1005, 20), 7)
+  subscribers.push(frame(1074, 70), 7)
+  subscribers.push(frame(1074, 70), 8)
+  t.same(resumed(), [1005, 1074], 'but its position, before what follows')
+  subscribers.push(frame(1005, 20), 9)
+  subscribers.push(frame(1006, 60), 10)
+  subscribers.push(frame(1074, 30), 10)
+  t.same(resumed(), [1006, 1074], 'unless a newer one waits')
+  slow.slow = false
+  subscribers.push(frame(1074, 90), 11)
+  slow.slow = true
+  subscribers.push(frame(1084, 90), 11)
+  t.same(resumed(), [1084], 'what was taken does not count')
+  subscribers.push(frame(1074, 90), 12)
+  subscribers.clear()
+  subscribers.push(frame(1074, 90), 13)
+  t.same(resumed(), [1074], 'nor what may not go out any more')
+
+  t.equal(subscribers.count, 1)
+  const listed = subscribers.list({ via: 'mqtt', name: 'broker', ip: '' })
+  t.equal(subscribers.count, 2, 'those that take epochs count too')
+  listed.close()
+  subscribers.add({ ...taker('bad'), take: () => undefined }, [], 0)
+  t.equal(subscribers.count, 2)
+  subscribers.push(frame(1074, 1), 14)
+  t.same([left, subscribers.count], [['bad'], 1])
+  subscription.close()
+  t.equal(subscribers.count, 0)
+})
+
+t.test('the document shows 64 subscribers, those that are connected first', async (t) => {
+  const clock = new ManualClock()
+  const subscribers = new Subscribers({ now: () => clock.monotonic(), queue_bytes: 100, left: () => {} })
+  const names = () => subscribers.block().map(({ name }) => name)
+  subscribers.add({ ...taker('hidden'), shown: false }, [], 0)
+  for (let i = 0; i < 40; i++) subscribers.add(taker(`datagrams ${i}`), [], 0)
+  await clock.advance(1520)
+  const listed = subscribers.list({ via: 'mqtt', name: 'broker', ip: '1.2.3.4' })
+  t.match(subscribers.block()[0], { via: 'mqtt', name: 'broker', ip: '1.2.3.4', seen: 0 })
+  t.equal(names().length, 41)
+  t.match(subscribers.block()[1], { seen: 1.5 })
+  await clock.advance(2000)
+  listed.touch()
+  t.equal(subscribers.block()[0]?.seen, 0)
+  for (let i = 0; i < 63; i++) subscribers.add({ ...taker(`connection ${i}`), connected: true }, [], 0)
+  t.same(names().slice(62), ['connection 62', 'broker'])
+  subscribers.add({ ...taker('connection 63'), connected: true }, [], 0)
+  t.equal(names().length, 64)
+  t.notOk(names().includes('broker'))
+  subscribers.add({ ...taker('connection 64'), connected: true }, [], 0)
+  t.equal(names().length, 64)
+})
+
+t.test('a 1006 is the position as a 1005 is, and one takes the place of the other', async (t) => {
+  const { receiver, stream, gate } = await setUp(t)
+  const point = {
+    itrfYear: 0,
+    gps: true,
+    glonass: true,
+    galileo: true,
+    virtual: false,
+    singleOscillator: false,
+    quarterCycle: 0,
+  }
+  const high = encodeRtcm({ type: 1006, stationId: 0, ...point, ...here, antennaHeight_m: 1.5 })
+  gate.judge().trust({ arp: here })
+  const rover = taker('rover')
+  stream.subscribe(rover)
+  receiver.emit(msmFrame(1074, 1, false))
+  receiver.emit(high)
+  receiver.emit(msmFrame(1074, 2, false))
+  t.same(rover.taken, [1006, 1074])
+  t.same(
+    stream.reference().map(({ type }) => type),
+    [1006],
+  )
+  t.match(stream.station, { id: 0, arp: here })
+  receiver.emit(arpFrame(here))
+  t.same(
+    stream.reference().map(({ type }) => type),
+    [1005],
+  )
+  receiver.emit(high)
+  t.same(
+    stream.reference().map(({ type }) => type),
+    [1006],
+  )
+})
+
+t.test(
+  'the station’s own messages come every 10 s, half a second early at most, and not where the receiver sends them',
+  async (t) => {
+    const antenna = { descriptor: 'TRM57971.00     NONE', serial: '1', setup: 0, height: 0 }
+    const identity = { module: 'F', firmware: '1', hardware: '1', software: '1', serial: '00' }
+    const messages = new StationMessages({ antenna: () => antenna as never, identity: () => identity })
+    const at = (arrival_ms: number) =>
+      messages.after({ type: 1005, bytes: arpFrame(here), arrival_ms }).map(({ type }) => type)
+    const all = at(0)
+    t.ok(all.includes(1033) && all.length > 0, `${all}`)
+    t.same([at(9499), at(9500), at(18_999), at(19_000)], [[], all, [], all])
+    messages.restart()
+    t.same(at(19_001), all)
+    messages.outgoing({ type: 1033, bytes: new Uint8Array(), arrival_ms: 20_000 })
+    messages.restart()
+    t.notOk(at(319_999).includes(1033), 'left to the receiver for five minutes')
+    messages.restart()
+    t.same(at(320_000), all)
+  },
+)
 
 t.test('K21: a frame costs no look at the plugins, and one at most at the mode', async (t) => {
   const calls = { mode: 0, isJudged: 0 }

@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { until } from 'rtk-base/testing'
+import { ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { reasonOf } from '../../../plugins/ota/aftermath.js'
 import { Health, type Signs } from '../../../plugins/ota/health.js'
+import { leastWindow_bytes, longest_ms, Pace } from '../../../plugins/ota/pace.js'
+import { checkImage } from '../../../plugins/ota/policy.js'
 import { formatState, parseState } from '../../../plugins/ota/slots/state.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
@@ -76,6 +78,120 @@ t.test('the health of a version on trial', async (t) => {
     /^1200 bad/,
     'a flow that keeps breaking',
   )
+})
+
+t.test('an image is taken by what was signed', async (t) => {
+  const image = {
+    ...{
+      type: 'bundle',
+      name: 'v1',
+      version: '1.2.0',
+      arch: 'any',
+      hardware: ['hw'],
+      files: [{ size: 60 }, { size: 40 }],
+    },
+  }
+  const station = {
+    ...{
+      hardware: 'hw',
+      variants: ['v1'],
+      machine: 'linux-arm64',
+      bundle: 'abc',
+      running: '1.1.0',
+      minVersion: '',
+      largest_bytes: 100,
+    },
+  }
+  const check = (more: object, of: object = {}) => {
+    try {
+      checkImage({ ...image, ...more } as never, { ...station, ...of })
+      return 'taken'
+    } catch (error) {
+      return `${(error as { code: string }).code} ${(error as Error).message}`
+    }
+  }
+  t.equal(check({}), 'taken')
+  for (const [more, of, expected] of [
+    [{ hardware: ['other'] }, {}, /^RTK_ERR_IMAGE .*for the hardware other, and this is hw/],
+    [{ arch: 'linux-x64' }, {}, /for linux-x64, and this is linux-arm64/],
+    [{ arch: 'linux-arm64' }, {}, /^taken$/],
+    [{ name: 'v2' }, {}, /for the variant v2, and this is v1/],
+    [{ name: 'v2', replaces: ['v1'] }, {}, /^taken$/],
+    [{ name: 'p', type: 'plugin' }, {}, /^taken$/],
+    [{ name: 'p', type: 'plugin', bundle: 'abc' }, {}, /^taken$/],
+    [{ name: 'p', type: 'plugin', bundle: 'xyz' }, {}, /made for the bundle xyz/],
+    [{}, { minVersion: '1.2.0' }, /^taken$/],
+    [{}, { minVersion: '1.2.1' }, /no version before 1\.2\.1/],
+    [{}, { minVersion: 'any' }, /^taken$/],
+    [{}, { running: '1.2.0' }, /^taken$/],
+    [{}, { running: '1.3.0' }, /1\.3\.0 runs/],
+    [{ downgrade: true }, { running: '1.3.0' }, /^taken$/],
+    [{ downgrade: true }, { running: '1.3.0', minVersion: '1.3.0' }, /no version before/],
+    [{}, { largest_bytes: 99 }, /^RTK_ERR_IMAGE_LARGE .*unpacks 100 bytes/],
+  ] as const) {
+    t.match(check(more, of), expected)
+  }
+})
+
+t.test('a sign counts for 15 s, and health has to last to the millisecond', async (t) => {
+  const health = new Health({ rtcm: true, broker: false }, { hold_ms: 60_000, limit_ms: 120_000, now_ms: 1000 })
+  const look = (s: number, rtcm: boolean, broker = false) => health.look({ control: true, rtcm, broker }, s * 1000)
+  t.same(look(1, false), { kind: 'wait', held_ms: 0 })
+  t.same(look(2, true), { kind: 'wait', held_ms: 0 })
+  t.same(look(17, false), { kind: 'wait', held_ms: 15_000 })
+  t.same(look(17.001, false), { kind: 'wait', held_ms: 0 })
+  t.same(look(20, true), { kind: 'wait', held_ms: 0 })
+  look(35, true)
+  look(50, true)
+  look(65, true)
+  t.same(look(79.999, true), { kind: 'wait', held_ms: 59_999 })
+  t.same(look(80, true), { kind: 'good' })
+  const late = new Health({ rtcm: false, broker: true }, { hold_ms: 60_000, limit_ms: 120_000, now_ms: 1000 })
+  t.match(late.look({ control: true, rtcm: true, broker: false }, 120_999), { kind: 'wait' })
+  t.match(late.look({ control: true, rtcm: true, broker: true }, 121_000), {
+    kind: 'bad',
+    text: 'it was not healthy for long enough (within 2 min)',
+  })
+})
+
+t.test('an image has 10 s for its head, then 512 B/s, without the time of who reads it', async (t) => {
+  const clock = new ManualClock()
+  const ctx = { clock, timers: { after: (ms: number, fn: () => void) => clock.timer(ms, fn) } } as never
+  t.equal(longest_ms(512 * 60), 660_000)
+  const run = (hasHead = true) => {
+    const waiting: ((piece: IteratorResult<Uint8Array>) => void)[] = []
+    const source = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise<IteratorResult<Uint8Array>>((resolve) => waiting.push(resolve)),
+      }),
+    }
+    const pace = new Pace(ctx, hasHead)
+    const pieces = pace.watch(source)
+    const send = async (bytes: number) => {
+      const next = pieces.next()
+      await clock.advance(0)
+      waiting.shift()?.({ value: new Uint8Array(bytes), done: false })
+      return (await next).value?.length
+    }
+    const starve = async (ms: number) => {
+      const next = pieces.next().then(
+        () => 'more',
+        (error: { code: string; message: string }) => `${error.code} ${error.message}`,
+      )
+      await clock.advance(ms)
+      return Promise.race([next, new Promise((resolve) => setImmediate(resolve, 'waits'))])
+    }
+    return { pace, send, starve }
+  }
+  t.equal(await run(false).starve(59_999), 'waits', 'what the station fetches has no time for its head')
+  const head = run()
+  t.equal(await head.send(10), 10)
+  await clock.advance(5000)
+  t.equal(await head.starve(9999), 'waits', 'the time of the reader is not the sender’s')
+  t.match(await run().starve(10_000), /^RTK_ERR_IMAGE_SLOW its signed head did not come within 10 s/)
+  const slow = run(false)
+  t.equal(await slow.send(leastWindow_bytes - 1), leastWindow_bytes - 1)
+  t.match(await slow.starve(60_000), /^RTK_ERR_IMAGE_SLOW less than 30720 bytes came within 60 s/)
 })
 
 t.test('the state file is read as the launcher reads it', async (t) => {

@@ -1,0 +1,852 @@
+/** The parts that judge whether the antenna is where it was, each at its limits. */
+import t from 'tap'
+import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
+import { compare, offsetText, type Reference } from '../../plugins/survey-in/reference/reference.js'
+import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
+import { correctedModel, PositionEstimator, plainModel, reduction } from '../../plugins/survey-in/survey/estimator.js'
+import { Initialisations } from '../../plugins/survey-in/survey/initialisations.js'
+import { LogMedian } from '../../plugins/survey-in/survey/log-median.js'
+import { PlainPosition } from '../../plugins/survey-in/survey/plain-position.js'
+import { OffsetWatch } from '../../plugins/survey-in/watch/evidence/offset-watch.js'
+import { WarningEvidence } from '../../plugins/survey-in/watch/evidence/warning.js'
+import { isPosition, median, PositionWindow } from '../../plugins/survey-in/watch/live-position.js'
+import { MovementWatch } from '../../plugins/survey-in/watch/movement.js'
+import { StartCheck } from '../../plugins/survey-in/watch/start-check.js'
+import { Verification } from '../../plugins/survey-in/watch/verification.js'
+import { type Enu, type Msm, offsetEnu } from '../../runtime/gnss/index.js'
+import { Calm } from '../../runtime/gnss/phase/calm.js'
+import { Creep } from '../../runtime/gnss/phase/creep.js'
+import { type Displacement, DisplacementFit } from '../../runtime/gnss/phase/displacement.js'
+import { EpochClock } from '../../runtime/gnss/phase/epoch-clock.js'
+import { SignalTracks } from '../../runtime/gnss/phase/signal-tracks.js'
+import type { ReceiverFix, SatelliteResidual } from '../../schemas/services.js'
+
+const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
+const at = (east: number, north = 0, up = 0) => offsetEnu(here, { east, north, up })
+const enu = (east: number, north = 0, up = 0): Enu => ({ east, north, up })
+
+// ── a displacement ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Directions spread over the sky, the same each time. */
+const unit = (i: number, of: number) => {
+  const azimuth = 2.4 * (i + of)
+  const elevation = ((15 + ((i * 37) % 65)) * Math.PI) / 180
+  return {
+    east: Math.cos(elevation) * Math.sin(azimuth),
+    north: Math.cos(elevation) * Math.cos(azimuth),
+    up: Math.sin(elevation),
+  }
+}
+
+/** The fit of `of` satellites that all see the displacement, with what is added to the residual of each. */
+function fitted(of: number, moved: Enu, added: (i: number) => number = () => 0, group = (_: number) => 0) {
+  const fit = new DisplacementFit()
+  for (let i = 0; i < of; i++) {
+    const direction = unit(i, of)
+    const along = direction.east * moved.east + direction.north * moved.north + direction.up * moved.up
+    fit.add(i, group(i), direction, -along + 1e5 * (1 + group(i)) + added(i), 0.002)
+  }
+  return { fit, result: fit.solve() }
+}
+const sizeOf = (found: Displacement) => Math.hypot(found.east_m, found.north_m, found.up_m)
+/** Noise of 1 sigma, the same each time. */
+const noise = (i: number) => 0.002 * Math.sin(i * 7.13)
+
+t.test('a displacement', async (t) => {
+  t.test('is what all phases agree on, whatever the clocks', async (t) => {
+    for (const moved of [enu(0.03), enu(0, -0.5), enu(0, 0, 4), enu(10, -20, 5)]) {
+      const { result } = fitted(
+        20,
+        moved,
+        () => 0,
+        (i) => i % 2,
+      )
+      t.match(result, { satellites: 20 })
+      const found = result as Displacement
+      const error = Math.hypot(found.east_m - moved.east, found.north_m - moved.north, found.up_m - moved.up)
+      t.ok(error < 1e-6, `${error} m`)
+    }
+  })
+
+  t.test('says how exact it is by noise and geometry', async (t) => {
+    const { result } = fitted(20, enu(0.05), noise)
+    const { sigma, east_m, north_m, up_m } = result as Displacement
+    t.ok(
+      Math.abs(east_m - 0.05) < 3 * sigma.east_m &&
+        Math.abs(north_m) < 3 * sigma.north_m &&
+        Math.abs(up_m) < 3 * sigma.up_m,
+    )
+    for (const value of [sigma.east_m, sigma.north_m, sigma.up_m]) t.ok(value > 0.0004 && value < 0.004, `${value} m`)
+    const far = fitted(20, enu(9), noise).result as Displacement
+    t.ok(far.sigma.east_m > 3 * sigma.east_m, 'whole degrees add to the noise of one that is far')
+  })
+
+  t.test('needs six satellites, and three axes', async (t) => {
+    t.equal(fitted(5, enu(1)).result, undefined)
+    t.match(fitted(6, enu(0)).result, { satellites: 6 })
+    t.equal(
+      fitted(
+        6,
+        enu(0),
+        () => 0,
+        (i) => i % 4,
+      ).result,
+      undefined,
+      'seven unknowns',
+    )
+    const fit = new DisplacementFit()
+    for (let i = 0; i < 12; i++) fit.add(i, 0, { east: 0.5, north: 0.5, up: Math.SQRT1_2 }, 0, 0.002)
+    t.not(typeof fit.solve(), 'object', 'all of them in one place of the sky')
+    for (const turned of [0, 1]) {
+      fit.clear()
+      for (let i = 0; i < 12; i++) {
+        const [level, up] = [Math.cos(0.2 + i / 10), Math.sin(0.2 + i / 10)]
+        const azimuth = turned + i * Math.PI
+        const direction = { east: level * Math.sin(azimuth), north: level * Math.cos(azimuth), up }
+        fit.add(i, 0, direction, noise(i), 0.002)
+      }
+      t.not(typeof fit.solve(), 'object', 'nor all of them in one plane')
+    }
+  })
+
+  t.test('is none where the half of them slipped alike: that is no move of the antenna', async (t) => {
+    for (const slip of [0.095, 0.19, 1]) {
+      const { result, fit } = fitted(20, enu(0), (i) => noise(i) + (i % 2 === 0 ? slip : 0))
+      t.ok(
+        result === 'contradiction' || (typeof result === 'object' && sizeOf(result) < 0.01),
+        `by ${slip} m: ${JSON.stringify(result)}`,
+      )
+      if (typeof result !== 'object') continue
+      t.equal(fit.agrees(1) === fit.agrees(0), false, 'one half is left out')
+    }
+  })
+
+  t.test('stands against a third that slipped, which is left out', async (t) => {
+    const { result, fit } = fitted(21, enu(0.05, 0.02), (i) => noise(i) + (i % 3 === 0 ? 0.3 + i * 0.1 : 0))
+    const found = result as Displacement
+    t.match(found, { satellites: 14 })
+    t.ok(Math.hypot(found.east_m - 0.05, found.north_m - 0.02, found.up_m) < 0.006)
+    for (let i = 0; i < 21; i++) t.equal(fit.agrees(i), i % 3 !== 0)
+    t.ok(Math.abs(fit.rest_m(3) - 0.6) < 0.01, 'and what it leaves is the slip')
+  })
+
+  t.test('is a contradiction where the phases go each their own way', async (t) => {
+    t.equal(fitted(20, enu(0), (i) => 5 * Math.sin(i * i * 3.7)).result, 'contradiction')
+    t.match(
+      fitted(20, enu(0), (i) => 4 * noise(i)).result,
+      { satellites: Number },
+      'four times the noise is still noise',
+    )
+    t.equal(fitted(20, enu(0), (i) => 40 * noise(i)).result, 'contradiction', 'forty times is not')
+  })
+
+  t.test('weighs a satellite once, however many signals it has', async (t) => {
+    const fit = new DisplacementFit()
+    for (let i = 0; i < 12; i++)
+      for (let signal = 0; signal < (i === 0 ? 6 : 1); signal++) fit.add(i, 0, unit(i, 12), i === 0 ? 0.004 : 0, 0.002)
+    const many = fit.solve() as Displacement
+    fit.clear()
+    t.equal(fit.size, 0)
+    for (let i = 0; i < 12; i++) fit.add(i, 0, unit(i, 12), i === 0 ? 0.004 : 0, 0.002)
+    const one = fit.solve() as Displacement
+    t.ok(Math.abs(sizeOf(many) - sizeOf(one)) < 0.0005, `${sizeOf(many)} and ${sizeOf(one)} m`)
+    for (let i = 0; i < 600; i++) fit.add(i, 0, unit(i, 600), 0, 0.002)
+    t.equal(fit.size, 512)
+    t.equal(fit.add(1, 0, unit(1, 12), 0, 0.002), -1)
+  })
+})
+
+// ── the history of phases ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** GPS satellites of one signal, MSM7; lock in ms up to 63. */
+const epochOf = (phases: Record<number, { phase_m: number; lock: number; halfCycle?: boolean }>, type = 1077) => ({
+  time_ms: 0,
+  messages: [
+    {
+      type,
+      observations: Object.entries(phases).map(([satellite, observed]) => ({
+        satellite: Number(satellite),
+        signal: 2,
+        ...observed,
+      })),
+    },
+  ] as unknown as Msm[],
+})
+
+t.test('a phase starts afresh when its lock was lost or its half cycle was resolved', async (t) => {
+  const tracks = new SignalTracks()
+  let time_ms = 0
+  const take = (halfCycle: boolean, lock = 500) => {
+    const report = tracks.take(
+      epochOf({ 1: { phase_m: 100 + time_ms, lock, halfCycle }, 2: { phase_m: 5, lock: 600 } }),
+      time_ms,
+      10_000,
+    )
+    tracks.keep(time_ms)
+    time_ms += 1000
+    return report
+  }
+  const since = () => [...tracks.values()].map((track) => [track.satellite, track.since])
+  for (let i = 0; i < 5; i++) t.match(take(false), { signals: 2, satellites: 2, lost: 0, lostShare: 0 })
+  t.same(since(), [
+    [1, 0],
+    [2, 0],
+  ])
+  take(true)
+  t.same(since(), [
+    [1, 5],
+    [2, 0],
+  ])
+  t.match(take(true), { lost: 0 }, 'which is no loss of lock')
+  take(true)
+  take(true)
+  t.match(take(true, 64), { lost: 1, lostShare: 0.5, tracked: 2 }, 'an indicator that went back is one')
+  t.same(since(), [
+    [1, 9],
+    [2, 0],
+  ])
+  t.match(take(true, 500), { lost: 0, lostShare: 0.5 }, 'counted for 3 s')
+  take(true)
+  t.match(take(true), { lostShare: 0 })
+  t.match(
+    tracks.take(epochOf({ 3: { phase_m: 1, lock: 1 } }, 1073), time_ms, 10_000),
+    { refused: 1, signals: 0 },
+    'MSM3 has no whole phases',
+  )
+})
+
+t.test('what is not received is lost at once where its constellation is there, else after the absence', async (t) => {
+  const tracks = new SignalTracks()
+  const both = { 1: { phase_m: 1, lock: 500 }, 2: { phase_m: 2, lock: 500 } }
+  for (let i = 0; i < 4; i++) tracks.take(epochOf(both), i * 1000, 5000)
+  t.match(tracks.take(epochOf({ 1: both[1] }), 4000, 5000), { lost: 1, lostShare: 0.5, satellites: 1 })
+  for (const [time_ms, lost] of [
+    [5000, 0],
+    [9000, 0],
+    [9001, 1],
+  ] as const) {
+    t.equal(tracks.take({ time_ms, messages: [] }, time_ms, 5000).lost, lost, `${time_ms} ms`)
+  }
+  const young = new SignalTracks()
+  for (let i = 0; i < 2; i++) young.take(epochOf(both), i * 1000, 5000)
+  t.match(young.take(epochOf({ 1: both[1] }), 2000, 5000), { lost: 0 }, 'two epochs are not long enough to be missed')
+})
+
+t.test('a clock that is set moves every history alike, with the rate of each signal', async (t) => {
+  const tracks = new SignalTracks()
+  const lightMs_m = 299_792.458
+  const epoch = (i: number, step_m: number) =>
+    epochOf(Object.fromEntries([1, 2, 3, 4, 5].map((n) => [n, { phase_m: n * 1e6 + i * n * 100 + step_m, lock: 500 }])))
+  for (let i = 0; i < 4; i++) {
+    t.equal(tracks.take(epoch(i, 0), i * 1000, 5000).clockStep_m, 0)
+    tracks.keep(i * 1000)
+  }
+  t.equal(tracks.take(epoch(4, 29), 4000, 5000).clockStep_m, 0, 'below 30 m it is the antenna’s or the satellites’')
+  const { clockStep_m } = tracks.take(epoch(5, 29 + lightMs_m), 5000, 5000)
+  t.ok(Math.abs(clockStep_m - lightMs_m) < 60, `${clockStep_m} m`)
+  const [one] = tracks.values()
+  t.ok(Math.abs((one?.phases_m[0] ?? 0) - (1e6 + lightMs_m)) < 60)
+})
+
+t.test('epochs closer together than 0.95 s are not kept', async (t) => {
+  const tracks = new SignalTracks()
+  const kept = (time_ms: number) => {
+    tracks.take(epochOf({ 1: { phase_m: 1, lock: 500 } }), time_ms, 5000)
+    return tracks.keep(time_ms)
+  }
+  t.same([0, 200, 949, 950, 1800, 1900].map(kept), [0, undefined, undefined, 1, undefined, 2])
+})
+
+t.test('the clock of a stream', async (t) => {
+  const clock = new EpochClock()
+  t.equal(clock.advance(604_799_000), 0)
+  t.equal(clock.pause_ms, 3000)
+  t.equal(clock.advance(0), 1000, 'over the end of the week')
+  t.equal(clock.time_ms, 1000)
+  t.equal(clock.advance(0), undefined, 'twice')
+  t.equal(clock.advance(604_797_001), undefined, 'late by less than 3 s')
+  t.equal(clock.advance(604_797_000), Number.POSITIVE_INFINITY, 'a clock that went back')
+  t.equal(clock.advance(604_798_000), 1000)
+  t.equal(clock.interval_ms, 1000)
+  t.equal(clock.advance(Number.NaN), undefined)
+  const slow = new EpochClock()
+  slow.advance(0)
+  slow.advance(5000)
+  t.equal(slow.pause_ms, 15_000, 'three intervals')
+  slow.advance(7000)
+  t.equal(slow.interval_ms, 2000, 'the shortest of the last eight')
+  for (let i = 0; i < 8; i++) slow.advance(7000 + 5000 * (i + 1))
+  t.equal(slow.interval_ms, 5000)
+})
+
+t.test('a creep is sure after 3 s and three samples that agree, beyond ten standard deviations', async (t) => {
+  const sigma = { east_m: 0.004, north_m: 0.004, up_m: 0.004 }
+  const position = (east_m: number, up_m = 0): Displacement => ({ east_m, north_m: 0, up_m, sigma, satellites: 12 })
+  const creep = new Creep(0.03)
+  const take = (at_ms: number, east: number) => creep.take(at_ms, position(east), enu(0.01))
+  t.same(
+    [0, 1000, 2000].map((at_ms) => take(at_ms, 0.06)),
+    [undefined, undefined, undefined],
+  )
+  t.ok(Math.abs((take(3000, 0.06)?.east ?? 0) - 0.05) < 1e-9)
+  t.equal(take(4000, 0.049), undefined, 'below ten standard deviations')
+  t.same(
+    [5000, 6000, 8000].map((at_ms) => take(at_ms, 0.06)?.east),
+    [undefined, undefined, 0.06 - 0.01],
+  )
+  creep.restart()
+  t.same(
+    [9000, 12_000].map((at_ms) => take(at_ms, 0.06)),
+    [undefined, undefined],
+    'two samples',
+  )
+  creep.restart()
+  t.same(
+    [0, 1000, 2000, 3000].map((at_ms) => take(at_ms, at_ms === 0 ? 0.2 : 0.06)),
+    [undefined, undefined, undefined, undefined],
+  )
+  t.ok(take(4000, 0.06), 'those that agree with each other')
+  const exact = new Creep(0.03)
+  const fine = { ...sigma, east_m: 0.001 }
+  for (const at_ms of [0, 1000, 2000, 3000, 4000]) {
+    t.equal(exact.take(at_ms, { ...position(0.0299), sigma: fine }, enu(0)), undefined, 'below the threshold')
+  }
+})
+
+t.test('what is usual at a station is known after five epochs, and 2.5 times that disturbs it', async (t) => {
+  const calm = new Calm()
+  const see = (scale_m: number, signals = 20) => calm.disturbed({ scale_m, signals, rms_m: 0, slips: 0 })
+  t.same(
+    [1, 2, 3, 4, 5].map(() => see(0.01)),
+    [undefined, undefined, undefined, undefined, undefined],
+  )
+  t.equal(see(0.01), false)
+  t.equal(see(1, 7), undefined, 'seven signals say nothing about all')
+  t.same([see(0.0251), see(0.0249)], [true, false])
+  t.equal(see(0.03), false, 'what is usual follows')
+  calm.restart()
+  t.equal(see(1), undefined)
+  const quiet = new Calm()
+  for (let i = 0; i < 6; i++) quiet.disturbed({ scale_m: 0.001, signals: 8, rms_m: 0, slips: 0 })
+  t.equal(quiet.disturbed({ scale_m: 0.015, signals: 8, rms_m: 0, slips: 0 }), false, 'never below 15 mm')
+  t.equal(quiet.disturbed({ scale_m: 0.0151, signals: 8, rms_m: 0, slips: 0 }), true)
+})
+
+// ── evidence of ranges ──────────────────────────────────────────────────────────────────────────────────────────────
+
+const prior = { offset: enu(0), sigma_m: 1 }
+/** Feeds an offset once a second; @returns the second in which it became suspect, and how far it was said to be */
+function suspected(watch: OffsetWatch, offset: (s: number) => Enu, from_s: number, to_s: number, sigma_m = 1) {
+  for (let s = from_s; s <= to_s; s++) {
+    const away_m = watch.add({ ...offset(s), sigma_m }, s * 1000)
+    if (away_m !== undefined) return { s, away_m }
+  }
+  return undefined
+}
+
+t.test('an offset is suspect the sooner the farther it is', async (t) => {
+  for (const [far_m, within_s] of [
+    [20.5, 20],
+    [10.9, 130],
+    [8.8, 1870],
+  ] as const) {
+    const found = suspected(new OffsetWatch(prior, undefined, false), () => enu(0, far_m), 0, 2000)
+    t.ok(found && found.s <= within_s && found.s > within_s * 0.9, `${far_m} m after ${found?.s} s`)
+    const known_m = far_m < 10 ? 1.5 : 0
+    t.ok(Math.abs((found?.away_m ?? 0) - (far_m - known_m)) < 1e-9, 'after ten minutes less what the baseline takes')
+  }
+  t.equal(
+    suspected(new OffsetWatch(prior, undefined, false), () => enu(7.1), 0, 4000),
+    undefined,
+  )
+  t.equal(
+    suspected(new OffsetWatch(prior, undefined, false), () => enu(39), 0, 100, 5),
+    undefined,
+    'less exact: 8 sigma',
+  )
+  t.ok(suspected(new OffsetWatch(prior, undefined, false), () => enu(41), 0, 100, 5))
+  const wild = new OffsetWatch(prior, undefined, false)
+  t.equal(
+    suspected(wild, (s) => enu(s % 5 < 2 ? 500 : 0), 0, 1000),
+    undefined,
+    'two fifths of wild epochs are nothing',
+  )
+})
+
+t.test('a gap of 10 s begins the last seconds anew', async (t) => {
+  const watch = new OffsetWatch(prior, undefined, false)
+  suspected(watch, () => enu(30), 0, 15)
+  t.equal(watch.newest(25_000)?.east, 30)
+  t.equal(watch.newest(25_001), undefined)
+  t.equal(
+    suspected(watch, () => enu(30), 26, 44),
+    undefined,
+  )
+  t.ok(suspected(watch, () => enu(30), 45, 46))
+})
+
+t.test('an offset confirms after 14 s, within 6 m, and only where it is measured well enough', async (t) => {
+  const watch = (east: number, seconds: number, sigma_m = 1) => {
+    const made = new OffsetWatch(prior, undefined, false)
+    suspected(made, () => enu(east), 0, seconds, sigma_m)
+    return made.confirms(seconds * 1000)
+  }
+  t.equal(watch(0, 13), undefined)
+  t.equal(watch(0, 14), true)
+  t.equal(watch(6, 14), true)
+  t.equal(watch(6.01, 14), false)
+  t.equal(watch(0, 15, 7.9), true, '3 sigma of the mean of 16 within 6 m')
+  t.equal(watch(0, 15, 8.1), undefined)
+  t.equal(new OffsetWatch(prior, undefined, false).confirms(0), undefined)
+})
+
+t.test('the opposite of where it is expected is as good where the sign is not documented', async (t) => {
+  const away = { offset: enu(10), sigma_m: 1 }
+  for (const mirrored of [false, true]) {
+    const watch = new OffsetWatch(away, undefined, mirrored)
+    suspected(watch, () => enu(-10), 0, 19)
+    t.equal(watch.confirms(19_000), mirrored)
+    const near = new OffsetWatch(away, undefined, mirrored)
+    suspected(near, () => enu(10), 0, 19)
+    t.equal(near.confirms(19_000), true)
+  }
+})
+
+t.test('a baseline is the median of the first ten minutes, and never forgets where the antenna was', async (t) => {
+  const watch = new OffsetWatch(prior, undefined, false)
+  suspected(watch, () => enu(2), 0, 599)
+  t.equal(watch.baseline, undefined)
+  suspected(watch, () => enu(2), 600, 680)
+  t.match(watch.baseline, enu(2))
+  const far = new OffsetWatch(prior, undefined, false)
+  suspected(far, () => enu(0, 6), 0, 680)
+  t.match(far.baseline, enu(0, 1.5), 'farther than the accuracies bear out: a part of the way')
+  t.same(new OffsetWatch(prior, enu(3), false).baseline, enu(3))
+  t.equal(new OffsetWatch(prior, enu(3.1), false).baseline, undefined)
+  const wide = { offset: enu(0), sigma_m: 4 }
+  t.same(new OffsetWatch(wide, enu(8), false).baseline, enu(8), 'twice the accuracy')
+  t.equal(new OffsetWatch(wide, enu(8.1), false).baseline, undefined)
+})
+
+t.test(
+  'an offset of half an hour is doubtful beyond 2.2 m or 1.2 sigma, upwards 7 m, until it is well below',
+  async (t) => {
+    const doubtful = (at: Enu, minutes: number, sigma_m = 1, stands = false) => {
+      const watch = new OffsetWatch(prior, undefined, false)
+      suspected(watch, () => at, 0, minutes * 60 + 15, sigma_m)
+      return watch.doubtful((minutes * 60 + 15) * 1000, stands)
+    }
+    const up = (up_m: number): Enu => ({ east: 0, north: 0, up: up_m })
+    t.equal(doubtful(enu(2.3), 14), undefined, 'a quarter of an hour at least')
+    t.match(doubtful(enu(2.3), 16), enu(2.3))
+    t.equal(doubtful(enu(2.1), 16), undefined)
+    t.equal(doubtful(enu(3.5), 16, 3), undefined)
+    t.match(doubtful(enu(3.7), 16, 3), enu(3.7))
+    t.equal(doubtful(up(6.9), 16), undefined)
+    t.match(doubtful(up(7.1), 16), up(7.1))
+    t.match(doubtful(enu(1.4), 16, 1, true), enu(1.4), 'what stands goes at three fifths')
+    t.equal(doubtful(enu(1.3), 16, 1, true), undefined)
+  },
+)
+
+const fixAt = (east: number, arrival_ms: number, more: Partial<ReceiverFix> = {}): ReceiverFix => ({
+  ...{ t: 0, fix: '3d', ok: true, position: at(east), lat: 0, lon: 0, alt: 0, acc_m: 1, geoidSeparation_m: 0 },
+  ...{ satellitesUsed: 20, corrected: false, arrival_ms, ...more },
+})
+/** The residuals of a base that stands `east` of where it says. */
+const residualsOf = (east: number): SatelliteResidual[] =>
+  Array.from({ length: 12 }, (_, i) => {
+    const { east: e, north, up } = unit(i, 12)
+    const azimuth_deg = (Math.atan2(e, north) * 180) / Math.PI
+    return {
+      ...{ constellation: 'gps', satellite: i + 1, azimuth_deg, elevation_deg: (Math.asin(up) * 180) / Math.PI },
+      ...{ residual_m: -e * east + 7 + noise(i), used: true },
+    }
+  })
+
+t.test('evidence that denies is not overruled by evidence that confirms', async (t) => {
+  const confirms = (second: number | undefined, ranges: number | undefined) => {
+    const watch = new MovementWatch({ arp: here, acc_m: 1 }, { position: here, acc_m: 1 })
+    for (let s = 0; s <= 15; s++) {
+      if (second !== undefined) watch.secondFix(fixAt(second, s * 1000), s * 1000)
+      if (ranges !== undefined) watch.residuals(residualsOf(ranges), s * 1000)
+    }
+    return watch.confirms(15_000)
+  }
+  t.equal(confirms(undefined, undefined), undefined)
+  t.equal(confirms(0, undefined), true)
+  t.equal(confirms(undefined, 0), true)
+  t.equal(confirms(0, 0), true)
+  t.equal(confirms(9, 0), false)
+  t.equal(confirms(0, 9), false)
+  t.equal(confirms(undefined, 9), false)
+})
+
+t.test('the offset that is shown is that of the second solution, else of the ranges', async (t) => {
+  const watch = new MovementWatch({ arp: here, acc_m: 0 }, undefined)
+  t.equal(watch.delta_m(0), undefined)
+  for (let s = 0; s <= 15; s++) watch.residuals(residualsOf(4), s * 1000)
+  t.ok(Math.abs((watch.delta_m(15_000) ?? 0) - 4) < 0.1)
+  for (let s = 0; s <= 15; s++) watch.secondFix(fixAt(-3, s * 1000), s * 1000)
+  t.ok(Math.abs((watch.delta_m(15_000) ?? 0) - 3) < 0.01)
+  t.match(watch.warning('Base station position seems incorrect', 0), /^the receiver says: Base/)
+  t.equal(new WarningEvidence().hear('txbuf alloc'), undefined)
+})
+
+// ── positions and the start-up check ────────────────────────────────────────────────────────────────────────────────
+
+t.test('a window of positions is a median of all of it', async (t) => {
+  t.equal(median([3, 1, 2]), 2)
+  t.equal(median([4, 1, 2, 3]), 2.5)
+  const window = new PositionWindow(10)
+  t.equal(window.newest(), undefined)
+  for (let s = 0; s < 10; s++) window.add(fixAt(s === 4 ? 900 : 1, s * 1000, { acc_m: s }))
+  t.equal(window.result(9999), undefined)
+  const live = window.result(10_000)
+  t.ok(Math.abs((live?.position.x ?? 0) - at(1).x) < 1e-9)
+  t.match(live, { acc_m: 4.5, corrected: false })
+  window.clear()
+  t.equal(window.result(20_000), undefined)
+  for (const s of [20, 22.5, 25, 27.5]) window.add(fixAt(1, s * 1000))
+  t.equal(window.result(30_000), undefined, 'four in ten seconds are too few')
+  window.add(fixAt(1, 29_000))
+  t.ok(window.result(30_000))
+  window.add(fixAt(5, 29_100))
+  window.add(fixAt(5, 29_199))
+  t.equal(window.newest()?.position.x, at(1).x, 'five a second at most')
+  const kinds = (['none', 'dead-reckoning', '2d', '3d', '3d-dr', 'time', 'rtk-float', 'rtk-fixed'] as const).filter(
+    (fix) => isPosition(fixAt(0, 0, { fix })),
+  )
+  t.same(kinds, ['3d', '3d-dr', 'rtk-float', 'rtk-fixed'])
+  t.notOk(
+    isPosition(undefined) ||
+      isPosition(fixAt(0, 0, { ok: false })) ||
+      isPosition(fixAt(0, 0, { acc_m: Number.POSITIVE_INFINITY })),
+  )
+})
+
+const reference = (more: Partial<Reference> = {}): Reference => ({
+  ...{ method: 'survey', arp: here, acc_m: 0.5, corr: false, t: 0, by: 'http', samples: 1, elapsed_s: 1, ...more },
+})
+const limits = { maxDelta_m: 15, maxDeltaCorr_m: 0.5 }
+
+t.test('a position is compared by what the accuracies explain, up to what is allowed', async (t) => {
+  const verdict = (
+    east: number,
+    up: number,
+    more: { acc_m?: number; corrected?: boolean } = {},
+    of: Partial<Reference> = {},
+  ) => compare({ position: at(east, 0, up), acc_m: 1, corrected: false, ...more }, reference(of), limits).verdict
+  t.same([verdict(2.49, 0), verdict(2.51, 0), verdict(15.1, 0)], ['agrees', 'doubt', 'elsewhere'])
+  t.same([verdict(0, 3.79), verdict(0, 3.81)], ['agrees', 'doubt'], '4 × 0.85 × √(1² + 0.5²)')
+  t.same(
+    [verdict(2.45, 0, { acc_m: 0.1 }), verdict(0, -3.51, { acc_m: 0.1 })],
+    ['agrees', 'doubt'],
+    'never less than 2.5 and 3.5 m',
+  )
+  t.same(
+    [verdict(4.9, 0, { acc_m: 2 }, { acc_m: 0 }), verdict(4.94, 0, { acc_m: 2 }, { acc_m: 0 })],
+    ['agrees', 'doubt'],
+    'an unknown accuracy is 1 m',
+  )
+  const corrected = { corrected: true }
+  t.same(
+    [verdict(0.49, 0, corrected, { corr: true }), verdict(0.51, 0, corrected, { corr: true })],
+    ['agrees', 'elsewhere'],
+  )
+  t.equal(verdict(0.51, 0, corrected), 'agrees', 'only where both are')
+  t.equal(offsetText(enu(30, -0.24, 1.36)), 'E +30.0 / N -0.2 / U +1.4 m')
+})
+
+/** A start-up check of a base that moved, with one position a second. */
+function check({ size_m, chosen = reference() }: { size_m?: number; chosen?: Reference | undefined } = {}) {
+  const state = { now_ms: 0, stands: false, doubts: [] as boolean[] }
+  const made = new StartCheck(
+    {
+      choice: { chosen },
+      suspicion: {
+        get stands() {
+          return state.stands
+        },
+        size_m,
+      },
+      doubts: (comparison) => state.doubts.push(comparison !== undefined),
+      limits: () => ({ accuracy_m: 3, ...limits }),
+      now_ms: () => state.now_ms,
+    },
+    10,
+  )
+  /** @returns after how many seconds `then` was true */
+  const seconds = (count: number, east: number, then = () => made.agreed(), more: Partial<ReceiverFix> = {}) => {
+    for (let s = 1; s <= count; s++) {
+      made.add(fixAt(east, state.now_ms, more))
+      state.now_ms += 1000
+      if (then()) return s
+    }
+    return undefined
+  }
+  return { check: made, state, seconds }
+}
+
+t.test('a base that moved is back after ten minutes without a break', async (t) => {
+  const { check: made, seconds } = check()
+  t.equal(seconds(700, 0), 610, 'ten minutes after the window of ten seconds')
+  made.clear()
+  t.equal(seconds(605, 0), undefined)
+  seconds(9, 30)
+  t.equal(seconds(500, 0), undefined, 'one that is elsewhere begins them again')
+  t.ok((seconds(200, 0) ?? 0) > 90)
+  t.equal(check({ size_m: 5.1 }).seconds(620, 0), 610)
+  t.equal(
+    check({ size_m: 4.9 }).seconds(2000, 0),
+    undefined,
+    'a move that the positions cannot tell from none is not undone by them',
+  )
+})
+
+t.test('the start-up check decides by the chosen reference, and takes longer in doubt', async (t) => {
+  const decide = (
+    east: number,
+    more: Parameters<typeof check>[0] = {},
+    fix: Partial<ReceiverFix> = {},
+    stands = false,
+  ) => {
+    const rig = check(more)
+    rig.state.stands = stands
+    let event: string | undefined
+    const after = rig.seconds(
+      1000,
+      east,
+      () => {
+        event = rig.check.initial(false)
+        return event !== undefined
+      },
+      fix,
+    )
+    return { event, after, doubts: rig.state.doubts }
+  }
+  t.match(decide(0), { event: 'agrees', after: 10, doubts: [] })
+  t.match(decide(30), { event: 'survey elsewhere', after: 10 })
+  t.match(decide(30, { chosen: reference({ method: 'manual' }) }), { event: 'manual elsewhere' })
+  t.match(decide(5), { event: 'survey elsewhere', after: 610, doubts: [true, false] })
+  t.match(decide(0, {}, { acc_m: 3.1 }), { event: undefined }, 'no position is good enough')
+  t.match(decide(0, {}, { acc_m: 3 }), { event: 'agrees' })
+  t.match(decide(0, {}, {}, true), { event: 'move suspected' })
+  const { check: made, seconds, state } = check()
+  seconds(10, 5, () => false)
+  t.equal(made.initial(true), 'nothing to compare')
+  t.equal(made.initial(false), undefined)
+  made.clear()
+  t.same(state.doubts, [true, false], 'the doubt ends with the positions that it was of')
+  seconds(12, 1, () => false)
+  t.ok(Math.abs((made.delta_m() ?? 0) - 1) < 1e-6)
+  t.same([made.isWhere(reference()), made.isNear(reference())], [true, true])
+  t.same([made.isWhere(reference({ arp: at(30) })), made.isNear(reference({ arp: at(30) }))], [false, false])
+  t.equal(made.surveyed(reference({ arp: at(1) }), reference({ method: 'manual' })), 'agrees')
+  t.equal(made.surveyed(reference({ arp: at(40) }), reference({ method: 'manual' })), 'manual elsewhere')
+})
+
+// ── a warm start ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
+  const verify = (isBrief: boolean, confirms: boolean | undefined) =>
+    new Verification({ confirms: () => confirms } as unknown as MovementWatch, 0, isBrief)
+  /** Twelve signals of as many satellites, `held` of them in lock for 64 s. */
+  const heard = (held: number, net?: number, of = 12) =>
+    ({
+      epoch: epochOf(
+        Object.fromEntries(Array.from({ length: of }, (_, i) => [i + 1, { phase_m: 1, lock: i < held ? 383 : 1 }])),
+      ),
+      report: { net: net === undefined ? undefined : { distance_m: net } },
+    }) as never
+  const whole = verify(false, true)
+  t.equal(whole.second(1000), undefined)
+  t.match(whole.missing, /tracked all the time/)
+  whole.heard(heard(8, 0.029), 60_000)
+  t.match(whole.missing, /no 1005/)
+  t.equal(whole.second(2000), undefined)
+  whole.announced()
+  t.match(whole.missing, /ranges do not show/)
+  t.equal(whole.second(3000), 'nothing changed')
+
+  const few = verify(false, true)
+  few.announced()
+  few.heard(heard(7, 0), 60_000)
+  t.equal(few.second(23_999), undefined, '7 of 12 signals are less than 60 %')
+  t.equal(few.second(24_000), 'cannot be verified')
+  const five = verify(false, true)
+  five.announced()
+  five.heard(heard(5, 0, 5), 60_000)
+  t.equal(five.second(24_000), 'cannot be verified', 'five satellites are too few')
+  five.heard(heard(6, 0, 6), 60_000)
+  t.equal(five.second(24_000), 'nothing changed')
+
+  const moving = verify(false, true)
+  moving.announced()
+  moving.heard(heard(12, 0.03), 60_000)
+  t.equal(moving.second(10_000), undefined, '3 cm may be the beginning of a move')
+  moving.heard(heard(12, 0.01), 60_000)
+  t.equal(moving.second(11_000), 'nothing changed')
+  t.equal(verify(true, false).second(0), 'cannot be verified', 'evidence that denies')
+
+  const brief = verify(true, undefined)
+  brief.announced()
+  brief.heard(heard(12, 0.01), 60_000)
+  t.equal(brief.second(1000), 'nothing changed', 'heard a moment ago')
+  const afresh = verify(true, undefined)
+  afresh.announced()
+  afresh.heard(heard(12), 60_000)
+  t.equal(afresh.second(23_000), undefined, 'its phases started afresh: that is not enough any more')
+})
+
+// ── a survey-in ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+t.test('ambiguities that were determined twice agree within 5 cm, or three times the accuracy', async (t) => {
+  const twice = (off_m: number, acc_m: number, epochs = 10) => {
+    const made = new Initialisations()
+    for (let i = 0; i < 10; i++) made.add(at(0.001 * (i % 2)))
+    made.lost()
+    for (let i = 0; i < epochs; i++) made.add(at(off_m + 0.001 * (i % 2)))
+    return [made.settle(acc_m), made.suffice(1)]
+  }
+  t.same(twice(0.049, 0.01), [true, true])
+  t.same(twice(0.051, 0.01), [false, false])
+  t.same(
+    [twice(0.089, 0.03), twice(0.091, 0.03)],
+    [
+      [true, true],
+      [false, false],
+    ],
+  )
+  t.same(twice(0, 0.01, 9), [true, false], 'nine epochs say nothing')
+  const one = new Initialisations()
+  for (let i = 0; i < 9; i++) one.add(here)
+  t.equal(one.needsAnother(1), false)
+  one.lost()
+  for (let i = 0; i < 10; i++) one.add(here)
+  t.equal(one.needsAnother(1), true, 'the one before was too short to be one')
+  one.pause()
+  t.equal(one.needsAnother(1), false)
+  for (let i = 0; i < 10; i++) one.add(here)
+  one.lost()
+  t.same([one.needsAnother(1), one.snapshot().agreed], [false, false])
+  for (let i = 0; i < 10; i++) one.add(at(1))
+  one.lost()
+  const next = new Initialisations()
+  next.restore(one.snapshot())
+  for (let i = 0; i < 10; i++) next.add(here)
+  t.equal(next.settle(0.01), true, 'the first one is what others are held against')
+  t.same(next.snapshot(), { agreed: true, agreements: 1, first: one.snapshot().first })
+})
+
+t.test('the accuracy is that of the larger noise, what drifts, and what never averages out', async (t) => {
+  const stated = (position: (i: number) => number, count: number, acc_m = 1, model = plainModel, _distance_m = 0) => {
+    const estimator = new PositionEstimator(model)
+    for (let i = 0; i < count; i++) estimator.add(at(position(i)), acc_m, i)
+    return estimator
+  }
+  const close = (value: number, expected: number, what: string) =>
+    t.ok(Math.abs(value / expected - 1) < 0.02, `${what}: ${value} is ${expected}`)
+  close(stated(() => 0, 900).accuracy_m(), Math.hypot(Math.sqrt(reduction(1)), 1.1), 'of what it is told')
+  close(
+    stated((i) => (i % 2 === 0 ? 3 : -3), 900).accuracy_m(),
+    Math.hypot(3 * Math.sqrt(reduction(1)), 1.1),
+    'of what it sees, where that is more',
+  )
+  const drifts = stated((i) => (i < 450 ? 0 : 10), 900)
+  const noise = Math.max(1, 5) ** 2 * reduction(900 / drifts.correlation_s)
+  close(drifts.accuracy_m(), Math.sqrt(noise + 100 - 4 * reduction(1) + 1.1 ** 2), 'halves that differ by 10 m')
+  close(stated(() => 0, 1, 0.01, correctedModel).accuracy_m(30_000), Math.hypot(0.01, 0.05), 'ppm of the distance')
+  t.equal(stated(() => 0, 100).correlation_s, 900)
+  const weighted = new PositionEstimator(plainModel)
+  weighted.add(here, 1, 0)
+  weighted.add(at(5), 2, 1)
+  t.ok(Math.abs((weighted.mean?.y ?? 0) - (here.y + (at(5).y - here.y) / 5)) < 2e-4, 'weights of 1 and 1/4')
+  const late = new PositionEstimator(plainModel)
+  for (const time_s of [0, 0.5, 100, 99]) late.add(here, 1, time_s)
+  t.equal(late.observed_s, 1 + 0.5 + 2 + 0)
+})
+
+t.test('the correlation of a series, its spread and its drift, in bounded memory', async (t) => {
+  const of = (count: number, value: (i: number) => number) => {
+    const made = new CorrelationTime()
+    for (let i = 0; i < count; i++) made.add([value(i), 0, 0])
+    return made
+  }
+  t.same(
+    [of(15, (i) => i % 2).epochs, of(15, (i) => i).drift, of(20, () => 1).epochs],
+    [0, 0, 0],
+    'nothing can be said',
+  )
+  t.equal(of(16, (i) => (i < 8 ? 0 : 4)).drift, 4)
+  t.equal(of(16, (i) => (i < 14 ? 0 : 8)).drift, 7, 'the last eighth against all')
+  t.ok(Math.abs(of(100, (i) => (i % 2 === 0 ? 2 : -2)).sigma - 2) < 1e-9)
+  t.equal(of(0, () => 0).sigma, 0)
+  const blocks = of(1600, (i) => (Math.floor(i / 10) % 2 === 0 ? 1 : -1) * (1 + (Math.floor(i / 20) % 3) * 0.01))
+  t.ok(blocks.epochs > 2.2 && blocks.epochs < 2.8, `${blocks.epochs} epochs in blocks of ten`)
+  const long = of(512 * 4, (i) => i)
+  t.ok(long.snapshot().bins.length < 3 * 512 && long.snapshot().width >= 8)
+  const again = new CorrelationTime()
+  again.restore(long.snapshot())
+  t.same([again.epochs, again.sigma, again.drift], [long.epochs, long.sigma, long.drift])
+  t.ok(Math.abs(long.drift - 1024) < 10)
+  const median = new LogMedian()
+  t.equal(median.value, 0)
+  for (const value of [1, 2, 3, 1e9, 0]) median.add(value)
+  t.ok(Math.abs(median.value / 2 - 1) < 0.011)
+  const more = new LogMedian()
+  more.restore([...median.snapshot(), [-1, 5], [1e9, 5], [3, -1]])
+  t.equal(more.value, median.value, 'what is damaged does not count')
+})
+
+t.test('a position without corrections is new, of ten epochs, and not echoed', async (t) => {
+  const plain = new PlainPosition()
+  const add = (from_s: number, count: number, more: Partial<ReceiverFix> = {}) => {
+    for (let i = 0; i < count; i++) plain.add(fixAt(2, (from_s + i) * 1000, more))
+  }
+  add(0, 9)
+  add(9, 5, { corrected: true })
+  add(9, 5, { fix: 'time' })
+  t.equal(plain.newest(9000), undefined)
+  add(9, 1)
+  t.match(plain.newest(9000), { acc_m: 1 })
+  t.ok(plain.newest(609_000))
+  t.equal(plain.newest(609_001), undefined)
+  plain.clear()
+  t.equal(plain.newest(9000), undefined)
+})
+
+t.test('the ledger has each reference and each move once, and keeps the newest', async (t) => {
+  const ledger = new Ledger(4)
+  t.equal(ledger.used(reference({ t: 5 }), 10), true)
+  t.equal(ledger.used(reference({ t: 5 }), 11), false)
+  ledger.moved(reference({ t: 5 }), 12, 'phases', enu(0.1234, -0.5, 2))
+  ledger.moved(reference({ t: 5 }), 13, 'phases')
+  t.same(
+    ledger.entries.map(({ id, what, t: at_s }) => [id, what, at_s]),
+    [
+      [1, 'used', 10],
+      [2, 'moved', 12],
+    ],
+  )
+  t.match(ledger.find(2), { offset: { east: 0.12, north: -0.5, up: 2 }, evidence: 'phases', determined: 5 })
+  ledger.moved(reference({ t: 5 }), 14, 'ranges')
+  t.equal(ledger.used(reference({ t: 5 }), 15), false, 'trusted again')
+  ledger.moved(reference({ t: 5 }), 16, 'ranges')
+  t.equal(ledger.entries.length, 4, 'a new move after it was trusted')
+  t.equal(ledger.used(reference({ t: 6 }), 17), true, 'determined at another time')
+  t.same(
+    ledger.entries.map(({ id }) => id),
+    [2, 3, 4, 5],
+  )
+  t.equal(ledger.find(1), undefined)
+  const next = new Ledger(4)
+  next.restore([...ledger.entries, { id: 'x' }])
+  t.same(
+    next.entries.map(({ id }) => id),
+    [3, 4, 5],
+  )
+  next.restore('no')
+  next.used(reference({ method: 'manual' }), 18)
+  t.match(next.entries.at(-1), { id: 6, method: 'manual', acc: 0.5 })
+})

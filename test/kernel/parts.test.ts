@@ -1,0 +1,359 @@
+/** The parts of the kernel without a station: each at its limits. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import {
+  type CrashHandler,
+  catchUncaught,
+  guardExit,
+  type Owner,
+  runAs,
+} from '../../runtime/kernel/instance/attribution.js'
+import { EventHub } from '../../runtime/kernel/instance/events.js'
+import { Admission, plainAddress } from '../../runtime/net/admission.js'
+import type { Caller } from '../../runtime/plugin.js'
+import { nodeFileSystem } from '../../runtime/ports/durable-file.js'
+import { Generations } from '../../runtime/ports/generations.js'
+import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { ChangeTrial } from '../../runtime/registry/change-trial.js'
+import { Nvs } from '../../runtime/registry/nvs.js'
+import { ManualClock } from '../harness/index.js'
+
+const owner = (name: string, failures: string[] = []): Owner => ({
+  ...{ name, activity: 0, ended: false },
+  failed: (error, what) => failures.push(`${name} ${what}: ${(error as Error).message}`),
+  leftBehind: (error) => failures.push(`${name} left behind: ${(error as Error).message}`),
+  own: (_, dispose) => dispose,
+})
+
+t.test('a plugin may ask whether a process lives, and may not end the station', async (t) => {
+  const real = process.kill
+  const asked: [unknown, unknown][] = []
+  process.kill = (pid, signal) => {
+    asked.push([pid, signal])
+    return true
+  }
+  const failures: string[] = []
+  const plugin = owner('wild', failures)
+  const undo = guardExit()
+  try {
+    const kill = (pid: number, signal?: string | number) => runAs(plugin, () => process.kill(pid, signal))
+    for (const pid of [process.pid, 0, -1]) {
+      t.throws(() => kill(pid, 'SIGTERM'), { code: 'RTK_ERR_PROCESS_EXIT' }, String(pid))
+      t.throws(() => kill(pid), { code: 'RTK_ERR_PROCESS_EXIT' })
+      t.ok(kill(pid, 0), 'signal 0 asks')
+    }
+    t.ok(kill(1, 'SIGTERM'), 'another process')
+    t.throws(() => runAs(plugin, () => process.exit(1)), { code: 'RTK_ERR_PROCESS_EXIT' })
+    t.throws(() => runAs(plugin, () => process.abort()), { code: 'RTK_ERR_PROCESS_EXIT' })
+    t.equal(failures.length, 8)
+    t.ok(process.kill(process.pid, 'SIGTERM'), 'the runtime itself may')
+    t.same(asked.length, 5)
+  } finally {
+    undo()
+    t.notOk(process.kill === real)
+    process.kill = real
+  }
+})
+
+t.test('an uncaught error is put down to whose context it is, or to who handed the callback over', async (t) => {
+  const outcome = (by: Owner | undefined, inStack: string | undefined, depends: boolean, running = true) => {
+    const crashed: [string, string | undefined][] = []
+    const fatal: string[] = []
+    const handler: CrashHandler = {
+      ownerOfFiles: () => inStack,
+      dependsOn: (plugin, provider) => depends && plugin === inStack && provider === by?.name,
+      crashed: (name, _, of) => crashed.push([name, of?.name]) > 0 && running,
+    }
+    const others = new Set(process.listeners('uncaughtException'))
+    const undo = catchUncaught({ fatal: (_: object, line: string) => fatal.push(line) } as never, handler)
+    const handle = process.listeners('uncaughtException').find((one) => !others.has(one))
+    const exit = process.exit
+    process.exit = ((code: number) => fatal.push(`exit ${code}`)) as never
+    try {
+      const call = () => handle?.(new Error('late'), 'uncaughtException')
+      if (by) runAs(by, call)
+      else call()
+    } finally {
+      process.exit = exit
+      undo()
+      t.ok(process.listeners('uncaughtException').every((one) => others.has(one)))
+    }
+    return { crashed, fatal }
+  }
+  const provider = owner('provider')
+  t.same(outcome(provider, undefined, false).crashed, [['provider', 'provider']])
+  t.same(outcome(provider, 'provider', false).crashed, [['provider', 'provider']])
+  t.same(
+    outcome(provider, 'taker', true).crashed,
+    [['taker', undefined]],
+    'its callback failed in the context of its provider',
+  )
+  t.same(outcome(provider, 'stranger', false).crashed, [['provider', 'provider']])
+  t.same(outcome(undefined, 'taker', false).crashed, [['taker', undefined]])
+  t.match(outcome(undefined, undefined, false), {
+    crashed: [],
+    fatal: [/uncaught error that no plugin owns: late/, 'exit 1'],
+  })
+  const failures: string[] = []
+  t.same(outcome(owner('gone', failures), undefined, false, false).fatal, [])
+  t.same(failures, ['gone left behind: late'])
+})
+
+t.test(
+  'a listener that fails is reported as its plugin’s, by the name of the event, and the others are called',
+  async (t) => {
+    const failures: string[] = []
+    const hub = new EventHub<number>(new ManualClock(), 'fix')
+    const heard: string[] = []
+    const undone: string[] = []
+    const listener: Owner = {
+      ...owner('rover', failures),
+      own: (label, dispose) => () => {
+        undone.push(label)
+        return dispose()
+      },
+    }
+    const leave = runAs(listener, () =>
+      hub.on(() => {
+        throw new Error('x')
+      }),
+    )
+    hub.on((value) => heard.push(`runtime ${value}`))
+    t.equal(hub.listeners, 2)
+    hub.emit(1)
+    t.same([failures, heard], [['rover fix: x'], ['runtime 1']])
+    void leave()
+    t.same([undone, hub.listeners], [['fix'], 1])
+    hub.close()
+    hub.emit(2)
+    t.equal(heard.length, 1)
+  },
+)
+
+t.test('connections are counted by address, up and down', async (t) => {
+  const clock = new ManualClock()
+  const told: [number, string][] = []
+  const admission = new Admission(clock, (refused, why) => told.push([refused, why]))
+  const limits = { maxConnections: 3, maxPerAddress: 2 }
+  const enter = (address: string) => admission.enter(address, limits, () => {})
+  const leave = enter('a')
+  t.ok(leave && enter('a'))
+  t.equal(enter('a'), undefined)
+  t.ok(enter('b'))
+  t.equal(enter('c'), undefined)
+  t.same([admission.open, admission.refused, told], [3, 2, [[1, 'a has 2']]], 'told once a minute')
+  leave?.()
+  t.equal(admission.open, 2)
+  const again = enter('a')
+  t.ok(again)
+  again?.()
+  const one = new Admission(clock, () => {})
+  for (let i = 0; i < 3; i++) {
+    const gone = one.enter('a', { maxConnections: 1, maxPerAddress: 1 }, () => {})
+    t.ok(gone, 'who left is forgotten')
+    gone?.()
+  }
+  await clock.advance(59_999)
+  for (let i = 0; i < 4; i++) enter('d')
+  t.equal(told.length, 1)
+  await clock.advance(1)
+  enter('d')
+  t.same(told.at(-1), [5, '3 are open'], 'with those since')
+  t.same(
+    [plainAddress('::ffff:192.0.2.1'), plainAddress('::ffff:1'), plainAddress('::1'), plainAddress(undefined)],
+    [...['192.0.2.1', '::ffff:1', '::1', '']],
+  )
+})
+
+/** A trial of changes of `host`, which callers by HTTP reach through; `name` belongs to it, `colour` does not. */
+function trialRig(store = new MemoryStore()) {
+  const clock = new ManualClock()
+  const events = { over: 0, changed: 0 }
+  const live = owner('net')
+  const record = (trial: object | undefined) => ({
+    owner: { ...live, live: true, run: (fn: () => unknown) => fn() },
+    options: trial ? { trial } : {},
+  })
+  const records: Record<string, unknown> = {
+    host: record({ reaches: ({ source, address }: Caller) => source === 'http' && address !== '10.0.0.9' }),
+    name: record({ reaches: () => false }),
+    broken: record({
+      reaches: () => {
+        throw new Error('x')
+      },
+    }),
+    colour: record(undefined),
+  }
+  const trial = new ChangeTrial({
+    ...{ store, clock, window_s: 60, log: { info() {}, warn() {} } as never },
+    parameter: (name) => records[name] as never,
+    over: () => events.over++,
+    changed: () => events.changed++,
+  })
+  return { clock, events, trial, store }
+}
+const http = { source: 'http', address: '::ffff:10.0.0.2%eth0' } as Caller
+
+t.test('a change that may cut its caller off', async (t) => {
+  const values = (...names: string[]) => new Map(names.map((name) => [name, 'before']))
+  t.test('is one that the caller comes through, with what belongs to it', async (t) => {
+    const { trial } = trialRig()
+    t.same([...(trial.concerns(values('host', 'name', 'colour'), http)?.keys() ?? [])], ['host', 'name'])
+    t.equal(trial.concerns(values('name', 'colour', 'broken'), http), undefined)
+    t.equal(trial.concerns(values('host'), { source: 'http', address: '10.0.0.9' } as Caller), undefined)
+    t.equal(trial.concerns(values('host'), { source: 'plugin' } as Caller), undefined)
+    trial.begin(new Map([['host', 'first']]))
+    t.same(
+      [...(trial.concerns(values('host'), http) ?? [])],
+      [['host', 'first']],
+      'the values before the first one return',
+    )
+    t.same(
+      [...(trial.concerns(values('host', 'name'), { source: 'mqtt' } as Caller)?.keys() ?? [])],
+      ['host', 'name'],
+      'it joins, whoever it comes from',
+    )
+  })
+
+  t.test('has its time from when it is in force, and no caller counts in the first two seconds', async (t) => {
+    const { trial, clock, events } = trialRig()
+    t.equal(trial.pending, undefined)
+    trial.begin(values('host'))
+    await clock.advance(100_000)
+    t.match(trial.pending, { parameters: ['host'], left_s: 60 })
+    trial.seen(http)
+    t.ok(trial.pending, 'it is not in force yet')
+    trial.applied()
+    await clock.advance(1999)
+    trial.seen(http)
+    t.match(trial.pending, { left_s: 59 })
+    await clock.advance(38_001)
+    t.match(trial.pending, { left_s: 20 })
+    trial.seen({ source: 'mqtt' } as Caller)
+    await clock.advance(19_999)
+    t.same([events.over, trial.isOver], [0, false])
+    await clock.advance(1)
+    t.same([events.over, trial.isOver, trial.pending?.left_s], [1, true, 0])
+  })
+
+  t.test('is kept when its caller comes again, also over a restart', async (t) => {
+    const { trial, clock, events, store } = trialRig()
+    await store.batch(trial.pledge(values('host')))
+    const next = trialRig(store)
+    await next.trial.load()
+    next.trial.resume()
+    t.match(next.trial.pending, { parameters: ['host'] })
+    await next.clock.advance(2000)
+    next.trial.seen(http)
+    t.equal(next.trial.pending, undefined)
+    await new Promise((resolve) => setImmediate(resolve))
+    const last = trialRig(store)
+    await last.trial.load()
+    last.trial.resume()
+    t.equal(last.trial.pending, undefined)
+    await next.clock.advance(60_000)
+    t.equal(next.events.over, 0)
+    trial.begin(values('host'))
+    trial.applied()
+    await clock.advance(30_000)
+    trial.end(values('name'))
+    t.match(trial.pending, { parameters: ['name'], left_s: 60 }, 'what was on trial before has its time again')
+    trial.end()
+    t.equal(trial.pending, undefined)
+    await clock.advance(100_000)
+    t.equal(events.over, 0)
+    t.equal(await trial.confirm(), false)
+  })
+})
+
+t.test('/nvs is bounded to the byte, and what is overwritten counts once', async (t) => {
+  const store = new MemoryStore()
+  const nvs = new Nvs({ store, isShown: (name) => name === 'shown', isPlugin: (name) => name === 'log' })
+  const block = (count: number, bytes = 3998) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [String(i % 100).padStart(2, '0'), 'x'.repeat(bytes)]))
+  t.equal(await nvs.write('a', block(32)), 32)
+  t.equal(await nvs.write('b', block(32)), 32)
+  t.equal(await nvs.write('b', block(32)), 32, 'the same again')
+  await nvs.write(
+    'c',
+    Object.fromEntries(Array.from({ length: 36 }, (_, i) => [`${String(i).padStart(2, '0')}`, 'x'.repeat(168)])),
+  )
+  const used = 64 * 4000 + 36 * 170
+  const left = 256 * 1024 - used
+  await t.rejects(nvs.write('c', { zz: 'x'.repeat(left - 1) }), { code: 'RTK_ERR_NVS_LIMIT' })
+  t.equal(await nvs.write('c', { zz: 'x'.repeat(left - 2) }), 1, 'exactly')
+  await t.rejects(nvs.write('c', { zy: 1 }), { code: 'RTK_ERR_NVS_LIMIT' })
+  t.match(await nvs.read('b'), { '00': /^x{3998}$/ })
+  for (const [name, values, code] of [
+    ['a', { ['x'.repeat(65)]: 1 }, 'RTK_ERR_NVS_VALUE'],
+    ['a', { '\n': 1 }, 'RTK_ERR_NVS_VALUE'],
+    ['a', { k: 'x'.repeat(4001) }, 'RTK_ERR_NVS_VALUE'],
+    ['a', { k: Number.NaN }, 'RTK_ERR_NVS_VALUE'],
+    ['a', { k: true }, 'RTK_ERR_NVS_VALUE'],
+    ['a', { namespace: 1 }, 'RTK_ERR_NVS_VALUE'],
+    ['a', [1], 'RTK_ERR_NVS_VALUE'],
+    ['a', null, 'RTK_ERR_NVS_VALUE'],
+    ['a b', {}, 'RTK_ERR_NVS_VALUE'],
+    ['x'.repeat(65), {}, 'RTK_ERR_NVS_VALUE'],
+    ['log', {}, 'RTK_ERR_NVS_OWNED'],
+    ['config', {}, 'RTK_ERR_NVS_OWNED'],
+    ['protected', {}, 'RTK_ERR_NVS_PROTECTED'],
+  ] as const) {
+    await t.rejects(nvs.write(name, values), { code }, `${name} ${JSON.stringify(values)?.slice(0, 30)}`)
+  }
+  const fresh = new MemoryStore()
+  const other = new Nvs({ store: fresh, isShown: (name) => name === 'shown', isPlugin: () => false })
+  t.equal(await other.write('', { k: 'x'.repeat(4000) }), 1)
+  await fresh.batch([
+    { namespace: 'config', key: 'shown', value: 1 },
+    { namespace: 'config', key: 'hidden', value: 1 },
+    { namespace: 'plugin.kept', key: 'a', value: 1 },
+    { namespace: 'plugin.kept', key: 'b', value: {} },
+  ])
+  t.same(await other.namespaces(), ['config', 'kept', 'user'])
+  t.same([await other.read('config'), await other.read('kept')], [{ shown: 1 }, { a: 1 }])
+  await t.rejects(other.write('kept', {}), { code: 'RTK_ERR_NVS_OWNED' })
+  for (let i = 0; i < 63; i++) await other.write(`n${i}`, { a: 1 })
+  await t.rejects(other.write('n63', { a: 1 }), { code: 'RTK_ERR_NVS_LIMIT' })
+  t.equal(await other.write('n62', { a: 2 }), 1)
+})
+
+/** A folder for the two files of a store. */
+function folder(t: Test) {
+  const path = mkdtempSync(join(tmpdir(), 'rtk-base-parts-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+t.test(
+  'a file of a store that is too large is none; a newer one leads to the state before the update, with its time',
+  async (t) => {
+    const path = folder(t)
+    const sizes = { bytes: 0 }
+    const generations = new Generations(path, {
+      ...nodeFileSystem,
+      stat: (async (file: string) => {
+        const stats = await nodeFileSystem.stat(file)
+        return sizes.bytes === 0 ? stats : Object.assign(stats, { size: sizes.bytes })
+      }) as never,
+    })
+    await generations.makeFolder()
+    const state = (number: number) => ({
+      ...{ number, reports: [], settle: false },
+      contents: new Map([['n', new Map([['k', String(number)]])]]),
+    })
+    t.match(await generations.read(), { founded: false, oldFormat: false, kept: [], asOf: '' })
+    await generations.write(state(1))
+    t.equal((await generations.read()).founded, false)
+    await generations.write(state(2))
+    t.match(await generations.read(), { founded: true, snapshot: { number: 2 } })
+    t.equal(await generations.wereTouched(), false)
+    sizes.bytes = 64 << 20
+    t.match(await generations.read(), { snapshot: { number: 2 } }, '64 MiB are read')
+    sizes.bytes = (64 << 20) + 1
+    t.match(await generations.read(), { loss: 'everything', kept: { length: 2 } })
+    t.equal(await generations.wereTouched(), false, 'what was moved away is known')
+  },
+)

@@ -1,0 +1,139 @@
+/** The code that decides whether a station tells the truth, serves and stays up, and the test files that say how. */
+export interface Area {
+  readonly name: string
+  /** Source files, or folders whose sources all belong to it. */
+  readonly code: readonly string[]
+  /** Below build/test, without `.test.js`. */
+  readonly tests: readonly string[]
+  /** Mutations of a run. */
+  readonly sample: number
+}
+
+const zed = (name: string) => `plugins/gnss-zed/${name}`
+const survey = (name: string) => `plugins/survey-in/${name}`
+const surveyTests = [
+  'gnss/integrity',
+  'gnss/survey',
+  'gnss/survey-movement',
+  'gnss/survey-run',
+  'plugins/gnss/survey-in',
+]
+
+export const areas: readonly Area[] = [
+  {
+    name: 'gate',
+    code: ['gate', 'stream', 'subscribers', 'history', 'epochs', 'station-messages'].map((f) => `plugins/rtcm/${f}.ts`),
+    tests: ['plugins/gnss/rtcm', 'plugins/gnss/survey-in-integrity'],
+    sample: 12,
+  },
+  {
+    name: 'phase',
+    code: ['runtime/gnss/phase'],
+    tests: ['gnss/integrity', 'gnss/phase-watch'],
+    sample: 14,
+  },
+  {
+    name: 'integrity',
+    code: [survey('watch'), survey('trust')],
+    tests: [...surveyTests, 'plugins/gnss/survey-in-integrity', 'plugins/gnss/survey-in-simulator'],
+    sample: 12,
+  },
+  {
+    name: 'survey',
+    code: [survey('survey'), survey('reference')],
+    tests: surveyTests,
+    sample: 14,
+  },
+  {
+    name: 'gnss-zed',
+    code: [zed('ubx'), zed('configure'), zed('facts')],
+    tests: [
+      'gnss/ubx',
+      ...['-facts', '', '-configure', '-link', '-simulator'].map((part) => `plugins/gnss/gnss-zed${part}`),
+    ],
+    sample: 20,
+  },
+  {
+    name: 'router login',
+    code: ['guard', 'ladder', 'vault'].map((file) => `plugins/teltonika-router/credentials/${file}.ts`),
+    tests: ['plugins/router/router-login', 'plugins/router/router-link'],
+    sample: 12,
+  },
+  {
+    name: 'registry',
+    code: ['runtime/registry', 'runtime/validate.ts', 'runtime/kernel/plugins', 'runtime/kernel/instance'],
+    tests: [
+      'kernel/parts',
+      'kernel/registry',
+      'kernel/manager',
+      'kernel/ownership',
+      'kernel/outside',
+      'kernel/errors',
+      'kernel/loader',
+    ],
+    sample: 16,
+  },
+  {
+    name: 'store',
+    code: ['store', 'snapshot', 'generations', 'sealed-store', 'durable-file'].map((f) => `runtime/ports/${f}.ts`),
+    tests: ['kernel/parts', 'kernel/store', 'kernel/kept-settings'],
+    sample: 12,
+  },
+  {
+    name: 'access and admission',
+    code: [
+      ...['access', 'origin', 'local-network', 'login'].map((part) => `runtime/http/${part}`),
+      ...['admission', 'door', 'listening'].map((file) => `runtime/net/${file}`),
+    ].map((path) => (path.endsWith('login') ? path : `${path}.ts`)),
+    tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/net'],
+    sample: 14,
+  },
+  {
+    name: 'caster',
+    code: [
+      ...['caster', 'contents', 'foreign', 'logins', 'mount', 'replies', 'rovers', 'table'].map(
+        (file) => `plugins/ntrip-caster/${file}.ts`,
+      ),
+      ...['byte-limit', 'chunked', 'head', 'outlet', 'selection', 'source-table'].map(
+        (file) => `runtime/ntrip/${file}.ts`,
+      ),
+    ],
+    tests: ['plugins/ntrip/parts', 'plugins/ntrip/caster', 'plugins/ntrip/client', 'plugins/ntrip/tcp'],
+    sample: 14,
+  },
+  {
+    name: 'push',
+    code: ['probe', 'proof', 'push', 'reply', 'retry', 'target'].map((file) => `plugins/ntrip-server/${file}.ts`),
+    tests: ['plugins/ntrip/parts', 'plugins/ntrip/server'],
+    sample: 12,
+  },
+  {
+    name: 'mqtt-link',
+    code: ['plugins/mqtt-link/link', 'plugins/mqtt-link/session'],
+    tests: ['session', 'link', 'farewell'].map((part) => `plugins/mqtt/mqtt-${part}`),
+    sample: 12,
+  },
+  {
+    name: 'update policy',
+    code: ['policy', 'trial', 'health', 'pace', 'signs', 'memory', 'updates'].map((file) => `plugins/ota/${file}.ts`),
+    tests: ['plugins/ota/ota', 'plugins/ota/trial'],
+    sample: 12,
+  },
+  {
+    name: 'recovery and record',
+    code: [
+      ...['decide', 'memory', 'conductor', 'table'].map((file) => `plugins/recovery/${file}.ts`),
+      'plugins/network/uplinks',
+      ...['ring', 'times', 'minutes', 'history'].map((file) => `plugins/record/${file}.ts`),
+      ...['ring', 'recorder'].map((file) => `plugins/dashboard/history/${file}.ts`),
+    ],
+    tests: [
+      'plugins/network/recovery-parts',
+      'plugins/network/recovery',
+      'plugins/network/uplinks',
+      'plugins/record',
+      'plugins/dashboard/models',
+    ],
+    sample: 14,
+  },
+]

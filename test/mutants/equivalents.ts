@@ -1,0 +1,20 @@
+/** Changes that no test can notice, as the program does the same with them. They are not drawn. */
+export interface Equivalent {
+  readonly source: string
+  /** The line of the transpiled code after the change, or a part of it that no other change makes. */
+  readonly after: string
+  readonly because: string
+}
+
+export const equivalents: readonly Equivalent[] = [
+  {
+    source: 'plugins/gnss-zed/facts/satellites.ts',
+    after: 'gnssId * 2560 + svId',
+    because: 'any factor above the highest satellite makes a key of two numbers',
+  },
+  {
+    source: 'runtime/kernel/instance/raw-handles.ts',
+    after: 'installed += 2',
+    because: 'it is compared with 0 alone',
+  },
+]

@@ -1,0 +1,138 @@
+/** A copy of the tree in which one module at a time is changed and the tests of its area run. */
+import { spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { SourceMap, type SourceMapPayload } from 'node:module'
+import { tmpdir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import { packageRoot } from '../../runtime/build/release.js'
+import { type Mutation, mutate } from './operators.js'
+
+/** `hung`: only a time limit ended a test. `unnoticed`: every test passed. */
+export type Verdict = 'noticed' | 'hung' | 'unnoticed'
+
+/** Of the limit of a test file: so many times what it takes on unchanged code, as the machine has other work. */
+const patience = 3
+const least_ms = 15_000
+
+export class Workshop implements Disposable {
+  readonly #root = packageRoot()
+  readonly #copy = mkdtempSync(join(tmpdir(), 'rtk-base-mutants-'))
+  readonly #took_ms = new Map<string, number>()
+
+  constructor() {
+    const left = new Set(['node_modules', '.git', '.tap'].map((name) => join(this.#root, name)))
+    const options = { recursive: true, preserveTimestamps: true, filter: (path: string) => !left.has(path) }
+    cpSync(this.#root, this.#copy, options)
+    symlinkSync(join(this.#root, 'node_modules'), join(this.#copy, 'node_modules'))
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#copy, { recursive: true, force: true })
+  }
+
+  /** The transpiled form of a source. */
+  code(source: string): string {
+    return readFileSync(this.#built(source), 'utf8')
+  }
+
+  /** `file:line` of the source, and the line before and after the change. */
+  describe(source: string, mutation: Mutation): { place: string; before: string; after: string } {
+    const code = this.code(source)
+    const map = new SourceMap(JSON.parse(readFileSync(`${this.#built(source)}.map`, 'utf8')) as SourceMapPayload)
+    const before = code.slice(0, mutation.start).split('\n')
+    const origin = map.findEntry(before.length - 1, before.at(-1)?.length ?? 0)
+    const line = 'originalLine' in origin ? origin.originalLine + 1 : 0
+    const from = code.lastIndexOf('\n', mutation.start - 1) + 1
+    const to = code.indexOf('\n', mutation.end)
+    const text = (whole: string, end: number) => whole.slice(from, end).trim().replace(/\s+/g, ' ')
+    const grown = mutation.text.length - (mutation.end - mutation.start)
+    return { place: `${source}:${line}`, before: text(code, to), after: text(mutate(code, mutation), to + grown) }
+  }
+
+  /** Runs the tests on unchanged code; @returns those that fail, which could not judge. */
+  async measure(tests: readonly string[]): Promise<string[]> {
+    const failed: string[] = []
+    for (const test of tests) {
+      if (this.#took_ms.has(test)) continue
+      const started = performance.now()
+      if ((await this.#run(test, 600_000)) !== 'unnoticed') failed.push(test)
+      this.#took_ms.set(test, performance.now() - started)
+    }
+    return failed
+  }
+
+  /** Runs the tests, the quickest first, on changed code until one notices. */
+  async judge(source: string, mutation: Mutation, tests: readonly string[]): Promise<Verdict> {
+    const path = this.#built(source)
+    const whole = readFileSync(path, 'utf8')
+    writeFileSync(path, mutate(whole, mutation))
+    try {
+      let hung = false
+      const took_ms = (test: string) => this.#took_ms.get(test) ?? 0
+      for (const test of [...tests].sort((a, b) => took_ms(a) - took_ms(b))) {
+        const verdict = await this.#run(test, Math.max(least_ms, patience * took_ms(test)))
+        if (verdict === 'noticed') return verdict
+        hung ||= verdict === 'hung'
+      }
+      return hung ? 'hung' : 'unnoticed'
+    } finally {
+      writeFileSync(path, whole)
+    }
+  }
+
+  #built(source: string): string {
+    return join(this.#copy, 'build', source.replace(/\.ts$/, '.js'))
+  }
+
+  /** A failure with a reason is noticing; the end of a time limit is not, whether the test's own or this one. */
+  #run(test: string, limit_ms: number): Promise<Verdict> {
+    const captures = process.env.RTK_BASE_CAPTURES ?? resolve(this.#root, '../shared/captures')
+    const env: NodeJS.ProcessEnv = { ...process.env, TAP: '1', RTK_BASE_CAPTURES: captures }
+    delete env.NODE_OPTIONS
+    delete env.RTK_BASE_TEST
+    env.TAP_TIMEOUT = String(Math.ceil(limit_ms / 1000))
+    const file = join('build', 'test', `${test}.test.js`)
+    const child = spawn(process.execPath, [file], {
+      cwd: this.#copy,
+      env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    return new Promise((done) => {
+      let text = ''
+      let verdict: Verdict | undefined
+      const end = (found: Verdict) => {
+        verdict ??= found
+        if (child.pid !== undefined) killGroup(child.pid)
+      }
+      const timer = setTimeout(end, limit_ms, 'hung' as const)
+      const read = (chunk: Buffer) => {
+        text += chunk
+        const lines = text.split('\n')
+        text = lines.pop() ?? ''
+        for (const line of lines) {
+          if (/^\s*not ok/.test(line) && !/# (TODO|SKIP)/.test(line))
+            end(/timeout!|timed out/.test(line) ? 'hung' : 'noticed')
+        }
+      }
+      child.stdout.on('data', read)
+      child.on('close', (code) => {
+        clearTimeout(timer)
+        // Without a line of its own a process that ends wrongly threw before the first test.
+        done(verdict ?? (code === 0 ? 'unnoticed' : 'noticed'))
+      })
+      child.on('error', () => end('hung'))
+    }).finally(() =>
+      rmSync(join(this.#copy, '.tap', basename(test)), { recursive: true, force: true }),
+    ) as Promise<Verdict>
+  }
+}
+
+/** The test and the services that it started. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended already.
+  }
+}

@@ -1,0 +1,406 @@
+/** What the recovery, the uplinks, the record and the curves keep and count: each at its limits. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Link, NetworkInterface, Uplink } from 'rtk-base/services'
+import { ManualClock } from 'rtk-base/testing'
+import t from 'tap'
+import { Ring as Curves } from '../../../plugins/dashboard/history/ring.js'
+import { Findings } from '../../../plugins/network/uplinks/findings.js'
+import { changesOf, uplinksOf } from '../../../plugins/network/uplinks/table.js'
+import { shortened } from '../../../plugins/record/minutes.js'
+import { Ring } from '../../../plugins/record/ring.js'
+import { momentOf, rangeOf, timeOf } from '../../../plugins/record/times.js'
+import { calm, decide, dueOf, type Facts, isCutOff, type State } from '../../../plugins/recovery/decide.js'
+import { Memory } from '../../../plugins/recovery/memory.js'
+import type { PluginContext } from '../../../runtime/plugin.js'
+
+const minute = 60_000
+const link = (state: Link['state'], more: Partial<Link> = {}) =>
+  ({ name: 'a', peer: 'p', state, local: false, ...more }) as Link
+const uplink = (name: string, more: Partial<Uplink> = {}): Uplink => ({
+  ...{ kind: 'eth', name, addresses: [], up: true, default: false, metric: 100, reach: 'unknown', text: '', ...more },
+})
+const facts = (now_ms: number, more: Partial<Facts> = {}): Facts => ({
+  ...{ now_ms, links: [link('down' as Link['state'])], isProven: () => true, uplinks: undefined, modem: undefined },
+  ...{ updating: false, restarts: 0, limits: { wait_ms: 5 * minute, mayRestartModem: true, mostRestarts: 3 } },
+  ...more,
+})
+
+t.test('an outage needs every link that ever worked, and none that was answered', async (t) => {
+  const down = 'down' as Link['state']
+  const proven = ({ name }: Link) => name === 'a'
+  t.equal(isCutOff([link(down)], proven), true)
+  t.equal(isCutOff([link(down, { name: 'b' })], proven), false, 'what never worked may be a wrong name')
+  t.equal(isCutOff([link(down, { local: true })], proven), false)
+  t.equal(isCutOff([link('idle')], proven), false)
+  t.equal(isCutOff([link(down), link('up', { name: 'b' })], proven), false)
+  t.equal(isCutOff([link(down), link('refused', { name: 'b' })], proven), false)
+  t.equal(isCutOff([link(down), link('up', { name: 'b', local: true })], proven), true)
+})
+
+t.test('a step is due after its wait, which doubles with each round, up to six hours', async (t) => {
+  const { limits } = facts(0)
+  t.equal(dueOf({ ...calm, outage_ms: 1000 }, limits), 1000 + 5 * minute)
+  t.equal(dueOf({ ...calm, outage_ms: 1000, lastStep_ms: 7000, rounds: 2 }, limits), 7000 + 20 * minute)
+  t.equal(dueOf({ ...calm, outage_ms: 0, rounds: 12 }, limits), 360 * minute)
+  const modem = { connected: false, pending: [] }
+  const begun = decide(calm, facts(1000, { modem }))
+  t.match(begun, { state: { outage_ms: 1000 }, step: undefined })
+  t.equal(decide(begun.state, facts(1000 + 5 * minute - 1, { modem })).step, undefined)
+  const stepped = decide(begun.state, facts(1000 + 5 * minute, { modem }))
+  t.match(stepped, {
+    step: { step: 'modem', why: /modem is not connected/ },
+    state: { rounds: 1, tried: [], lastStep_ms: 1000 + 5 * minute },
+  })
+  t.equal(decide(stepped.state, facts(1000 + 15 * minute - 1, { modem })).step, undefined, 'twice as long')
+  t.match(decide(stepped.state, facts(1000 + 15 * minute, { modem })).step, { step: 'modem' })
+})
+
+t.test('a link that is up for less than a minute ends no outage, and no step is taken meanwhile', async (t) => {
+  const modem = { connected: false, pending: [] }
+  const outage: State = { ...calm, outage_ms: 0, rounds: 1, lastStep_ms: 0 }
+  const better = decide(outage, facts(10 * minute, { modem, links: [link('up')] }))
+  t.match(better, {
+    state: { outage_ms: 0, better_ms: 10 * minute },
+    step: undefined,
+    text: /one does since a moment ago/,
+  })
+  t.match(decide(better.state, facts(11 * minute - 1, { modem, links: [link('up')] })).state, { outage_ms: 0 })
+  t.match(decide(better.state, facts(11 * minute, { modem, links: [link('up')] })), {
+    state: { outage_ms: undefined, rounds: 0 },
+    text: '',
+  })
+  t.match(decide(better.state, facts(11 * minute, { modem })).state, { better_ms: undefined, outage_ms: 0 })
+})
+
+t.test('the modem is restarted only where it is the way out, is allowed, and has nothing else to do', async (t) => {
+  const due: State = { ...calm, outage_ms: 0 }
+  const step = (more: Partial<Facts>) => decide(due, facts(5 * minute, more))
+  const modem = { connected: false as boolean | undefined, pending: [] as string[] }
+  const { limits } = facts(0)
+  t.match(step({ modem }).step, { step: 'modem' })
+  for (const [what, more, rounds] of [
+    [/try again by themselves/, {}, 1],
+    [/the modem is connected, so/, { modem: { ...modem, connected: true } }, 1],
+    [/the modem is connected, so/, { modem: { ...modem, connected: undefined } }, 1],
+    [/recovery-modem is 0/, { modem, limits: { ...limits, mayRestartModem: false } }, 1],
+    [/was done 3 times/, { modem, restarts: 3 }, 1],
+    [/not the way out/, { modem, uplinks: [uplink('eth0', { default: true, reach: 'none' })] }, 1],
+    [/an update is under way/, { modem, updating: true }, 0],
+    [/it is busy \(scan\)/, { modem: { ...modem, pending: ['scan'] } }, 0],
+  ] as const) {
+    t.match(step(more as never), { step: undefined, text: what, state: { rounds } }, String(what))
+  }
+  t.match(step({ modem, restarts: 2 }).step, { step: 'modem' })
+  const cellular = uplink('wwan', { kind: 'cellular' })
+  t.match(step({ modem: { ...modem, connected: true }, uplinks: [{ ...cellular, default: true }] }).step, {
+    step: 'modem',
+    why: /the only way out/,
+  })
+  t.match(step({ modem, uplinks: [{ ...cellular, up: false }] }).step, { step: 'modem' }, 'where no other is up')
+  t.match(step({ modem, uplinks: [uplink('eth0', { default: true, reach: 'internet' })] }), {
+    step: undefined,
+    text: /the peers are at fault/,
+  })
+})
+
+t.test('another uplink stands in, and is given back', async (t) => {
+  const eth = uplink('eth0', { default: true })
+  const wlan = uplink('wlan0')
+  const due: State = { ...calm, outage_ms: 0 }
+  const steered = decide(due, facts(5 * minute, { uplinks: [eth, wlan] }))
+  t.match(steered, {
+    step: { step: 'uplink', to: 'wlan0', why: /through eth0$/ },
+    state: { steered: 'wlan0', tried: ['eth0'], back: { at_ms: 20 * minute, wait_ms: 15 * minute } },
+  })
+  for (const reach of ['none', 'portal'] as const) {
+    t.match(decide(due, facts(5 * minute, { uplinks: [eth, { ...wlan, reach }] })).step, undefined, reach)
+  }
+  t.equal(decide(due, facts(5 * minute, { uplinks: [eth, { ...wlan, up: false }] })).step, undefined)
+  const failed = decide(
+    steered.state,
+    facts(10 * minute, {
+      uplinks: [
+        { ...eth, default: false },
+        { ...wlan, default: true },
+      ],
+    }),
+  )
+  t.match(failed, { step: { step: 'back', why: /through any uplink/ }, state: { steered: undefined, back: undefined } })
+  const stands: State = { ...calm, steered: 'wlan0', back: { at_ms: 20 * minute, wait_ms: 15 * minute } }
+  const well = (now_ms: number, other: Partial<Uplink>) =>
+    decide(stands, facts(now_ms, { links: [link('up')], uplinks: [wlan, { ...eth, ...other }] }))
+  t.match(well(10 * minute, {}), { step: undefined, text: /wlan0 stands in/ })
+  t.match(well(10 * minute, { reach: 'internet' }).step, { step: 'back', why: /eth0 reaches the internet again/ })
+  t.equal(well(20 * minute - 1, {}).step, undefined)
+  t.match(well(20 * minute, {}), {
+    step: { step: 'back', why: /long enough/ },
+    state: { steered: undefined, back: { at_ms: 50 * minute, wait_ms: 30 * minute } },
+  })
+  t.equal(well(20 * minute, { up: false }).step, undefined, 'there is no other')
+  const held = (now_ms: number) =>
+    decide({ ...calm, back: { at_ms: 50 * minute, wait_ms: 1 } }, facts(now_ms, { links: [link('up')] })).state.back
+  t.ok(held(50 * minute - 1))
+  t.equal(held(50 * minute), undefined)
+})
+
+t.test('a restart of the modem is durable before it is made, and counts for 24 h of any clock', async (t) => {
+  const kept: unknown[] = []
+  const state = { fails: false, held: undefined as (() => void) | undefined }
+  const store = {
+    get: async () => kept.at(-1),
+    async batch({ recovery }: { recovery: object }) {
+      if (state.fails) throw new Error('full')
+      await new Promise<void>((resolve) => {
+        if (state.held === undefined) resolve()
+        else state.held = resolve
+      })
+      kept.push(structuredClone(recovery))
+    },
+  }
+  const ctx = { store, log: { debug() {} } } as unknown as PluginContext
+  const memory = new Memory(ctx)
+  state.held = () => {}
+  let done = false
+  const counting = memory.countRestart(1000).then(() => {
+    done = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(done, false, 'not before it is stored')
+  state.held()
+  state.held = undefined
+  await counting
+  t.match(kept.at(-1), { restarts: [1000] })
+  const day_ms = 24 * 60 * minute
+  t.same([memory.restarts(1000 + day_ms - 1), memory.restarts(1000 + day_ms)], [1, 0])
+  await memory.countRestart(5 * day_ms)
+  t.equal(memory.restarts(2 * day_ms), 1, 'a clock that was set back')
+  t.equal(memory.restarts(3 * day_ms - 1), 1)
+  t.equal(memory.restarts(3 * day_ms), 0, 'counts it as made then')
+  state.fails = true
+  await t.rejects(memory.countRestart(0), /full/)
+  t.equal(memory.restarts(0), 0, 'one that could not be counted is not made')
+  state.fails = false
+  memory.steer('wlan0')
+  memory.prove('a')
+  for (let i = 0; i < 64; i++) memory.prove(`n${i}`)
+  t.same([memory.isProven('a'), memory.isProven('n0'), memory.isProven('n63')], [false, true, true], '64 at most')
+  memory.prove('a')
+  await memory.countRestart(7)
+  const next = new Memory(ctx)
+  await next.load()
+  t.same([next.steered, next.isProven('a'), next.restarts(8)], ['wlan0', true, 1])
+})
+
+t.test('a success that was found beats a newer failure, for ten minutes', async (t) => {
+  const clock = new ManualClock()
+  const findings = new Findings(() => clock.monotonic())
+  t.equal(findings.of('eth0'), undefined)
+  findings.note('eth0', 'a', true, 'yes')
+  await clock.advance(1000)
+  findings.note('eth0', 'b', false, 'no')
+  t.match(findings.of('eth0'), { reached: true, text: 'yes' })
+  findings.note('eth0', 'a', false, 'not any more')
+  t.match(findings.of('eth0'), { reached: false, text: 'not any more' }, 'the newest of each')
+  await clock.advance(599_999)
+  t.match(findings.of('eth0'), { reached: false })
+  await clock.advance(1)
+  t.equal(findings.of('eth0'), undefined)
+  findings.note('eth0', 'a', true, 'yes')
+  for (let i = 0; i < 15; i++) findings.note('eth0', `n${i}`, false, 'no')
+  t.match(findings.of('eth0'), { reached: true })
+  findings.note('eth0', 'n15', false, 'no')
+  t.match(findings.of('eth0'), { reached: false }, '16 reporters')
+  findings.forget('eth0')
+  t.equal(findings.of('eth0'), undefined)
+})
+
+t.test('the uplinks are those with a route, the one with the lowest metric first', async (t) => {
+  const face = (name: string, more: Partial<NetworkInterface> = {}) =>
+    ({
+      name,
+      kind: 'ethernet',
+      state: 'connected',
+      reason: '',
+      ip4: [{ address: '10.0.0.2', prefix: 24 }],
+      ip6: [],
+      gateway: '10.0.0.1',
+      metric: 100,
+      reach: 'unknown',
+      ...more,
+    }) as unknown as NetworkInterface
+  const table = (
+    interfaces: NetworkInterface[],
+    router?: { address: string; connected: boolean | undefined },
+    reached?: boolean,
+  ) => uplinksOf({ interfaces, router, findings: () => (reached === undefined ? undefined : { reached, text: 'x' }) })
+  t.match(table([face('b', { metric: 200 }), face('a')]), [
+    { name: 'a', default: true, up: true },
+    { name: 'b', default: false },
+  ])
+  t.match(
+    table([
+      face('six', { ip4: [], gateway: '', ip6: [{ address: 'fd::1' }] as never, route6: { metric: 1 } as never }),
+      face('a', { metric: 900 }),
+    ]),
+    [
+      { name: 'a', default: true },
+      { name: 'six', metric: 100 },
+    ],
+  )
+  t.same(table([face('ap', { wifi: { mode: 'ap' } as never })]), [])
+  t.match(table([face('a', { gateway: '' })]), [{ up: false, default: false, text: 'a has no gateway', reach: 'none' }])
+  t.match(table([face('a', { metric: undefined as never })]), [{ up: false, text: 'a has no default route' }])
+  t.match(table([face('a', { state: 'disconnecting' as never })]), [{ up: true }])
+  t.match(table([face('a', { state: 'disconnected' as never, reason: 'cable' })]), [
+    { up: false, text: 'a is disconnected: cable' },
+  ])
+  const router = { address: '10.0.0.1', connected: false as boolean | undefined }
+  t.match(table([face('a')], { ...router, connected: true }), [{ kind: 'cellular', up: true }])
+  t.match(table([face('a')], router), [{ kind: 'cellular', up: false, text: /no data connection/ }])
+  t.match(table([face('a')], router, true), [{ kind: 'eth', up: true, reach: 'internet' }])
+  t.match(table([face('a', { kind: 'wifi' as never })]), [{ kind: 'sta' }])
+  t.match(table([face('a')], undefined, false), [{ reach: 'local' }])
+  t.match(table([face('a', { reach: 'internet' as never })], undefined, false), [{ reach: 'internet' }])
+  const up = uplink('a', { addresses: ['10.0.0.2', 'fd::1'], default: true })
+  const changes = (before: Uplink[], now: Uplink[]) => {
+    const { down, up } = changesOf(before, now)
+    return [down.map(({ name }) => name), up.map(({ name }) => name)]
+  }
+  t.same(changes([up], [up]), [[], []])
+  t.same(changes([up], [{ ...up, addresses: ['10.0.0.2', 'fd::2'] }]), [[], []])
+  t.same(changes([up], [{ ...up, addresses: ['10.0.0.3'] }]), [['a'], ['a']])
+  t.same(changes([up], [{ ...up, up: false }]), [['a'], []])
+  t.same(changes([{ ...up, default: false }], [up]), [[], ['a']])
+  t.same(changes([up], [{ ...up, default: false }]), [[], []])
+  t.same(changes([{ ...up, addresses: ['fd::1'] }], [up]), [[], ['a']])
+})
+
+t.test('what waits for the disk is bounded, and what is dropped is counted', async (t) => {
+  const path = mkdtempSync(join(tmpdir(), 'rtk-base-ring-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const clock = new ManualClock()
+  const ctx = {
+    clock,
+    timers: { after: (ms: number, fn: () => void) => clock.timer(ms, fn) },
+  } as unknown as PluginContext
+  const state = { fails: false, heads: 0 }
+  const troubles: (string | undefined)[] = []
+  const ring = new Ring(ctx, {
+    dir() {
+      if (state.fails) throw new Error('full')
+      return { path, ensureRoom: async () => {} } as never
+    },
+    segments: 3,
+    segment_bytes: 10_000,
+    head: () => `head ${++state.heads}\n`,
+    trouble: (text) => troubles.push(text),
+  })
+  const line = (length: number) => `${'x'.repeat(length - 1)}\n`
+  ring.append(line(10), true)
+  t.same(readdirSync(path), [], 'before it was started nothing is taken')
+  ring.start()
+  for (let i = 0; i < 40; i++) ring.append(line(4096), false)
+  t.equal(ring.takeLost(), 40 - 33, '128 kB wait, beside what is being written')
+  t.equal(ring.takeLost(), 0)
+  await ring.idle()
+  ring.append(line(4096), false)
+  await ring.idle()
+  t.equal(ring.takeLost(), 0, 'what was written makes room')
+  const files = readdirSync(path).sort()
+  t.equal(files.length, 3)
+  t.ok(files.every((file, i) => i === 0 || file > (files[i - 1] as string)))
+  t.match(readFileSync(join(path, files[2] as string), 'utf8'), /^head \d+\n/)
+  state.fails = true
+  await ring.stop()
+  ring.start()
+  ring.append(line(10), true)
+  await ring.idle()
+  t.same([troubles.at(-1), ring.takeLost()], ['full', 1])
+  state.fails = false
+  await clock.advance(29_999)
+  ring.append(line(10), true)
+  t.equal(ring.takeLost(), 1, 'the disk is left alone for 30 s')
+  await clock.advance(1)
+  ring.append(line(10), true)
+  await ring.idle()
+  t.same([troubles.at(-1), ring.takeLost()], [undefined, 0])
+  await ring.stop()
+})
+
+t.test('curves are a ring: means of whole steps that end now, and what overflows is the largest', async (t) => {
+  const ring = new Curves(
+    [
+      { name: 'a', unit: '', resolution: 0.1 },
+      { name: 'b', unit: '', resolution: 1 },
+    ],
+    5,
+  )
+  const a = (step = 1) => ring.series(['a'], step).a
+  ring.add([1.04, undefined])
+  ring.add([2.06, Number.NaN])
+  t.same([a(), ring.series(['a', 'b', 'c'], 1).b, ring.length], [[1, 2.1], [null, null], 2])
+  ring.add([3, 7])
+  t.same(a(2), [1, 2.55], 'the first step is not whole')
+  for (const value of [4, 5, 6]) ring.add([value, value])
+  t.same([a(), ring.length], [[2.1, 3, 4, 5, 6], 5], 'the oldest goes')
+  ring.add([1e9, -1e9])
+  ring.add([-1e9, 1e9])
+  t.same(
+    [a()?.slice(-2), ring.series(['b'], 1).b?.slice(-2)],
+    [
+      [3276.7, -3276.7],
+      [-32_767, 32_767],
+    ],
+  )
+  const other = new Curves(
+    [
+      { name: 'b', unit: '', resolution: 1 },
+      { name: 'c', unit: '', resolution: 1 },
+    ],
+    9,
+  )
+  other.add([42, 43])
+  t.equal(other.loadBefore(ring.save(), 2), true)
+  t.same(other.series(['b', 'c'], 1), {
+    b: [4, 5, 6, -32_767, 32_767, null, null, 42].slice(0),
+    c: [null, null, null, null, null, null, null, 43],
+  })
+  t.equal(new Curves([{ name: 'a', unit: '', resolution: 1 }], 4).load(ring.save()), false, 'more than it holds')
+  t.equal(new Curves([{ name: 'a', unit: '', resolution: 1 }], 5).load(ring.save()), true)
+  t.equal(ring.load(Buffer.from('no')), false)
+  t.equal(ring.load(ring.save().subarray(0, -1)), false)
+  t.equal(ring.length, 5, 'it is as it was')
+  ring.skip(100)
+  t.same(a(), [null, null, null, null, null])
+})
+
+t.test('times as people write them', async (t) => {
+  const at = Date.UTC(2026, 10, 22, 2, 13)
+  for (const text of [
+    '2026-11-22T02:13',
+    '2026-11-22 02:13:00Z',
+    '2026-11-22T03:13+01:00',
+    String(at / 1000),
+    `${at / 1000}.000`,
+  ]) {
+    t.equal(timeOf(text), at, text)
+  }
+  t.equal(timeOf('2026-11-22'), Date.UTC(2026, 10, 22))
+  for (const bad of ['2026-02-30', '2026-13-01', '26-11-22', 'x', '2026-11-22T25:00', '7258118400', '123456789012'])
+    t.equal(timeOf(bad), undefined, bad)
+  t.equal(timeOf('7258118399'), 7_258_118_399_000)
+  t.equal(momentOf('02:13', at), at)
+  t.equal(momentOf('02:14', at), at - 86_400_000 + 60_000, 'the last time that it was that late')
+  t.throws(() => momentOf('24:00', at))
+  t.match(rangeOf({}), { from_ms: 0, to_ms: Date.UTC(2200, 0, 1) })
+  t.match(rangeOf({ from: '2026-11-22T03:13 01:00' }), { from_ms: at }, 'a plus sign is a blank in a query')
+  t.match(rangeOf({ from: String(at / 1000), to: String(at / 1000) }), { from_ms: at, to_ms: at })
+  for (const bad of [{ from: '2', to: '1' }, { since: '1' }, { from: ['1', '2'] }, { to: 'x' }])
+    t.throws(() => rangeOf(bad), { code: 'RTK_ERR_RECORD_RANGE' })
+  const one = { epochs: 60, gap: 1, frames: { 1074: 60 } } as never
+  t.same(shortened(one, undefined), one)
+  t.same(shortened(one, structuredClone(one)), { epochs: 60 })
+  t.same(shortened({ epochs: 60, gap: 2, frames: { 1074: 60 } } as never, one), { epochs: 60, gap: 2 })
+})

@@ -1,0 +1,672 @@
+/** The parts of NTRIP without a network: each at its limits. */
+import t from 'tap'
+import { Contents } from '../../../plugins/ntrip-caster/contents.js'
+import { ForeignMount } from '../../../plugins/ntrip-caster/foreign.js'
+import { Logins, Pacing } from '../../../plugins/ntrip-caster/logins.js'
+import { type MountPoint, OwnMount } from '../../../plugins/ntrip-caster/mount.js'
+import { errorReply, streamHead, tableReply } from '../../../plugins/ntrip-caster/replies.js'
+import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
+import { rowOf } from '../../../plugins/ntrip-caster/table.js'
+import { Proof } from '../../../plugins/ntrip-server/proof.js'
+import { readReply, saysBanned } from '../../../plugins/ntrip-server/reply.js'
+import { afterEnd, afterNetworkUp, fresh, waitOf } from '../../../plugins/ntrip-server/retry.js'
+import { nameOf, requestOf } from '../../../plugins/ntrip-server/target.js'
+import { encodeNmea, encodeRtcm } from '../../../runtime/gnss/index.js'
+import {
+  basicLogin,
+  ChunkReader,
+  chunkOf,
+  filterLines,
+  HeadReader,
+  Outlet,
+  parseHeaders,
+  parseRequest,
+  parseTable,
+  Selector,
+  streamLine,
+  TableReader,
+  tableText,
+} from '../../../runtime/ntrip/index.js'
+import type { Connection, PluginContext } from '../../../runtime/plugin.js'
+import type { RtcmFrame, RtcmStream } from '../../../schemas/services.js'
+import { arpFrame, ManualClock, msmFrame } from '../../harness/index.js'
+import { here, typesIn } from './rig.js'
+
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1')
+const frame = (type: number, bytes: Uint8Array): RtcmFrame => ({ type, bytes, arrival_ms: 0 })
+const position = frame(1005, arpFrame(here))
+const epochOf = (time: number) => frame(1074, msmFrame(1074, time, false))
+
+/** A connection that keeps what it is told. */
+function connection(remoteAddress = '192.0.2.1') {
+  const made = {
+    ...{ remoteAddress, closed: false, written: [] as Uint8Array[] },
+    data: (_: Buffer) => {},
+    close: () => {},
+    handed: (): unknown => undefined,
+    write: (bytes: Uint8Array) => made.written.push(bytes) > 0,
+    onData(fn: (bytes: Buffer) => void) {
+      made.data = fn
+    },
+    onClose(fn: () => void) {
+      made.close = fn
+    },
+    handOver(fn: () => unknown) {
+      made.handed = fn
+    },
+    destroy() {
+      if (made.closed) return
+      made.closed = true
+      made.close()
+    },
+    types: () => made.written.flatMap((bytes) => typesIn(bytes)),
+  }
+  return made
+}
+const asConnection = (made: ReturnType<typeof connection>) => made as unknown as Connection
+
+/** A context with a clock, the own stream, and what is listed beside the other outputs. */
+function context() {
+  const clock = new ManualClock()
+  const lines: string[] = []
+  const listed: { name: string; closed: boolean }[] = []
+  const stream = {
+    ...{ open: true, sequence: 0, reason: '', station: undefined, reference: () => [position] },
+    list({ name }: { name: string }) {
+      const one = { name, closed: false }
+      listed.push(one)
+      return {
+        close: () => {
+          one.closed = true
+        },
+      }
+    },
+  }
+  const repeated: { ms: number; fn: () => void }[] = []
+  const ctx = {
+    clock,
+    log: { debug() {}, warn() {}, info: (_: object, line: string) => lines.push(line) },
+    services: { use: () => stream },
+    defer() {},
+    timers: {
+      after: (ms: number, fn: () => void) => clock.timer(ms, fn),
+      every(ms: number, fn: () => void) {
+        repeated.push({ ms, fn })
+        return () => repeated.splice(0)
+      },
+    },
+  } as unknown as PluginContext
+  return { ctx, clock, stream: stream as unknown as RtcmStream, listed, lines, repeated }
+}
+const facts = (user = '', chunked = false) => ({ user, agent: 'NTRIP x', version: 1 as const, chunked, since: 7 })
+
+t.test('a rover gets the position, then every frame and every epoch, as its head says', async (t) => {
+  const { ctx, stream } = context()
+  const mount = new OwnMount(ctx, stream, { name: 'A' })
+  const [plain, chunked] = [connection(), connection()]
+  const rovers = new Rovers(ctx)
+  rovers.add(asConnection(plain), mount, facts())
+  rovers.add(asConnection(chunked), mount, facts('', true))
+  mount.outlet.epoch({ frames: [epochOf(1)], complete: true, time: 1, satellites: 2 }, 1)
+  mount.outlet.frame(position, 2)
+  t.same(plain.types(), [1005, 1074, 1005])
+  t.match(text(chunked.written[0] ?? new Uint8Array()), /^19\r\n\xd3/, 'a chunk of 25 bytes')
+  t.equal(new ChunkReader().push(Buffer.concat(chunked.written)).length, 3)
+  t.match(mount.known, { sequence: 2, position: /./ })
+  mount.outlet.reset()
+  mount.outlet.epoch({ frames: [epochOf(2)], complete: true, time: 2, satellites: 2 }, 3)
+  t.equal(plain.types().length, 3, 'the gate closed: no observation before the position')
+  mount.outlet.frame(position, 4)
+  mount.outlet.epoch({ frames: [epochOf(3)], complete: true, time: 3, satellites: 2 }, 5)
+  t.same(plain.types().slice(3), [1005, 1074])
+  plain.destroy()
+  mount.outlet.frame(position, 6)
+  t.equal(plain.types().length, 5)
+})
+
+t.test('one that was handed over gets what went out since, where it has the position', async (t) => {
+  const { ctx, stream } = context()
+  const mount = new OwnMount(ctx, stream, { name: 'A' })
+  const sink = mount.outlet
+  for (const [sequence, item] of [position, epochOf(1), epochOf(2), position].entries()) {
+    if (item.type === 1005) sink.frame(item, sequence + 1)
+    else sink.epoch({ frames: [item], complete: true, time: 1, satellites: 2 }, sequence + 1)
+  }
+  const add = (known: { position: string; sequence: number }) => {
+    const rover = connection()
+    new Rovers(ctx).add(asConnection(rover), mount, facts(), known)
+    return rover.types()
+  }
+  t.same(add({ position: mount.known.position, sequence: 2 }), [1074, 1005])
+  t.same(add({ position: mount.known.position, sequence: 4 }), [])
+  t.same(add({ position: 'another', sequence: 4 }), [1005])
+  t.same(add({ position: '', sequence: 0 }), [1005])
+  const [closed] = [connection()]
+  Object.assign(stream, { open: false })
+  new Rovers(ctx).add(asConnection(closed), mount, facts())
+  t.same(closed.types(), [], 'nothing while the gate is closed')
+})
+
+t.test('a login’s connections are counted up and down; one is found by its number', async (t) => {
+  const { ctx, stream, listed } = context()
+  const mount = new OwnMount(ctx, stream, { name: 'A' })
+  const rovers = new Rovers(ctx)
+  const [one, two, three] = [connection(), connection(), connection()]
+  rovers.add(asConnection(one), mount, facts('anna'))
+  rovers.add(asConnection(two), mount, facts('anna'))
+  rovers.add(asConnection(three), mount, facts())
+  t.same([rovers.size, rovers.ofUser('anna'), rovers.ofUser('')], [3, 2, 0])
+  t.match(rovers.list(), [/^1: anna NTRIP x at 192\.0\.2\.1, A$/, /^2: anna/, /^3: NTRIP x at/])
+  t.same(
+    listed.map(({ name }) => name),
+    ['anna', 'anna', 'NTRIP x'],
+  )
+  t.same([rovers.kick(4), rovers.kick(1)], [false, true])
+  t.same([rovers.size, rovers.ofUser('anna'), mount.rovers.size, listed[0]?.closed], [2, 1, 2, true])
+  t.equal(rovers.endUser('anna'), 1)
+  t.same([rovers.size, rovers.ofUser('anna'), one.closed, two.closed, three.closed], [1, 0, true, true, false])
+  t.equal(rovers.endUser('anna'), 0)
+  t.match(three.handed(), { mount: 'A', user: '', agent: 'NTRIP x', version: 1, chunked: false, since: 7, known: {} })
+  for (let i = 0; i < 10; i++) rovers.add(asConnection(connection()), mount, facts(`u${'x'.repeat(40)}${i}`))
+  t.same(
+    rovers.block().map(({ id }) => id),
+    [6, 7, 8, 9, 10, 11, 12, 13],
+    'the newest eight',
+  )
+  t.equal(rovers.block()[0]?.user.length, 24)
+})
+
+t.test('where a rover says that it is counts with its checksum alone', async (t) => {
+  const { ctx, clock, stream } = context()
+  Object.assign(stream, { station: { id: 0, arp: here } })
+  const mount = new OwnMount(ctx, stream, { name: 'A' })
+  const rovers = new Rovers(ctx)
+  const rover = connection()
+  rovers.add(asConnection(rover), mount, facts())
+  const say = (line: string) => rover.data(Buffer.from(line, 'latin1'))
+  const of = (lat: string) =>
+    Buffer.from(encodeNmea(`GPGGA,120000.00,${lat},N,00400.0000000,E,4,12,0.7,8.000,M,42.000,M,,`)).toString('latin1')
+  const good = of('5200.0000000')
+  say(good)
+  t.match(rovers.block()[0], { lat: 52, lon: 4, quality: 4, age: 0 })
+  await clock.advance(1500)
+  t.match(rovers.block()[0], { age: 1.5 })
+  const other = of('5300.0000000')
+  say(other.replace('5300', '5301'))
+  say(other.replace(/\*..\r\n/, '\r\n'))
+  say(`*${other.slice(1)}`)
+  say(other.replace('$GPGGA', '$GPGGX'))
+  say(`$GPGGA,${'x'.repeat(300)}\r\n`)
+  t.match(rovers.block()[0], { lat: 52 })
+  say(other.slice(0, 20))
+  t.match(rovers.block()[0], { lat: 52 }, 'half of a line')
+  say(other.slice(20))
+  t.match(rovers.block()[0], { lat: 53 })
+  t.ok((rovers.block()[0]?.dist ?? 0) > 100_000)
+  t.match(rovers.list()[0], /, A, \d+\.\d km away$/)
+  await clock.advance(10_000)
+  rover.data(Buffer.alloc(65_536))
+  t.notOk(rover.closed)
+  rover.data(Buffer.alloc(1))
+  t.ok(rover.closed, 'more than 64 KiB in 10 s')
+})
+
+t.test('what a mount point sends is measured', async (t) => {
+  const clock = new ManualClock()
+  const contents = new Contents(clock)
+  contents.count(1074, 500)
+  t.same(contents.messages, [{ type: 1074, interval_s: 1 }])
+  for (let s = 0; s < 10; s++) {
+    await clock.advance(5000)
+    contents.count(1074, 500)
+    contents.count(1005, 125)
+  }
+  t.same(contents.messages, [
+    { type: 1005, interval_s: 5 },
+    { type: 1074, interval_s: 5 },
+  ])
+  t.equal(contents.bitrate, ((11 * 500 + 10 * 125) * 8) / 50)
+  await clock.advance(59_999)
+  t.equal(contents.messages.length, 2)
+  await clock.advance(1)
+  t.equal(contents.messages.length, 0, 'what did not come for a minute is not offered')
+  for (let s = 0; s < 600; s++) {
+    await clock.advance(1000)
+    contents.count(1074, 1000)
+  }
+  t.ok(Math.abs(contents.bitrate - 8000) < 1000, `${contents.bitrate} bit/s of the last minutes`)
+  contents.clear()
+  t.same([contents.messages, contents.bitrate], [[], 0])
+})
+
+t.test('a row of the table says what was measured', async (t) => {
+  const clock = new ManualClock()
+  const row = (types: number[], more: Partial<MountPoint> = {}) => {
+    const contents = new Contents(clock)
+    for (const type of types) contents.count(type, 100)
+    const mount = { name: 'A', unverified: false, contents, arp: undefined, generator: '', ...more } as MountPoint
+    return rowOf(mount, { place: 'Delft', country: 'NLD', generator: 'rtk-base', needsLogin: true })
+  }
+  t.match(row([1005, 1074, 1094, 1124]), {
+    ...{ identifier: 'Delft', format: 'RTCM 3.2', details: '1005(1),1074(1),1094(1),1124(1)', carrier: 2 },
+    ...{ systems: 'GPS+GAL+BDS', lat: 0, generator: 'rtk-base', authentication: 'B', misc: '' },
+  })
+  t.match(row([1084], { arp: here, unverified: true, generator: 'u' }), {
+    ...{
+      identifier: 'A',
+      systems: 'GLO',
+      misc: 'unverified, GLONASS without frequency channels and 1230',
+      generator: 'u',
+    },
+  })
+  t.ok(Math.abs(row([], { arp: here }).lat - 52) < 0.1)
+  t.equal(row([1087]).misc, 'GLONASS without 1230')
+  t.equal(row([1085, 1230]).misc, '')
+  t.equal(row([1084, 1020]).misc, 'GLONASS without 1230')
+})
+
+const point = {
+  itrfYear: 0,
+  gps: true,
+  glonass: true,
+  galileo: true,
+  virtual: false,
+  singleOscillator: false,
+  quarterCycle: 0,
+}
+const high = Buffer.from(encodeRtcm({ type: 1006, stationId: 0, ...point, ...here, antennaHeight_m: 1.5 } as const))
+
+t.test('a foreign base is relayed frame by frame, and gone after a minute of silence', async (t) => {
+  const { ctx, clock, lines, repeated } = context()
+  const mount = new ForeignMount(ctx, 'F')
+  const [base, rover] = [connection('192.0.2.9'), connection()]
+  t.same([mount.offered, mount.taken, mount.generator], [false, false, 'unknown'])
+  const take = mount.take(asConnection(base), { agent: 'NTRIP base', since: 3, chunked: false })
+  t.same([mount.offered, mount.taken, mount.generator], [true, true, 'NTRIP base'])
+  new Rovers(ctx).add(asConnection(rover), mount, facts())
+  take(Buffer.concat([epochOf(1).bytes]))
+  t.same(rover.types(), [], 'no observation before a position')
+  take(Buffer.concat([position.bytes, epochOf(2).bytes]))
+  t.same(rover.types(), [1005, 1074])
+  t.same(mount.arp, here)
+  t.match(mount.block(), {
+    connected: true,
+    ip: '192.0.2.9',
+    agent: 'NTRIP base',
+    since: 3,
+    silent: 0,
+    frames: 3,
+    rovers: 1,
+  })
+  const late = connection()
+  new Rovers(ctx).add(asConnection(late), mount, facts())
+  t.same(late.types(), [1005])
+  await clock.advance(9999)
+  t.equal(mount.taken, true)
+  await clock.advance(1)
+  t.equal(mount.taken, false, 'silent for 10 s it makes room')
+  t.match(mount.block(), { silent: 10 })
+  take(Buffer.from('no frame at all'))
+  await clock.advance(49_999)
+  const look = repeated.find(({ ms }) => ms === 5000)?.fn ?? (() => t.fail('nobody looks'))
+  look()
+  t.ok(mount.offered)
+  await clock.advance(1)
+  look()
+  t.same([mount.offered, base.closed, mount.arp], [false, true, undefined])
+  t.match(lines.at(-1), /silent for 60 s/)
+  const next = connection()
+  const again = mount.take(asConnection(next), { agent: '', since: 0, chunked: true })
+  again(chunkOf(epochOf(3).bytes))
+  t.same(rover.types(), [1005, 1074], 'what the next base sends begins with its position')
+  again(chunkOf(position.bytes))
+  again(chunkOf(epochOf(4).bytes))
+  t.same(rover.types(), [1005, 1074, 1005, 1074])
+  again(Buffer.from('0\r\n\r\n'))
+  t.ok(next.closed && !mount.offered)
+  t.match(lines.at(-1), /ended the stream/)
+  const tall = connection()
+  mount.take(asConnection(tall), { agent: '', since: 0, chunked: false })(high)
+  t.same(mount.arp, here, 'a 1006 is a position too')
+  tall.destroy()
+  t.notOk(mount.offered)
+  const flood = connection()
+  const pour = mount.take(asConnection(flood), { agent: '', since: 0, chunked: false })
+  pour(Buffer.alloc(1_048_576))
+  t.notOk(flood.closed)
+  pour(Buffer.alloc(1))
+  t.ok(flood.closed)
+  const wrong = connection()
+  mount.take(asConnection(wrong), { agent: '', since: 0, chunked: true })(Buffer.from('no chunk\r\n'))
+  t.ok(wrong.closed)
+  const last = connection()
+  mount.take(asConnection(last), { agent: '', since: 0, chunked: false })
+  mount.close()
+  t.ok(last.closed && rover.closed && late.closed)
+  t.equal(repeated.length, 0)
+})
+
+t.test('a login is known as long as it is right', async (t) => {
+  const kept = new Map<string, unknown>()
+  const store = {
+    protected: {
+      batch: async (values: object) => Object.entries(values).map((one) => kept.set(...one)),
+      get: async (key: string) => kept.get(key),
+    },
+  }
+  const ctx = { store } as unknown as PluginContext
+  const logins = new Logins(ctx, 'users', 2)
+  const asker = { isWanted: () => true, priority: 0 }
+  const anna = { user: 'anna', password: 's3cret' }
+  await logins.set('anna', 's3cret', ['A'], 4)
+  t.equal(logins.knows(anna, 'A'), undefined, 'nobody has tried it yet')
+  t.equal(await logins.allows({ ...anna, password: 'wrong' }, 'A', asker), undefined)
+  t.equal(logins.knows({ ...anna, password: 'wrong' }, 'A'), undefined)
+  t.equal(await logins.allows(anna, 'B', asker), undefined, 'of another mount point')
+  t.equal(await logins.allows(undefined, 'A', asker), undefined)
+  t.match(await logins.allows(anna, 'A', asker), { mounts: ['A'], most: 4 })
+  t.ok(logins.knows(anna, 'A'))
+  t.equal(logins.knows(anna, 'B'), undefined)
+  const pending = logins.allows({ ...anna }, 'A', asker)
+  await logins.set('anna', 'other', ['A'], 4)
+  t.ok(await pending, 'it was known')
+  t.equal(logins.knows(anna, 'A'), undefined, 'with another password it is not any more')
+  t.equal(await logins.allows(anna, 'A', asker), undefined)
+  const changing = logins.allows({ user: 'anna', password: 'other' }, 'A', asker)
+  await logins.delete('anna')
+  t.equal(await changing, undefined, 'deleted while it was looked at')
+  t.same([logins.count, logins.has('anna'), await logins.delete('anna')], [0, false, false])
+  await logins.set('bert', 'x', [], 1)
+  await logins.set('carl', 'x', [], 1)
+  await t.rejects(logins.set('dora', 'x', [], 1), /there are 2 already/)
+  await logins.set('carl', 'y', [], 3)
+  t.ok(await logins.allows({ user: 'carl', password: 'y' }, 'any', asker))
+  await logins.set('bert', 'z', [], 1)
+  t.ok(await logins.allows({ user: 'bert', password: 'z' }, 'any', asker))
+  t.ok(logins.knows({ user: 'carl', password: 'y' }, 'any'), 'several are known at a time')
+  await logins.set('bert', 'x', [], 1)
+  const later = new Logins(ctx, 'users')
+  await later.load()
+  t.same(later.list(), [
+    { name: 'bert', mounts: [], most: 1 },
+    { name: 'carl', mounts: [], most: 3 },
+  ])
+})
+
+t.test('wrong logins cost an address time, then everything for ten minutes', async (t) => {
+  const now = { ms: 0 }
+  const pacing = new Pacing(() => now.ms)
+  const fail = (count: number) => {
+    for (let i = 0; i < count; i++) pacing.failed('a')
+  }
+  fail(4)
+  t.same([pacing.failures('a'), pacing.delay_ms('a')], [4, 0])
+  fail(1)
+  t.equal(pacing.delay_ms('a'), 2000)
+  now.ms = 59_999
+  t.equal(pacing.delay_ms('a'), 2000)
+  now.ms = 60_000
+  t.same([pacing.delay_ms('a'), pacing.failures('a')], [0, 0])
+  fail(19)
+  t.equal(pacing.delay_ms('a'), 2000)
+  fail(1)
+  t.equal(pacing.delay_ms('a'), Number.POSITIVE_INFINITY)
+  now.ms += 599_999
+  t.equal(pacing.delay_ms('a'), Number.POSITIVE_INFINITY)
+  now.ms += 1
+  t.equal(pacing.delay_ms('a'), 0)
+  fail(6)
+  pacing.succeeded('a')
+  t.equal(pacing.failures('a'), 0)
+  fail(6)
+  for (let i = 0; i < 1023; i++) pacing.failed(`b${i}`)
+  t.equal(pacing.failures('a'), 6)
+  pacing.failed('c')
+  t.equal(pacing.failures('a'), 0, 'the oldest of 1024 goes')
+})
+
+t.test('heads are read however they come, and bounded', async (t) => {
+  const head = new HeadReader(20)
+  t.equal(head.push(Buffer.from('GET / HTTP/1.0\r\n')), undefined)
+  t.match(head.push(Buffer.from('A: b\r\n\r\nrest')), 'too-large')
+  const exact = new HeadReader(20)
+  t.match(exact.push(Buffer.from('GET /x\r\nA: 12345678\n\nrest')), { lines: ['GET /x', 'A: 12345678'] })
+  t.equal(text((new HeadReader().push(Buffer.from('A\r\n\r\nrest')) as { rest: Buffer }).rest), 'rest')
+  t.equal(new HeadReader(20).push(Buffer.alloc(21, 65)), 'too-large')
+  t.equal(new HeadReader(20).push(Buffer.alloc(20, 65)), undefined)
+  t.equal(new HeadReader().end(), undefined)
+  const one = () => new HeadReader(4096, /^(ICY 200 OK|ERROR.*)$/)
+  t.match(one().push(Buffer.from('ICY 200 OK\r\n')), { lines: ['ICY 200 OK'] })
+  t.match(one().push(Buffer.from('ICY 200 OK\r\n\xd3\x00', 'latin1')), { lines: ['ICY 200 OK'], rest: { length: 2 } })
+  t.equal(one().push(Buffer.from('ICY 200 OK\r\nServer: x')), undefined, 'a header follows')
+  t.match(one().push(Buffer.from('ICY 200 OK\r\n\r\n')), { lines: ['ICY 200 OK'] })
+  t.equal(one().push(Buffer.from('HTTP/1.1 200 OK\r\n')), undefined)
+  t.same(
+    [...parseHeaders(['A: b', 'a: c', ': d', 'none', ' X-Y :  z '])],
+    [
+      ['a', 'b'],
+      ['x-y', 'z'],
+    ],
+  )
+  const basic = (plain: string) =>
+    basicLogin(new Map([['authorization', `basic ${Buffer.from(plain).toString('base64')}`]]))
+  t.same(
+    [basic('a:b:c'), basic('a'), basic(':')],
+    [
+      { user: 'a', password: 'b:c' },
+      { user: 'a', password: '' },
+      { user: '', password: '' },
+    ],
+  )
+  t.equal(basicLogin(new Map([['authorization', 'Bearer x']])), undefined)
+})
+
+t.test('requests are read as clients write them', async (t) => {
+  const request = (...lines: string[]) => parseRequest(lines)
+  t.match(request('GET /A%20B?STR;x HTTP/1.1', 'Ntrip-Version: NTRIP/2.0'), {
+    method: 'GET',
+    mount: 'A B',
+    query: 'STR;x',
+    version: 2,
+  })
+  t.match(request('GET / HTTP/1.0'), { mount: '', query: '', version: 1, password: undefined })
+  t.match(request('GET /A%zz'), { mount: 'A%zz' })
+  t.match(request('SOURCE pw /ROOF'), { method: 'SOURCE', mount: 'ROOF', password: 'pw', version: 1 })
+  t.match(request('SOURCE ROOF'), { mount: 'ROOF', password: '' })
+  for (const bad of [
+    'SOURCE',
+    'GET A HTTP/1.0',
+    'GET / HTTP/2',
+    'get / HTTP/1.0',
+    'GE / HTTP/1.0',
+    'ABCDEFGHI /',
+    '',
+  ]) {
+    t.equal(request(bad), undefined, bad)
+  }
+})
+
+t.test('chunks are bounded and go on where a reader was', async (t) => {
+  const reader = new ChunkReader(8)
+  t.equal(text(Buffer.concat(reader.push(Buffer.from('8\r\n12345')))), '12345')
+  const next = new ChunkReader(8, reader.position)
+  t.equal(text(Buffer.concat(next.push(Buffer.from('678\r\n1;x\r\n9\r\n')))), '6789')
+  t.notOk(next.over)
+  next.push(Buffer.from('0\r\n'))
+  t.ok(next.over)
+  t.same(next.push(Buffer.from('1\r\nx\r\n')), [], 'nothing follows the end')
+  t.throws(() => new ChunkReader(8).push(Buffer.from('9\r\n')), /too large/)
+  t.throws(() => new ChunkReader().push(Buffer.from(`${'0'.repeat(65)}`)), /something else/)
+  t.same(new ChunkReader().push(Buffer.from('0'.repeat(64))), [])
+})
+
+t.test('tables are written, read and filtered', async (t) => {
+  const row = {
+    ...{ mount: 'A', identifier: 'De;lft\n', format: 'RTCM 3.2', details: '1005(1)', carrier: 2, systems: 'GPS+GLO' },
+    ...{ network: 'NONE', country: 'NLD', lat: 52.345, lon: 4.5, nmea: 0 as const, solution: 1 as const },
+    ...{ generator: 'gé', authentication: 'B', bitrate: 5000.4, misc: 'x' },
+  }
+  const line = streamLine(row)
+  t.equal(line, 'STR;A;De lft ;RTCM 3.2;1005(1);2;GPS+GLO;NONE;NLD;52.34;4.50;0;1;g?;none;B;N;5000;x')
+  t.match(parseTable(tableText([line])), [
+    { ...row, identifier: 'De lft ', lat: 52.34, generator: 'g?', bitrate: 5000 },
+  ])
+  t.match(parseTable('STR;A\nSTR;\nCAS;x\nSTR;B;;;;x;;;;;;1;1;;;;;;a;b'), [
+    { mount: 'A', carrier: 0, nmea: 0, solution: 0 },
+    { mount: 'B', nmea: 1, solution: 1, misc: 'a;b' },
+  ])
+  const seen: string[] = []
+  const reader = new TableReader(({ mount }) => seen.push(mount))
+  for (const piece of ['ST', 'R;A;\nSTR;B', ';\nENDSOURCE', 'TABLE\r\n', 'STR;C;\n']) reader.push(Buffer.from(piece))
+  t.same([seen, reader.over, reader.bytes], [['A', 'B'], true, 37])
+  reader.push(Buffer.from(`STR;${'x'.repeat(9000)}`))
+  const lines = ['STR;BASE1;Delft;52.00', 'STR;BASE2;Gouda;53.00', 'CAS;x', 'STR;ROOF;;']
+  const found = (query: string) => filterLines(lines, query).map((line) => line.split(';')[1])
+  t.same(found('STR'), ['BASE1', 'BASE2', 'ROOF'])
+  t.same(found('STR;BASE*'), ['BASE1', 'BASE2'])
+  t.same(found('STR;*A*E*1'), ['BASE1'])
+  t.same(found('STR;B*1*1'), [], 'each text is a part of its own')
+  t.same(found('STR;*SE*SE*'), [])
+  t.same(found('STR;BASE1|ROOF'), ['BASE1', 'ROOF'])
+  t.same(found('STR;!BASE1'), ['BASE2', 'ROOF'])
+  t.same(
+    [found('STR;;;<53'), found('STR;;;<=53'), found('STR;;;>52'), found('STR;;;>=52'), found('STR;;;=53')],
+    [
+      ['BASE1', 'ROOF'],
+      ['BASE1', 'BASE2', 'ROOF'],
+      ['BASE2', 'ROOF'],
+      ['BASE1', 'BASE2', 'ROOF'],
+      ['BASE2', 'ROOF'],
+    ],
+  )
+  t.same(found('STR;%42ASE1'), ['BASE1'])
+  t.same(found('STR;~x'), ['BASE1', 'BASE2', 'ROOF'])
+  t.equal(filterLines(lines, 'x;y').length, 4)
+})
+
+t.test('answers are those that clients of each version know', async (t) => {
+  t.equal(streamHead(1, true, 5), 'ICY 200 OK\r\n\r\n')
+  t.match(streamHead(2, true, 0), /^HTTP\/1\.1 200 OK\r\n(.+\r\n)*Transfer-Encoding: chunked\r\n\r\n$/)
+  t.notMatch(streamHead(2, false, 0), /chunked|Date/)
+  t.match(streamHead(2, false, 1000), /Date: Thu, 01 Jan 1970 00:00:01 GMT\r\n/)
+  t.match(tableReply(1, false, 'T', 0), /^SOURCETABLE 200 OK\r\n(.+\r\n)*Content-Length: 1\r\n(.+\r\n)*\r\nT$/)
+  t.match(tableReply(1, true, 'T', 0), /^HTTP\/1\.1 200 OK\r\n(.+\r\n)*Content-Type: text\/plain/)
+  t.match(tableReply(2, false, 'T', 0), /^HTTP\/1\.1 200 OK\r\nNtrip-Version(.+\r\n)*Content-Type: gnss\/sourcetable/)
+  t.equal(errorReply(401, 'x', 1, 'SOURCE'), 'ERROR - Bad Password\r\n')
+  t.equal(errorReply(409, 'x', 1, 'SOURCE'), 'ERROR - Mount Point Taken or Invalid\r\n')
+  t.equal(errorReply(400, 'x', 1, 'SOURCE'), 'ERROR - Bad Request\r\n')
+  t.match(
+    errorReply(401, 'x', 2, 'GET', 'A'),
+    /^HTTP\/1\.1 401 Unauthorized\r\nNtrip-Version(.+\r\n)*WWW-Authenticate: Basic realm="\/A"\r\n(.+\r\n)*\r\nx\r\n$/,
+  )
+  t.match(errorReply(404, 'x', 1), /^HTTP\/1\.0 404 Not Found\r\nServer(.+\r\n)*Content-Length: 3\r\n/)
+  t.notMatch(errorReply(404, 'x', 1), /WWW-Auth|Ntrip-Version/)
+})
+
+// ── the push ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+t.test('a push asks as its version wants, and reads every answer', async (t) => {
+  t.equal(nameOf({ host: 'h', mount: 'M' }), 'h:2101/M')
+  t.equal(
+    requestOf({ host: 'h', mount: 'M', password: 'p' }, '1'),
+    'SOURCE p M\r\nSource-Agent: NTRIP rtk-base/1\r\nSTR: \r\n\r\n',
+  )
+  t.match(
+    requestOf({ host: 'h', mount: 'M', version: 2, user: 'u', password: 'p' }, '1'),
+    /^POST \/M HTTP\/1\.1\r\nHost: h\r\n(.+\r\n)*Authorization: Basic dTpw\r\n(.+\r\n)*Transfer-Encoding: chunked\r\n\r\n$/,
+  )
+  const kind = (version: 1 | 2, first: string, body = '') => {
+    const reply = readReply(first.split('\n'), version, body)
+    return reply.accepted ? 'yes' : reply.kind
+  }
+  for (const [version, first, expected] of [
+    [1, 'ICY 200 OK', 'yes'],
+    [1, 'OK', 'yes'],
+    [2, 'ICY 200 OK', 'other'],
+    [2, 'HTTP/1.1 200 OK', 'yes'],
+    [1, 'HTTP/1.1 200 OK', 'other'],
+    [2, 'HTTP/1.1 200 OK\nContent-Type: text/html', 'portal'],
+    [2, 'HTTP/1.1 299 x', 'other'],
+    [2, 'HTTP/1.1 300 x', 'portal'],
+    [2, 'HTTP/1.1 399 x', 'portal'],
+    [2, 'HTTP/1.1 400 x', 'other'],
+    [2, 'HTTP/1.1 401 x', 'final'],
+    [2, 'HTTP/1.1 403 x', 'final'],
+    [2, 'HTTP/1.1 404 x', 'final'],
+    [2, 'HTTP/1.1 409 x', 'taken'],
+    [1, 'ERROR - Bad Password', 'final'],
+    [1, 'ERROR - Mount Point Taken', 'taken'],
+    [1, 'ERROR - Mount Point Taken or Invalid', 'taken'],
+    [1, 'ERROR - Mount Point Invalid', 'final'],
+    [1, '', 'other'],
+    [1, 'ERROR - x\nyour IP is banned', 'final'],
+    [2, 'HTTP/1.1 400 x\nServer: banned', 'other'],
+  ] as const) {
+    t.equal(kind(version, first), expected, `${version}: ${first}`)
+  }
+  t.equal(kind(2, 'HTTP/1.1 400 x', 'you are blocked'), 'final')
+  t.notOk(saysBanned('urban'))
+})
+
+t.test('a caster that asks for a wait gets it; only a wait for the own network ends with it', async (t) => {
+  const middle = (end: Parameters<typeof afterEnd>[1], state = fresh) =>
+    afterEnd({ ...state, tried_ms: 1000 }, end, 1000, 0.5)
+  t.match(middle('network'), { failures: 1, taken: 0, notBefore_ms: 16_000, last: 'network', tried_ms: 1000 })
+  t.match(middle('final'), { notBefore_ms: 1000 + 6 * 3_600_000 })
+  t.match(middle('portal'), { notBefore_ms: 16_000 })
+  t.match(middle('taken', { ...fresh, taken: 4, failures: 4 }), { taken: 5, notBefore_ms: 31_000 })
+  t.match(middle('taken', { ...fresh, taken: 5, failures: 5 }), { taken: 6, notBefore_ms: 601_000 })
+  t.match(middle('closed', { ...fresh, taken: 5 }), { taken: 0 })
+  t.match(middle('idle', { ...fresh, failures: 3 }), { failures: 3, notBefore_ms: 121_000 })
+  t.equal(Math.round(waitOf(afterEnd(fresh, 'network', 0, 1), 0)), 18_000)
+  const waits = middle('network', { ...fresh, failures: 6 })
+  t.equal(afterNetworkUp(waits).notBefore_ms, 16_000)
+  t.equal(afterNetworkUp({ ...waits, notBefore_ms: 5000 }).notBefore_ms, 5000, 'never later')
+  t.equal(afterNetworkUp({ ...waits, last: 'final' }).notBefore_ms, waits.notBefore_ms)
+  t.same([waitOf(waits, waits.notBefore_ms - 1), waitOf(waits, waits.notBefore_ms), waitOf(waits, 1e15)], [1, 0, 0])
+  t.equal(waitOf({ ...waits, notBefore_ms: 1e15 }, 0), 6 * 3_600_000 * 1.2)
+})
+
+t.test('a proof is of this connection alone', async (t) => {
+  const { ctx, clock } = context()
+  let changed = 0
+  const proof = new Proof(
+    ctx,
+    { host: '192.0.2.1', mount: 'M', proof: 'off' },
+    { changed: () => changed++, moved() {} },
+    { random: () => 0, lookup: async () => [] },
+  )
+  proof.start('192.0.2.1')
+  proof.sent(position.bytes)
+  await clock.advance(4_000_000)
+  t.same([proof.state, proof.text, changed], ['none', '', 0])
+  proof.stop()
+})
+
+t.test('a selection thins whole epochs, and the position always goes out', async (t) => {
+  const selector = new Selector({ messages: [1074], interval_s: 5 })
+  t.same(
+    [1005, 1006, 1074, 1084, 1230].map((type) => selector.wantsFrame(type)),
+    [true, true, true, false, false],
+  )
+  const frames = [frame(1074, msmFrame(1074, 1, true)), frame(1084, msmFrame(1084, 1, false))]
+  const sent = Array.from({ length: 16 }, (_, s) => selector.epoch(frames, s * 1000).length)
+  t.same(sent, [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1])
+  const sentTo: number[] = []
+  const outlet = new Outlet<{ primed: boolean }>(
+    { open: true, reference: () => [] } as unknown as RtcmStream,
+    {},
+    () => 0,
+    {
+      send: (_, { bytes }) => sentTo.push(...typesIn(bytes)) > 0,
+    },
+  )
+  outlet.add({ primed: false })
+  outlet.frame(frame(1230, new Uint8Array(10)), 1)
+  outlet.epoch({ frames: [epochOf(1)], complete: true, time: 1, satellites: 1 }, 2)
+  t.same(sentTo, [])
+  outlet.frame(position, 3)
+  outlet.frame(epochOf(2), 4)
+  outlet.epoch({ frames: [epochOf(2)], complete: true, time: 1, satellites: 1 }, 5)
+  t.same(sentTo, [1005, 1074], 'observations by the epoch alone')
+})
