@@ -1,6 +1,6 @@
 import { pause } from 'rtk-base/link'
 import { definePlugin, handedOver, unavailable } from 'rtk-base/plugin'
-import { cellularUplink, station } from 'rtk-base/services'
+import { cellularModem, cellularUplink, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Access, reasonOf } from './access.js'
 import { ApnKeeper } from './apn/keeper.js'
@@ -169,6 +169,10 @@ export default definePlugin({
     await selection.start(handoff.get('reached') === true)
     ctx.timers.every(step_ms, () => history.note(readings.signal.value))
     access.follow(() => polling.soon())
+    ctx.services.watch(
+      cellularModem,
+      (modem) => modem?.onPingHost && ctx.on(modem.onPingHost, () => polling.soon('ping host')),
+    )
     polling.start()
   },
 
