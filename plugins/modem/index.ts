@@ -13,7 +13,7 @@ import { Figures } from './state/figures.js'
 import { HistoryEntries, SignalHistory, step_ms } from './state/history.js'
 import { Polling } from './state/polling.js'
 import { Readings } from './state/readings.js'
-import { readingTasks } from './tasks.js'
+import { readingTasks, reportSim } from './tasks.js'
 
 const rebootLimit_ms = 60_000
 const readLimit_ms = 60_000
@@ -78,6 +78,7 @@ export default definePlugin({
           await apn.observe()
         },
         async simRead() {
+          reportSim(ctx.errors, readings.sim.value?.state)
           if (apn.isOtherSim) await readForSim()
           await apn.settle()
         },

@@ -298,7 +298,8 @@ t.test('the link', async (t) => {
 
     await station.station.change({ 'mqtt-host': '' }, { source: 'http' })
     await until(() => station.field('mqtt.state.error.cause') === 'config', 'no broker set')
-    t.match(await station.station.change({ 'mqtt-host': 'a b' }, { source: 'http' }), { result: 'failed' })
+    for (const bad of ['a b', '-', '.', 'broker-', '-broker', '_'])
+      t.match(await station.station.change({ 'mqtt-host': bad }, { source: 'http' }), { result: 'failed' }, bad)
   })
 
   t.test('files that cannot be used are named', async (t) => {
