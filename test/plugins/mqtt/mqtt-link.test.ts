@@ -627,7 +627,7 @@ t.test('the link', async (t) => {
       const broker = await fakeBroker(t, (socket) => void setImmediate(() => socket.write(flood)))
       const rss_bytes = process.memoryUsage().rss
       const station = await startLinkStation(t, broker.port)
-      await until(() => station.field('mqtt.state.link') === 'down', text)
+      await until(() => station.field('mqtt.state.link') === 'down', text, 15_000)
       MqttClient.prototype.emit = emit
       t.match(station.field('mqtt.state.error'), { cause: 'protocol', text: new RegExp(text) })
       t.ok(parsed <= (text.startsWith('which') ? 800 + mostAtOnce : 2), `${text}: ${parsed} packets reached the parser`)
