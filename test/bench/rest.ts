@@ -36,8 +36,8 @@ const receiverOptions: SimulatorOptions = {
 
 type Undo = () => unknown
 
-/** @param minutes of measurement; the figures are extrapolated to a day */
-export async function benchRest(minutes = Number(process.env.RTK_BASE_REST_MIN ?? 30)): Promise<Measurement[]> {
+/** @param minutes of measurement; the figures are extrapolated to a day, and logs and curves are saved once an hour: not below 60 */
+export async function benchRest(minutes = Number(process.env.RTK_BASE_REST_MIN ?? 125)): Promise<Measurement[]> {
   const undo: Undo[] = []
   try {
     return await measured(minutes, undo)
