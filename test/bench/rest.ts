@@ -3,18 +3,10 @@
  * system of its own. Root only, as it mounts one.
  */
 import { execFileSync } from 'node:child_process'
-import {
-  createReadStream,
-  createWriteStream,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { constants, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { ReadStream, WriteStream } from 'node:tty'
 import { SimulatedPort, type SimulatorOptions } from '../../plugins/gnss-zed/simulator/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { systemClock } from '../../runtime/ports/clock.js'
@@ -24,6 +16,7 @@ import { openPty } from '../harness/peers/pty.js'
 import { freeUdpPort, startStation } from '../harness/process.js'
 import { atMost, type Measurement } from './measurement.js'
 
+const terminal = constants.O_RDWR | constants.O_NOCTTY
 const disk_bytes = 256 * 2 ** 20
 const sector_bytes = 512
 const day_s = 86_400
@@ -105,8 +98,11 @@ function ownDisk(undo: Undo[]) {
 async function receiverOn(line: string, undo: Undo[]): Promise<void> {
   const port = new SimulatedPort(receiverOptions, { clock: systemClock, timers: timers() })
   undo.push(() => port.zed.powerOff())
-  const far = createWriteStream(line, { flags: 'r+' })
-  const heard = createReadStream(line)
+  // Not as files: a read that waits in a thread would hold up the end of the process, and with it what was measured.
+  const heard = new ReadStream(openSync(line, terminal))
+  const far = new WriteStream(openSync(line, terminal))
+  // Its other end goes.
+  for (const end of [heard, far]) end.on('error', () => {})
   undo.push(() => [far.destroy(), heard.destroy()])
   await port.open(115_200, { data: (chunk) => void far.write(Buffer.from(chunk)), closed: () => {} })
   heard.on('data', (chunk) => void port.write(chunk as Buffer))
