@@ -35,7 +35,8 @@ export function selectionOf(mask: number, assignment: MaskAssignment): MaskSelec
     static: has(bits.static),
     runtime: has(bits.runtime),
     config: has(bits.config),
-    basic: bits.basic === undefined || has(bits.basic),
+    // Every granularity has the basic one in it: the details alone say nothing.
+    basic: bits.basic === undefined || has(bits.basic) || has(bits.all),
     all: has(bits.all),
   }
 }

@@ -292,6 +292,8 @@ export class ZedReceiver {
       this.upkeep.linkUp()
       this.facts.signals.begin(this.now_ms())
     }
+    // What a recording ends with stays.
+    else if (!this.ended) this.facts.absent()
     if (state === 'offline') {
       this.#dialog.abort()
       this.#reported = ''

@@ -1,6 +1,6 @@
 import { pause } from 'rtk-base/link'
 import { definePlugin, handedOver, unavailable } from 'rtk-base/plugin'
-import { cellularUplink, station } from 'rtk-base/services'
+import { cellularModem, cellularUplink, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Access, reasonOf } from './access.js'
 import { ApnKeeper } from './apn/keeper.js'
@@ -13,7 +13,7 @@ import { Figures } from './state/figures.js'
 import { HistoryEntries, SignalHistory, step_ms } from './state/history.js'
 import { Polling } from './state/polling.js'
 import { Readings } from './state/readings.js'
-import { readingTasks } from './tasks.js'
+import { readingTasks, reportSim } from './tasks.js'
 
 const rebootLimit_ms = 60_000
 const readLimit_ms = 60_000
@@ -78,6 +78,7 @@ export default definePlugin({
           await apn.observe()
         },
         async simRead() {
+          reportSim(ctx.errors, readings.sim.value?.state)
           if (apn.isOtherSim) await readForSim()
           await apn.settle()
         },
@@ -169,6 +170,10 @@ export default definePlugin({
     await selection.start(handoff.get('reached') === true)
     ctx.timers.every(step_ms, () => history.note(readings.signal.value))
     access.follow(() => polling.soon())
+    ctx.services.watch(
+      cellularModem,
+      (modem) => modem?.onPingHost && ctx.on(modem.onPingHost, () => polling.soon('ping host')),
+    )
     polling.start()
   },
 

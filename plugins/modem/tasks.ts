@@ -1,10 +1,24 @@
-import type { CellularModem } from 'rtk-base/services'
+import type { PluginContext } from 'rtk-base/plugin'
+import type { CellularModem, ModemSim } from 'rtk-base/services'
 import type { Access } from './access.js'
 import type { Task } from './state/polling.js'
 import type { Reading } from './state/reading.js'
 import type { Readings } from './state/readings.js'
 
 const limit_ms = 60_000
+
+const simTroubles: Readonly<Partial<Record<ModemSim['state'], string>>> = {
+  pin: 'the SIM asks for its PIN: set it in the router, or turn the PIN of the card off',
+  puk: 'the SIM is locked after wrong PINs: unlock it with its PUK in the router or in a phone',
+  error: 'the SIM cannot be read: take it out, clean its contacts and put it back, or try another one',
+}
+
+/** There is no mobile connection until a person has done something about the card. One that is absent may be meant to be. */
+export function reportSim(errors: PluginContext['errors'], state: ModemSim['state'] | undefined): void {
+  const text = state && simTroubles[state]
+  if (text === undefined) errors.clear('modem-sim')
+  else errors.raise('modem-sim', `${text}; there is no mobile connection until then`)
+}
 
 /** What follows from a value that was read. */
 export interface Consequences {

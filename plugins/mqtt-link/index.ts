@@ -107,7 +107,7 @@ const switchSchema = Type.Integer({ minimum: 0, maximum: 1 })
 const portSchema = Type.Integer({ minimum: 1, maximum: 65_535 })
 const hostSchema = Type.String({
   maxLength: 253,
-  pattern: '^[A-Za-z0-9._:-]*$',
+  pattern: '^([A-Za-z0-9:]([A-Za-z0-9._:-]*[A-Za-z0-9.:])?)?$',
   description: 'a name or an IP address; empty: the embedded broker, or none',
 })
 

@@ -102,10 +102,10 @@ export class Publisher {
     return result === 'sent' ? this.#ctx.mqtt.publish(`${topic}/sig`, JSON.stringify(signature)) : result
   }
 
-  /** Publishes the certificate for verifiers. */
+  /** Publishes the certificate for verifiers; without signatures the one that the broker may hold is deleted: an empty payload. */
   publishCertificate(): void {
-    const certificate = this.#ctx.services.find(mqttLink)?.certificate
-    if (!this.#settings.signed() || certificate === undefined) return
+    const certificate = this.#settings.signed() ? this.#ctx.services.find(mqttLink)?.certificate : ''
+    if (certificate === undefined) return
     this.#ctx.mqtt.publish(`${this.#settings.topic}/cert`, certificate, { retain: true })
   }
 }

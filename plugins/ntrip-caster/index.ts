@@ -122,7 +122,11 @@ export default definePlugin({
       if (arg === undefined || !/^\d{1,12}$/.test(arg)) throw badValue('ntrip-kick=ID')
       return caster.rovers.kick(Number(arg)) ? `rover ${arg} is disconnected` : `there is no rover ${arg}`
     })
-    ctx.metrics.gauge({ name: 'ntrip_caster_rovers', help: 'Rovers connected.', collect: () => caster.rovers.size })
+    ctx.metrics.gauge({
+      name: 'ntrip_caster_rovers',
+      help: 'Rovers connected.',
+      collect: (gauge) => gauge.set(caster.rovers.size),
+    })
     return { caster, users, bases, enabled, port }
   },
 

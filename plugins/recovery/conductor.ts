@@ -38,6 +38,7 @@ export class Conductor {
       name: 'recovery_steps_total',
       help: 'Steps of the recovery ladder that were taken.',
       labels: ['step'],
+      zeros: ['uplink', 'modem', 'back'].map((step) => ({ step })),
     })
   }
 

@@ -57,7 +57,7 @@ export default definePlugin({
       own() {
         const arp = procedure()?.reference
         const stationId = find()?.stationId
-        return arp && stationId !== undefined ? { arp, stationId } : undefined
+        return stationId === undefined ? undefined : { arp, stationId }
       },
       position() {
         const fix = find()?.fix
@@ -72,7 +72,8 @@ export default definePlugin({
     let shown = ''
     const take = (packet: Uint8Array, remote: string, address: string) => {
       const refusal = corrections.take(packet, remote, address)
-      const status = refusal ? `rejected ${remote}: ${refusal}` : `corrections from ${remote}`
+      const shared = corrections.sharesId ? ', which has our station ID at another position' : ''
+      const status = refusal ? `rejected ${remote}: ${refusal}` : `corrections from ${remote}${shared}`
       // A sender that is rejected may send every second: one line in the plugin list, none in the log.
       if (status !== shown) ctx.status(status)
       shown = status

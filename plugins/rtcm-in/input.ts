@@ -5,6 +5,8 @@ import { type CorrectionFrame, framesOf } from './packet.js'
 
 /** A source with our station ID whose reference point is nearer than this is this station itself. */
 const ourselves_m = 1
+/** Where we have no reference yet our own fix is compared: nobody else with our station ID is nearer than a fix may be wrong. */
+const ourselvesByFix_m = 100
 /** After `rtcmin=1` so long the first sender of the local network is the one that was meant: anybody there can send a datagram. */
 const invitation_ms = 600_000
 /** How many senders are remembered beside the present source. */
@@ -15,8 +17,8 @@ export interface InputDeps {
   /** The procedure asks for corrections. */
   wanted(): boolean
   maxAge_s(): number
-  /** What we send ourselves; undefined while there is no reference. */
-  own(): { stationId: number; arp: Ecef } | undefined
+  /** What we send ourselves; `arp` undefined while there is no reference. */
+  own(): { stationId: number; arp: Ecef | undefined } | undefined
   /** Where we are. */
   position(): Ecef | undefined
   /** Addresses that may send over UDP. */
@@ -56,6 +58,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
   #asked_ms = Number.NEGATIVE_INFINITY
   /** The address that the invitation went to. */
   #invited = ''
+  #sharesId: boolean = false
   /** Whether a sender's own reference point showed it to be us (true) or not, by remote. */
   readonly #known = new Map<string, boolean>()
 
@@ -162,12 +165,26 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     if (!own) return ''
     for (const { bytes } of frames) {
       const point = referencePoint(bytes)
-      if (point) this.#know(remote, point.stationId === own.stationId && distance(point.arp, own.arp) < ourselves_m)
+      const isUs = point && (point.stationId === own.stationId ? this.#isHere(point.arp, own.arp) : false)
+      if (isUs !== undefined) this.#know(remote, isUs)
     }
     const isUs = this.#known.get(remote)
+    this.#sharesId = isUs === false && frames.some(({ bytes }) => stationId(bytes) === own.stationId)
     if (isUs) return 'these are our own corrections'
     const mayBeUs = frames.some(({ bytes }) => stationId(bytes) === own.stationId)
     return mayBeUs && isUs === undefined ? 'it has our station ID and has not announced its reference point yet' : ''
+  }
+
+  /** Undefined where we do not know where we are. */
+  #isHere(arp: Ecef, own: Ecef | undefined): boolean | undefined {
+    if (own) return distance(arp, own) < ourselves_m
+    const position = this.#deps.position()
+    return position && distance(arp, position) < ourselvesByFix_m
+  }
+
+  /** The source has our station ID, and is taken as it is somewhere else. */
+  get sharesId(): boolean {
+    return this.#sharesId
   }
 
   #know(remote: string, isUs: boolean): void {

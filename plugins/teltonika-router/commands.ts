@@ -54,9 +54,8 @@ async function pairRepeater(ctx: PluginContext, router: Router, signal: AbortSig
   return `the station uses the WiFi network ${wap.ssid} of the router as its uplink`
 }
 
-/** Of the lookup server where there is one, else made of what is known. It has passwords in it, so it does not go out over MQTT. */
-async function qrText(router: Router, { source, signal }: CommandCall): Promise<string> {
-  if (source === 'mqtt') throw unavailable('the label has passwords in it: ask for it over HTTP or on the console')
+/** Of the lookup server where there is one, else made of what is known. */
+async function qrText(router: Router, { signal }: CommandCall): Promise<string> {
   const found = await router.lookup.find(router.macaddr, signal).catch(() => undefined)
   const label = found ?? knownLabel(router)
   if (label.macaddr === '' && label.serial === '')
@@ -72,7 +71,8 @@ function knownLabel({ facts, macaddr, credentials }: Router): RouterLabel {
     serial: board?.serial ?? '',
     imei: modem?.imei ?? '',
     macaddr,
-    user: credentials.user,
+    // As it is printed, also on routers whose login is `root` (spec.md, Router credential label).
+    user: 'admin',
     pswd: credentials.pswd,
     batch: board?.hwbatch ?? '',
   }

@@ -43,6 +43,7 @@ export function modemService(router: Router): CellularModem {
       facts.set('pingReboot', ping)
       return ping.enabled ? ping.host : ''
     },
+    onPingHost: router.onPingHost.on,
     async reboot(signal) {
       await link().perform('rebootModem', undefined, options(signal))
     },

@@ -18,6 +18,8 @@ export class Router {
   readonly lookup: CredentialLookup
   readonly parameters: RouterParameters
   readonly onState: EventSource<void>
+  /** The host that the router pings was changed. */
+  readonly onPingHost: EventSource<void>
   readonly #ctx: PluginContext
   readonly #defaults: readonly Credentials[]
   readonly #guard: LoginGuard
@@ -34,6 +36,7 @@ export class Router {
     this.vault = new Vault(ctx.store.protected)
     this.lookup = new CredentialLookup(ctx, options)
     this.onState = ctx.event<void>()
+    this.onPingHost = ctx.event<void>()
     this.#guard = new LoginGuard(ctx.store.protected, ctx.clock)
     this.parameters = new RouterParameters(ctx, {
       credentials: () => this.tryCredentials(),
@@ -55,6 +58,7 @@ export class Router {
       guard: this.#guard,
       facts: this.facts,
       pingReboot: () => this.parameters.pingReboot,
+      pingWritten: () => this.onPingHost.emit(),
       replaced: () => {
         this.#poll?.forget()
         this.onState.emit()

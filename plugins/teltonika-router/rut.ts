@@ -71,9 +71,16 @@ interface RpcRequest extends Record<string, unknown> {
 }
 
 function fullRequest(part: Record<string, unknown>, index: number): RpcRequest {
-  if (typeof part.object !== 'string') return part as RpcRequest
+  if (typeof part.object !== 'string') return withSession(part as RpcRequest)
   const { object, method, args = {} } = part
   return { jsonrpc: '2.0', id: index + 1, method: 'call', params: ['', object, method, args] }
+}
+
+/** A call without a session, `[object, method, args]`, gets a place for it; one with a session has its own replaced. */
+function withSession(request: RpcRequest): RpcRequest {
+  const { params } = request
+  const isShort = request.method === 'call' && Array.isArray(params) && params.length === 3 && isObject(params[2])
+  return isShort ? { ...request, params: ['', ...params] } : request
 }
 
 function limitOf(request: unknown): number {

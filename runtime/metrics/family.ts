@@ -43,6 +43,7 @@ export class Family {
     this.#limit = options.maxSeries ?? seriesLimit
     this.#dropped = dropped
     this.counted = before?.isLike(this) ? before.counted : { metric: this.#make(), series: new Set() }
+    this.#begin()
   }
 
   get collect(): ((gauge: Gauge) => void) | undefined {
@@ -79,10 +80,15 @@ export class Family {
     const { metric, series } = this.counted
     metric.reset()
     series.clear()
+    this.#begin()
     // A gauge without labels would show 0, which is a figure: what is not set is not known.
     if (this.kind === 'gauge' && this.#labels.length === 0) metric.remove({})
     // The others do this themselves.
     if (this.kind === 'histogram' && this.#labels.length === 0) (metric as Histogram).zero({})
+  }
+
+  #begin(): void {
+    if (this.kind === 'counter') for (const labels of this.options.zeros ?? []) this.add(0, labels)
   }
 
   #make(): Counted['metric'] {

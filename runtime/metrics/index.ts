@@ -54,6 +54,8 @@ export class MetricRegistry {
       throw new RtkError('RTK_ERR_METRIC_TAKEN', `metric ${name} of ${owner.name} is taken by ${by}`)
     }
     const dropped = (metric: string) => this.dropped.set(metric, (this.dropped.get(metric) ?? 0) + 1)
+    // Only these can have too many.
+    if (options.labels?.length && !this.dropped.has(name)) this.dropped.set(name, 0)
     const family = new Family({ owner, kind, name, options, dropped }, before)
     if (runs) this.#install(family)
     else this.#coming.set(owner, [...coming, family])

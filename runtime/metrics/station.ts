@@ -54,18 +54,20 @@ export class StationMetrics {
           read(this)
         },
       })
-    const counts = (name: string, help: string, label: string, all: () => ReadonlyMap<string, number>) =>
+    type Counts = ReadonlyMap<string, number>
+    const counts = (name: string, help: string, label: string, all: () => Counts, zeros = () => [] as string[]) =>
       counter(name, help, [label], (metric) => {
-        for (const [key, count] of all()) metric.inc({ [label]: key }, count)
+        for (const key of new Set([...zeros(), ...all().keys()])) metric.inc({ [label]: key }, all().get(key) ?? 0)
       })
+    const names = () => plugins().map(({ name }) => name)
 
     gauge('rtk_base_plugins', 'Plugins by state.', ['state'], (states) => {
       for (const { state } of plugins()) states.inc({ state })
     })
     const failures = 'Failures of plugins: loading, starting, uncaught errors.'
-    counts('rtk_base_plugin_failures_total', failures, 'plugin', () => this.#failures)
+    counts('rtk_base_plugin_failures_total', failures, 'plugin', () => this.#failures, names)
     const stalls = 'Blocks of the event loop, by the plugin that caused them.'
-    counts('rtk_base_event_loop_stalls_total', stalls, 'plugin', () => this.#stalls)
+    counts('rtk_base_event_loop_stalls_total', stalls, 'plugin', () => this.#stalls, names)
     const drops = 'Values that were dropped because their metric has too many combinations of labels.'
     counts('rtk_base_metric_values_dropped_total', drops, 'metric', dropped)
     gauge('rtk_base_listener_connections', 'Open connections of listeners.', ['plugin', 'listener'], (all) => {

@@ -10,6 +10,11 @@ export interface MetricOptions {
   /** One sentence for who reads the page. */
   help: string
   labels?: readonly string[]
+  /**
+   * Series of a counter that are there from the start, at 0: an increase from nothing to 1 is none for Prometheus. A counter without labels
+   * always begins so.
+   */
+  zeros?: readonly MetricLabels[]
   /** Combinations of label values that are kept; 200 when left out. Further ones are dropped and counted. */
   maxSeries?: number
 }

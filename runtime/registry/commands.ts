@@ -56,7 +56,9 @@ export class CommandRegistry {
     }
   }
 
-  async #run(text: string, source: Source, signal?: AbortSignal): Promise<string> {
+  async #run(written: string, source: Source, signal?: AbortSignal): Promise<string> {
+    // The longer form of the specification, on every surface.
+    const text = written.startsWith('cmd=') ? written.slice('cmd='.length) : written
     if (text.length > longestCommand) {
       throw new RtkError('RTK_ERR_COMMAND_VALUE', `a command has at most ${longestCommand} characters`)
     }

@@ -111,6 +111,8 @@ export interface CellularModem {
   setApn(settings: ApnSettings, signal?: AbortSignal): Promise<void>
   /** The host whose silence makes the router restart; `''` while that is off. */
   pingHost(signal?: AbortSignal): Promise<string>
+  /** The station changed the host: `pingHost` tells another one now. */
+  readonly onPingHost?: Event<void>
   reboot(signal?: AbortSignal): Promise<void>
 }
 export const cellularModem = defineService<CellularModem>('cellular-modem')

@@ -3,106 +3,136 @@
  * system of its own. Root only, as it mounts one.
  */
 import { execFileSync } from 'node:child_process'
-import {
-  createReadStream,
-  createWriteStream,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { constants, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { SimulatedPort } from '../../plugins/gnss-zed/simulator/index.js'
+import { ReadStream, WriteStream } from 'node:tty'
+import { SimulatedPort, type SimulatorOptions } from '../../plugins/gnss-zed/simulator/index.js'
+import { packageRoot } from '../../runtime/build/release.js'
 import { systemClock } from '../../runtime/ports/clock.js'
+import { decodeSnapshot, slotFile } from '../../runtime/ports/snapshot.js'
 import { until } from '../harness/manual-clock.js'
 import { openPty } from '../harness/peers/pty.js'
-import { startStation } from '../harness/process.js'
+import { freeUdpPort, startStation } from '../harness/process.js'
 import { atMost, type Measurement } from './measurement.js'
 
+const terminal = constants.O_RDWR | constants.O_NOCTTY
 const disk_bytes = 256 * 2 ** 20
 const sector_bytes = 512
 const day_s = 86_400
 /** The start is not counted: what a station determines once is written once. */
-const settled_min = 6
+const settled_min = 11
+const receiverOptions: SimulatorOptions = {
+  ...{ boot: 'rover', module: 'ZED-F9P', wiring: 'USB', uniqueId: '5A45440001', nmea: false },
+  ...{ lat: 52.1, lon: 4.3, alt: 60, geoidSeparation_m: 47, seed: 1 },
+}
 
-/** @param minutes of measurement; the figures are extrapolated to a day */
-export async function benchRest(minutes = Number(process.env.RTK_BASE_REST_MIN ?? 30)): Promise<Measurement[]> {
+type Undo = () => unknown
+
+/** @param minutes of measurement; the figures are extrapolated to a day, and logs and curves are saved once an hour: not below 60 */
+export async function benchRest(minutes = Number(process.env.RTK_BASE_REST_MIN ?? 125)): Promise<Measurement[]> {
+  const undo: Undo[] = []
+  try {
+    return await measured(minutes, undo)
+  } finally {
+    for (const one of undo.reverse()) await one()
+  }
+}
+
+async function measured(minutes: number, undo: Undo[]): Promise<Measurement[]> {
+  const { loop, data } = ownDisk(undo)
+  const pty = await openPty()
+  undo.push(() => pty.close())
+  await receiverOn(pty.far, undo)
+  const changes = ['gnss-survey-mintime=60', 'gnss-survey-accuracy=5', 'ntrip-caster-port=0']
+  const variant = join(packageRoot(), 'runtime', 'variants', 'zed-f9p.json')
+  const station = await startStation(
+    [
+      ...[variant, '--set', `gnss-zed.port=${pty.near}`],
+      ...[...changes, `udp-port=${await freeUdpPort()}`].flatMap((one) => ['--change', one]),
+    ],
+    { data },
+  )
+  undo.push(() => station.end())
+  const status = async () => (await station.info<{ gnss: { state: { status: string } } }>()).gnss.state.status
+  await until(async () => (await status()) === 'fixed', 'fixed', 300_000)
+  await passed(settled_min)
+  const look = () => figures(loop, station.child.pid as number, station.data)
+  const before = look()
+  await passed(minutes)
+  const after = look()
+  if ((await status()) !== 'fixed') throw new Error('the station was not at rest: it is no longer fixed')
+  const aDay = (from: number, to: number) => ((to - from) * day_s) / (minutes * 60)
+  const written_MB = aDay(before.device_bytes, after.device_bytes) / 1e6
+  return [
+    atMost('written to the block device a day (ext4)', written_MB, 30, 'MB'),
+    atMost(
+      'written by the process a day (/proc/PID/io)',
+      aDay(before.process_bytes, after.process_bytes) / 1e6,
+      12,
+      'MB',
+    ),
+    atMost('writes of the settings a day', aDay(before.settings, after.settings), 50, ''),
+    { name: 'flushes of the block device a day', value: aDay(before.flushes, after.flushes), unit: '' },
+  ]
+}
+
+/** A file with an ext4 on a loop device of its own. */
+function ownDisk(undo: Undo[]) {
   const place = mkdtempSync(join(tmpdir(), 'rtk-base-rest-'))
+  undo.push(() => rmSync(place, { recursive: true, force: true }))
   const image = join(place, 'disk')
-  const mount = join(place, 'data')
+  const mount = join(place, 'mount')
   writeFileSync(image, '')
   truncateSync(image, disk_bytes)
+  mkdirSync(mount)
   execFileSync('mkfs.ext4', ['-q', '-F', image])
-  execFileSync('mkdir', [mount])
   const loop = execFileSync('losetup', ['--find', '--show', image]).toString().trim()
+  undo.push(() => execFileSync('losetup', ['--detach', loop]))
   execFileSync('mount', [loop, mount])
-  const pty = await openPty()
-  const far = createWriteStream(pty.far, { flags: 'r+' })
-  const heard = createReadStream(pty.far)
-  const port = new SimulatedPort(
-    {
-      ...{
-        boot: 'rover',
-        module: 'ZED-F9P',
-        wiring: 'USB',
-        uniqueId: '5A45440001',
-        geoidSeparation_m: 47,
-        nmea: false,
-      },
-      ...{ lat: 52.1, lon: 4.3, alt: 60, seed: 1 },
-    } as ConstructorParameters<typeof SimulatedPort>[0],
-    { clock: systemClock, timers: timers() },
-  )
+  undo.push(() => execFileSync('umount', [mount]))
+  return { loop, data: join(mount, 'data') }
+}
+
+/** The simulated receiver, with its power on, at the far end of the line. */
+async function receiverOn(line: string, undo: Undo[]): Promise<void> {
+  const port = new SimulatedPort(receiverOptions, { clock: systemClock, timers: timers() })
+  undo.push(() => port.zed.powerOff())
+  // Not as files: a read that waits in a thread would hold up the end of the process, and with it what was measured.
+  const heard = new ReadStream(openSync(line, terminal))
+  const far = new WriteStream(openSync(line, terminal))
+  // Its other end goes.
+  for (const end of [heard, far]) end.on('error', () => {})
+  undo.push(() => [far.destroy(), heard.destroy()])
   await port.open(115_200, { data: (chunk) => void far.write(Buffer.from(chunk)), closed: () => {} })
   heard.on('data', (chunk) => void port.write(chunk as Buffer))
-  const changes = ['gnss-survey-mintime=60', 'gnss-survey-accuracy=5'].flatMap((one) => ['--change', one])
-  const variant = join(import.meta.dirname, '..', '..', '..', 'runtime', 'variants', 'zed-f9p.json')
-  const station = await startStation([variant, '--set', `gnss-zed.port=${pty.near}`, ...changes], {
-    data: join(mount, 'data'),
-  })
-  try {
-    const status = async () => (await station.info<{ gnss: { state: { status: string } } }>()).gnss.state.status
-    await until(async () => (await status()) === 'fixed', 'fixed', 300_000)
-    await passed(settled_min)
-    const before = figures(loop, station.child.pid as number)
-    await passed(minutes)
-    const after = figures(loop, station.child.pid as number)
-    const aDay = (from: number, to: number) => ((to - from) * day_s) / (minutes * 60)
-    const written_MB = aDay(before.device_bytes, after.device_bytes) / 1e6
-    return [
-      atMost('written to the block device a day (ext4)', written_MB, 30, 'MB'),
-      atMost(
-        'written by the process a day (/proc/PID/io)',
-        aDay(before.process_bytes, after.process_bytes) / 1e6,
-        12,
-        'MB',
-      ),
-      { name: 'flushes of the block device a day', value: aDay(before.flushes, after.flushes), unit: '' },
-    ]
-  } finally {
-    await station.end()
-    await port.close()
-    heard.destroy()
-    far.destroy()
-    await pty.close()
-    execFileSync('umount', [mount])
-    execFileSync('losetup', ['--detach', loop])
-    rmSync(place, { recursive: true, force: true })
-  }
+  port.zed.powerOn()
 }
 
 const passed = (minutes: number) => new Promise<void>((resolve) => setTimeout(resolve, minutes * 60_000))
 
 /** `/sys/block/…/stat` (Documentation/block/stat.rst): sectors written are the 7th, flushes the 16th. */
-function figures(loop: string, pid: number) {
+function figures(loop: string, pid: number, data: string) {
+  // What waits in the page cache is written too, in the end.
+  execFileSync('sync', ['-f', data])
   const fields = readFileSync(`/sys/block/${basename(loop)}/stat`, 'utf8')
     .trim()
     .split(/\s+/)
     .map(Number)
   const io = /^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]
-  return { device_bytes: (fields[6] ?? 0) * sector_bytes, process_bytes: Number(io), flushes: fields[15] ?? 0 }
+  return {
+    device_bytes: (fields[6] ?? 0) * sector_bytes,
+    process_bytes: Number(io),
+    flushes: fields[15] ?? 0,
+    settings: Math.max(...([0, 1] as const).map((slot) => generation(join(data, 'store', slotFile(slot))))),
+  }
+}
+
+/** Each write of the settings is a generation of its own. */
+function generation(file: string): number {
+  const snapshot = decodeSnapshot(readFileSync(file))
+  if (snapshot === undefined || snapshot === 'newer') throw new Error(`${file} cannot be read`)
+  return snapshot.number
 }
 
 /** As a plugin has them. */

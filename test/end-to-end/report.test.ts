@@ -27,17 +27,28 @@ const settings = {
   'wap-pswd': secret('wap'),
   'sta-ssid': 'uplink',
   'sta-pswd': secret('sta'),
-  'mob-user': 'anybody',
+  // Typed into the wrong field: found by its value alone.
+  'mob-user': secret('rtr'),
   'mob-pswd': secret('mob'),
+  'ntrip-client': { host: '127.0.0.1', port: 9, mount: 'NEAR', user: 'me', password: secret('client') },
   'ntrip-server': [{ host: '127.0.0.1', port: 9, mount: 'ROOF', password: secret('push') }],
 }
 const token = 'operator-token-of-the-test'
+/** Of the variant's options. */
+const inOptions = { defaults: [{ user: 'admin', pswd: secret('default') }] }
 
 const leaks = (t: Test, files: Map<string, string>) => {
   for (const [path, text] of files) {
-    for (const one of [...Object.values(settings).flat(), secret('vault'), secret('login'), secret('nvs'), token]) {
+    for (const one of [
+      ...Object.values(settings).flat(),
+      secret('vault'),
+      secret('login'),
+      secret('nvs'),
+      secret('default'),
+      token,
+    ]) {
       const value = typeof one === 'object' ? one.password : one
-      if (value === 'uplink' || value === 'anybody') continue
+      if (value === 'uplink') continue
       for (const form of [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)])
         t.notOk(text.includes(form), `${value} in ${path}`)
     }
@@ -51,7 +62,9 @@ t.test('the report for support', async (t) => {
   const { variant } = readVariant('simulator')
   const file = join(folder, 'variant.json')
   const http = { ...(variant.http as object), token }
-  writeFileSync(file, JSON.stringify({ ...variant, http }))
+  const router = { ...(variant.plugins['teltonika-router'] as object), ...inOptions }
+  const plugins = { ...variant.plugins, 'teltonika-router': router }
+  writeFileSync(file, JSON.stringify({ ...variant, http, plugins }))
   const ports = ['--set', 'mqtt-broker.port=0', '--change', 'ntrip-caster-port=0']
   const station = await startStation([file, ...ports, '--change', 'udp-port=2209'], { data })
   const headers = { authorization: `Bearer ${token}` }

@@ -1,5 +1,8 @@
 /** The variant with everything is the device of the specification: every field, parameter and command of it is there. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { packageRoot } from '../../runtime/build/release.js'
 import { readVariant } from '../../runtime/cli/variant-file.js'
 import type { Variant } from '../../schemas/variant.js'
 import { createTestStation, until } from '../harness/index.js'
@@ -59,6 +62,16 @@ function paths(text: string): string[] {
   }
   return found
 }
+
+t.test('every device variant answers on port 80, where captive-portal probes and old scripts come', async (t) => {
+  const folder = join(packageRoot(), 'runtime', 'variants')
+  const devices = readdirSync(folder).flatMap((file) => {
+    const { variant } = readVariant(file.replace(/\.json$/, ''))
+    return variant.simulator ? [] : [variant]
+  })
+  t.ok(devices.length >= 5)
+  for (const { name, http } of devices) t.equal(http?.port, 80, name)
+})
 
 t.test('zed-full has every field, parameter and command of the specification', async (t) => {
   const full = readVariant('zed-full').variant

@@ -631,6 +631,16 @@ t.test('a handler that fails costs its connection alone', async (t) => {
   }
 })
 
+/** Fails with a sentence where a peer would wait for ever. */
+async function within<T>(what: Promise<T>, text: string): Promise<T> {
+  let isOver = false
+  void what.finally(() => {
+    isOver = true
+  })
+  await until(() => isOver, text, 5_000)
+  return what
+}
+
 t.test('TLS', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-net-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -662,18 +672,18 @@ t.test('TLS', async (t) => {
 
   t.test('handshakes that are only begun are few for each address, hold no place, and end after 10 s', async (t) => {
     const halfOpen = Array.from({ length: 30 }, () => new Client(port))
-    await until(() => halfOpen.filter(({ closed }) => closed).length === 22, 'all but 8 are refused')
+    await until(() => halfOpen.filter(({ closed }) => closed).length === 22, 'all but 8 are refused', 5_000)
     t.equal(it.listener.connections, 0)
-    const other = await open(port, { localAddress: '127.0.0.2' })
+    const other = await within(open(port, { localAddress: '127.0.0.2' }), 'another address gets its place')
     await until(() => it.listener.connections === 1, 'another address')
     other.destroy()
     const lines = station.lines.filter(({ msg }) => msg.includes('handshake(s) refused'))
     t.equal(lines.length, 1)
     await station.clock.advance(10_000)
-    await until(() => halfOpen.every(({ closed }) => closed), 'their end')
-    const client = await open(port)
+    await until(() => halfOpen.every(({ closed }) => closed), 'their end', 5_000)
+    const client = await within(open(port), 'the address has places again')
     client.destroy()
-    await until(() => it.listener.connections === 0, 'nobody')
+    await until(() => it.listener.connections === 0, 'nobody', 5_000)
   })
 
   t.test('live connections survive a reload, the certificate can be renewed', async (t) => {

@@ -642,7 +642,8 @@ t.test('the document', async (t) => {
   t.test('reads a mask by assignment 2 where the variant says so', async (t) => {
     const station = await stationWith(t, { parts }, { variant: { info: { mask: 2 } } })
     t.strictSame(station.station.document(0x101), { a: { r: 2, b: { c: 7 } } })
-    t.strictSame(station.station.document(0x202), { a: { ds: 4 } })
+    t.strictSame(station.station.document(0x201), { a: { r: 2, dr: 5, b: { c: 7 } } }, 'all has the basic part too')
+    t.strictSame(station.station.document(0x202), { a: { s: 1, ds: 4 } })
     t.strictSame(station.station.document(0x001), {})
     t.match(selectionOf(0x304, 2), { config: true, basic: true, all: true, runtime: false })
     t.equal(parseMask('0xffffffff'), 0xffffffff)

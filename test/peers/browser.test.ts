@@ -80,6 +80,7 @@ t.test('every page', { skip: skip || (shots ? false : gateOnly) }, async (t) => 
 
 for (const [name, what] of [
   ['browser-settings', 'every setting is changed, taken back, and set back by itself where it cut the page off'],
+  ['browser-geometry', 'the bars of C/N0 and the bar to save stand where they belong'],
   ['browser-upload', 'an upload that breaks off is sent again'],
   ['browser-session', 'a session that ends asks for the login, and goes on after it'],
   ['browser-strangers', 'pages of other origins'],

@@ -43,7 +43,7 @@ const rows: readonly Row[] = [
   ['restart-wap', [200, 503], /./],
   ['restart-wap-fast', [200, 503], /./],
   ['restart-wap-dhcps', [200, 503], /./],
-  ['wifi-sta-scan', [200, 503], /./],
+  ['wifi-sta-scan', [200], /workshop/],
   ['firmware=http://127.0.0.1:1/none.img', [200, 400, 503], /./],
   ['ota-upgrade=https://127.0.0.1:1/none.img', [200, 400, 503], /./],
   ['reboot-zed', [200, 503], /./],

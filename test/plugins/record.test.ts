@@ -225,6 +225,56 @@ t.test('on disk', async (t) => {
     t.strictSame(numbersOf(await storedIn(ring)), [1, 2])
   })
 
+  t.test(
+    'counts of minutes are on the disk within 10 min, in few writes; with a change of state at once',
+    async (t) => {
+      const path = folder(t)
+      const clock = new ManualClock()
+      const { ring } = ringIn(t, path, clock, { bytes: 1e6 })
+      const handle = await open('/dev/null')
+      const handles = Object.getPrototypeOf(handle) as { datasync: () => Promise<void> }
+      await handle.close()
+      const { datasync } = handles
+      t.teardown(() => {
+        handles.datasync = datasync
+      })
+      let syncs = 0
+      handles.datasync = function (this: unknown) {
+        syncs += 1
+        return datasync.call(this)
+      }
+      /** What a kill would leave at this moment: read by another process's ring. */
+      const left = async () => numbersOf(await storedIn(ringIn(t, path).ring))
+      /** A line each minute from now on. */
+      const minutes = async (from: number, to: number) => {
+        for (let number = from; number <= to; number++) {
+          ring.append(lineOf(note(number)), false)
+          await clock.advance(minute_ms)
+        }
+      }
+      ring.append(lineOf(note(0)), true)
+      await clock.advance(2_000)
+      await until(() => syncs === 1, 'the state is durable', 5_000)
+      await minutes(1, 9)
+      t.strictSame(await left(), [0], 'nine minutes wait in memory: a kill loses them')
+      await minutes(10, 10)
+      await until(() => syncs === 2, 'they are durable after ten', 5_000)
+      t.strictSame(await left(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+      await minutes(11, 13)
+      ring.append(lineOf(note(14)), true)
+      await until(async () => (await left()).at(-1) === 14, 'a change of state is written at once', 5_000)
+      t.strictSame((await left()).slice(-4), [11, 12, 13, 14], 'with what waited, in its order')
+      await clock.advance(2_000)
+      await until(() => syncs === 3, 'and is durable soon', 5_000)
+      for (let number = 15; number < 15 + 60; number++) {
+        await minutes(number, number)
+        // The disk is real: it needs its time, which is none of the clock's.
+        if ((number - 14) % 10 === 0) await ring.idle()
+      }
+      t.ok(syncs <= 3 + 6, `${syncs - 3} syncs in an hour`)
+    },
+  )
+
   t.test('kill -9 in the middle of writing, again and again: a whole record but for its last line', async (t) => {
     const path = join(folder(t), 'main')
     const file = join(process.cwd(), 'build', 'test', 'harness', 'children', 'record-writer.js')

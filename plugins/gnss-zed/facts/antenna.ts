@@ -16,14 +16,17 @@ export interface AntennaReport {
 }
 
 const fails = (status: AntennaStatus) => status === 'short' || status === 'open'
+const unknownPower = 2
 /** A receiver has a block per band: the worst one counts. */
 const severity: readonly AntennaStatus[] = ['short', 'open', 'ok', 'unknown', 'init']
 /** MON-HW is only believed while no MON-RF comes. */
 const preferRf_ms = 10_000
 
 export class AntennaWatch {
-  #report: AntennaReport = { power: 2, status: 'unknown', failcnt: 0, failtime: 0, oktime: 0 }
+  #report: AntennaReport = { power: unknownPower, status: 'unknown', failcnt: 0, failtime: 0, oktime: 0 }
   #rfAt_ms = Number.NEGATIVE_INFINITY
+  /** As it was seen last: a fault that is still there when the receiver is back is the same one. */
+  #seen: AntennaStatus = 'unknown'
 
   get report(): AntennaReport {
     return this.#report
@@ -37,6 +40,12 @@ export class AntennaWatch {
   /** Counters of the instance before. */
   restore(report: AntennaReport): void {
     this.#report = { ...report }
+    this.#seen = report.status
+  }
+
+  /** The receiver is away: how the antenna is now is not known. */
+  absent(): void {
+    this.#report = { ...this.#report, power: unknownPower, status: 'unknown' }
   }
 
   monRf(payload: Uint8Array, now_ms: number, utc_s: number): void {
@@ -57,10 +66,12 @@ export class AntennaWatch {
   #update(status: AntennaStatus, power: number, utc_s: number): void {
     const before = this.#report
     const failing = fails(status)
+    const isNew = failing && status !== this.#seen
+    this.#seen = status
     this.#report = {
       power,
       status,
-      failcnt: before.failcnt + (failing && !fails(before.status) ? 1 : 0),
+      failcnt: before.failcnt + (isNew ? 1 : 0),
       failtime: failing ? utc_s : before.failtime,
       oktime: status === 'ok' ? utc_s : before.oktime,
     }

@@ -93,6 +93,12 @@ export class ReceiverFacts {
     return utc_s > 0 ? utc_s + (this.#edges.now_ms() - at_ms) / 1000 : this.#edges.deviceUtc_s()
   }
 
+  /** The receiver is away or silent: what it said of itself is no longer known. */
+  absent(): void {
+    this.antenna.absent()
+    this.startTimes = { uptime_s: 0, timeToFirstFix_s: 0 }
+  }
+
   ubx(cls: number, id: number, payload: Uint8Array, now_ms: number): void {
     this.#handlers.get(ubx.messageKey(cls, id))?.(payload, now_ms)
   }

@@ -45,6 +45,7 @@ export class Figures {
       name: 'modem_scans_total',
       help: 'Scans for operators, by result.',
       labels: ['result'],
+      zeros: [{ result: 'ok' }, { result: 'failed' }],
     })
   }
 

@@ -55,6 +55,10 @@ export const simulatorOptions = Type.Object(
       description: 'Ethernet ports; the first has the lowest metric',
     }),
     radio: Type.Boolean({ default: true, description: 'There is a WiFi radio, wlan0' }),
+    scansAsAp: Type.Boolean({
+      default: false,
+      description: 'The radio can look for networks while it is an access point',
+    }),
     canBeAp: Type.Boolean({ default: true, description: 'The radio can be an access point' }),
     networks: Type.Array(SimulatedAccessPoint, {
       default: [

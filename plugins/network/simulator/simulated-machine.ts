@@ -111,7 +111,7 @@ export class SimulatedMachine implements Backend, SimulatedNetwork {
   async scan(name: string, signal?: AbortSignal): Promise<ScannedNetwork[]> {
     await this.#call()
     const radio = this.#usable(name)
-    if (radio.snapshot().wifi?.mode === 'ap')
+    if (!this.#options.scansAsAp && radio.snapshot().wifi?.mode === 'ap')
       throw networkError(`${name}: scanning is not allowed while the interface is an access point`)
     await this.#pause(this.#options.scan_s * 1000, signal)
     return radio.scanned

@@ -25,7 +25,12 @@ export class LinkFigures {
       help: 'How long operations with the router took, without the wait for their turn.',
       buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 210],
     })
-    this.#logins = metrics.counter({ name: 'router_logins_total', help: 'Logins at the router.', labels: ['result'] })
+    this.#logins = metrics.counter({
+      name: 'router_logins_total',
+      help: 'Logins at the router.',
+      labels: ['result'],
+      zeros: [{ result: 'ok' }, { result: 'refused' }],
+    })
     metrics.gauge({
       name: 'router_online',
       help: '1 while the station is logged in at the router.',

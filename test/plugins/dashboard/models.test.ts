@@ -1,6 +1,8 @@
 /** What the pages compute, and what the station tells them: without a browser. */
 import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { NetworkInterfaceInfo } from 'node:os'
+import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { createGunzip, gzipSync } from 'node:zlib'
 import { createTestStation, ManualClock, until } from 'rtk-base/testing'
@@ -52,6 +54,7 @@ import {
 } from '../../../plugins/dashboard/ui/model/sky.js'
 import { percentOf, scatterOf, surveyOf } from '../../../plugins/dashboard/ui/model/survey.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
+import { packageRoot } from '../../../runtime/build/release.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { procedureStatus, receiver } from '../../../schemas/services.js'
@@ -843,4 +846,27 @@ t.test('what a page knows already costs next to nothing', async (t) => {
   for (let n = 1; n <= 5; n++) await second(n)
   t.ok(bytes - first < first / 5, `${bytes - first} bytes for five seconds, ${first} for the first`)
   client.end()
+})
+
+t.test('a class of the page is defined in one style sheet: another one would change it unseen', async (t) => {
+  const folder = join(packageRoot(), 'plugins', 'dashboard', 'ui')
+  const sheets = readdirSync(folder).filter((name) => name.endsWith('.css'))
+  const owners = new Map<string, Set<string>>()
+  for (const sheet of sheets) {
+    const text = readFileSync(join(folder, sheet), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
+    for (const [, selectors = ''] of text.matchAll(/([^{};]+)\{/g))
+      for (const selector of selectors.split(',')) {
+        // What a rule is about stands last; what stands before it only says where.
+        const subject =
+          selector
+            .trim()
+            .split(/[\s>+~]+/)
+            .at(-1) ?? ''
+        for (const [, name = ''] of subject.matchAll(/\.([\w-]+)/g))
+          owners.set(name, (owners.get(name) ?? new Set()).add(sheet))
+      }
+  }
+  t.ok(sheets.length > 1 && owners.size > 50, `${owners.size} classes in ${sheets.join(', ')}`)
+  const shared = [...owners].flatMap(([name, of]) => (of.size > 1 ? [`${name}: ${[...of].join(', ')}`] : []))
+  t.strictSame(shared, [])
 })

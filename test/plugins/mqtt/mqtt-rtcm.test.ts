@@ -355,6 +355,15 @@ t.test('signed', skip ? { skip } : {}, async (t) => {
         sent.filter((one) => one.topic === `${topic}/cert`).map(({ payload, retain }) => [payload.toString(), retain]),
         [[cert, true]],
       )
+      await station.station.change({ 'mqtt-rtcm-sign': 0 }, { source: 'http' })
+      t.same(
+        sent.filter((one) => one.topic === `${topic}/cert`).map(({ payload, retain }) => [payload.toString(), retain]),
+        [
+          [cert, true],
+          ['', true],
+        ],
+        'without signatures the retained certificate is deleted',
+      )
     })
   }
 

@@ -614,10 +614,15 @@ t.test('the APN', async (t) => {
     fake.card = { state: 'pin', imsi: '', iccid: '8937002000000000016' }
     await pass(120)
     t.equal(fake.written.length, 1, 'a SIM that wants its PIN is not looked up')
+    t.match(errors()['modem-sim'], /asks for its PIN: set it in the router.*no mobile connection/)
+    fake.card = { ...fake.card, state: 'puk' }
+    await pass(120)
+    t.match(errors()['modem-sim'], /PUK/)
     fake.card = { state: 'ready', imsi: '246020000000001', iccid: '8937002000000000016' }
     fake.registered = { ...fake.registered, plmn: 24602 }
     await pass(120)
     t.equal(fake.settings.apn, apnsOf({ imsi: '246020000000001', iccid: '' })[0]?.apn)
+    t.equal(errors()['modem-sim'], undefined, 'over with the cause')
     fake.card = { state: 'ready', imsi: '999990000000001', iccid: '8999999000000000011' }
     fake.registered = { ...fake.registered, network: 'roaming' }
     await pass(120)

@@ -280,6 +280,14 @@ t.test('POST /rut', async (t) => {
     id: 'mine',
     result: [0, { mnfinfo: { serial: '6000000001' } }],
   })
+  const short = { jsonrpc: '2.0', id: 2, method: 'call', params: ['mnfinfo', 'get', {}] }
+  t.match(
+    (await rut(rig, JSON.stringify(short))).json(),
+    { id: 2, result: [0, { mnfinfo: { serial: '6000000001' } }] },
+    'without a place for the session',
+  )
+  const login = { ...short, params: ['session', 'login', { username: 'admin', password: 'x' }] }
+  t.equal((await rut(rig, JSON.stringify(login))).status, 400, 'a login is the matter of the station in this form too')
   t.match((await rut(rig, rpc('gsm.modem0', 'get_iccid'))).json(), { id: 1, result: [0, { iccid: /^89/ }] })
   const batch = (await rut(rig, JSON.stringify([full, { ...full, id: 7, params: ['', 'nothing', 'get', {}] }]))).json()
   t.match(

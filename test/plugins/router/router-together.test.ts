@@ -65,6 +65,17 @@ for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
     const { station } = rig
     t.equal(modemState().network, 'home')
 
+    t.test('another host to ping stands in the document when the router has it', async (t) => {
+      const shown = () => (station.field('modem.cfg') as { ping_reboot: string }).ping_reboot
+      t.equal(shown(), '8.8.8.8')
+      await station.station.change({ 'mob-ping-host': '9.9.9.9' }, { source: 'http' })
+      await pass(20)
+      t.equal(shown(), '9.9.9.9')
+      await station.station.change({ 'mob-ping-host': '8.8.8.8' }, { source: 'http' })
+      await pass(20)
+      t.equal(shown(), '8.8.8.8')
+    })
+
     t.test('a plugin that is reloaded leaves the other one alone', async (t) => {
       const logins = router.logins.succeeded
       await station.reload('modem')

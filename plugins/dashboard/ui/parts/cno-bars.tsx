@@ -11,9 +11,9 @@ export function CnoBars({ band, bars }: { band: Band; bars: readonly Bar[] }) {
   return (
     <figure class="plot">
       <figcaption>{text}</figcaption>
-      <div class="bars" aria-hidden="true">
+      <div class="cno-bars" aria-hidden="true">
         {bars.map(({ key, cno, name, sys, used: isUsed }) => (
-          <div key={key} class="bar">
+          <div key={key} class="cno-bar">
             <span>{Math.round(cno)}</span>
             <svg viewBox={`0 0 10 ${strongest}`} preserveAspectRatio="none" aria-hidden="true">
               <rect

@@ -113,7 +113,7 @@ export function ParameterForm(props: {
         </Card>
       ))}
       {changes.size > 0 && (
-        <div class="bar">
+        <div class="save-bar">
           <span>{t('settings.count', { count: changes.size })}</span>
           <button type="button" onClick={() => setEntered(new Map())}>
             {t('settings.discard')}
