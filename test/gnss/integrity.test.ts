@@ -345,12 +345,14 @@ function suspected(watch: OffsetWatch, offset: (s: number) => Enu, from_s: numbe
 }
 
 t.test('an offset is suspect the sooner the farther it is', async (t) => {
-  for (const [far_m, within_s] of [
-    [20.5, 20],
-    [10.9, 130],
-    [8.8, 1870],
+  for (const [north_m, up_m, within_s] of [
+    [9.1, 0, 30],
+    [0, 13.6, 30],
+    [0, 10.9, 130],
+    [8.8, 0, 1870],
   ] as const) {
-    const found = suspected(new OffsetWatch(prior, undefined, false), () => enu(0, far_m), 0, 2000)
+    const far_m = north_m + up_m
+    const found = suspected(new OffsetWatch(prior, undefined, false), () => enu(0, north_m, up_m), 0, 2000)
     t.ok(found && found.s <= within_s && found.s > within_s * 0.9, `${far_m} m after ${found?.s} s`)
     const known_m = far_m < 10 ? 1.5 : 0
     t.ok(Math.abs((found?.away_m ?? 0) - (far_m - known_m)) < 1e-9, 'after ten minutes less what the baseline takes')
@@ -360,11 +362,11 @@ t.test('an offset is suspect the sooner the farther it is', async (t) => {
     undefined,
   )
   t.equal(
-    suspected(new OffsetWatch(prior, undefined, false), () => enu(39), 0, 100, 5),
+    suspected(new OffsetWatch(prior, undefined, false), () => enu(22), 0, 100, 5),
     undefined,
-    'less exact: 8 sigma',
+    'less exact: 4.5 sigma',
   )
-  t.ok(suspected(new OffsetWatch(prior, undefined, false), () => enu(41), 0, 100, 5))
+  t.ok(suspected(new OffsetWatch(prior, undefined, false), () => enu(23), 0, 100, 5))
   const wild = new OffsetWatch(prior, undefined, false)
   t.equal(
     suspected(wild, (s) => enu(s % 5 < 2 ? 500 : 0), 0, 1000),
@@ -379,10 +381,10 @@ t.test('a gap of 10 s begins the last seconds anew', async (t) => {
   t.equal(watch.newest(25_000)?.east, 30)
   t.equal(watch.newest(25_001), undefined)
   t.equal(
-    suspected(watch, () => enu(30), 26, 44),
+    suspected(watch, () => enu(30), 26, 54),
     undefined,
   )
-  t.ok(suspected(watch, () => enu(30), 45, 46))
+  t.ok(suspected(watch, () => enu(30), 55, 56))
 })
 
 t.test('an offset confirms after 14 s, within 6 m, and only where it is measured well enough', async (t) => {
