@@ -13,8 +13,9 @@ const limit_ms = 2_000
  */
 export function makeExclusive(fd: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const script = `exit(ioctl(STDIN, ${TIOCEXCL}, 0) ? 0 : 1)`
-    const child = spawn('perl', ['-e', script], { stdio: [fd, 'ignore', 'ignore'], timeout: limit_ms })
+    // As descriptor 3: of 0 to 2 a child's are made blocking, which is the same open file, and the station's next read of it never ends.
+    const script = `open(my $port, '+<&=', 3) or exit 1; exit(ioctl($port, ${TIOCEXCL}, 0) ? 0 : 1)`
+    const child = spawn('perl', ['-e', script], { stdio: ['ignore', 'ignore', 'ignore', fd], timeout: limit_ms })
     child.once('error', () => resolve(false))
     child.once('close', (code) => resolve(code === 0))
   })
