@@ -491,7 +491,7 @@ t.test('the offset that is shown is that of the second solution, else of the ran
   t.ok(Math.abs((watch.delta_m(15_000) ?? 0) - 4) < 0.1)
   for (let s = 0; s <= 15; s++) watch.secondFix(fixAt(-3, s * 1000), s * 1000)
   t.ok(Math.abs((watch.delta_m(15_000) ?? 0) - 3) < 0.01)
-  t.match(watch.warning('Base station position seems incorrect', 0), /^the receiver says: Base/)
+  t.match(watch.warning('Base station position seems incorrect', 0), { text: /^the receiver says: Base/, size_m: 50 })
   t.equal(new WarningEvidence().hear('txbuf alloc'), undefined)
 })
 
