@@ -117,7 +117,8 @@ t.test('the saved log', async (t) => {
 
   t.test('is bounded, whatever is logged', async (t) => {
     const { ctx, send, saved } = await setUp(t, { log: { ring_kb: 16 } })
-    for (let i = 0; i < 300; i++) ctx.log.warn({ i, filler: 'x'.repeat(300) }, 'long')
+    const kinds = 'abcdefghijklmnopqrstuvwxyzABCD'
+    for (let i = 0; i < 300; i++) ctx.log.warn({ i, filler: 'x'.repeat(300) }, `long ${kinds[Math.floor(i / 10)]}`)
     ctx.log.warn('x'.repeat(50_000))
     await send('logsavenvs')
     const text = await saved('', 'application/json')

@@ -952,7 +952,7 @@ t.test('the antenna: an error while it fails', async (t) => {
   simulated.antenna('ok')
   await seconds(10)
   t.notOk(context.errors.has('antenna-open'))
-  t.match(field('state.antenna'), { status: 'ok', power: 1, failcnt: 1 })
+  t.match(field('state.antenna'), { status: 'ok', power: 1, failcnt: 2 })
   context.types()
   await seconds(2)
   t.ok(context.types().includes(1005), 'and it goes on')

@@ -1,7 +1,3 @@
-/** What the recovery, the uplinks, the record and the curves keep and count: each at its limits. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Link, NetworkInterface, Uplink } from 'rtk-base/services'
 import { ManualClock } from 'rtk-base/testing'
 import t from 'tap'
@@ -9,7 +5,6 @@ import { Ring as Curves } from '../../../plugins/dashboard/history/ring.js'
 import { Findings } from '../../../plugins/network/uplinks/findings.js'
 import { changesOf, uplinksOf } from '../../../plugins/network/uplinks/table.js'
 import { shortened } from '../../../plugins/record/minutes.js'
-import { Ring } from '../../../plugins/record/ring.js'
 import { momentOf, rangeOf, timeOf } from '../../../plugins/record/times.js'
 import { calm, decide, dueOf, type Facts, isCutOff, type State } from '../../../plugins/recovery/decide.js'
 import { Memory } from '../../../plugins/recovery/memory.js'
@@ -275,58 +270,6 @@ t.test('the uplinks are those with a route, the one with the lowest metric first
   t.same(changes([{ ...up, default: false }], [up]), [[], ['a']])
   t.same(changes([up], [{ ...up, default: false }]), [[], []])
   t.same(changes([{ ...up, addresses: ['fd::1'] }], [up]), [[], ['a']])
-})
-
-t.test('what waits for the disk is bounded, and what is dropped is counted', async (t) => {
-  const path = mkdtempSync(join(tmpdir(), 'rtk-base-ring-'))
-  t.teardown(() => rmSync(path, { recursive: true, force: true }))
-  const clock = new ManualClock()
-  const ctx = {
-    clock,
-    timers: { after: (ms: number, fn: () => void) => clock.timer(ms, fn) },
-  } as unknown as PluginContext
-  const state = { fails: false, heads: 0 }
-  const troubles: (string | undefined)[] = []
-  const ring = new Ring(ctx, {
-    dir() {
-      if (state.fails) throw new Error('full')
-      return { path, ensureRoom: async () => {} } as never
-    },
-    segments: 3,
-    segment_bytes: 10_000,
-    head: () => `head ${++state.heads}\n`,
-    trouble: (text) => troubles.push(text),
-  })
-  const line = (length: number) => `${'x'.repeat(length - 1)}\n`
-  ring.append(line(10), true)
-  t.same(readdirSync(path), [], 'before it was started nothing is taken')
-  ring.start()
-  for (let i = 0; i < 40; i++) ring.append(line(4096), false)
-  t.equal(ring.takeLost(), 40 - 33, '128 kB wait, beside what is being written')
-  t.equal(ring.takeLost(), 0)
-  await ring.idle()
-  ring.append(line(4096), false)
-  await ring.idle()
-  t.equal(ring.takeLost(), 0, 'what was written makes room')
-  const files = readdirSync(path).sort()
-  t.equal(files.length, 3)
-  t.ok(files.every((file, i) => i === 0 || file > (files[i - 1] as string)))
-  t.match(readFileSync(join(path, files[2] as string), 'utf8'), /^head \d+\n/)
-  state.fails = true
-  await ring.stop()
-  ring.start()
-  ring.append(line(10), true)
-  await ring.idle()
-  t.same([troubles.at(-1), ring.takeLost()], ['full', 1])
-  state.fails = false
-  await clock.advance(29_999)
-  ring.append(line(10), true)
-  t.equal(ring.takeLost(), 1, 'the disk is left alone for 30 s')
-  await clock.advance(1)
-  ring.append(line(10), true)
-  await ring.idle()
-  t.same([troubles.at(-1), ring.takeLost()], [undefined, 0])
-  await ring.stop()
 })
 
 t.test('curves are a ring: means of whole steps that end now, and what overflows is the largest', async (t) => {
