@@ -445,7 +445,12 @@ t.test('the waits', async (t) => {
     const again = await setUp(t, store)
     for (let n = 0; n < 60; n++) await again.second()
     t.ok(again.shown().next > 3_600, 'the time is not known: the whole rest')
-    again.station.device.setUtc(first.clock.now() + 12 * 3_600_000)
+    const known_ms = first.clock.now() + 12 * 3_600_000
+    // A receiver's first time counts when it has gone on for 10 s.
+    for (let n = 0; n <= 11; n++) {
+      again.station.device.setUtc(known_ms + n * 1000)
+      await again.second()
+    }
     await again.secondsUntil(() => again.shown().state === 'acknowledged', 'pushed')
   })
 
