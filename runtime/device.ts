@@ -57,7 +57,7 @@ export class StationDevice implements Device {
   readonly #started_ms: number
   /** UTC minus monotonic time, as the receiver gave it. */
   #offset_ms: number | undefined
-  /** The first time that a receiver gave, and since when it goes on. */
+  /** The first time that a receiver gave, and since when it has been consistent. */
   #unproved: { offset_ms: number; since_ms: number } | undefined
   #onTrial: boolean
   #description = ''

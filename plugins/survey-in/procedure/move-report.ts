@@ -39,7 +39,7 @@ export function reportMove(deps: MoveReportDeps, event: Event): void {
   void memory.set('moved', text)
 }
 
-/** The move that is reported already goes on: its size and what to do about it are said anew. */
+/** The antenna keeps moving after the report: its size and the advice are reported anew. */
 export function retellMove({ check, choice, receiver, reports, suspicion }: MoveReportDeps): void {
   const what = movedText(undefined, suspicion.evidence, receiver.fix?.geoidSeparation_m)
   reports.raise('gnss-moved', `${what}: ${heldAdvice(choice.chosenMethod, check.tells())}`)
