@@ -75,6 +75,15 @@ function ionosphere(random: Random, most_m: number): Part {
   })
 }
 
+/** As that, over a delay that stays at night. */
+function ionosphereAndNight(random: Random, most_m: number, night_m: number): Part {
+  const day = ionosphere(random, most_m)
+  return (t_s) => {
+    const [x, y, z] = day(t_s)
+    return [x + 0.2 * night_m, y + 0.2 * night_m, z + 0.96 * night_m]
+  }
+}
+
 /** Away from where it began. */
 const ramp = (perHour_m: number): Part => {
   return (t_s) => {
@@ -84,12 +93,12 @@ const ramp = (perHour_m: number): Part => {
 }
 
 /** Satellites come and go: the position steps every few minutes to tens of minutes. @param sigma_m of an axis */
-function steps(random: Random, sigma_m: number): Part {
+function steps(random: Random, sigma_m: number, longest_s = 3_600): Part {
   let until = 0
   let value: Axes = [0, 0, 0]
   return (t_s) => {
     if (t_s >= until) {
-      until = t_s + logUniform(random, 300, 3_600)
+      until = t_s + logUniform(random, 300, longest_s)
       value = [sigma_m * random.normal(), sigma_m * random.normal(), sigma_m * random.normal()]
     }
     return value
@@ -172,4 +181,14 @@ export const families: readonly Family[] = [
     return [noise(random), fast(random), [steps(random, sigma_m), three * sigma_m]]
   }),
   of('8 random walk of 0.3 m an axis and root hour', (random) => [...base(random), [walk(random, 0.3), 0]]),
+  of('9 accuracy optimistic by 3, with 2-4', (random) => [...base(random), slow(random), sky(random)], 3),
+  of('10 ionosphere of 1-3 m that stays 0.5 m at night', (random) => [
+    ...base(random),
+    [ionosphereAndNight(random, uniform(random, 1, 3), 0.5), 0],
+  ]),
+  of('11 steps of 0.5-2 m, up to 2 h apart', (random) => {
+    const sigma_m = uniform(random, 0.5, 2)
+    return [noise(random), fast(random), [steps(random, sigma_m, 7_200), three * sigma_m]]
+  }),
+  of('12 ramp of 1 m/h an axis', (random) => [...base(random), [ramp(1), 0]]),
 ]

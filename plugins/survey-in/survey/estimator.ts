@@ -17,7 +17,7 @@ export interface AccuracyModel {
   bias_ppm: number
 }
 
-export const plainModel: AccuracyModel = { floor_s: 900, bias_m: 1.1, bias_ppm: 0 }
+export const plainModel: AccuracyModel = { floor_s: 900, bias_m: 1.3, bias_ppm: 0 }
 export const correctedModel: AccuracyModel = { floor_s: 300, bias_m: 0.02, bias_ppm: 1 }
 
 export interface EstimatorSnapshot {

@@ -45,10 +45,10 @@ const maxRows = 512
 const groups = 8
 const minSatellites = 6
 /**
- * Receivers give directions in whole degrees: an error within half a degree, 1 sigma in each axis, radians. A displacement of d leaves
+ * Receivers give directions in whole degrees: an error within half a degree, its variance in each axis. A displacement of d leaves
  * residuals of this times d, which are no noise of the phases: 5 cm at 9 m.
  */
-const directionSigma_rad = Math.PI / 180 / Math.sqrt(12)
+const directionVariance_rad2 = (Math.PI / 180) ** 2 / 12
 /** Beyond this many times its scale a residual is no noise. */
 const outlier = 4
 /** Noise never counts as smaller or, where signals agree at all, larger than the model by these factors. */
@@ -200,10 +200,11 @@ export class DisplacementFit {
     const [east, north, up] = this.#solution
     for (let i = 0; i < this.#size; i++) {
       const row = this.#rows[i]
-      const level = Math.max(Math.hypot(row.east, row.north), 1e-6)
+      const level = Math.max(Math.sqrt(row.east * row.east + row.north * row.north), 1e-6)
       const sideways_m = row.north * east - row.east * north
       const upwards_m = level * up - (row.up / level) * (row.east * east + row.north * north)
-      row.sigma_m = Math.hypot(row.phaseSigma_m, directionSigma_rad * sideways_m, directionSigma_rad * upwards_m)
+      const across_m2 = sideways_m * sideways_m + upwards_m * upwards_m
+      row.sigma_m = Math.sqrt(row.phaseSigma_m * row.phaseSigma_m + directionVariance_rad2 * across_m2)
     }
   }
 

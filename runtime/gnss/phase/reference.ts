@@ -124,7 +124,12 @@ export class Reference {
     const from = Math.max(first, next - kept)
     if (from >= next || times_ms[from % kept] > oldest_ms) return undefined
     let number = from
-    while (number + 1 < next && times_ms[(number + 1) % kept] <= oldest_ms) number++
+    let after = next
+    while (after - number > 1) {
+      const middle = (number + after) >> 1
+      if (times_ms[middle % kept] <= oldest_ms) number = middle
+      else after = middle
+    }
     return number
   }
 }

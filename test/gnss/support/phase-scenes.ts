@@ -4,14 +4,12 @@ import {
   constellationOf,
   type Direction,
   type Enu,
-  enu,
   lockTime,
   type Msm,
   type MsmEpoch,
   type MsmObservation,
   msmEpochTime,
   msmType,
-  offsetEnu,
   type Sky,
 } from '../../../runtime/gnss/index.js'
 import type { Ecef } from '../../../schemas/services.js'
@@ -96,11 +94,14 @@ export function normal(seed: number): () => number {
 interface Orbit {
   readonly constellation: Constellation
   readonly satellite: number
+  readonly name: string
   readonly node: number
   readonly phase: number
   readonly radius_m: number
-  readonly inclination: number
+  readonly pace_radps: number
+  readonly inclination: { readonly sine: number; readonly cosine: number }
 }
+const mu = 3.986005e14
 const orbits: readonly Orbit[] = (
   [
     ['GPS', 31, 6, 26_560_000, 55],
@@ -112,10 +113,12 @@ const orbits: readonly Orbit[] = (
   Array.from({ length: count }, (_, k) => ({
     constellation,
     satellite: k + 1,
+    name: `${constellation} ${k + 1}`,
     node: 2 * Math.PI * ((k % planes) / planes + system / 17),
     phase: 2 * Math.PI * (Math.floor(k / planes) / Math.ceil(count / planes) + (k % planes) / count),
     radius_m,
-    inclination: inclination * radians,
+    pace_radps: Math.sqrt(mu / radius_m ** 3),
+    inclination: { sine: Math.sin(inclination * radians), cosine: Math.cos(inclination * radians) },
   })),
 )
 
@@ -126,10 +129,9 @@ const clockWander_m: Partial<Record<Constellation, number>> = {
   Galileo: 0.0003,
   BeiDou: 0.0005,
 }
-const mu = 3.986005e14
 const earth_radps = 7.2921151467e-5
 const c_mps = 299_792_458
-const mask_deg = 10
+const sinOfMask = Math.sin(10 * radians)
 
 export interface SceneOptions {
   seed?: number
@@ -148,18 +150,60 @@ export interface SceneOptions {
   skyDelay_s?: number
 }
 
+/** By constellation and number of the satellite. */
+type Directions = Partial<Record<Constellation, (Direction | undefined)[]>>
+
 interface Signal {
   seen: number
   locked_ms: number
+  indicator: number
   offset_m: number
   multipath_m: number
+}
+
+/** East, north and up where the antenna stands, from the normal of the ellipsoid: the tests' own geometry. */
+class LocalFrame {
+  readonly #origin: Ecef
+  readonly #east: readonly [number, number]
+  readonly #north: readonly [number, number, number]
+  readonly #up: readonly [number, number, number]
+
+  constructor(origin: Ecef) {
+    this.#origin = origin
+    const flattened = (1 - 1 / 298.257223563) ** 2
+    const length = Math.hypot(origin.x, origin.y, origin.z / flattened)
+    const [x, y, z] = [origin.x / length, origin.y / length, origin.z / flattened / length]
+    const level = Math.hypot(x, y)
+    this.#up = [x, y, z]
+    this.#east = [-y / level, x / level]
+    this.#north = [(-z * x) / level, (-z * y) / level, level]
+  }
+
+  of(point: Ecef): Enu {
+    const x = point.x - this.#origin.x
+    const y = point.y - this.#origin.y
+    const z = point.z - this.#origin.z
+    return {
+      east: this.#east[0] * x + this.#east[1] * y,
+      north: this.#north[0] * x + this.#north[1] * y + this.#north[2] * z,
+      up: this.#up[0] * x + this.#up[1] * y + this.#up[2] * z,
+    }
+  }
+
+  at({ east, north, up }: Enu): Ecef {
+    return {
+      x: this.#origin.x + this.#east[0] * east + this.#north[0] * north + this.#up[0] * up,
+      y: this.#origin.y + this.#east[1] * east + this.#north[1] * north + this.#up[1] * up,
+      z: this.#origin.z + this.#north[2] * north + this.#up[2] * up,
+    }
+  }
 }
 
 /** A receiver under a moving sky. Whoever drives it may move its antenna, break locks and set its clock. */
 export class Scene {
   readonly #options: Required<SceneOptions>
   readonly #normal: () => number
-  readonly #arp: Ecef = { x: 3_925_405.8, y: 274_491.1, z: 5_002_842.7 }
+  readonly #frame = new LocalFrame({ x: 3_925_405.8, y: 274_491.1, z: 5_002_842.7 })
   readonly #signals = new Map<string, Signal>()
   readonly #clocks = new Map<string, number>()
   /** Clock of the receiver, seconds, and its drift. */
@@ -209,28 +253,31 @@ export class Scene {
     this.time_s += interval_s
     this.#drift += this.#normal() * 1e-10 * Math.sqrt(interval_s)
     this.#clock_s += this.#drift * interval_s
-    const antenna = offsetEnu(this.#arp, this.offset)
-    const directions = new Map<string, Direction>()
+    const antenna = this.#frame.at(this.offset)
+    const directions: Directions = {}
     const messages = constellations.map((constellation, index): Msm => {
       const observations: MsmObservation[] = []
       for (const orbit of orbits) {
         if (orbit.constellation !== constellation) continue
         // Measured when the receiver's clock shows the epoch.
         const position = positionOf(orbit, this.time_s - this.#clock_s)
-        const { east, north, up } = enu(this.#arp, position)
-        const elevation_deg = Math.atan2(up, Math.hypot(east, north)) / radians
-        const satellite = `${constellation} ${orbit.satellite}`
-        const wander = this.#clocks.get(satellite) ?? 0
-        this.#clocks.set(
-          satellite,
-          wander + this.#normal() * (clockWander_m[constellation] ?? 0) * Math.sqrt(interval_s),
+        const { east, north, up } = this.#frame.of(position)
+        const distance_m = Math.sqrt(east * east + north * north + up * up)
+        const { name } = orbit
+        const wander = this.#clocks.get(name) ?? 0
+        this.#clocks.set(name, wander + this.#normal() * (clockWander_m[constellation] ?? 0) * Math.sqrt(interval_s))
+        if (up < sinOfMask * distance_m) continue
+        directions[constellation] ??= []
+        directions[constellation][orbit.satellite] = {
+          azimuth_deg: Math.atan2(east, north) / radians,
+          elevation_deg: Math.asin(up / distance_m) / radians,
+        }
+        const range_m = Math.sqrt(
+          (position.x - antenna.x) ** 2 + (position.y - antenna.y) ** 2 + (position.z - antenna.z) ** 2,
         )
-        if (elevation_deg < mask_deg) continue
-        directions.set(satellite, { azimuth_deg: Math.atan2(east, north) / radians, elevation_deg })
-        const range_m = Math.hypot(position.x - antenna.x, position.y - antenna.y, position.z - antenna.z)
-        const spread = Math.sqrt((1 + 1 / Math.sin(elevation_deg * radians) ** 2) / 2)
+        const spread = Math.sqrt((1 + (distance_m / up) ** 2) / 2)
         for (const number of this.#options.signals) {
-          const signal = this.#signalOf(`${satellite} ${number}`)
+          const signal = this.#signalOf(`${name} ${number}`)
           signal.locked_ms += interval_s * 1000
           const fade = Math.exp(-interval_s / 60)
           signal.multipath_m = signal.multipath_m * fade + this.#normal() * multipath_m * Math.sqrt(1 - fade * fade)
@@ -241,7 +288,7 @@ export class Scene {
             satellite: orbit.satellite,
             signal: number,
             phase_m: quantised(phase_m, msm),
-            lock: indicatorOf(msm, signal.locked_ms),
+            lock: indicatorOf(msm, signal),
             halfCycle: false,
           })
         }
@@ -264,24 +311,37 @@ export class Scene {
   }
 
   /** What the receiver says of the satellites: late, and in whole degrees. */
-  #skyOf(directions: ReadonlyMap<string, Direction>): Sky {
+  #skyOf(directions: Directions): Sky {
     const { skyEvery_s, skyDelay_s } = this.#options
     this.#skies.push({ at_s: this.time_s, directions })
-    if (this.#given === undefined || this.time_s - this.#given.at_s >= skyEvery_s + skyDelay_s) {
+    if (this.#givenAt_s === undefined || this.time_s - this.#givenAt_s >= skyEvery_s + skyDelay_s) {
       while (this.#skies.length > 1 && this.#skies[1].at_s <= this.time_s - skyDelay_s) this.#skies.shift()
-      this.#given = this.#skies[0]
+      const { at_s, directions: given } = this.#skies[0]
+      this.#givenAt_s = at_s
+      const sky = wholeDegrees((constellation, satellite) => given[constellation]?.[satellite])
+      this.#given = {}
+      for (const [constellation, known] of Object.entries(given) as [Constellation, Direction[]][]) {
+        this.#given[constellation] = known.map((_, satellite) => sky(constellation, satellite))
+      }
     }
-    const { directions: given } = this.#given
-    return wholeDegrees((constellation, satellite) => given.get(`${constellation} ${satellite}`))
+    const given = this.#given
+    return (constellation, satellite) => given[constellation]?.[satellite]
   }
-  #given: { at_s: number; directions: ReadonlyMap<string, Direction> } | undefined
-  readonly #skies: { at_s: number; directions: ReadonlyMap<string, Direction> }[] = []
+  #givenAt_s: number | undefined
+  #given: Directions = {}
+  readonly #skies: { at_s: number; directions: Directions }[] = []
 
   /** A signal that was out of sight starts with a new ambiguity. */
   #signalOf(key: string): Signal {
     let signal = this.#signals.get(key)
     if (!signal || signal.seen < this.#epoch - 1) {
-      signal = { seen: 0, locked_ms: 0, offset_m: 0.19 * Math.round(1e3 * this.#normal()), multipath_m: 0 }
+      signal = {
+        seen: 0,
+        locked_ms: 0,
+        indicator: 0,
+        offset_m: 0.19 * Math.round(1e3 * this.#normal()),
+        multipath_m: 0,
+      }
       this.#signals.set(key, signal)
     }
     signal.seen = this.#epoch
@@ -290,15 +350,16 @@ export class Scene {
 }
 
 /** Earth-fixed position on a circular orbit. */
-function positionOf({ node, phase, radius_m, inclination }: Orbit, time_s: number): Ecef {
-  const u = phase + Math.sqrt(mu / radius_m ** 3) * time_s
+function positionOf({ node, phase, radius_m, pace_radps, inclination }: Orbit, time_s: number): Ecef {
+  const u = phase + pace_radps * time_s
   const l = node - earth_radps * time_s
   const x = radius_m * Math.cos(u)
-  const y = radius_m * Math.sin(u) * Math.cos(inclination)
+  const across = radius_m * Math.sin(u)
+  const y = across * inclination.cosine
   return {
     x: x * Math.cos(l) - y * Math.sin(l),
     y: x * Math.sin(l) + y * Math.cos(l),
-    z: radius_m * Math.sin(u) * Math.sin(inclination),
+    z: across * inclination.sine,
   }
 }
 
@@ -309,13 +370,11 @@ function quantised(phase_m: number, msm: 4 | 7): number {
 }
 
 const last = { 4: 15, 7: 704 }
-function indicatorOf(msm: 4 | 7, locked_ms: number): number {
-  let low = 0
-  let high = last[msm]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if (lockTime(1070 + msm, middle).from_ms <= locked_ms) low = middle
-    else high = middle - 1
+/** The greatest indicator whose time has passed; it stays or grows while the lock lasts. */
+function indicatorOf(msm: 4 | 7, signal: Signal): number {
+  if (signal.locked_ms < lockTime(1070 + msm, signal.indicator).from_ms) signal.indicator = 0
+  while (signal.indicator < last[msm] && lockTime(1070 + msm, signal.indicator + 1).from_ms <= signal.locked_ms) {
+    signal.indicator++
   }
-  return low
+  return signal.indicator
 }
