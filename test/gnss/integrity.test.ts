@@ -1,25 +1,33 @@
 /** The parts that judge whether the antenna is where it was, each at its limits. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { surveyDatum } from '../../plugins/survey-in/reference/datum.js'
 import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
+import { disagreement } from '../../plugins/survey-in/reference/manual-entry.js'
 import { compare, offsetText, type Reference } from '../../plugins/survey-in/reference/reference.js'
 import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
 import { correctedModel, PositionEstimator, plainModel, reduction } from '../../plugins/survey-in/survey/estimator.js'
 import { Initialisations } from '../../plugins/survey-in/survey/initialisations.js'
 import { LogMedian } from '../../plugins/survey-in/survey/log-median.js'
 import { PlainPosition } from '../../plugins/survey-in/survey/plain-position.js'
+import { Heartbeat } from '../../plugins/survey-in/trust/heartbeat.js'
+import { phaseText } from '../../plugins/survey-in/watch/antenna-phases.js'
 import { OffsetWatch } from '../../plugins/survey-in/watch/evidence/offset-watch.js'
 import { WarningEvidence } from '../../plugins/survey-in/watch/evidence/warning.js'
+import { ListenedReceiver } from '../../plugins/survey-in/watch/listened-receiver.js'
 import { isPosition, median, PositionWindow } from '../../plugins/survey-in/watch/live-position.js'
 import { MovementWatch } from '../../plugins/survey-in/watch/movement.js'
 import { StartCheck } from '../../plugins/survey-in/watch/start-check.js'
 import { Verification } from '../../plugins/survey-in/watch/verification.js'
-import { type Enu, type Msm, offsetEnu } from '../../runtime/gnss/index.js'
+import { type Enu, ecefToGeodetic, type Msm, offsetEnu, type PhaseReport } from '../../runtime/gnss/index.js'
 import { Calm } from '../../runtime/gnss/phase/calm.js'
 import { Creep } from '../../runtime/gnss/phase/creep.js'
 import { type Displacement, DisplacementFit } from '../../runtime/gnss/phase/displacement.js'
 import { EpochClock } from '../../runtime/gnss/phase/epoch-clock.js'
 import { SignalTracks } from '../../runtime/gnss/phase/signal-tracks.js'
-import type { ReceiverFix, SatelliteResidual } from '../../schemas/services.js'
+import type { DataDir, PluginContext } from '../../runtime/plugin.js'
+import type { Receiver, ReceiverFix, SatelliteResidual } from '../../schemas/services.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
 const at = (east: number, north = 0, up = 0) => offsetEnu(here, { east, north, up })
@@ -266,6 +274,7 @@ t.test('the clock of a stream', async (t) => {
   t.equal(clock.advance(0), undefined, 'twice')
   t.equal(clock.advance(604_797_001), undefined, 'late by less than 3 s')
   t.equal(clock.advance(604_797_000), Number.POSITIVE_INFINITY, 'a clock that went back')
+  t.equal(clock.time_ms, 1000 + 604_800_000, 'the scale goes on')
   t.equal(clock.advance(604_798_000), 1000)
   t.equal(clock.interval_ms, 1000)
   t.equal(clock.advance(Number.NaN), undefined)
@@ -848,7 +857,67 @@ t.test('the ledger has each reference and each move once, and keeps the newest',
     next.entries.map(({ id }) => id),
     [3, 4, 5],
   )
+  next.restore(ledger.entries.slice(0, -1))
+  next.moved(reference({ t: 5 }), 18, 'ranges')
+  t.equal(next.entries.length, 3, 'a move that stood before the restart is not entered again')
+  next.restore([...ledger.entries, { id: 'x' }])
   next.restore('no')
   next.used(reference({ method: 'manual' }), 18)
   t.match(next.entries.at(-1), { id: 6, method: 'manual', acc: 0.5 })
+})
+
+t.test('what is told of a move and of two positions', async (t) => {
+  const moved = (move: Partial<Record<'east_m' | 'north_m' | 'up_m' | 'distance_m', number>>) =>
+    phaseText({ move } as unknown as PhaseReport)
+  t.match(moved({ distance_m: 0.99, east_m: -0.99, north_m: 0, up_m: 0 }), /99\.0 cm \(E -99\.0 \/ N \+0\.0/)
+  t.match(moved({ distance_m: 1.5, east_m: 0, north_m: 0, up_m: 1.5 }), /a move of 1\.5 m \(.*U \+1\.5 m\)/)
+  t.equal(phaseText({} as PhaseReport), 'the carrier phases show a move')
+  const angles = ecefToGeodetic(here)
+  for (const [apart_m, text] of [
+    [9.9, /9\.900 m apart/],
+    [10.4, / 10 m apart/],
+  ] as const) {
+    const { x, y, z } = offsetEnu(here, enu(0, apart_m, 0))
+    t.match(disagreement({ x, y, z, ...angles, hp: true } as Parameters<typeof disagreement>[0]), text)
+  }
+})
+
+t.test('a survey-in without a known time has no epoch', async (t) => {
+  const unknown = { frame: '', epoch: '' }
+  t.strictSame(surveyDatum(false, unknown, 0), { frame: 'WGS84', epoch: '' })
+  t.match(surveyDatum(false, unknown, Date.UTC(2026, 6, 2) / 1000), { frame: 'WGS84', epoch: /^2026\.5/ })
+})
+
+t.test('a moment of trust that was kept is read, what else lies there is not', async (t) => {
+  const dir = { path: t.testdir({}) } as DataDir
+  const heartbeat = new Heartbeat(() => dir)
+  t.equal(heartbeat.read(), undefined, 'nothing yet')
+  const beat = { uid: '5A45440001', msss_ms: 5_000, t: 1_790_000_000 }
+  await heartbeat.write(beat)
+  t.strictSame(new Heartbeat(() => dir).read(), beat)
+  for (const text of ['{"uid":"5A45440001","msss_ms":-1,"t":1}', '{}', 'x']) {
+    writeFileSync(join(dir.path, 'last.json'), text)
+    t.equal(heartbeat.read(), undefined, text)
+  }
+})
+
+t.test('a receiver that someone else set up tells when its status changes, and then only', async (t) => {
+  const listeners: ((frame: unknown) => void)[] = []
+  let second = () => {}
+  const receiver = { link: 'offline' }
+  const ctx = {
+    on: (_event: unknown, listener: (frame: unknown) => void) => listeners.push(listener),
+    timers: { every: (_ms: number, look: () => void) => (second = look) },
+    clock: { monotonic: () => 0 },
+  } as unknown as PluginContext
+  const told: string[] = []
+  const listened = new ListenedReceiver(ctx, receiver as Receiver, () => told.push(listened.status))
+  listened.start()
+  second()
+  receiver.link = 'up'
+  second()
+  second()
+  const [, stateChanged] = listeners
+  stateChanged(undefined)
+  t.same(told, ['offline', 'acquire'])
 })

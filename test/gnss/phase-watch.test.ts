@@ -388,6 +388,17 @@ t.test('a walk is found before it is far, given directions in whole degrees', as
   }
 })
 
+t.test('a push by 2 mm a second, which the quick polynomials follow, is found by the slow ones', async (t) => {
+  for (const seed of [1, 2]) {
+    const scene = new Scene({ seed })
+    const reports = run(scene, 240, (epoch) => {
+      scene.offset = times(directions.east, Math.min(0.002 * Math.max(0, epoch - 180), 0.12))
+    })
+    const [first] = moves(reports)
+    t.ok(first > 190 && first <= 210, `sky ${seed}: epoch ${first}, after ${mm(0.002 * (first - 180))} mm`)
+  }
+})
+
 t.test('phases that contradict each other are evidence, slips of two fifths of the satellites are none', async (t) => {
   for (const [slipped, isReported] of [
     [2, false],

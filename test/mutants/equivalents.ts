@@ -17,4 +17,14 @@ export const equivalents: readonly Equivalent[] = [
     after: 'installed += 2',
     because: 'it is compared with 0 alone',
   },
+  {
+    source: 'plugins/survey-in/survey/estimator.ts',
+    after: 'axis <= 3; axis++) this.#mean[axis] = mean[axis]',
+    because: 'a fourth axis is read by nobody',
+  },
+  {
+    source: 'plugins/survey-in/watch/evidence/residual-offset.ts',
+    after: 'j <= width; j++) rows[i][j] -= factor * rows[column][j]',
+    because: 'a typed array takes nothing beyond its end',
+  },
 ]

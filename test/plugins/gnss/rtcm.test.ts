@@ -152,7 +152,7 @@ t.test('the gate', async (t) => {
   }
 
   t.test('with a judge is closed until told trusted', async (t) => {
-    const { receiver, stream, gate } = await setUp(t)
+    const { receiver, station, stream, gate } = await setUp(t)
     const rover = taker('rover')
     stream.subscribe(rover)
     const judge = gate.judge()
@@ -166,6 +166,14 @@ t.test('the gate', async (t) => {
     receiver.emit(arpFrame(here))
     t.strictSame(rover.taken, [1005, 1005])
     t.equal(stream.reason, 'moved by 30 m')
+    judge.hold('fix lost')
+    const told = station.lines.flatMap(({ level, msg }) =>
+      /no RTCM goes out: (moved|fix)/.test(msg) ? [[level, msg]] : [],
+    )
+    t.strictSame(told, [
+      [40, 'no RTCM goes out: moved by 30 m'],
+      [20, 'no RTCM goes out: fix lost'],
+    ])
   })
 
   for (const [what, frame] of [
