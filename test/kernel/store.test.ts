@@ -634,6 +634,12 @@ t.test('files that are deleted or changed while the service runs', async (t) => 
         t.same(codes(store), ['store-changed'])
         t.equal(changes, 1)
         await until(() => snapshots(folder).every((path) => existsSync(path)), 'both files')
+        if (when === 'by itself') {
+          await store.batch(setting(1))
+          rmSync(snapshots(folder)[0])
+          const isBack = () => clock.advance(30_000).then(() => existsSync(snapshots(folder)[0]))
+          await until(isBack, 'a file that was deleted again', 10_000)
+        }
         await store.close()
         await opened(folder, async (again) => {
           t.same(codes(again), ['store-changed'], 'and nothing is damaged')

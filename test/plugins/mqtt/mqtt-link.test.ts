@@ -449,7 +449,7 @@ t.test('the link', async (t) => {
     for (let n = 0; n < 5; n++) {
       const before = attempts()
       link().networkUp()
-      await until(() => attempts() === before + 1, 'an attempt, without a step of the clock')
+      await until(() => attempts() === before + 1, 'an attempt, without a step of the clock', 10_000)
       await failed(before)
       await station.clock.advance(1_000)
       await until(() => attempts() >= before + 2, 'the next one within 1 s')

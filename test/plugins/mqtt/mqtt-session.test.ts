@@ -7,6 +7,7 @@ import { createServer } from 'node:tls'
 import { Aedes } from 'aedes'
 import t, { type Test } from 'tap'
 import { noCertificate } from '../../../plugins/mqtt-link/identity/certificate.js'
+import { BusDriver } from '../../../plugins/mqtt-link/link/bus-driver.js'
 import { Holds } from '../../../plugins/mqtt-link/link/holds.js'
 import { Retry } from '../../../plugins/mqtt-link/link/retry.js'
 import { TlsTime } from '../../../plugins/mqtt-link/link/tls-time.js'
@@ -14,6 +15,7 @@ import { defaultGateways } from '../../../plugins/mqtt-link/session/default-gate
 import { OldBrokers } from '../../../plugins/mqtt-link/session/old-brokers.js'
 import { outboxLimit, Session, type SessionEnd } from '../../../plugins/mqtt-link/session/session.js'
 import { within } from '../../../plugins/mqtt-link/session/within.js'
+import type { PluginContext } from '../../../runtime/plugin.js'
 import { ManualClock } from '../../harness/index.js'
 import { listen } from '../../harness/peers/brokers.js'
 import { createAuthority, type IdentityFile } from '../../harness/peers/certificates.js'
@@ -214,4 +216,26 @@ t.test('holds, waits and memories end when they should', async (t) => {
     [['a', ['192.168.1.1', '192.168.1.2']]],
   )
   t.same(await Promise.all([within(1000, Promise.resolve(1), 2), within(1, new Promise<number>(() => {}), 2)]), [1, 2])
+})
+
+t.test('a payload that is larger than a broker takes is told once for each broker; a full queue is not', async (t) => {
+  const told: unknown[] = []
+  const ctx = { log: { warn: (fields: object) => told.push(fields) } } as unknown as PluginContext
+  const state = { broker: { host: 'a.example', port: 1883 } }
+  const session = {
+    publish: () => 'full',
+    largestPayload: () => 100,
+    get broker() {
+      return state.broker
+    },
+  }
+  const driver = new BusDriver(ctx, () => session as unknown as Session)
+  const publish = (bytes: number) => driver.publish('base/x/info', 'x'.repeat(bytes), { retain: false, qos: 1 })
+  t.equal(publish(100), 'full')
+  t.strictSame(told, [])
+  for (const host of ['a.example', 'a.example', 'b.example']) {
+    state.broker = { host, port: 1883 }
+    publish(101)
+  }
+  t.strictSame(told, Array(2).fill({ topic: 'base/x/info', bytes: 101, limit: 100 }))
 })
