@@ -848,7 +848,12 @@ t.test('commands', async (t) => {
       t.match({ status, text }, { status: 200, text: 'level d\n' }, query)
       t.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
     }
-    t.match(await station.station.command('log=d', { source: 'mqtt' }), { status: 200 })
+    for (const source of ['mqtt', 'console'] as const) {
+      for (const text of ['log=d', 'cmd=log=d'])
+        t.match(await station.station.command(text, { source }), { status: 200, text: 'level d\n' }, source)
+      for (const text of ['cmd', 'cmd=', 'cmd=cmd=log=d', 'cmd=nothing'])
+        t.match(await station.station.command(text, { source }), { status: /400|404/ }, `${source} ${text}`)
+    }
     t.equal((await post('busy=')).status, 503, 'a form-like trailing equals sign is no value')
   })
 
