@@ -276,6 +276,11 @@ t.test('an image behind a URL', async (t) => {
       t.strictSame(rig.update(), { state: 'failed', failed: true, progress: 0 })
       t.match(rig.reasons(), /the update was refused: /)
     }
+    for (const url of ['ftp://bob:s3cret@host/x?key=s3cret', 'https://bob:s3cret@exa mple.org/']) {
+      t.notMatch((await rig.command(`firmware=${url}`)).text, 's3cret')
+      t.match(rig.reasons(), /"(ftp|https):\/\/…@(host|exa)/)
+      t.notMatch(JSON.stringify([rig.reasons(), rig.station.lines]), 's3cret')
+    }
     const image = await bundleImage(t, '2.0.0')
     const url = await server(t, (_request, response) => response.end(image))
     t.match(await rig.command(`firmware=${url}`), { status: 200 })
