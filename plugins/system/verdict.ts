@@ -18,7 +18,7 @@ export interface Facts {
   antenna: string
   jamming: string
   spoofing: string
-  /** The receiver reports feigned signals, and hands no RTCM on while it does. */
+  /** See `isHeldAsSpoofed`. */
   isHeldAsSpoofed: boolean
   slips_percent: number
   satellitesUsed: number
@@ -60,11 +60,14 @@ export const isJammed = (jamming: string): boolean => /^(warning|critical)$/.tes
 export const isSpoofed = (spoofing: string): boolean => /^(indicated|multiple)$/.test(spoofing)
 
 const silencing = /^(gnss-(?!reference-(doubtful|moved)$|spoofed$)|receiver-|antenna-|plugin-failed)/
-/** Whether an error says why no RTCM goes out. With a reference that is doubtful or new it goes out; with feigned signals as well, unless they hold it. */
+/**
+ * Whether an error of this code says why no RTCM goes out. With a reference that is doubtful or new it goes out, and with spoofed
+ * signals too, unless the receiver holds it back then.
+ */
 export const explainsSilence = (code: string, isHeldAsSpoofed: boolean): boolean =>
   silencing.test(code) || (isHeldAsSpoofed && code === 'gnss-spoofed')
 
-/** What a receiver that reports feigned signals does with its RTCM. */
+/** The receiver reports spoofed signals, and hands no RTCM on while it does (`spoofedHold`). */
 export const isHeldAsSpoofed = (source: Pick<Receiver, 'radio'> | undefined): boolean =>
   source?.radio?.spoofed === true && source.radio.holdsWhenSpoofed
 
