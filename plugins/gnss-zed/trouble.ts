@@ -65,6 +65,6 @@ function adviceOf(zed: ZedReceiver): string {
     return 'it sends, but does not answer; check the line to its input, and that its port accepts UBX'
   if (zed.ended) return 'no valid frame was in it; check that the option gnss-zed.port names a recording of a receiver'
   return zed.link === 'offline'
-    ? 'check the cable and the option gnss-zed.port; it is opened again as soon as it is there'
+    ? `${zed.linkReason}; check the cable and the option gnss-zed.port; it is opened again as soon as it can be`
     : 'it is open but silent; check the rate (gnss-zed.baud) and what the receiver is configured to send'
 }

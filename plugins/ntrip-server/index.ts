@@ -33,7 +33,7 @@ export default definePlugin({
     ctx.metrics.gauge({
       name: 'ntrip_server_acknowledged',
       help: 'Casters that acknowledge the stream.',
-      collect: () => pushes.acknowledged,
+      collect: (gauge) => gauge.set(pushes.acknowledged),
     })
     return { pushes, targets }
   },

@@ -142,11 +142,13 @@ export class Proof {
 
   async #lookAtEcho(): Promise<void> {
     const cancels = this.#cancels
-    let delay_ms = 0
+    let delay_ms: number | undefined
     const wanted = (frame: Uint8Array) => {
-      const sent_ms = this.#sent.get(checksumOf(frame))
-      delay_ms = this.#ctx.clock.monotonic() - (sent_ms ?? 0)
-      return sent_ms !== undefined
+      const age_ms = this.#ctx.clock.monotonic() - (this.#sent.get(checksumOf(frame)) ?? Number.NEGATIVE_INFINITY)
+      // What a caster kept from before is not what it forwards now.
+      if (age_ms > kept_ms) return false
+      delay_ms ??= age_ms
+      return true
     }
     const result = await probe(this.#ctx, {
       target: this.#target,
@@ -158,7 +160,7 @@ export class Proof {
     const isProven = result.kind === 'stream' && result.found
     if (isProven) {
       this.#echo = 'proven'
-      this.#text = `proven at ${this.#timeOfDay()}, delay ${(delay_ms / 1_000).toFixed(1)} s`
+      this.#text = `proven at ${this.#timeOfDay()}, delay ${((delay_ms ?? 0) / 1_000).toFixed(1)} s`
     } else {
       this.#echo = 'failed'
       const why =

@@ -36,7 +36,9 @@ const isTooLarge = /^RTK_ERR_(IMAGE_LARGE|FETCH_TOO_LARGE)$/
 
 /** An image is trusted for its signature, whichever way it came, so plain http will do. @throws RTK_ERR_FETCH_URL */
 export function checkUrl(text: string): URL {
-  const wrong = (why: string) => new RtkError('RTK_ERR_FETCH_URL', `"${text.slice(0, 200)}" ${why}`)
+  // A login or a token in it is nobody's business.
+  const shown = text.replace(/\/\/[^/]*@/, '//…@').replace(/\?.*$/s, '?…')
+  const wrong = (why: string) => new RtkError('RTK_ERR_FETCH_URL', `"${shown.slice(0, 200)}" ${why}`)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
   if (!URL.canParse(text) || /[\s\u0000-\u001f]/.test(text)) throw wrong('is no URL')
   const url = new URL(text)

@@ -3,6 +3,7 @@ import type { BaseStateName } from 'rtk-base/schemas'
 import { device, firmwareInstaller, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
 import { ObservationFlow } from './observation-flow.js'
 import { summaryOf } from './summary.js'
+import { explainsSilence, isHeldAsSpoofed } from './verdict.js'
 
 /** A station has this long after its start, and after a survey-in, before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
@@ -32,9 +33,6 @@ export function baseState({ stopping, updating, status, sending, elapsed_ms }: B
 }
 
 const errorCode = 'base-degraded'
-/** Errors of these codes say why no RTCM goes out. */
-const explains = /^(gnss-(?!reference-moved)|receiver-|antenna-|plugin-failed)/
-
 /** What a person can do, by the status of the procedure. */
 const advice: Readonly<Record<string, string>> = {
   offline: 'check the cable and the power of the receiver; its port is opened again by itself',
@@ -130,7 +128,8 @@ export class BaseState {
   #explain(state: BaseStateName, status: string | undefined): void {
     const { errors, services } = this.#ctx
     const others = services.use(device).errors()
-    if (state !== 'degraded' || others.some(({ code }) => explains.test(code))) errors.clear(errorCode)
+    const isHeld = isHeldAsSpoofed(services.find(receiver))
+    if (state !== 'degraded' || others.some(({ code }) => explainsSilence(code, isHeld))) errors.clear(errorCode)
     else errors.raise(errorCode, `no RTCM goes out: ${this.#reason()}; ${advice[status ?? ''] ?? usualAdvice}`)
   }
 

@@ -2,7 +2,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import { fitnesses, type Verdict } from 'rtk-base/schemas'
 import { device, procedureStatus, receiver, rtcmStream, station } from 'rtk-base/services'
 import { Steady } from './steady.js'
-import { type Facts, factsOf, isFew, isJammed, isSpoofed, type Judgement, judge } from './verdict.js'
+import { type Facts, factsOf, isFew, isHeldAsSpoofed, isJammed, isSpoofed, type Judgement, judge } from './verdict.js'
 
 /** Figures that raise no event, such as the number of satellites, are looked at so often. */
 const look_ms = 2_000
@@ -87,6 +87,7 @@ export class VerdictWatch {
     const facts = factsOf(services.use(station).document(), {
       status: services.find(procedureStatus)?.status ?? source?.link,
       isListening: source?.mode === 'listening',
+      isHeldAsSpoofed: isHeldAsSpoofed(source),
       // Not the service: while its plugin is reloaded it is there all the same.
       isJudged: services
         .use(station)

@@ -3,6 +3,7 @@
  * person sees (document, MQTT, metrics, page) is this, so that no two of them can disagree.
  */
 import { type Fitness, valueAt } from 'rtk-base/schemas'
+import type { Receiver } from 'rtk-base/services'
 
 /** What decides, from the information document. What a station without that plugin does not have is `undefined`. */
 export interface Facts {
@@ -17,6 +18,8 @@ export interface Facts {
   antenna: string
   jamming: string
   spoofing: string
+  /** See `isHeldAsSpoofed`. */
+  isHeldAsSpoofed: boolean
   slips_percent: number
   satellitesUsed: number
   /** The receiver is only listened to: nothing here judges its reference. */
@@ -56,6 +59,18 @@ export const isFew = (satellites: number): boolean => satellites < fewSatellites
 export const isJammed = (jamming: string): boolean => /^(warning|critical)$/.test(jamming)
 export const isSpoofed = (spoofing: string): boolean => /^(indicated|multiple)$/.test(spoofing)
 
+const silencing = /^(gnss-(?!reference-(doubtful|moved)$|spoofed$)|receiver-|antenna-|plugin-failed)/
+/**
+ * Whether an error of this code says why no RTCM goes out. With a reference that is doubtful or new it goes out, and with spoofed
+ * signals too, unless the receiver holds it back then.
+ */
+export const explainsSilence = (code: string, isHeldAsSpoofed: boolean): boolean =>
+  silencing.test(code) || (isHeldAsSpoofed && code === 'gnss-spoofed')
+
+/** The receiver reports spoofed signals, and hands no RTCM on while it does (`spoofedHold`). */
+export const isHeldAsSpoofed = (source: Pick<Receiver, 'radio'> | undefined): boolean =>
+  source?.radio?.spoofed === true && source.radio.holdsWhenSpoofed
+
 /** What a station that starts is at, by the status of its procedure. */
 const beginnings: Readonly<Record<string, string>> = {
   identify: 'the receiver is asked what it is',
@@ -69,9 +84,11 @@ function startOf({ status = '' }: Facts): string {
   return beginning ? `the station starts: ${beginning}` : 'the station starts'
 }
 
+const isCode = (pattern: RegExp) => (code: string) => pattern.test(code)
+
 /** The error of the first of these codes, in its own words. */
-function reported({ errors }: Facts, codes: RegExp): Finding | undefined {
-  const found = errors.find(({ code }) => codes.test(code))
+function reported({ errors }: Facts, isMeant: (code: string) => boolean): Finding | undefined {
+  const found = errors.find(({ code }) => isMeant(code))
   if (!found) return undefined
   const [why = '', ...advice] = found.text.split('; ')
   return [why, advice.join('; ')]
@@ -110,7 +127,7 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       facts.status === 'moved'
-        ? (reported(facts, /^gnss-moved$/) ?? [
+        ? (reported(facts, isCode(/^gnss-moved$/)) ?? [
             'the antenna is not where its reference is',
             'start a survey-in, or enter the position',
           ])
@@ -121,7 +138,7 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       stopped(facts) && facts.status === 'survey'
-        ? (reported(facts, /^gnss-survey$/) ?? [
+        ? (reported(facts, isCode(/^gnss-survey$/)) ?? [
             'a survey-in determines the position',
             'wait until it ends; nothing may move meanwhile',
           ])
@@ -132,7 +149,7 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       facts.base === 'starting'
-        ? (reported(facts, /^gnss-(initial|survey)$/) ?? [startOf(facts), 'wait up to 2 minutes'])
+        ? (reported(facts, isCode(/^gnss-(initial|survey)$/)) ?? [startOf(facts), 'wait up to 2 minutes'])
         : undefined,
   ],
   [
@@ -140,7 +157,8 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       stopped(facts)
-        ? (reported(facts, /^(gnss-(?!reference-doubtful)|receiver-|antenna-|plugin-failed|base-degraded)/) ?? [
+        ? (reported(facts, (code) => explainsSilence(code, facts.isHeldAsSpoofed)) ??
+          reported(facts, isCode(/^base-degraded$/)) ?? [
             'no RTCM goes out',
             'check the receiver, and the state of each plugin',
           ])
@@ -168,7 +186,7 @@ export const rules: readonly Rule[] = [
         'look for transmitters, cameras and switching power supplies near the antenna',
       ),
   ],
-  ['unwatched', 'degraded', (facts) => reported(facts, /^gnss-unwatched$/)],
+  ['unwatched', 'degraded', (facts) => reported(facts, isCode(/^gnss-unwatched$/))],
   [
     'unverified',
     'degraded',
@@ -184,7 +202,7 @@ export const rules: readonly Rule[] = [
             'add survey-in to the variant',
           ),
   ],
-  ['reference', 'degraded', (facts) => reported(facts, /^gnss-(reference-|initial)/)],
+  ['reference', 'degraded', (facts) => reported(facts, isCode(/^gnss-(reference-|initial)/))],
   [
     'incomplete',
     'degraded',
@@ -254,7 +272,7 @@ export const rules: readonly Rule[] = [
         'check the settings of this output, and its peer',
       ],
   ],
-  ['error', 'degraded', (facts) => reported(facts, /./)],
+  ['error', 'degraded', (facts) => reported(facts, isCode(/./))],
 ]
 
 export interface Judgement {
@@ -278,7 +296,7 @@ export function judge(facts: Facts): Judgement {
 }
 
 /** What only the services know. */
-type Seen = Pick<Facts, 'isJudged' | 'isListening' | 'isSending' | 'status' | 'takers'>
+type Seen = Pick<Facts, 'isHeldAsSpoofed' | 'isJudged' | 'isListening' | 'isSending' | 'status' | 'takers'>
 
 /** An output that does not come through for less is no fault: its next attempts follow. */
 const patience_s = 60

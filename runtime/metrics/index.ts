@@ -91,7 +91,16 @@ export class MetricRegistry {
       family.reset()
       if (owner.ended) continue
       const set = (value: number, labels?: Parameters<Family['add']>[1]) => family.add(value, labels)
-      onBehalf(owner, this.#clock, `metric ${name}`, collect)({ set, remove: (labels) => family.remove(labels) })
+      const what = `metric ${name}`
+      const returned: unknown = onBehalf(
+        owner,
+        this.#clock,
+        what,
+        collect,
+      )({ set, remove: (one) => family.remove(one) })
+      // Its author means it to be the figure: without a word there would be none.
+      if (typeof returned === 'number')
+        owner.failed(new Error(`collect returned ${returned}: it has to call gauge.set`), what)
     }
     return asRuntime(() => this.#all.metrics())
   }

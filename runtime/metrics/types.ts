@@ -20,7 +20,10 @@ export interface MetricOptions {
 }
 
 export interface GaugeOptions extends MetricOptions {
-  /** Called when the metrics are read, synchronously, instead of `set` at every change. Series that it does not set are gone. */
+  /**
+   * Called when the metrics are read, synchronously, instead of `set` at every change. Series that it does not set are gone. To return
+   * the figure instead is a fault of the plugin.
+   */
   collect?: (gauge: Gauge) => void
 }
 

@@ -385,6 +385,28 @@ t.test('a control socket that cannot be made costs the console, not the station'
   t.match(await station.end(), { code: 0 })
 })
 
+/** A service, as the launcher of its package starts it, whose data folder cannot be made or used. */
+async function serviceOn(t: Test, data: string) {
+  const [root, run] = [folder(t), folder(t)]
+  const env = { RTK_BASE_ROOT: root, RTK_BASE_SLOT: 'f', RTK_BASE_VARIANT: '', RUNTIME_DIRECTORY: run }
+  const station = await startStation([smallVariant(t)], { data, env })
+  t.teardown(() => station.end('SIGKILL'))
+  const changed = await fetch(`${station.url}/change`, { method: 'POST', body: '{"gnss-initial-accuracy":4}' })
+  t.match(await changed.json(), { result: 'ok' })
+  const { base } = await station.info<{ base: { state: { errors: { code: string; text: string }[] } } }>()
+  t.match(await station.end(), { code: 0 })
+  t.ok(existsSync(join(run, 'rtk-base-data', 'store')), 'its settings are in the folder that the next restart empties')
+  return base.state.errors.filter(({ code }) => /^(store|change|data)-/.test(code))
+}
+
+t.test('a service whose data folder cannot be had serves from memory, and says so', async (t) => {
+  const file = join(folder(t), 'file')
+  writeFileSync(file, '')
+  t.match(await serviceOn(t, join(file, 'data')), [
+    { code: 'data-in-memory', text: /the data folder .*\/file\/data cannot be made: .*gone after the next restart/ },
+  ])
+})
+
 const root = process.getuid?.() === 0
 const unless = { skip: gateOnly || (!root && process.env.CI !== 'true' && 'mounting a small file system needs root') }
 t.test('a disk that takes no writes', unless, async (t) => {
@@ -439,6 +461,7 @@ t.test('a disk that takes no writes', unless, async (t) => {
       code: 1,
       stderr: /data folder .*there cannot be made: EROFS.*\n +RTK_ERR_DATA_FOLDER/,
     })
+    t.match(await serviceOn(t, join(disk, 'not', 'there')), [{ code: 'data-in-memory', text: /cannot be made: EROFS/ }])
     remount('rw')
   })
 

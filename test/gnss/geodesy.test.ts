@@ -73,6 +73,38 @@ t.test('local frame', async (t) => {
   t.ok(near(north.north, 11.126, 0.01) && near(north.east, 0, 1e-7), 'latitude is north')
   const east = enu(origin, geodeticToEcef({ lat: 52, lon: 4.0001, alt: 0 }))
   t.ok(near(east.east, 6.868, 0.01) && near(east.north, 0, 1e-3), 'longitude is east')
+  // By vectors alone, without an angle: up is the gradient of the ellipsoid, east lies in the equatorial plane.
+  const [a, b] = [6_378_137, 6_378_137 * (1 - 1 / 298.257223563)]
+  const unit = ([x, y, z]: [number, number, number]) => {
+    const length = Math.hypot(x, y, z)
+    return [x / length, y / length, z / length] as const
+  }
+  const dot = (p: readonly number[], q: readonly number[]) =>
+    p.reduce((sum, value, n) => sum + value * (q[n] as number), 0)
+  for (const [lat, lon] of [
+    [52, 4],
+    [-33.9, 151.2],
+    [0, 180],
+    [12.5, -97],
+    [78, -170],
+  ] as const) {
+    const origin = geodeticToEcef({ lat, lon, alt: 0 })
+    const up = unit([origin.x / a ** 2, origin.y / a ** 2, origin.z / b ** 2])
+    const east = unit([-up[1], up[0], 0])
+    const north = [
+      up[1] * east[2] - up[2] * east[1],
+      up[2] * east[0] - up[0] * east[2],
+      up[0] * east[1] - up[1] * east[0],
+    ]
+    const d = [123.25, -45.5, 67.75]
+    const got = enu(origin, { x: origin.x + d[0], y: origin.y + d[1], z: origin.z + d[2] })
+    t.ok(near(got.east, dot(east, d), 1e-6) && near(got.north, dot(north, d), 1e-6) && near(got.up, dot(up, d), 1e-6))
+  }
+  const beside = enu({ x: a, y: 0, z: 0 }, { x: a + 1, y: 2, z: 3 })
+  t.ok(
+    near(beside.east, 2, 1e-9) && near(beside.north, 3, 1e-9) && near(beside.up, 1, 1e-9),
+    'where the axes are its own',
+  )
   fc.assert(
     fc.property(place, offset, offset, offset, (place, east, north, up) => {
       const origin = geodeticToEcef(place)

@@ -265,6 +265,81 @@ t.test('any observations survive encoding and decoding, to the resolution of the
   t.pass('holds')
 })
 
+t.test('MSM as the tables of the standard lay it out', async (t) => {
+  // Written field by field from RTCM 10403.3, tables 3.5-78 to -90, without the encoder of this project.
+  const c_m = 299_792.458
+  // DF397 74 and 81, DF398 512 and 1000, DF399 -512 and 350; DF405, DF406, DF408 and DF404 as below; cell mask 1110.
+  const msm7 = hex(
+    'd3003d4354d26170f24200301000400000000000200080007252887c01f47c000af0181cfd23000026ff3cb00186a0000010be8aa800ad0a01f909a5ecb4008810ab79',
+  )
+  const [first_ms, second_ms] = [74 + 512 / 1024, 81 + 1000 / 1024]
+  const cells7 = [
+    { ...{ satellite: 3, signal: 2, lock: 500, halfCycle: false, cnr_dbhz: 45, rate_mps: -511.8766 }, at_ms: first_ms },
+    { ...{ satellite: 3, signal: 16, lock: 341, halfCycle: true, cnr_dbhz: 40, rate_mps: -512.1235 }, at_ms: first_ms },
+    {
+      ...{ satellite: 17, signal: 2, lock: 0, halfCycle: false, cnr_dbhz: 31.5625, rate_mps: 350.0017 },
+      at_ms: second_ms,
+    },
+  ]
+  const [df405, df406] = [[12_345, -23_456, 77] as const, [-100_000, 200_000, 33] as const]
+  // DF397 68, DF398 3; DF400 and DF401 as below. Day of the week 4, 73,880 s of the Moscow day.
+  const msm4 = hex('d3002443c007919d4701400f00000080000000002080000068801febf051df80000021c3f35f302274a9')
+  const [df400, df401] = [[-321, 654] as const, [-65_536, 4_321] as const]
+  const wanted: [frame: Uint8Array, header: Partial<Msm>, observations: MsmObservation[]][] = [
+    [
+      msm7,
+      {
+        type: 1077,
+        stationId: 1234,
+        epochTime: 408_698_000,
+        multiple: true,
+        iods: 0,
+        clockSteering: 1,
+        externalClock: 2,
+      },
+      cells7.map(({ at_ms, ...cell }, n) => ({
+        ...cell,
+        pseudorange_m: (at_ms + (df405[n] as number) / 2 ** 29) * c_m,
+        phase_m: (at_ms + (df406[n] as number) / 2 ** 31) * c_m,
+      })),
+    ],
+    [
+      msm4,
+      {
+        ...{ type: 1084, stationId: 7, epochTime: 610_750_912, multiple: false, iods: 5 },
+        ...{ clockSteering: 0, externalClock: 1, smoothing: true, smoothingInterval: 6 },
+      },
+      [0, 1].map((n) => ({
+        ...{ satellite: 24, signal: [2, 8][n] as number, lock: [15, 9][n] as number },
+        ...{ halfCycle: n === 0, cnr_dbhz: [47, 38][n] as number },
+        pseudorange_m: (68 + 3 / 1024 + (df400[n] as number) / 2 ** 24) * c_m,
+        phase_m: (68 + 3 / 1024 + (df401[n] as number) / 2 ** 29) * c_m,
+      })),
+    ],
+  ]
+  for (const [frame, header, observations] of wanted) {
+    t.equal(crc24q(frame), 0)
+    const decoded = decodeMsm(frame)
+    t.match(decoded, header)
+    t.equal(decoded?.observations.length, observations.length)
+    for (const [n, want] of observations.entries()) {
+      const { pseudorange_m = Number.NaN, phase_m = Number.NaN, ...rest } = decoded?.observations[n] ?? {}
+      const { pseudorange_m: range_m, phase_m: wantedPhase_m, ...others } = want
+      t.strictSame(rest, others)
+      t.ok(Math.abs(pseudorange_m - (range_m as number)) < 1e-6, `${pseudorange_m}`)
+      t.ok(Math.abs(phase_m - (wantedPhase_m as number)) < 1e-6, `${phase_m}`)
+    }
+    const info = decoded?.info && { info: { 3: 0, 17: 15 } }
+    t.same(encodeMsm({ ...header, ...info, observations } as Msm), frame, 'encodes to the same bytes')
+  }
+  // 25 Feb 2021 was a Thursday: 17:31:20 UTC + 3 h, GPS 18 s ahead.
+  const utc_ms = Date.UTC(2021, 1, 25, 17, 31, 20)
+  const tow_ms = (utc_ms + 18_000 - Date.UTC(1980, 0, 6)) % 604_800_000
+  t.equal(msmEpochTime('GLONASS', tow_ms, 18), 4 * 2 ** 27 + ((20 * 60 + 31) * 60 + 20) * 1000)
+  t.equal(msmEpochTime('BeiDou', tow_ms, 18), (utc_ms + 4_000 - Date.UTC(2006, 0, 1)) % 604_800_000)
+  t.equal(msmEpochTime('Galileo', tow_ms, 18), (utc_ms + 18_000 - Date.UTC(1999, 7, 22)) % 604_800_000)
+})
+
 t.test('MSM edges', async (t) => {
   const plain = { type: 1077, stationId: 0, epochTime: 0, multiple: false }
   const cell = (satellite: number, signal: number, pseudorange_m = 2e7): MsmObservation => ({

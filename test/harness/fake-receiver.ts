@@ -128,10 +128,10 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
   return fake
 }
 
-/** A 1005 of a station. */
-export function arpFrame(arp: Ecef, stationId = 0): Uint8Array {
+/** A 1005 of a station; with a height of the antenna above its marker a 1006. */
+export function arpFrame(arp: Ecef, stationId = 0, antennaHeight_m?: number): Uint8Array {
   return encodeRtcm({
-    type: 1005,
+    ...(antennaHeight_m === undefined ? { type: 1005 } : { type: 1006, antennaHeight_m }),
     stationId,
     itrfYear: 0,
     gps: true,

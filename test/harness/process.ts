@@ -82,6 +82,8 @@ export interface StationProcessOptions {
   entry?: string
   /** Arguments of Node itself. */
   nodeOptions?: readonly string[]
+  /** Beside the test's own. */
+  env?: NodeJS.ProcessEnv
 }
 
 /** Starts `rtk-base run` on a free HTTP port and waits until it tells where to look. */
@@ -96,7 +98,7 @@ export async function startStation(
     [...(options.nodeOptions ?? []), options.entry ?? entry, 'run', '--data', data, '--set', 'http.port=0', ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: childEnv(),
+      env: { ...childEnv(), ...options.env },
     },
   )
   // A test that fails before its teardown must not leave a station behind.

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
+import httpApi from '../../plugins/http-api/index.js'
 import {
   type AnyPlugin,
   definePlugin,
@@ -304,6 +305,44 @@ t.test('staged replace', async (t) => {
     await until(() => states()[1] === 'consumer running', 'the next try')
     t.strictSame(states(), ['provider running', 'consumer running'])
   })
+
+  t.test(
+    'of one that does not start again with what it needs, nothing is left: no route, no command, no block',
+    async (t) => {
+      let isBroken = false
+      const provider = plugin('provider', {
+        provides: [number],
+        setup: (ctx) => ctx.services.provide(number, { value: 1 }),
+      })
+      const consumer = plugin('consumer', {
+        needs: [number],
+        setup: (ctx) => {
+          ctx.http.route({ method: 'GET', url: '/sum', handler: async () => 'sum' })
+          ctx.commands.add('sum', 'answers', () => 'sum')
+          ctx.info.block('sum', () => ({ value: 1 }))
+        },
+        start: () => {
+          if (isBroken) throw new Error('no')
+        },
+      })
+      const station = await createTestStation({ plugins: { provider, consumer, 'http-api': httpApi } })
+      t.teardown(() => station.stop())
+      const left = async () => [
+        (await station.request('/sum')).status,
+        (await station.station.command('sum', { source: 'console' })).status,
+        station.field('sum.value'),
+      ]
+      t.strictSame(await left(), [200, 200, 1])
+      isBroken = true
+      await station.reload('provider')
+      t.strictSame(await left(), [404, 404, undefined])
+      isBroken = false
+      await station.reload('provider')
+      await station.clock.advance(60_000)
+      await until(async () => (await station.request('/sum')).status === 200, 'the next try')
+      t.strictSame(await left(), [200, 200, 1])
+    },
+  )
 
   t.test('a version whose needs nobody meets is refused, and the old one goes on', async (t) => {
     const station = await createTestStation({ plugins: { provider: plugin('provider') } })

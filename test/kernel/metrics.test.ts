@@ -181,6 +181,18 @@ t.test('faults are those of the plugin, and cost its metric alone', async (t) =>
   t.match(station.station.plugins()[0], { state: 'running', reason: /no figures today/ })
 })
 
+t.test('a figure that is returned and not set is a fault of its plugin', async (t) => {
+  const plugin = counting('mast', (ctx) => {
+    ctx.metrics.gauge({ name: 'level_meters', help: 'Level.', collect: () => 2 })
+  })
+  const { station, value } = await stationWith(t, { mast: plugin })
+  t.equal(await value('rtk_base_level_meters'), undefined)
+  t.match(
+    station.lines.filter(({ plugin: name, level }) => name === 'mast' && level === 50),
+    [{ msg: /metric rtk_base_level_meters.*collect returned 2: it has to call gauge\.set/ }],
+  )
+})
+
 t.test('failures of plugins are counted', async (t) => {
   const broken = counting(
     'broken',

@@ -155,6 +155,23 @@ t.test('connections are counted by address, up and down', async (t) => {
     t.ok(gone, 'who left is forgotten')
     gone?.()
   }
+  // Whoever makes room is looked for among all addresses: each is asked about.
+  let asked = 0
+  const many = new Admission(
+    clock,
+    () => {},
+    () => ++asked === 0,
+  )
+  const few = { maxConnections: 3, maxPerAddress: 2, keptForLoopback: 1 }
+  for (let i = 0; i < 500; i++) many.enter(`192.0.2.${i}`, few, () => {})?.()
+  many.enter('a', few, () => {})
+  many.enter('b', few, () => {})
+  asked = 0
+  t.equal(
+    many.enter('c', few, () => {}),
+    undefined,
+  )
+  t.equal(asked, 3, 'the new one, and the two that are here')
   await clock.advance(59_999)
   for (let i = 0; i < 4; i++) enter('d')
   t.equal(told.length, 1)

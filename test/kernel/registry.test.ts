@@ -120,6 +120,18 @@ t.test('a change', async (t) => {
     t.equal(await station.store.get('config', 'min'), undefined)
   })
 
+  t.test('that fails is taken back in reverse: what was built on another goes before it', async (t) => {
+    const { change, applied, refuse } = await settings(t)
+    refuse.owner = 'min'
+    t.match(await change({ 'udp-port': 2300, 'wifi-pswd': 'new', min: 3 }), { result: 'failed' })
+    t.strictSame(applied, [
+      ['udp', 2300, 2102],
+      ['wifi', 'new', ''],
+      ['wifi', '', 'new'],
+      ['udp', 2102, 2300],
+    ])
+  })
+
   t.test('that is nested so deep that no answer could repeat it is refused, whoever sends it', async (t) => {
     const { station } = await settings(t)
     const deep = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`)
@@ -320,14 +332,15 @@ t.test('a change', async (t) => {
 
   t.test('that may cut its caller off', async (t) => {
     const store = new MemoryStore()
-    const wanted = { value: 1, arrives: true }
+    const wanted = { value: 1, arrives: true, slowly: Promise.resolve() }
     const applied: unknown[] = []
     const radio = (address: string) =>
       plugin('radio', (ctx) => {
         const trial = { reaches: (caller: Caller) => wanted.arrives && caller.address === address }
         const define = (name: string) => ctx.config.define(name, Type.Integer({ maximum: 13 }), { default: 1, trial })
-        define('chan').onChange((now) => {
+        define('chan').onChange(async (now) => {
           if (now === 13) throw new Error('the radio says no')
+          await wanted.slowly
           applied.push(now)
         })
         define('power')
@@ -444,6 +457,30 @@ t.test('a change', async (t) => {
       }
       await until(() => applied.at(-1) === 1, 'it is set back')
       t.strictSame(applied, [11, 1])
+    })
+
+    t.test('has all of its time from when it is in force, however long that takes', async (t) => {
+      await reset()
+      const { post, station, trial } = await start(t)
+      const { clock } = station
+      let inForce = () => {}
+      wanted.slowly = new Promise((resolve) => {
+        inForce = resolve
+      })
+      t.match(await post({ chan: 12 }), { result: 'ok' })
+      await clock.advance(8_000)
+      await station.request('/get-info')
+      t.ok(trial(), 'who comes by the way that still holds confirms nothing')
+      wanted.arrives = false
+      inForce()
+      await until(() => applied.length === 1, 'it is applied')
+      wanted.slowly = Promise.resolve()
+      await clock.advance(89_000)
+      t.match(trial(), { parameters: ['chan'], left_s: 1 })
+      t.strictSame(applied, [12])
+      await clock.advance(1_000)
+      await until(() => applied.length === 2, 'it is set back', 5_000).catch(() => {})
+      t.strictSame(applied, [12, 1])
     })
 
     t.test('is set back where the timer is a moment early, as those of Node are', async (t) => {
@@ -848,7 +885,12 @@ t.test('commands', async (t) => {
       t.match({ status, text }, { status: 200, text: 'level d\n' }, query)
       t.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
     }
-    t.match(await station.station.command('log=d', { source: 'mqtt' }), { status: 200 })
+    for (const source of ['mqtt', 'console'] as const) {
+      for (const text of ['log=d', 'cmd=log=d'])
+        t.match(await station.station.command(text, { source }), { status: 200, text: 'level d' }, source)
+      for (const text of ['cmd', 'cmd=', 'cmd=cmd=log=d', 'cmd=nothing'])
+        t.match(await station.station.command(text, { source }), { status: /400|404/ }, `${source} ${text}`)
+    }
     t.equal((await post('busy=')).status, 503, 'a form-like trailing equals sign is no value')
   })
 

@@ -62,7 +62,7 @@ const ctxOf = (clock: ManualClock) =>
 interface RingRig {
   ring: Ring
   /** What the disk says to more room; '' it has some. */
-  disk: { full: string }
+  disk: { full: string; stands?: Promise<void> }
   troubles: (string | undefined)[]
 }
 
@@ -72,11 +72,12 @@ function ringIn(
   clock = new ManualClock(),
   options: { segments?: number; bytes?: number } = {},
 ): RingRig {
-  const disk = { full: '' }
+  const disk: RingRig['disk'] = { full: '' }
   const troubles: (string | undefined)[] = []
   const dir: DataDir = {
     ...{ path, quota_bytes: 1e9, usage: async () => ({ bytes: 0, files: 0 }) },
     async ensureRoom() {
+      await disk.stands
       if (disk.full) throw new Error(disk.full)
     },
   }
@@ -196,6 +197,35 @@ t.test('on disk', async (t) => {
     t.match(troubles.at(-1), /ENOENT/, 'a folder that is gone')
     t.ok(ring.takeLost() > 0)
     mkdirSync(path)
+  })
+
+  t.test('lines that wait for a disk that stands still are bounded, what is dropped is counted', async (t) => {
+    const path = folder(t)
+    const { ring, disk } = ringIn(t, path, new ManualClock(), { bytes: 1e6 })
+    let goOn = () => {}
+    disk.stands = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    const count = 20_000
+    let bytes = 0
+    for (let number = 0; number < count; number++) {
+      const line = lineOf(note(number))
+      bytes += line.length
+      ring.append(line, number % 2 === 0)
+    }
+    const lost = ring.takeLost()
+    t.ok(lost > 0 && lost < count, `${lost} of ${count} lines`)
+    const kept = bytes * (1 - lost / count)
+    t.ok(kept < 131_072 + 8_192, `${Math.round(kept)} bytes wait`)
+    goOn()
+    await ring.idle()
+    const numbers = numbersOf(await storedIn(ring))
+    t.equal(numbers.length, count - lost, 'whatever was not counted as lost is written')
+    t.same(numbers, [...numbers.keys()], 'the oldest, in order')
+    ring.append(lineOf(note(count)), true)
+    await ring.idle()
+    t.equal(numbersOf(await storedIn(ring)).at(-1), count)
+    t.equal(ring.takeLost(), 0)
   })
 
   t.test('a disk that does not make lines durable is trouble', async (t) => {

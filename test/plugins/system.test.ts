@@ -1,6 +1,7 @@
 import t from 'tap'
 import { sentences } from '../../plugins/dashboard/ui/i18n/de.js'
 import { sentenceIn } from '../../plugins/dashboard/ui/model/sentences.js'
+import gnssZed from '../../plugins/gnss-zed/index.js'
 import httpApi from '../../plugins/http-api/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import { type BaseFacts, baseState } from '../../plugins/system/base-state.js'
@@ -224,6 +225,29 @@ t.test('base.state.base', async (t) => {
     t.match(rig.station.field('base.state'), { base: 'ready', errors: [] })
   })
 
+  await t.test('feigned signals are the cause where they hold RTCM back, and only there', async (t) => {
+    for (const spoofedHold of [false, true]) {
+      const options = { port: 'simulator', simulator: { boot: 'rover' }, spoofedHold }
+      const rig = await simulator(t, {
+        plugins: { ...plugins, 'gnss-zed': [gnssZed as unknown as Definition, options] },
+      })
+      const verdict = () => rig.station.field('base.state.verdict') as { code: string; why: string }
+      await rig.until(() => verdict().code === 'ok', 300)
+      rig.simulated.spoof(3)
+      await rig.seconds(20)
+      t.match(verdict(), { code: spoofedHold ? 'silent' : 'spoofing', why: /feigned/ })
+      if (spoofedHold) continue
+      // What stops RTCM then is something else.
+      await rig.station.unload('survey-in')
+      await rig.seconds(20)
+      t.equal(rig.station.field('base.state.base'), 'degraded')
+      const codes = rig.station.device.errors().map(({ code }) => code)
+      t.ok(codes.includes('gnss-spoofed') && codes.includes('base-degraded'), codes.join(', '))
+      t.match(verdict(), { code: 'silent', why: /^no RTCM goes out: / })
+      t.notMatch(verdict().why, /feigned|RTCM goes on/)
+    }
+  })
+
   await t.test('a receiver that is only listened to is judged by what it sends', async (t) => {
     const base = new FakeBase(new ManualClock())
     base.receiver.become({ mode: 'listening' })
@@ -259,6 +283,7 @@ t.test('the verdict', async (t) => {
     antenna: 'ok',
     jamming: 'ok',
     spoofing: 'none',
+    isHeldAsSpoofed: false,
     slips_percent: 0.2,
     satellitesUsed: 24,
     isListening: false,
@@ -324,9 +349,25 @@ t.test('the verdict', async (t) => {
     { code: 'silent', why: 'no RTCM goes out' },
     'an error with which RTCM keeps going out is not why there is none',
   )
+  const feigned = { ...good, spoofing: 'multiple', ...error('gnss-spoofed') }
+  t.match(judge(feigned), { fitness: 'degraded', code: 'spoofing' })
+  const why = [...feigned.errors, { code: 'base-degraded', text: 'no RTCM goes out: the receiver is stalled' }]
+  t.match(judge({ ...feigned, ...silent, errors: why }), { code: 'silent', why: /receiver is stalled/ })
+  t.match(
+    judge({ ...feigned, ...silent, isHeldAsSpoofed: true }),
+    { fitness: 'unfit', code: 'silent', why: 'gnss-spoofed happened' },
+    'feigned signals that hold RTCM back',
+  )
   t.match(judge({ ...good, ...cases.error?.[0], ...cases.antenna?.[0] }), { code: 'antenna' }, 'the worst decides')
 
-  const seen = { status: 'fixed', isListening: false, isJudged: true, isSending: true, takers: 0 }
+  const seen = {
+    status: 'fixed',
+    isListening: false,
+    isHeldAsSpoofed: false,
+    isJudged: true,
+    isSending: true,
+    takers: 0,
+  }
   t.match(judge({ ...good, takers: 0 }), { fitness: 'fit', why: /nobody takes it/ })
   t.match(
     judge({ ...good, isJudged: false }),

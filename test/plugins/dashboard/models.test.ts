@@ -1,6 +1,6 @@
 /** What the pages compute, and what the station tells them: without a browser. */
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -647,6 +647,34 @@ t.test('the curves of the day outlast a restart of a machine without a clock', a
     await restarted.clock.advance(second < 10 ? 1000 : 10_000)
   }
   t.equal(await restarted.samples(), 32, '12 of before, 19 without a sample: a reload forgot 6 of them; one of now')
+})
+
+t.test('the curves of the day are saved once an hour: each time wears flash', async (t) => {
+  const data = t.testdir()
+  const file = join(data, 'files', 'dashboard', 'history', 'day.gz')
+  const station = await createTestStation({ data, plugins: { dashboard: await shippedPlugin('dashboard') } })
+  t.teardown(() => station.stop())
+  // Replaced at each save: another file by the same name.
+  const saves = new Set<string>()
+  const look = () => {
+    const found = statSync(file, { throwIfNoEntry: false, bigint: true })
+    if (found) saves.add(`${found.ino} ${found.mtimeNs}`)
+    return saves.size
+  }
+  for (let minute = 1; minute < 60; minute++) {
+    await station.clock.advance(60_000)
+    t.equal(look(), 0)
+  }
+  for (let hour = 1; hour <= 3; hour++) {
+    await station.clock.advance(61_000)
+    await until(() => look() === hour, `save ${hour}`, 5_000).catch(() => {})
+    t.equal(look(), hour)
+    for (let minute = 0; minute < 59; minute++) {
+      await station.clock.advance(60_000)
+      look()
+    }
+    t.equal(look(), hour)
+  }
 })
 
 t.test('the station tells its pages', async (t) => {

@@ -124,6 +124,20 @@ t.test('opens again at once after the device was lost, then ever more slowly', a
   t.equal(link.reason, 'EACCES')
 })
 
+t.test('why the port cannot be opened is told once for each reason', async (t) => {
+  const { clock, port, link, states } = await linkOn()
+  port.refuses = 'EACCES'
+  port.lose()
+  states.splice(0)
+  const told: string[] = []
+  for (const reason of ['EACCES', 'EACCES', 'EBUSY', 'EBUSY', undefined]) {
+    port.refuses = reason
+    await clock.advance(10_000)
+    told.push(...states.splice(0).map((state) => `${state} ${link.reason}`))
+  }
+  t.strictSame(told, ['offline EACCES', 'offline EBUSY', `stalled ${link.reason}`])
+})
+
 t.test('frames flow again within 2 s after a device that was away for long is back', async (t) => {
   const { clock, port, link, flow, frames } = await linkOn()
   await flow(1)

@@ -851,6 +851,23 @@ t.test('NMEA, MSM7 and the rate are its configuration', async (t) => {
   t.match(gga[0], { lat: 52, lon: 4, altMsl_m: 5.432, geoidSeparation_m: 44.568 })
 })
 
+t.test('a megabyte of the shortest frames between two epochs costs reports, not the next epoch', async (t) => {
+  const rover = await simulate({ boot: 'rover' })
+  await set(rover, [
+    [usb('NAV-PVT'), 1],
+    [usb('RXM-RTCM'), 1],
+  ])
+  await rover.seconds(3)
+  // No data at all: preamble, length 0, CRC-24Q.
+  const shortest = Buffer.from('d3000047ea4b', 'hex')
+  rover.port.write(Buffer.alloc(1_000_000 - (1_000_000 % shortest.length), shortest))
+  const frames = await rover.during(1)
+  t.equal(messages(frames, ubx.navPvt).length, 1)
+  t.equal(messages(frames, ubx.rxmRtcm).length, 256)
+  const next = await rover.during(1)
+  t.strictSame([messages(next, ubx.navPvt).length, messages(next, ubx.rxmRtcm).length], [1, 0])
+})
+
 t.test('whatever bytes come in, it goes on', async (t) => {
   const simulation = await simulate()
   const message = fc

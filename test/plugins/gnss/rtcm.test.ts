@@ -520,16 +520,7 @@ t.test('the document shows 64 subscribers, those that are connected first', asyn
 
 t.test('a 1006 is the position as a 1005 is, and one takes the place of the other', async (t) => {
   const { receiver, stream, gate } = await setUp(t)
-  const point = {
-    itrfYear: 0,
-    gps: true,
-    glonass: true,
-    galileo: true,
-    virtual: false,
-    singleOscillator: false,
-    quarterCycle: 0,
-  }
-  const high = encodeRtcm({ type: 1006, stationId: 0, ...point, ...here, antennaHeight_m: 1.5 })
+  const high = arpFrame(here, 0, 1.5)
   gate.judge().trust({ arp: here })
   const rover = taker('rover')
   stream.subscribe(rover)

@@ -1,8 +1,17 @@
 /** What the service `network` promises: the simulated machine and the client of NetworkManager are held to the same. */
 import { sessionBus } from '@jellybrick/dbus-next'
+import { Bus, type BusEvents, type Call, type Signal } from 'rtk-base/link'
+import type { PluginContext } from 'rtk-base/plugin'
 import type { NetworkInterface } from 'rtk-base/services'
 import { until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import { Daemon } from '../../../plugins/network/networkmanager/daemon.js'
+import {
+  interfaces,
+  managerPath,
+  objectManagerInterface,
+  rootPath,
+} from '../../../plugins/network/networkmanager/names.js'
 import { noDbusMock } from '../../harness/peers/dbus.js'
 import { mockedWorld, simulatedWorld, type World } from './worlds.js'
 
@@ -239,6 +248,52 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
     })
   })
 }
+
+t.test('why an activation failed is known while its device is there, and no longer', async (t) => {
+  const device = (index: number) => `${rootPath}/Devices/${index}`
+  const named = { [interfaces.device]: { State: 30 } }
+  const paths = Array.from({ length: 200 }, (_, index) => device(index))
+  let signal: (signal: Signal) => void = () => {}
+  t.intercept(Bus, 'open', {
+    value: async (_address: string, events: BusEvents) => {
+      signal = events.signal
+      return {
+        match: async () => {},
+        ownerOf: async () => ':1.1',
+        close() {},
+        call: async ({ answered }: Call) => {
+          answered?.()
+          return [Object.fromEntries(paths.map((path) => [path, named]))]
+        },
+      }
+    },
+  })
+  const ctx = { log: console, timers: { after: () => () => {} }, signal: new AbortController().signal }
+  const daemon = new Daemon(ctx as unknown as PluginContext, 'unix:path=/nowhere', { changed() {} })
+  await daemon.start()
+  const from = { sender: ':1.1' }
+  const changed = (path: string, ...body: number[]) =>
+    signal({ ...from, path, interface: interfaces.device, member: 'StateChanged', body })
+  const removed = (path: string) =>
+    signal({
+      ...from,
+      path: managerPath,
+      interface: objectManagerInterface,
+      member: 'InterfacesRemoved',
+      body: [path, [interfaces.device]],
+    })
+  const [noSecrets, isFailed, isActive] = [7, 120, 100]
+  const known = () => paths.filter((path) => daemon.lastReason(path) !== 0).length
+  for (const path of paths) {
+    changed(path, isFailed, 50, noSecrets)
+    if (path !== paths[0]) removed(path)
+  }
+  changed(device(0), 30, isFailed, 0)
+  t.equal(known(), 1, 'one that was pulled out comes back by another path')
+  t.equal(daemon.lastReason(device(0)), noSecrets, 'it stays after the failed state is left')
+  changed(device(0), isActive, 90, 0)
+  t.equal(known(), 0)
+})
 
 t.test('the bus itself', { skip: noDbusMock() }, async (t) => {
   const world = await mockedWorld(t)

@@ -11,7 +11,7 @@ import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply, saysBanned } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, waitOf } from '../../../plugins/ntrip-server/retry.js'
 import { nameOf, requestOf } from '../../../plugins/ntrip-server/target.js'
-import { encodeNmea, encodeRtcm } from '../../../runtime/gnss/index.js'
+import { encodeNmea } from '../../../runtime/gnss/index.js'
 import {
   basicLogin,
   ChunkReader,
@@ -260,16 +260,7 @@ t.test('a row of the table says what was measured', async (t) => {
   t.equal(row([1084, 1020]).misc, 'GLONASS without 1230')
 })
 
-const point = {
-  itrfYear: 0,
-  gps: true,
-  glonass: true,
-  galileo: true,
-  virtual: false,
-  singleOscillator: false,
-  quarterCycle: 0,
-}
-const high = Buffer.from(encodeRtcm({ type: 1006, stationId: 0, ...point, ...here, antennaHeight_m: 1.5 } as const))
+const high = Buffer.from(arpFrame(here, 0, 1.5))
 
 t.test('a foreign base is relayed frame by frame, and gone after a minute of silence', async (t) => {
   const { ctx, clock, lines, repeated } = context()

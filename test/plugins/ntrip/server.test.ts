@@ -19,8 +19,8 @@ import { encodeRtcm } from '../../../runtime/gnss/index.js'
 import { findQueue } from '../../../runtime/link/acknowledgement.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
-import { type Uplink, uplinks } from '../../../schemas/services.js'
-import { arpFrame, ManualClock, until } from '../../harness/index.js'
+import { type Metrics, metrics, type Uplink, uplinks } from '../../../schemas/services.js'
+import { arpFrame, ManualClock, probe, until } from '../../harness/index.js'
 import { fakeCaster, here, setUpStation, type Visit } from './rig.js'
 
 type Shown = { state: string; text: string; next: number; sent: number; dropped: number; mount: string }
@@ -38,7 +38,11 @@ async function setUp(t: Test, store = new MemoryStore(), plugins: Record<string,
 t.test('a push', async (t) => {
   t.test('by NTRIP 1: the request, the position first, whole epochs, acknowledged', async (t) => {
     const caster = await fakeCaster(t, ({ socket }) => socket.write('ICY 200 OK\r\n\r\n'))
-    const { push, shown, secondsUntil, station } = await setUp(t)
+    let figures: Metrics | undefined
+    const look = probe([metrics], (ctx) => {
+      figures = ctx.services.use(metrics)
+    })
+    const { push, shown, secondsUntil, station } = await setUp(t, undefined, { probe: look })
     const subscribers = () => station.field('gnss.rtcm.subscribers')
     t.match(await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 's3cret' }), { result: 'ok' })
     t.strictSame(subscribers(), [], 'no caster takes the stream yet')
@@ -48,6 +52,7 @@ t.test('a push', async (t) => {
     await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
     await until(() => (caster.visits[0]?.types.length ?? 0) >= 4, 'the stream')
     t.equal(caster.visits[0]?.types[0], 1005)
+    t.match(await figures?.text(), /^rtk_base_ntrip_server_acknowledged 1$/m)
     t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
     await push()
     await until(() => caster.visits[0]?.socket.destroyed === true, 'ended')
@@ -248,6 +253,19 @@ const isAsked = (visits: readonly Visit[]) =>
   process.getActiveResourcesInfo().some((kind) => kind === 'TCPConnectWrap' || kind === 'GetAddrInfoReqWrap') ||
   visits.some(({ head, socket }) => !head.startsWith('SOURCE') && !socket.destroyed)
 
+/** The proof of a push, without the push. */
+function proofAt(port: number, host: string, addresses: readonly string[]) {
+  const clock = new ManualClock()
+  const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
+  const log = { warn: () => {}, debug: () => {} }
+  const services = { use: () => ({ version: '1', utc_ms: () => 0 }) }
+  const ctx = { clock, timers, log, services, signal: new AbortController().signal } as unknown as PluginContext
+  const moved: string[] = []
+  const events = { changed: () => {}, moved: (text: string) => void moved.push(text) }
+  const deps = { random: () => 0.5, lookup: async () => [...addresses] }
+  return { clock, moved, proof: new Proof(ctx, { host, port, mount: 'ROOF', proof: 'echo' }, events, deps) }
+}
+
 t.test('proof of delivery', async (t) => {
   const row = (mount: string, place = 'Delft') =>
     `STR;${mount};${place};RTCM 3.2;1005(1);2;GPS;NONE;NLD;52;4;0;0;x;none;B;N;1000;`
@@ -345,15 +363,7 @@ t.test('proof of delivery', async (t) => {
       const caster = await fakeCaster(t, ({ socket }) =>
         socket.write(stream(forwards ? frame : arpFrame({ ...here, x: 1 }))),
       )
-      const clock = new ManualClock()
-      const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
-      const log = { warn: () => {}, debug: () => {} }
-      const services = { use: () => ({ version: '1', utc_ms: () => 0 }) }
-      const ctx = { clock, timers, log, services, signal: new AbortController().signal } as unknown as PluginContext
-      const moved: string[] = []
-      const target = { host: 'localhost', port: caster.port, mount: 'ROOF', proof: 'echo' } as const
-      const events = { changed: () => {}, moved: (text: string) => void moved.push(text) }
-      const proof = new Proof(ctx, target, events, { random: () => 0.5, lookup: async () => [...addresses] })
+      const { clock, moved, proof } = proofAt(caster.port, 'localhost', addresses)
       proof.start('127.0.0.1')
       await until(async () => {
         proof.sent(frame)
@@ -365,6 +375,41 @@ t.test('proof of delivery', async (t) => {
         moves ? ['address changed: localhost leads to 192.0.2.7 now'] : [],
         `${forwards} ${addresses}`,
       )
+      proof.stop()
+    }
+  })
+
+  t.test('a frame of the last minute proves, an older one does not, nor one for an earlier connection', async (t) => {
+    const [frame, other] = [arpFrame(here), arpFrame({ ...here, x: 1 })]
+    for (const [what, age_s, isRestarted, state] of [
+      ['new', 5, false, 'proven'],
+      ['a minute old', 61, false, 'failed'],
+      ['for the connection before', 5, true, 'none'],
+    ] as const) {
+      const caster = await fakeCaster(t, () => {})
+      const asked = () => caster.visits.find(({ head }) => head.startsWith('GET /ROOF'))
+      const { clock, proof } = proofAt(caster.port, '127.0.0.1', [])
+      proof.start('127.0.0.1')
+      // The first look comes after 210 s.
+      await clock.advance(210_000 - 1_000 * age_s)
+      const sent_ms = clock.monotonic()
+      proof.sent(frame)
+      await until(async () => {
+        if (!asked()) await clock.advance(100)
+        return asked()
+      }, 'the echo is asked for')
+      if (isRestarted) {
+        proof.start('127.0.0.1')
+        proof.sent(frame)
+      }
+      asked()?.socket.end(stream(Buffer.concat([other, frame, other])))
+      await until(() => asked()?.socket.destroyed, 'it was read')
+      await new Promise((resolve) => setImmediate(resolve))
+      t.equal(proof.state, state, what)
+      if (state === 'proven') {
+        const delay_s = Number(/delay (\d+\.\d) s/.exec(proof.text)?.[1])
+        t.ok(delay_s <= (clock.monotonic() - sent_ms) / 1000 + 0.1, proof.text)
+      }
       proof.stop()
     }
   })

@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import { leastWindow_bytes, longest_ms } from '../../../plugins/ota/pace.js'
 import { Slots } from '../../../plugins/ota/slots/index.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
 import type { ImageManifest } from '../../../runtime/image/manifest.js'
@@ -274,6 +276,11 @@ t.test('an image behind a URL', async (t) => {
       t.strictSame(rig.update(), { state: 'failed', failed: true, progress: 0 })
       t.match(rig.reasons(), /the update was refused: /)
     }
+    for (const url of ['ftp://bob:s3cret@host/x?key=s3cret', 'https://bob:s3cret@exa mple.org/']) {
+      t.notMatch((await rig.command(`firmware=${url}`)).text, 's3cret')
+      t.match(rig.reasons(), /"(ftp|https):\/\/…@(host|exa)/)
+      t.notMatch(JSON.stringify([rig.reasons(), rig.station.lines]), 's3cret')
+    }
     const image = await bundleImage(t, '2.0.0')
     const url = await server(t, (_request, response) => response.end(image))
     t.match(await rig.command(`firmware=${url}`), { status: 200 })
@@ -390,6 +397,108 @@ t.test('an image behind a URL', async (t) => {
       }, what)
       t.equal(rig.update().state, 'rebooting', `${what}: ${rig.reasons()}`)
     }
+  })
+
+  const storedIn = (data: string) => statSync(join(incomingOf(data), 'image'), { throwIfNoEntry: false })?.size ?? 0
+  /** The link breaks when the station has stored so many bytes. */
+  const breakAt = (response: ServerResponse, bytes: number, data: string) =>
+    until(() => storedIn(data) >= bytes, `${bytes} bytes`).then(() => response.socket?.destroy())
+
+  t.test('a refusal of a range is not read, however long it is', async (t) => {
+    const image = await bundleImage(t, '2.0.0')
+    const data = scratch(t)
+    let refusal: 'none' | 'sent' | 'ended' = 'none'
+    const url = await server(t, (request, response) => {
+      response.setHeader('etag', etag)
+      if (request.headers.range) {
+        refusal = 'sent'
+        response.on('close', () => {
+          refusal = 'ended'
+        })
+        const more = () => response.write(Buffer.alloc(65_536), () => response.destroyed || setImmediate(more))
+        response.writeHead(416)
+        more()
+      } else if (refusal === 'none') {
+        response.writeHead(200, { 'content-length': image.length })
+        response.write(image.subarray(0, 100))
+        void breakAt(response, 100, data)
+      } else response.end(image)
+    })
+    const rig = await otaStation(t, { data })
+    await rig.command(`firmware=${url}/image`)
+    await until(async () => {
+      await rig.station.clock.advance(1_000)
+      return rig.update().state === 'rebooting'
+    }, 'the update')
+    // Bounded: a connection whose answer nobody reads stays.
+    await until(() => refusal === 'ended', 'its end', 3_000).catch(() => {})
+    t.equal(refusal, 'ended')
+  })
+
+  t.test('the progress of what is compressed on the way is unknown, and none is above 100 %', async (t) => {
+    const packed = gzipSync(Buffer.alloc(1_000_000))
+    for (const [path, progress] of [
+      ['/packed', 0],
+      ['/wrong-total', 100],
+    ] as const) {
+      const data = scratch(t)
+      const url = await server(t, (request, response) => {
+        response.setHeader('etag', etag)
+        if (path === '/packed') {
+          response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': packed.length })
+          // All but its end, so that there is time to look.
+          response.write(packed.subarray(0, -10))
+        } else if (request.headers.range) {
+          response.writeHead(206, { 'content-range': 'bytes 100-19999/150' })
+          response.write(Buffer.alloc(10_000))
+        } else {
+          response.writeHead(200, { 'content-length': 20_000 })
+          response.write(Buffer.alloc(100))
+          void breakAt(response, 100, data)
+        }
+      })
+      const rig = await otaStation(t, { data })
+      await rig.command(`firmware=${url}${path}`)
+      await until(async () => {
+        await rig.station.clock.advance(100)
+        return storedIn(data) >= 10_000
+      }, path)
+      t.strictSame(rig.update(), { state: 'downloading', failed: false, progress }, path)
+    }
+  })
+
+  t.test('one that is just fast enough, but breaks off again and again, has the time of its size', async (t) => {
+    const size = 100 * leastWindow_bytes
+    const data = scratch(t)
+    const asked: (() => Promise<void>)[] = []
+    const url = await server(t, (request, response) => {
+      asked.push(async () => {
+        const start = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0)
+        const head = { etag, 'content-length': size - start }
+        if (start === 0) response.writeHead(200, head)
+        else response.writeHead(206, { ...head, 'content-range': `bytes ${start}-${size - 1}/${size}` })
+        response.write(Buffer.alloc(1))
+        await until(() => storedIn(data) > start, 'its first byte')
+        await rig.station.clock.advance(40_000)
+        response.write(Buffer.alloc(leastWindow_bytes - 1))
+        await breakAt(response, start + leastWindow_bytes, data)
+      })
+    })
+    const rig = await otaStation(t, { data })
+    await rig.command(`firmware=${url}/image`)
+    const { clock } = rig.station
+    const isOver = () => rig.update().state === 'failed'
+    while (!isOver() && clock.monotonic() < 2 * longest_ms(size)) {
+      await until(async () => {
+        if (asked.length === 0) await clock.advance(1_000)
+        return asked.length > 0 || isOver()
+      }, 'the next attempt')
+      if (!isOver()) await clock.advance(40_000)
+      await asked.shift()?.()
+    }
+    t.ok(isOver(), 'it ends')
+    t.ok(clock.monotonic() > longest_ms(size), 'not before')
+    t.match(rig.reasons(), /cut the connection off/)
   })
 
   t.test('asks a server again that is only busy: 429, 503', async (t) => {

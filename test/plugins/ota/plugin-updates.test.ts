@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { until } from 'rtk-base/testing'
+import { ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import { type PluginUpdatesDeps, UpdatedPlugins } from '../../../runtime/plugin-updates.js'
 import { imageOf, otaStation, type RigOptions, scratch } from './rig.js'
 
 /** The prebuilt form of a plugin that shows its version. */
@@ -288,7 +289,24 @@ t.test('an update of one plugin', async (t) => {
     t.match(next.reasons(), /mast 1\.1\.0 was given up: .*no mast.*; the one of the bundle runs again/)
   })
 
-  t.test('whose list is gone or damaged is reported, and nothing watches it after the end', async (t) => {
+  t.test('is watched until the end, also where that comes in the middle of a look', async (t) => {
+    const folder = scratch(t)
+    const update = { name: 'mast', version: '1.1.0', folder: 'mast-1', tries: 1, confirmed: false }
+    writeFileSync(join(folder, 'index.json'), JSON.stringify({ bundle: 'one', updates: { mast: update }, failed: {} }))
+    const clock = new ManualClock()
+    let looks = 0
+    const report = () => {
+      if (++looks === 2) updates.close()
+      return [{ name: 'mast', state: 'running' }]
+    }
+    const deps = { folder, bundle: 'one', onTrial: false, clock, log: console, raise() {}, plugins: () => ({ report }) }
+    const updates = new UpdatedPlugins(deps as unknown as PluginUpdatesDeps)
+    await updates.begin()
+    await clock.advance(10_000)
+    t.strictSame({ looks, pending: clock.pending }, { looks: 2, pending: 0 })
+  })
+
+  t.test('whose list is gone or damaged is reported', async (t) => {
     for (const damage of ['', '{', '{"bundle":1}', undefined]) {
       const rig = await confirmed(t, ['1.1.0'])
       const index = join(rig.data, 'plugin-updates', 'index.json')

@@ -8,7 +8,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { guardLimits, LoginGuard, labelText, parseLabel } from '../../../plugins/teltonika-router/credentials/index.js'
+import {
+  CredentialLadder,
+  guardLimits,
+  type LadderDeps,
+  LoginGuard,
+  labelText,
+  parseLabel,
+} from '../../../plugins/teltonika-router/credentials/index.js'
+import type { Transport } from '../../../plugins/teltonika-router/transport/index.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { gateOnly, ManualClock, until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
@@ -17,6 +25,7 @@ import { startRig } from './rig.js'
 import { current, rest } from './shapes.js'
 
 const minute_ms = 60_000
+const signalOff = new AbortController().signal
 const five = [
   { user: 'admin', pswd: 'default-1' },
   { user: 'admin', pswd: 'default-2' },
@@ -65,6 +74,8 @@ t.test('the ladder', async (t) => {
     t.equal(rig.link(), 'online')
     const rungs = ['admin:mine', 'root:mine', 'admin:protected', ...five.map(({ user, pswd }) => `${user}:${pswd}`)]
     t.strictSame(tried(router), rungs)
+    const label = /^WIFI:.*SN:6000000001;.*U:admin;PW:default-5;/
+    t.match((await rig.command('get-router-qr')).text, label, 'as it is printed, though the login is root')
     t.ok(clock.monotonic() < 3 * 60 * minute_ms, `after ${clock.monotonic() / 60 / minute_ms} h`)
   })
 
@@ -450,14 +461,115 @@ t.test('the guard', async (t) => {
     },
   )
 
-  t.test('what cannot be counted durably is not tried twice', async (t) => {
+  t.test(
+    'two stations at one address make eight attempts an hour, the tenth blocks; 10 s lie between two',
+    async (t) => {
+      for (const [hasOwnAddress, automatic, withPerson] of [
+        [false, 3, 4],
+        [true, 7, 8],
+      ] as const) {
+        const clock = new ManualClock()
+        const guard = await make(clock)
+        guard.hasOwnAddress = hasOwnAddress
+        /** As many as it allows within half an hour. */
+        const attempts = async (byPerson: boolean) => {
+          let count = 0
+          for (const end_ms = clock.monotonic() + 30 * minute_ms; clock.monotonic() < end_ms; ) {
+            const wait_ms = guard.wait_ms(byPerson)
+            if (wait_ms > 0) await clock.advance(Math.min(wait_ms, end_ms - clock.monotonic()))
+            else {
+              await guard.begin()
+              count++
+              t.equal(guard.wait_ms(true) < 10_000, false, 'never two within 10 s')
+            }
+          }
+          return count
+        }
+        t.equal(await attempts(false), automatic)
+        t.equal(await attempts(true), withPerson - automatic, 'a person has one more')
+      }
+    },
+  )
+
+  t.test(
+    'an attempt that stands in the future, as the clock was wrong then, counts for an hour from now',
+    async (t) => {
+      const store = new MemoryStore()
+      const wrong = await make(new ManualClock(Date.UTC(2036, 0, 1)), store)
+      for (let n = 0; n < guardLimits.automaticShared; n++) await wrong.begin()
+      await wrong.rejected({ user: 'admin', pswd: 'x' })
+      const clock = new ManualClock(Date.UTC(2026, 5, 1))
+      const guard = await make(clock, store)
+      t.equal(guard.wait_ms(false), 60 * minute_ms)
+      t.equal(guard.pairWait_ms({ user: 'admin', pswd: 'x' }, false), guardLimits.again_ms)
+      await clock.advance(60 * minute_ms)
+      t.equal(guard.wait_ms(false), 0)
+    },
+  )
+
+  t.test('pairs are counted apart: by user and by password', async (t) => {
+    const clock = new ManualClock()
+    const guard = await make(clock)
+    await guard.begin()
+    await guard.rejected({ user: 'admin', pswd: 'x' })
+    await clock.advance(guardLimits.gap_ms)
+    const rests = (user: string, pswd: string) => guard.pairWait_ms({ user, pswd }, false) > 0
+    t.ok(rests('admin', 'x'))
+    for (const [user, pswd] of [
+      ['root', 'x'],
+      ['admin', 'y'],
+      ['admi', 'nx'],
+    ] as const) {
+      t.notOk(rests(user, pswd), `${user}:${pswd}`)
+      t.equal(guard.rejections({ user, pswd }), 0)
+    }
+  })
+
+  t.test('what cannot be counted durably is not tried twice, and does not count', async (t) => {
     const store = new MemoryStore()
+    const clock = new ManualClock()
+    const guard = await make(clock, store)
     store.batch = async () => {
       throw new Error('the disk is full')
     }
-    const guard = await make(new ManualClock(), store)
     await guard.begin()
-    await t.rejects(guard.begin(), /full/)
+    for (let n = 0; n < 10; n++) await t.rejects(guard.begin(), /full/)
+    t.equal(guard.wait_ms(false), guardLimits.gap_ms, 'that of the first one')
+    t.match(guard.attempts, { unanswered: 1 })
+  })
+
+  t.test('a login is made when its count is durable, not before', async (t) => {
+    const store = new MemoryStore()
+    const guard = await make(new ManualClock(), store)
+    let [counted, isFull] = [() => {}, false]
+    store.batch = () =>
+      new Promise<void>((resolve, reject) => {
+        counted = () => (isFull ? reject(new Error('the disk is full')) : resolve())
+      })
+    const logins: string[] = []
+    const transport = {
+      login: async ({ pswd }: { pswd: string }) => {
+        logins.push(pswd)
+        return 'denied'
+      },
+    }
+    const deps = { guard, log: console, loggedIn() {} }
+    const ladder = new CredentialLadder(deps as unknown as LadderDeps)
+    const login = (pswd: string) =>
+      ladder.try(transport as unknown as Transport, { rung: 'override', user: 'admin', pswd }, signalOff)
+    const idle = () => new Promise((resolve) => setImmediate(resolve))
+    const first = login('one')
+    await idle()
+    t.strictSame(logins, [], 'the disk takes its time')
+    counted()
+    t.equal(await first, 'denied')
+    t.strictSame(logins, ['one'])
+    isFull = true
+    const second = login('two')
+    await idle()
+    counted()
+    await t.rejects(second, /full/)
+    t.strictSame(logins, ['one'], 'nor after it could not be counted')
   })
 })
 
@@ -535,6 +647,8 @@ t.test('the lookup', async (t) => {
       await rig.reach('online')
       t.strictSame(asked, [{ path: '/labels/rtr', method: 'POST', mac: '00:1E:42:AA:BB:CC', station: 'TEST0001' }])
       t.equal((await rig.command('get-router-qr')).text, qr)
+      const byMqtt = await rig.station.station.command('get-router-qr', { source: 'mqtt' })
+      t.match(byMqtt, { status: 200, text: qr }, 'as the document has it, which goes the same way')
     })
   }
 
