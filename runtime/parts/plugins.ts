@@ -54,7 +54,7 @@ export interface Plugins {
 
 export function buildPlugins(
   options: RuntimeOptions,
-  { clock, serial, store, device, files, troubles }: Foundation,
+  { clock, serial, since, store, device, files, troubles }: Foundation,
   { config, bus, station, tables, publish, changed }: Registries,
   { gateway, network, stopping }: { gateway: Gateway; network: LocalNetwork; stopping: AbortSignal },
 ): Plugins {
@@ -115,6 +115,7 @@ export function buildPlugins(
   )
   const host: ContextHost = {
     serial,
+    since,
     clock,
     store,
     parameterValue: (record) => config.value(record),
