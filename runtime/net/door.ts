@@ -130,7 +130,13 @@ export class Door {
   #bind(wanted: ListenAddress): Promise<Open> {
     return new Promise((resolve, reject) => {
       this.#secure ??= this.#tls && this.#secureServer(this.#tls())
-      const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveDelay_ms })
+      const server = createServer({
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: keepAliveDelay_ms,
+        // Who has asked and sends nothing more still gets its answer: see Link. TLS has an end of its own.
+        allowHalfOpen: this.#tls === undefined,
+      })
       server.on('connection', (raw) => this.#connected(raw))
       server.once('error', reject)
       server.listen(wanted.port, wanted.host, () => {

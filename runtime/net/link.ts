@@ -9,6 +9,8 @@ import type { Connection, ConnectionHandler, HandedOver } from './types.js'
 
 /** An `end` may take so long until both sides are done. */
 const endLimit_ms = 5_000
+/** A client that sends nothing more waits so long for an answer that takes time, e.g. of a password that is derived. */
+const answerLimit_ms = 10_000
 
 /** Whom a connection belongs to, and by which rules. */
 export interface Terms {
@@ -55,7 +57,9 @@ class Client implements Connection {
       socket.destroy(new Error(`the client does not read: more than ${maxBuffered_bytes} bytes wait for it`))
       return false
     }
-    return socket.write(data)
+    const isTaken = socket.write(data)
+    this.#link.wrote()
+    return isTaken
   }
 
   end(data?: string | Uint8Array): void {
@@ -145,6 +149,8 @@ export class Link {
   #client: Client | undefined
   #intake: Intake | undefined
   #begun = false
+  /** The client sends nothing more, and has no answer yet. */
+  #isAwaited = false
   #error: Error | undefined
   #moved = -1
   #still_ms = 0
@@ -163,6 +169,23 @@ export class Link {
       client?.gone(this.#error)
     })
     socket.on('drain', () => this.#client?.drained())
+    socket.once('end', () => this.#peerEnded())
+  }
+
+  /** The client will send nothing more. Where it has asked and has no answer yet, that answer ends the connection. */
+  #peerEnded(): void {
+    const { socket } = this
+    this.#isAwaited = socket.bytesRead > 0 && socket.bytesWritten === 0
+    if (!this.#isAwaited) this.end()
+    const limit = this.#clock.timer(answerLimit_ms, () => this.end())
+    socket.once('close', () => void limit())
+  }
+
+  /** Its plugin wrote something: what it writes in one go is the answer. */
+  wrote(): void {
+    if (!this.#isAwaited) return
+    this.#isAwaited = false
+    setImmediate(() => this.end())
   }
 
   /** Gives the connection to a plugin. */

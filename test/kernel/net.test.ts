@@ -588,6 +588,39 @@ t.test('limits', async (t) => {
     busy.socket.destroy()
   })
 
+  t.test(
+    'a client that asks and sends nothing more gets an answer that takes time; it is ended with it, or after 10 s',
+    async (t) => {
+      const it = service()
+      const asked: Connection[] = []
+      const onConnection = (connection: Connection) =>
+        connection.onData(() => {
+          connection.pause()
+          asked.push(connection)
+        })
+      const station = await stationWith(t, it.define({ onConnection }))
+      const port = await portOf(it)
+      const clients = [0, 1, 2].map(() => new Client(port))
+      for (const { socket } of clients.slice(0, 2)) socket.end('who?')
+      await until(() => asked.length === 2, 'two questions')
+      clients[2].socket.end()
+      await until(() => clients[2].closed, 'nothing was asked')
+      await turns(5)
+      t.equal(it.listener.connections, 2)
+      asked[0].write('me, ')
+      asked[0].write('and more')
+      const answered = clients.find(({ socket }) => socket.localPort === asked[0].remotePort)
+      const forgotten = clients.find(({ socket }) => socket.localPort === asked[1].remotePort)
+      await until(() => answered?.closed, 'the end of the answer')
+      t.equal(answered?.text, 'me, and more')
+      await station.clock.advance(9_000)
+      t.equal(it.listener.connections, 1)
+      await station.clock.advance(1_000)
+      await until(() => forgotten?.closed, 'the end of patience')
+      t.equal(it.listener.connections, 0)
+    },
+  )
+
   t.test('resets, half-open clients and garbage leave the plugin running', async (t) => {
     const it = service()
     const closed: (Error | undefined)[] = []

@@ -492,6 +492,21 @@ t.test('a rover that comes back takes the place of its own dead connection, and 
   t.equal(rovers.ofUser('bob'), 1)
 })
 
+t.test('a client that sends its request and an end gets its answer, also where a password is derived', async (t) => {
+  const { caster, command, receiver } = await setUp(t)
+  receiver.emit(arpFrame(here))
+  t.match(await command('ntrip-user=anna:s3cret'), { status: 200 })
+  for (const [password, answer] of [
+    ['s3cret', /^ICY 200 OK\r\n/],
+    ['wrong', /^HTTP\/1\.0 401 /],
+  ] as const) {
+    const client = new Client(caster().port)
+    client.socket.end(login(v1, 'anna', password).replace('MOUNT', 'TEST0001'))
+    t.match(await client.ends(), answer)
+  }
+  await until(() => caster().connected === 0, 'nobody is left')
+})
+
 t.test('logins', async (t) => {
   const { rover, command, caster, station, receiver } = await setUp(t, { mounts: [{ name: 'A' }, { name: 'B' }] })
   receiver.emit(arpFrame(here))
