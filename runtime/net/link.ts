@@ -176,7 +176,10 @@ export class Link {
   #peerEnded(): void {
     const { socket } = this
     this.#isAwaited = socket.bytesRead > 0 && socket.bytesWritten === 0
-    if (!this.#isAwaited) this.end()
+    if (!this.#isAwaited) {
+      this.end()
+      return
+    }
     const limit = this.#clock.timer(answerLimit_ms, () => this.end())
     socket.once('close', () => void limit())
   }
