@@ -526,10 +526,14 @@ t.test('access rules hold for every route and upgrade of every plugin', async (t
       `upgrade ${JSON.stringify(headers)}`,
     )
     t.equal((await ask('/read', { headers })).status, 200, 'reading is open to all')
+    const events = { accept: 'text/event-stream', ...headers }
+    t.equal((await ask('/read', { headers: events })).status, 403, 'but an event stream holds a place')
   }
   t.equal(changes, 0)
   const own = { origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'same-origin' }
   t.equal((await ask('/change', { method: 'POST', headers: own })).status, 200)
+  t.equal((await ask('/read', { headers: { ...own, accept: 'text/event-stream' } })).status, 200)
+  t.equal((await ask('/read', { headers: { accept: 'text/event-stream' } })).status, 200)
   t.equal((await ask('/change', { method: 'POST' })).status, 200, 'a program sends neither')
   t.match(
     await raw(port, upgradeRequest('/live', { host: 'evil.example' })),
