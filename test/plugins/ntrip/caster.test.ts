@@ -311,9 +311,14 @@ t.test('mount points', async (t) => {
     t.equal(rows[2]?.details, '1005(1),1074(5),1084(5),1124(5),1230(1)')
     const length = Number(/Content-Length: (\d+)/.exec(table)?.[1])
     t.equal(Buffer.byteLength(table.slice(table.indexOf('\r\n\r\n') + 4)), length)
-    const two = await (await rover(v2.replace('MOUNT', ''))).ends()
+    const two = await (await rover(v2.replace('MOUNT', '').replace('Host: x', 'Host: base.example:12101'))).ends()
     t.match(two, /^HTTP\/1\.1 200 OK\r\n(.*\r\n)*Content-Type: gnss\/sourcetable/)
     t.match(await (await rover('GET / HTTP/1.1\r\nUser-Agent: Mozilla/5\r\n\r\n')).ends(), /^HTTP\/1\.1 200 OK\r\n/)
+    const head =
+      /^CAS;127\.0\.0\.1;\d+;Delft  NL;TEST0001;1;NLD;[\d.]+;[\d.]+;0\.0\.0\.0;0;\r\nNET;TEST0001;Delft  NL;N;N;none;none;none;\r\nSTR;/
+    t.match(table.split('\r\n\r\n')[1], head)
+    t.match(two, /^CAS;base\.example;12101;/m, 'as it was called')
+    t.ok(parseTable(table).every(({ network }) => network === 'TEST0001'))
     const some = await (await rover('GET /?STR;G*|SL* HTTP/1.0\r\nUser-Agent: NTRIP x\r\n\r\n')).ends()
     t.strictSame(
       parseTable(some).map(({ mount }) => mount),
