@@ -75,7 +75,6 @@ export class Caster {
     catchUp(stream, outlets)
     feed(this.#ctx, stream, () => outlets)
     this.basesChanged()
-    this.rovers.start()
     if (listening) this.open(port)
     void this.#lookAtClock()
   }

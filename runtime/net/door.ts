@@ -13,7 +13,7 @@ const keepAliveDelay_ms = 30_000
 
 export interface DoorEvents {
   /** A client connected, with TLS after the handshake. False: it is refused, before anything is spent on it. */
-  admit(socket: Socket): boolean
+  admit(socket: Socket): boolean | Promise<boolean>
   /** A handshake is about to begin. @returns undefined: it is refused; else called once when it is over */
   beginHandshake(raw: Socket): (() => void) | undefined
   /** It can be talked to; with TLS after the handshake. */
@@ -156,8 +156,13 @@ export class Door {
   }
 
   #enterClient(socket: Socket): void {
-    if (this.#events.admit(socket)) this.#events.accepted(socket)
-    else socket.destroy()
+    const enter = (isAdmitted: boolean) => {
+      if (isAdmitted && !socket.destroyed) this.#events.accepted(socket)
+      else socket.destroy()
+    }
+    const admitted = this.#events.admit(socket)
+    if (typeof admitted === 'boolean') enter(admitted)
+    else void admitted.then(enter)
   }
 
   /** Node reports a handshake that takes too long, and keeps its socket. */

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Callback } from '../../schemas/event.js'
 import { type Owner, runAs } from '../kernel/instance/attribution.js'
 import { isThenable } from '../kernel/instance/events.js'
+import { queueOf } from '../link/acknowledgement.js'
 import { Budget, Intake, type Rate, rateText } from '../link/intake.js'
 import type { Clock } from '../ports/clock.js'
 import { plainAddress } from './admission.js'
@@ -11,6 +12,11 @@ import type { Connection, ConnectionHandler, HandedOver } from './types.js'
 const endLimit_ms = 5_000
 /** A client that sends nothing more waits so long for an answer that takes time, e.g. of a password that is derived. */
 const answerLimit_ms = 10_000
+
+/** Notes of what was written that are kept: the oldest of three is 10 s old. */
+const notes = 3
+/** How often a note is taken. */
+export const note_ms = 5_000
 
 /** Whom a connection belongs to, and by which rules. */
 export interface Terms {
@@ -93,6 +99,10 @@ class Client implements Connection {
     this.#close = fn
   }
 
+  async isCut(): Promise<boolean> {
+    return this.#link?.isCut() ?? false
+  }
+
   handOver(state: () => unknown): void {
     this.#state = state
   }
@@ -154,6 +164,8 @@ export class Link {
   #error: Error | undefined
   #moved = -1
   #still_ms = 0
+  /** Bytes written to it by now, 5 s ago, and so on. */
+  #written: readonly number[] = []
 
   constructor(socket: Socket, clock: Clock, gone: (link: Link) => void) {
     this.socket = socket
@@ -258,6 +270,20 @@ export class Link {
     socket.resume()
     const limit = this.#clock.timer(endLimit_ms, () => socket.destroy())
     socket.once('close', () => void limit())
+  }
+
+  /** To be called every `note_ms`. */
+  note(): void {
+    this.#written = [this.socket.bytesWritten, ...this.#written].slice(0, notes)
+  }
+
+  /** As `Connection.isCut`. */
+  async isCut(): Promise<boolean> {
+    const { socket } = this
+    const before = this.#written[notes - 1]
+    const queue = before === undefined ? undefined : await queueOf(socket)
+    if (before === undefined || queue === undefined) return false
+    return socket.bytesWritten - socket.writableLength - queue < before
   }
 
   /** Ends the connection when no byte moved for `limit_ms`. */

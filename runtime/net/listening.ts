@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { asRuntime, type Owner, runAs } from '../kernel/instance/attribution.js'
@@ -6,7 +7,7 @@ import type { Dispose, StopReason } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { Admission, type AdmissionLimits, plainAddress } from './admission.js'
 import { addressText, Door } from './door.js'
-import { Link } from './link.js'
+import { Link, note_ms } from './link.js'
 import type { ConnectionHandler, HandedOver, ListenAddress, Listener, ListenOptions, ListenTls } from './types.js'
 
 /** A new connection waits so long for the next version. */
@@ -15,6 +16,9 @@ const waitLimit_ms = 5_000
 const keepLimit_ms = 20_000
 /** Connections without traffic are looked for so often, or 4 times in their limit. */
 const idleLook_ms = 5_000
+
+/** Connections that were cut are looked for at most this often: who floods makes no work. */
+const searchAgain_ms = 1_000
 
 /** A version of the plugin that listens. */
 export interface Claim {
@@ -66,6 +70,8 @@ export class Listening {
   #inherited = false
   #keep: Dispose | undefined
   #looks: Dispose | undefined
+  #notes: Dispose | undefined
+  #searched_ms = Number.NEGATIVE_INFINITY
   #closed = false
   #opened: (address: ListenAddress) => void = () => {}
 
@@ -238,8 +244,29 @@ export class Listening {
     return typeof tls === 'function' ? runAs(this.#claim.owner, tls) : tls
   }
 
+  /** At a limit a connection of the same address that was cut makes room; one client at a time waits until that is known. */
+  #admit(socket: Socket): boolean | Promise<boolean> {
+    const address = plainAddress(socket.remoteAddress)
+    const now_ms = this.#deps.clock.monotonic()
+    if (now_ms - this.#searched_ms < searchAgain_ms || !this.#admission.isAtLimit(address, this.#limits))
+      return this.#enter(socket)
+    this.#searched_ms = now_ms
+    return this.#displaceCut(address).then(() => !socket.destroyed && this.#enter(socket))
+  }
+
+  async #displaceCut(address: string): Promise<void> {
+    for (const link of this.#links) {
+      const { socket } = link
+      if (plainAddress(socket.remoteAddress) !== address || !(await link.isCut()) || socket.destroyed) continue
+      socket.destroy()
+      await once(socket, 'close')
+      this.#log(`a connection of ${address} whose line was cut makes room for its next one`, 'info')
+      return
+    }
+  }
+
   /** Counts the connection until its socket is gone. */
-  #admit(socket: Socket): boolean {
+  #enter(socket: Socket): boolean {
     const giveWay = () => void socket.destroy()
     const leave = this.#admission.enter(plainAddress(socket.remoteAddress), this.#limits, giveWay)
     if (leave) socket.once('close', leave)
@@ -249,9 +276,19 @@ export class Listening {
   #accepted(socket: Socket): void {
     const link = new Link(socket, this.#deps.clock, () => this.#gone(link))
     this.#links.add(link)
+    this.#notes ??= this.#takeNotes()
     if (this.#closed) link.end()
     else if (this.#serving) this.#give(link)
     else this.#letWait(link)
+  }
+
+  /** As long as anybody is here. */
+  #takeNotes(): Dispose | undefined {
+    if (this.#links.size === 0) return undefined
+    return this.#deps.clock.timer(note_ms, () => {
+      for (const link of this.#links) link.note()
+      this.#notes = this.#takeNotes()
+    })
   }
 
   #letWait(link: Link): void {
@@ -273,6 +310,10 @@ export class Listening {
     this.#given.delete(link)
     void this.#waiting.get(link)?.()
     this.#waiting.delete(link)
+    if (this.#links.size === 0) {
+      void this.#notes?.()
+      this.#notes = undefined
+    }
     if (this.#closed && this.#links.size === 0) this.#deps.done(this)
   }
 

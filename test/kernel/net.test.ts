@@ -536,6 +536,45 @@ t.test('limits', async (t) => {
     )
   })
 
+  for (const limit of [{ maxPerAddress: 2 }, { maxConnections: 2 }])
+    t.test(
+      `${JSON.stringify(limit)}: a client that comes back takes the place of its own connection that acknowledges nothing`,
+      async (t) => {
+        const it = service()
+        const taken: Connection[] = []
+        const options = { ...limit, maxBuffered_bytes: 16_000_000 }
+        const station = await stationWith(t, it.define({ options, onConnection: (one) => void taken.push(one) }))
+        const port = await portOf(it)
+        const clients = [new Client(port), new Client(port)]
+        await until(() => taken.length === 2, 'two')
+        const [alive, dead] = clients
+        const isDead = ({ remotePort }: Connection) => remotePort === dead.socket.localPort
+        dead.socket.pause()
+        // More than the buffers of both ends take.
+        taken.find(isDead)?.write(Buffer.alloc(12_000_000))
+        const seconds = async (count: number) => {
+          for (let n = 0; n < count; n++) {
+            for (const one of taken) if (!one.closed) one.write('a second')
+            await turns(2)
+            await station.clock.advance(1_000)
+          }
+        }
+        await seconds(9)
+        const early = new Client(port)
+        await until(() => early.closed, 'refused: it may be a slow one')
+        await seconds(7)
+        t.same(await Promise.all(taken.map(async (one) => (await one.isCut()) === isDead(one))), [true, true])
+        const next = new Client(port)
+        await until(() => taken.length === 3, 'it is let in')
+        await until(() => taken.find(isDead)?.closed, 'its place')
+        const flood = [1, 2, 3].map(() => new Client(port))
+        await until(() => flood.every(({ closed }) => closed), 'no other one is cut')
+        await seconds(1)
+        t.notOk(alive.closed || next.closed)
+        for (const { socket } of clients) socket.destroy()
+      },
+    )
+
   t.test('a client that does not read is cut off before it fills the memory; the others go on', async (t) => {
     const it = service()
     const limit = 256 << 10
