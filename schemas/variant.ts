@@ -9,6 +9,12 @@ export const HttpSection = Type.Object(
       default: [],
       description: 'Further names by which the station may be called (Host header)',
     }),
+    proxies: Type.Array(Type.String({ minLength: 2, maxLength: 64 }), {
+      default: [],
+      maxItems: 64,
+      description:
+        'Addresses and prefixes of proxies: their X-Forwarded-For, -Proto and -Host are believed, those of nobody else',
+    }),
     token: Type.Optional(
       Type.String({
         minLength: 16,

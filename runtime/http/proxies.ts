@@ -1,0 +1,66 @@
+/** Proxies that the operator named (`http.proxies`): what they say of the caller is believed, what others say is taken away. */
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import { RtkError } from '../errors.js'
+import { normalAddress } from './access.js'
+
+const family = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
+/** More hops than any chain of proxies has. */
+const mostHops = 32
+const forwarded = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'] as const
+
+const callerKey = Symbol('caller')
+
+/** The address that a request is attributed to. */
+export const callerOf = (request: IncomingMessage): string =>
+  (request as { [callerKey]?: string })[callerKey] ?? normalAddress(request.socket.remoteAddress ?? '')
+
+export class Proxies {
+  readonly #list = new BlockList()
+  readonly isEmpty: boolean
+
+  /**
+   * @param named addresses and prefixes
+   * @throws RTK_ERR_VARIANT
+   */
+  constructor(named: readonly string[]) {
+    this.isEmpty = named.length === 0
+    for (const text of named) {
+      const [address = '', bits] = text.split('/')
+      const longest = isIPv6(address) ? 128 : 32
+      const prefix = Number(bits ?? longest)
+      if (isIP(address) === 0 || !(prefix >= 0 && prefix <= longest))
+        throw new RtkError('RTK_ERR_VARIANT', `http.proxies: "${text}" is no address and no prefix such as 10.0.0.0/8`)
+      this.#list.addSubnet(normalAddress(address), prefix, family(normalAddress(address)))
+    }
+  }
+
+  has(address: string): boolean {
+    const plain = normalAddress(address)
+    return !this.isEmpty && isIP(plain) !== 0 && this.#list.check(plain, family(plain))
+  }
+
+  /**
+   * Notes who asks: behind a named proxy the last address of `X-Forwarded-For` that is no proxy itself. From anybody else the three headers
+   * are removed, so that nothing behind this reads them.
+   * @returns whether a proxy speaks for somebody else; undefined: it names nobody
+   */
+  read(request: IncomingMessage): boolean | undefined {
+    const { headers, socket } = request
+    if (!this.has(socket.remoteAddress ?? '')) {
+      for (const name of forwarded) delete headers[name]
+      return false
+    }
+    const host = headers['x-forwarded-host']
+    if (typeof host === 'string') headers.host = host
+    const hops = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
+    const last = hops
+      .slice(-mostHops)
+      .map((hop) => normalAddress(hop.trim()))
+      .findLast((hop) => hop !== '' && !this.has(hop))
+    if (last === undefined) return false
+    if (isIP(last) === 0) return undefined
+    Object.assign(request, { [callerKey]: last })
+    return true
+  }
+}
