@@ -1,10 +1,9 @@
 /** Proxies that the operator named (`http.proxies`): what they say of the caller is believed, what others say is taken away. */
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP, isIPv6 } from 'node:net'
-import { RtkError } from '../errors.js'
+import { isIP } from 'node:net'
+import { NamedAddresses } from '../net/named-addresses.js'
 import { normalAddress } from './access.js'
 
-const family = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
 /** More hops than any chain of proxies has. */
 const mostHops = 32
 const forwarded = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'] as const
@@ -16,28 +15,19 @@ export const callerOf = (request: IncomingMessage): string =>
   (request as { [callerKey]?: string })[callerKey] ?? normalAddress(request.socket.remoteAddress ?? '')
 
 export class Proxies {
-  readonly #list = new BlockList()
-  readonly isEmpty: boolean
+  readonly #named: NamedAddresses
 
-  /**
-   * @param named addresses and prefixes
-   * @throws RTK_ERR_VARIANT
-   */
+  /** @throws RTK_ERR_VARIANT */
   constructor(named: readonly string[]) {
-    this.isEmpty = named.length === 0
-    for (const text of named) {
-      const [address = '', bits] = text.split('/')
-      const longest = isIPv6(address) ? 128 : 32
-      const prefix = Number(bits ?? longest)
-      if (isIP(address) === 0 || !(prefix >= 0 && prefix <= longest))
-        throw new RtkError('RTK_ERR_VARIANT', `http.proxies: "${text}" is no address and no prefix such as 10.0.0.0/8`)
-      this.#list.addSubnet(normalAddress(address), prefix, family(normalAddress(address)))
-    }
+    this.#named = new NamedAddresses(named, 'http.proxies')
+  }
+
+  get isEmpty(): boolean {
+    return this.#named.isEmpty
   }
 
   has(address: string): boolean {
-    const plain = normalAddress(address)
-    return !this.isEmpty && isIP(plain) !== 0 && this.#list.check(plain, family(plain))
+    return this.#named.has(address)
   }
 
   /**

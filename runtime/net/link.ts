@@ -5,7 +5,7 @@ import { isThenable } from '../kernel/instance/events.js'
 import { queueOf } from '../link/acknowledgement.js'
 import { Budget, Intake, type Rate, rateText } from '../link/intake.js'
 import type { Clock } from '../ports/clock.js'
-import { plainAddress } from './admission.js'
+import { peerOf } from './peer.js'
 import type { Connection, ConnectionHandler, HandedOver } from './types.js'
 
 /** An `end` may take so long until both sides are done. */
@@ -41,8 +41,9 @@ class Client implements Connection {
   constructor(link: Link, terms: Terms) {
     const { socket } = link
     this.socket = socket
-    this.remoteAddress = plainAddress(socket.remoteAddress)
-    this.remotePort = socket.remotePort ?? 0
+    const { address, port } = peerOf(socket)
+    this.remoteAddress = address
+    this.remotePort = port
     this.#link = link
     this.#terms = terms
   }
