@@ -104,7 +104,10 @@ export const errorTable = {
     status: 403,
     help: 'Call the station by its address or a local name, or add the name to http.hosts.',
   },
-  RTK_ERR_FORBIDDEN_ORIGIN: { status: 403, help: 'A page of another site or port may not change this station.' },
+  RTK_ERR_FORBIDDEN_ORIGIN: {
+    status: 403,
+    help: 'A page of another site or port may not change this station, nor hold its event streams.',
+  },
   RTK_ERR_FORBIDDEN_ROLE: { status: 403, help: "Log in with the operator's token: POST /session." },
   RTK_ERR_TOO_MANY_REQUESTS: {
     status: 429,

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Static, TSchema } from 'typebox'
-import { HttpSection, InfoSection, TrialSection } from '../schemas/index.js'
+import { HttpSection, InfoSection, NetSection, TrialSection } from '../schemas/index.js'
 import type { PluginReport, Station } from '../schemas/services.js'
 import { verifyImage } from './build/image.js'
 import { packageRoot } from './build/release.js'
@@ -14,6 +14,7 @@ import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
 import { resolveOptions, type SetOption } from './kernel/options.js'
 import { isPath } from './loader/source.js'
+import { NamedAddresses } from './net/named-addresses.js'
 import type { RuntimeOptions } from './options.js'
 import { layFoundation } from './parts/foundation.js'
 import { buildPlugins } from './parts/plugins.js'
@@ -80,7 +81,7 @@ function keyOf(source: string, { variant, base }: RuntimeOptions): string {
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { variant, log, supervisor, watchdog } = options
   const mistakes: RtkError[] = []
-  const section = <S extends TSchema>(name: 'http' | 'info' | 'trial', schema: S): Static<S> => {
+  const section = <S extends TSchema>(name: 'http' | 'net' | 'info' | 'trial', schema: S): Static<S> => {
     const resolve = (given: object, sets: readonly SetOption[]) =>
       resolveOptions(name, schema, given as Record<string, unknown>, sets, [name], 'RTK_ERR_VARIANT') as Static<S>
     try {
@@ -92,6 +93,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }
   }
   const http = section('http', HttpSection)
+  const net = section('net', NetSection)
   const info = section('info', InfoSection)
   const trial = section('trial', TrialSection)
 
@@ -128,7 +130,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
     const gateway = new Gateway(http, { log, clock: foundation.clock, network, seen, ...login })
     undo.push(() => gateway.close())
-    const plugins = buildPlugins(options, foundation, registries, { gateway, network, stopping: stopping.signal })
+    const proxies = new NamedAddresses(net.proxies, 'net.proxies')
+    const plugins = buildPlugins(options, foundation, registries, {
+      ...{ gateway, network, proxies, stopping: stopping.signal },
+    })
     undo.push(() => plugins.close())
     const { manager } = plugins
     above.pluginTroubles = () => manager.troubles()

@@ -31,7 +31,8 @@ export function createLogger(
   return new LogControl((onChild) => pino({ ...settings, onChild }, tap), tap).logger
 }
 
-function prettyOutput(): pino.DestinationStream {
+/** For a person at a terminal. */
+export function prettyOutput(): pino.DestinationStream {
   // In this thread, not as a transport: the last lines before an exit must be seen. Loaded only on a terminal; a device
   // has none, and does not carry it.
   const prettyStream = loadPretty()

@@ -217,6 +217,8 @@ export interface PluginContext {
   readonly name: string
   /** {SN}: only `[A-Za-z0-9_-]`. */
   readonly serial: string
+  /** The release that the data folder began with; '' where it is older than this note. For defaults that only new stations get. */
+  readonly since: string
   readonly log: Logger
   /** Aborts first thing when the plugin is stopped. */
   readonly signal: AbortSignal

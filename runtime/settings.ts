@@ -19,7 +19,7 @@ export interface BootKnowledge {
 
 /** `--set` for something that is not there is a slip of the pen, not to be passed over. */
 function wrongSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): RtkError[] {
-  const known = ['http', 'info', 'watchdog', 'trial', ...plugins.map(({ name }) => name)]
+  const known = ['http', 'net', 'info', 'watchdog', 'trial', ...plugins.map(({ name }) => name)]
   return [...(sets?.keys() ?? [])]
     .filter((name) => !known.includes(name))
     .map((name) => {

@@ -9,6 +9,12 @@ export const HttpSection = Type.Object(
       default: [],
       description: 'Further names by which the station may be called (Host header)',
     }),
+    proxies: Type.Array(Type.String({ minLength: 2, maxLength: 64 }), {
+      default: [],
+      maxItems: 64,
+      description:
+        'Addresses and prefixes of proxies: their X-Forwarded-For, -Proto and -Host are believed, those of nobody else',
+    }),
     token: Type.Optional(
       Type.String({
         minLength: 16,
@@ -36,6 +42,20 @@ export const HttpSection = Type.Object(
   { additionalProperties: false },
 )
 export type HttpSection = Static<typeof HttpSection>
+
+/** The kernel's own section on the TCP listeners of plugins. */
+export const NetSection = Type.Object(
+  {
+    proxies: Type.Array(Type.String({ minLength: 2, maxLength: 64 }), {
+      default: [],
+      maxItems: 64,
+      description:
+        'Addresses and prefixes of TCP proxies: their connections begin with a header of the PROXY protocol, which says for whom',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type NetSection = Static<typeof NetSection>
 
 /** The kernel's own section on the information document. */
 export const InfoSection = Type.Object(
@@ -108,6 +128,7 @@ export const Variant = Type.Object(
       Type.Boolean({ description: 'No machine behind it: a reboot restarts the service in place' }),
     ),
     http: Type.Optional(Type.Partial(HttpSection)),
+    net: Type.Optional(Type.Partial(NetSection)),
     info: Type.Optional(Type.Partial(InfoSection)),
     watchdog: Type.Optional(Type.Partial(WatchdogSection)),
     trial: Type.Optional(Type.Partial(TrialSection)),

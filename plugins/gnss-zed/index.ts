@@ -22,6 +22,7 @@ import {
   simHelp,
   simulatorControl,
 } from './simulator/index.js'
+import { drawnStationId } from './station-id.js'
 import { watchTrouble } from './trouble.js'
 import { ZedReceiver, type ZedSnapshot } from './zed.js'
 
@@ -43,7 +44,8 @@ export default definePlugin({
     })
 
     const stationId = ctx.config.define('gnss-station-id', Type.Integer({ minimum: 0, maximum: 4095 }), {
-      default: options.stationId,
+      // A station that was there before IDs were drawn keeps its 0.
+      default: options.stationId ?? (ctx.since ? drawnStationId(ctx.serial) : 0),
       title: 'Station ID in RTCM',
     })
 

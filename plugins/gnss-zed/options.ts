@@ -25,12 +25,14 @@ export const ZedOptions = Type.Object(
       default: true,
       description: 'false: write nothing at all, only listen to a receiver that someone else configured',
     }),
-    stationId: Type.Integer({
-      default: 0,
-      minimum: 0,
-      maximum: 4095,
-      description: 'Station ID in all RTCM messages, until gnss-station-id is set',
-    }),
+    stationId: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 4095,
+        description:
+          'Station ID in all RTCM messages, until gnss-station-id is set; left out: drawn from the serial number',
+      }),
+    ),
     rtcm: Type.Object(
       {
         msm: Type.Union([Type.Literal(4), Type.Literal(7)], {

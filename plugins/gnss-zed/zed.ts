@@ -49,6 +49,7 @@ export class ZedReceiver {
   readonly #msm: 4 | 7
   readonly #link: ReceiverLink
   readonly #dialog: UbxDialog
+  readonly #configurator: Configurator
   readonly #rates: RateMemory
   readonly #awake: AwakeClock
   readonly #logLimit: LogLimit
@@ -108,10 +109,11 @@ export class ZedReceiver {
     )
     this.#link = link
     this.#dialog = new UbxDialog(ctx, (bytes) => link.write(bytes))
+    this.#configurator = new Configurator(ctx, this.#dialog, link, options)
     this.upkeep = new Upkeep({
       log: ctx.log,
       dialog: this.#dialog,
-      configurator: new Configurator(ctx, this.#dialog, link, options),
+      configurator: this.#configurator,
       now_ms: () => this.now_ms(),
       lost_ms: () => this.#awake.lost_ms,
       listening: this.listening,
@@ -143,9 +145,9 @@ export class ZedReceiver {
     this.#corruptBefore = corruptRtcm
   }
 
-  /** The station ID that it is configured to send; may be changed while it runs. */
+  /** The station ID that it is configured to send, as far as it takes one; may be changed while it runs. */
   get stationId(): number {
-    return this.#options.stationId
+    return this.#configurator.lacksStationId ? 0 : this.#options.stationId
   }
 
   get link(): LinkState {

@@ -10,6 +10,8 @@ import { Responder } from './responder.js'
 const mostAttempts = 50
 /** Interfaces to a provider, and those of containers and virtual machines: nobody looks for a station there. */
 const foreign = /^(ppp|wwan|wwp|rmnet|tun|tap|wg|docker|br-|veth|virbr|vnet|cni|flannel)/
+/** Until the first name is tried again: who had it may be gone, or never was there and only said so. */
+const firstNameWaits = { first_ms: 3_600_000, longest_ms: 86_400_000, spread: [1, 1.1] } as const
 const waits = { first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] } as const
 
 export interface AnnouncerOptions {
@@ -32,6 +34,7 @@ export class Announcer {
   readonly #options: AnnouncerOptions
   readonly #active = new Map<string, Active>()
   readonly #backoff = new Backoff(waits)
+  readonly #firstNameBackoff = new Backoff(firstNameWaits)
   #attempt = 1
   #retryAt_ms = 0
   #following: Promise<void> | undefined
@@ -133,12 +136,18 @@ export class Announcer {
   /** The next name, on all interfaces. */
   #rename(): void {
     if (this.#attempt >= mostAttempts) return
+    if (this.#attempt === 1) this.#ctx.timers.after(this.#firstNameBackoff.next(), () => this.#take(1))
     const before = namesFor(this.#ctx.serial, this.#attempt)
-    this.#attempt += 1
+    this.#take(this.#attempt + 1)
     const now = namesFor(this.#ctx.serial, this.#attempt)
     this.#ctx.log.warn(
       `'${before.instance}' or ${before.host}.local belongs to somebody else: this station is '${now.instance}' now`,
     )
+  }
+
+  /** Probes for another name. */
+  #take(attempt: number): void {
+    this.#attempt = attempt
     for (const { on, responder } of this.#active.values()) responder.update(this.#announcement(on))
     void this.follow()
   }

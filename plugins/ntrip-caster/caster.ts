@@ -6,7 +6,6 @@ import {
   HeadReader,
   type NtripRequest,
   parseRequest,
-  streamLine,
   tableText,
 } from 'rtk-base/ntrip'
 import type { Connection, Dispose, HandedOver, Listener, PluginContext } from 'rtk-base/plugin'
@@ -21,7 +20,7 @@ import { type MountPoint, OwnMount } from './mount.js'
 import type { CasterOptions } from './options.js'
 import { errorReply, streamHead, tableReply } from './replies.js'
 import { HandedRover, Rovers } from './rovers.js'
-import { rowOf } from './table.js'
+import { reachedAt, tableLines } from './table.js'
 
 /** A request that is not complete by then is none. */
 const head_ms = 10_000
@@ -76,7 +75,6 @@ export class Caster {
     catchUp(stream, outlets)
     feed(this.#ctx, stream, () => outlets)
     this.basesChanged()
-    this.rovers.start()
     if (listening) this.open(port)
     void this.#lookAtClock()
   }
@@ -216,7 +214,7 @@ export class Caster {
   async #answerRover(connection: Connection, request: NtripRequest, rest: Buffer, isLocal: boolean): Promise<void> {
     const { mount: name, version, headers } = request
     const mount = this.#mount(name)
-    if (name === '' || (!mount && version === 1)) return connection.end(this.#table(request, isLocal))
+    if (name === '' || (!mount && version === 1)) return connection.end(this.#table(request, connection, isLocal))
     if (!mount)
       return this.#refuse(connection, 404, `there is no mount point ${name.slice(0, 64)}: GET / lists them`, version)
     const { users, anonymous } = this.#secrets
@@ -328,21 +326,23 @@ export class Caster {
     this.#ctx.timers.after(clockLook_ms, () => this.#lookAtClock())
   }
 
-  #table({ version, headers, query }: NtripRequest, isLocal: boolean): string {
+  #table({ version, headers, query }: NtripRequest, { socket }: Connection, isLocal: boolean): string {
     const browser =
       /^(mozilla|curl)/i.test(headers.get('user-agent') ?? '') || /text\/html/.test(headers.get('accept') ?? '')
     const { place, country } = this.#options
     const { users, anonymous } = this.#secrets
+    const { serial } = this.#ctx
     const facts = {
-      place: place || this.#ctx.serial,
+      serial,
+      ...reachedAt(headers.get('host'), socket),
+      place: place || serial,
       country,
       generator: `rtk-base ${this.#ctx.services.use(device).version}`,
       // For who asks: readers exist that send their login only where the table says that it is wanted.
       needsLogin: !isLocal || (users.count > 0 && !anonymous()),
     }
     const offered = [...this.#own.values(), ...this.#foreign.values()].filter((mount) => mount.offered)
-    const lines = offered.map((mount) => streamLine(rowOf(mount, facts)))
-    return tableReply(version, browser, tableText(filterLines(lines, query)), this.#date_ms)
+    return tableReply(version, browser, tableText(filterLines(tableLines(offered, facts), query)), this.#date_ms)
   }
 
   /** `ntrip.caster` of the document. */

@@ -1,5 +1,4 @@
 import { decodeGga, distance, type Gga, geodeticToEcef } from 'rtk-base/gnss'
-import { queueOf } from 'rtk-base/link'
 import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { type RtcmSubscription, rtcmStream } from 'rtk-base/services'
@@ -11,11 +10,6 @@ const longestLine = 256
 /** The document has a largest size. */
 const mostShown = 8
 const mostText = 24
-
-/** What was written to each rover is noted this often. */
-const look_ms = 5_000
-/** The oldest note is at least 10 s old. */
-const looks = 3
 
 /** What the next version of the plugin gets with a rover's connection. */
 export const HandedRover = Type.Object({
@@ -47,8 +41,6 @@ interface Entry {
   readonly rover: Rover
   readonly mount: MountPoint
   readonly listed: Pick<RtcmSubscription, 'close'> | undefined
-  /** Bytes written to it by now, 5 s ago, and so on. */
-  written: readonly number[]
 }
 
 /** The rovers that are connected. */
@@ -58,12 +50,9 @@ export class Rovers {
   /** Connections by login: a login has a limit of its own. */
   readonly #byUser = new Map<string, number>()
   #nextId = 1
-  readonly #queueOf: typeof queueOf
 
-  /** @param queue of a connection in the system; a test has its own */
-  constructor(ctx: PluginContext, queue = queueOf) {
+  constructor(ctx: PluginContext) {
     this.#ctx = ctx
-    this.#queueOf = queue
     ctx.defer(() => {
       for (const { listed } of this.#all.values()) listed?.close()
     })
@@ -93,7 +82,7 @@ export class Rovers {
     const listed = mount.unverified
       ? undefined
       : services.use(rtcmStream).list({ via: 'ntrip', name: (user || agent).slice(0, 32), ip, connected: true })
-    this.#all.set(id, { rover, mount, listed, written: [] })
+    this.#all.set(id, { rover, mount, listed })
     if (user) this.#byUser.set(user, this.ofUser(user) + 1)
     mount.add(rover, before)
     const read = this.#reader(rover, mount)
@@ -114,26 +103,14 @@ export class Rovers {
     return read
   }
 
-  /** From `start` of the plugin on. */
-  start(): void {
-    this.#ctx.timers.every(look_ms, () => {
-      for (const entry of this.#all.values())
-        entry.written = [entry.rover.connection.socket.bytesWritten, ...entry.written].slice(0, looks)
-    })
-  }
-
   /**
    * A rover whose line was cut comes back while its old connection still counts as open, for minutes. One of this login whose
    * other end has left bytes unacknowledged for 10 s makes room. @returns false: they are all alive
    */
   async displace(user: string): Promise<boolean> {
-    for (const { rover, written } of this.#all.values()) {
-      const before = written[looks - 1]
-      if (rover.user !== user || before === undefined) continue
+    for (const { rover } of this.#all.values()) {
       const { connection } = rover
-      const queue = (await this.#queueOf(connection.socket)) ?? 0
-      const acknowledged = connection.socket.bytesWritten - connection.bufferedAmount - queue
-      if (acknowledged >= before) continue
+      if (rover.user !== user || !(await connection.isCut())) continue
       connection.destroy()
       this.#ctx.log.info(
         { address: connection.remoteAddress },

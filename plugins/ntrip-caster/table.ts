@@ -1,5 +1,5 @@
 import { ecefToGeodetic } from 'rtk-base/gnss'
-import type { StreamRow } from 'rtk-base/ntrip'
+import { casterLine, networkLine, type StreamRow, streamLine } from 'rtk-base/ntrip'
 import type { MountPoint } from './mount.js'
 
 /** Tens of the message numbers of MSM, and what tables call the system. */
@@ -13,15 +13,43 @@ const systems: readonly (readonly [number, string])[] = [
   [113, 'IRS'],
 ]
 
+interface Reached {
+  readonly localAddress?: string | undefined
+  readonly localPort?: number | undefined
+}
+
 export interface TableFacts {
+  /** {SN}: the network of the station's own mount points. */
+  serial: string
+  /** As the client reaches the caster. */
+  host: string
+  port: number
   place: string
   country: string
   generator: string
   needsLogin: boolean
 }
 
+/** Where the client reached the caster: by its `Host`, which knows of names and of ports that are forwarded; else by the connection. */
+export function reachedAt(header: string | undefined, { localAddress = '', localPort = 0 }: Reached) {
+  const [, name, port] = /^(\[[0-9a-f:.]+\]|[\w.-]{1,253})(?::(\d{1,5}))?$/i.exec(header ?? '') ?? []
+  return { host: name ?? localAddress.replace(/^::ffff:/, ''), port: Number(port ?? localPort) }
+}
+
+/** The rows of a table: the caster, its network, and what it offers. */
+export function tableLines(mounts: readonly MountPoint[], facts: TableFacts): string[] {
+  const { serial, host, port, place, country, needsLogin } = facts
+  const arp = mounts.find(({ unverified }) => !unverified)?.arp
+  const { lat, lon } = arp ? ecefToGeodetic(arp) : { lat: 0, lon: 0 }
+  return [
+    casterLine({ host, port, identifier: place, operator: serial, country, lat, lon }),
+    networkLine(serial, place, needsLogin ? 'B' : 'N'),
+    ...mounts.map((mount) => streamLine(rowOf(mount, facts))),
+  ]
+}
+
 /** As measured: what a mount has not sent in the last minute is not offered. */
-export function rowOf(mount: MountPoint, { place, country, generator, needsLogin }: TableFacts): StreamRow {
+export function rowOf(mount: MountPoint, { serial, place, country, generator, needsLogin }: TableFacts): StreamRow {
   const { messages, bitrate } = mount.contents
   const { lat, lon } = mount.arp ? ecefToGeodetic(mount.arp) : { lat: 0, lon: 0 }
   const has = (family: number) => messages.some(({ type }) => Math.floor(type / 10) === family)
@@ -36,7 +64,7 @@ export function rowOf(mount: MountPoint, { place, country, generator, needsLogin
       .filter(([family]) => has(family))
       .map(([, name]) => name)
       .join('+'),
-    network: 'NONE',
+    network: mount.unverified ? 'NONE' : serial,
     country,
     lat,
     lon,

@@ -11,7 +11,7 @@ import { messageOf, RtkError } from '../errors.js'
 import { createRuntime, type Runtime } from '../index.js'
 import { logForm } from '../journal.js'
 import { resolveOptions, type SetOption } from '../kernel/options.js'
-import { createLogger, type Logger } from '../log.js'
+import { createLogger, type Logger, prettyOutput } from '../log.js'
 import { systemCode } from '../ports/durable-file.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
 import { NotifySupervisor } from '../ports/notify-supervisor.js'
@@ -21,6 +21,7 @@ import { Watchdog } from '../watchdog/index.js'
 import { memoryLimit } from '../watchdog/memory.js'
 import { Desk } from './desk.js'
 import { boundHeap } from './heap.js'
+import { HeldOutput } from './held-output.js'
 import { type Arguments, type Settings, serviceRoot, settingsOf, slotNotice, startProven } from './kept-settings.js'
 import { located, type VariantFile } from './variant-file.js'
 
@@ -51,6 +52,8 @@ interface RunOptions {
   changes: Record<string, string>
   watch: boolean
   log: Logger
+  /** The banner was written: what was logged before it follows. */
+  releaseLog(): void
   /** What another version of the service is started with. */
   deskArgs: string[]
   /** For `base.state.errors`. */
@@ -104,6 +107,7 @@ function readOptions(args: string[]): RunOptions {
   const { variant, data, watch, arguments: given } = isRefused ? parseRefused(args) : parseRun(args)
   const settings = settingsOf(variant, given, process.env, args)
   const { file, set, change, log, notice } = settings
+  const held = process.stdout.isTTY ? new HeldOutput(prettyOutput()) : undefined
   return {
     settings,
     file,
@@ -112,7 +116,8 @@ function readOptions(args: string[]): RunOptions {
     changes: Object.fromEntries(change.map((text) => assignment('--change', text))),
     watch,
     deskArgs: [...set.flatMap((text) => ['--set', text]), '--log', log],
-    log: createLogger({ level: log }),
+    log: createLogger({ level: log, ...(held && { destination: held }) }),
+    releaseLog: () => held?.release(),
     notices: [...(notice ? [notice] : []), ...slotNotice()],
   }
 }
@@ -149,6 +154,7 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
     try {
       await runOnce(options, stop, { watchdog, supervisor, first, ...(desk && { slot: desk.slot }) })
     } catch (error) {
+      options.releaseLog()
       // Its thread would keep the process.
       await watchdog.close()
       throw error
@@ -282,6 +288,7 @@ async function runOnce(
     return async () => {}
   })
   process.stdout.write(banner(runtime, options))
+  options.releaseLog()
   const sweep = setTimeout(sweepStartUp, settled_ms).unref()
   const proof = proveStart(runtime, options)
   await untilEnd

@@ -105,6 +105,12 @@ export const isReading = (method: string) => readOnly.has(method)
 /** What can change something: an upgraded connection can carry anything, whatever its method. */
 export const isStateChanging = (method: string, upgrade: boolean) => upgrade || !isReading(method)
 
+/**
+ * An event stream is reading, but it holds a place among few for as long as it is open: a foreign page, which gets nothing out of it, would
+ * keep the pages of its visitor out. A browser always says what an `EventSource` is (HTML, section 9.2).
+ */
+const asksForEvents = ({ accept }: IncomingHttpHeaders) => accept?.includes('text/event-stream') === true
+
 export interface AccessRequest {
   method: string
   /** As on the request line. */
@@ -145,7 +151,7 @@ export function refusal(request: AccessRequest, rules: AccessRules): RtkError | 
   // HTTP/1.0 may leave Host out; a browser, which rebinding needs, never does.
   if (headers.host !== undefined && !isLocalHost(headers.host, rules.names))
     return new RtkError('RTK_ERR_FORBIDDEN_HOST', `${JSON.stringify(headers.host)} is not a name of this station`)
-  if (isStateChanging(request.method, request.upgrade) && isForeignOrigin(headers))
+  if ((isStateChanging(request.method, request.upgrade) || asksForEvents(headers)) && isForeignOrigin(headers))
     return new RtkError(
       'RTK_ERR_FORBIDDEN_ORIGIN',
       `a page of ${JSON.stringify(headers.origin ?? 'another site')} asked for it, not one of this station`,

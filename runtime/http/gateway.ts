@@ -22,6 +22,7 @@ import { defaultLimits, type HttpLimits } from './limits.js'
 import { LocalNetwork } from './local-network.js'
 import type { KeptSessions } from './login/kept-sessions.js'
 import { Login, type LoginOptions, roleRefusal } from './login/login.js'
+import { callerOf, Proxies } from './proxies.js'
 import { rawAnswer, sendError } from './replies.js'
 import type { Role } from './routes/config.js'
 import type { RouteOwner } from './routes/owner.js'
@@ -33,6 +34,8 @@ export interface HttpOptions extends LoginOptions {
   port: number
   /** Allowed `Host` names besides addresses and local names. */
   hosts?: string[]
+  /** Addresses and prefixes of proxies, which speak for those whom they forward. */
+  proxies?: string[]
 }
 
 export interface GatewayDeps {
@@ -75,6 +78,9 @@ export class Gateway {
   readonly #connections = new Set<Connection>()
   readonly #looking: NodeJS.Timeout
   readonly #admission: Admission
+  readonly #proxies: Proxies
+  /** Requests under way of those whom proxies speak for: each counts as a connection of that address. */
+  readonly #forwarded: Admission
   readonly #isLoopback: (address: string) => boolean
   /** What each address may ask. */
   readonly #budgets = new AddressBudgets(requestRate, performance.now())
@@ -95,6 +101,10 @@ export class Gateway {
     const tell = (refused: number, why: string) =>
       this.#log.warn({ refused }, `${refused} HTTP connection(s) refused: ${why}; more are refused until some end`)
     this.#admission = new Admission(deps.clock, tell, this.#isLoopback)
+    this.#proxies = new Proxies(options.proxies ?? [])
+    this.#forwarded = new Admission(deps.clock, (refused, why) =>
+      this.#log.warn({ refused }, `${refused} request(s) of a proxy refused: ${why}; more are refused until some end`),
+    )
     const limits = this.#limits
     this.server = createServer({
       headersTimeout: limits.headersTimeout_ms,
@@ -161,7 +171,14 @@ export class Gateway {
    * @throws RTK_ERR_ROUTE_TAKEN naming both owners, RTK_ERR_ROUTES
    */
   stage(owners: readonly RouteOwner[]): Promise<Generation> {
-    return buildGeneration(owners, { log: this.#log, clock: this.#clock, limits: this.#limits, login: this.#login })
+    const proxies = this.#proxies
+    return buildGeneration(owners, {
+      log: this.#log,
+      clock: this.#clock,
+      limits: this.#limits,
+      login: this.#login,
+      proxies,
+    })
   }
 
   /** Those that answer now. */
@@ -235,10 +252,11 @@ export class Gateway {
     const connection = Connection.of(request.socket)
     if (connection?.isRefused) return
     connection?.begin(response)
-    if (connection?.mayAsk === false) {
-      connection.isRefused = true
+    const refused = connection?.mayAsk === false ? tooOften(request) : this.#forwards(request, response)
+    if (refused !== undefined) {
+      if (connection) connection.isRefused = true
       response.shouldKeepAlive = false
-      sendError(response, new RtkError('RTK_ERR_TOO_MANY_REQUESTS', `${request.socket.remoteAddress} asks too often`))
+      sendError(response, refused)
       return
     }
     const { headers } = request
@@ -253,7 +271,7 @@ export class Gateway {
     }
     const admitted = this.#admit(request, false)
     if (admitted instanceof RtkError) {
-      this.#log.debug({ code: admitted.code, peer: request.socket.remoteAddress }, admitted.message)
+      this.#log.debug({ code: admitted.code, peer: callerOf(request) }, admitted.message)
       response.shouldKeepAlive = false
       sendError(response, admitted)
       return
@@ -270,17 +288,35 @@ export class Gateway {
     this.#inTurn(request, response, this.#live)
   }
 
+  /**
+   * Notes who asks. Whom a proxy speaks for has the same limits as if it was here: of requests, and of those that are under way.
+   * @returns why the request goes no further
+   */
+  #forwards(request: IncomingMessage, ended: ServerResponse | Duplex): RtkError | undefined {
+    const isForwarded = this.#proxies.read(request)
+    if (isForwarded === undefined)
+      return new RtkError('RTK_ERR_REQUEST', 'the proxy names no address in X-Forwarded-For')
+    if (!isForwarded) return undefined
+    const address = callerOf(request)
+    if (!this.#budgets.of(address, performance.now()).admits(0, performance.now())) return tooOften(request)
+    const { connections: maxConnections, perAddress: maxPerAddress } = this.#limits
+    const leave = this.#forwarded.enter(address, { maxConnections, maxPerAddress }, () => void ended.destroy())
+    if (leave === undefined) return tooOften(request)
+    ended.once('close', leave)
+    return undefined
+  }
+
   /** Programs on this machine do not wait: a proxy speaks for many. */
   #inTurn(request: IncomingMessage, response: ServerResponse, live: Generation): void {
-    const address = plainAddress(request.socket.remoteAddress)
+    const address = callerOf(request)
     if (this.#isLoopback(address)) live.handle(request, response)
     else this.#turns.take(address, response, () => (this.#live ?? live).handle(request, response))
   }
 
   /** What the caller may do, or why the request goes no further. */
   #admit(request: IncomingMessage, upgrade: boolean): Role | RtkError {
-    const { method = '', url = '', headers, rawHeaders, socket } = request
-    const peer = socket.remoteAddress ?? ''
+    const { method = '', url = '', headers, rawHeaders } = request
+    const peer = callerOf(request)
     const rules = { own: this.#network.prefixes(), names: this.#names, login: this.#login.isOn }
     const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)
     if (refused !== undefined || !this.#login.isOn) return refused ?? 'operator'
@@ -305,14 +341,16 @@ export class Gateway {
 
   #onConnection(socket: Socket): void {
     const address = plainAddress(socket.remoteAddress)
-    const { connections: maxConnections, perAddress: maxPerAddress, keptForLoopback } = this.#limits
+    const { connections: maxConnections, perAddress, keptForLoopback } = this.#limits
+    const isProxy = this.#proxies.has(address)
+    const maxPerAddress = isProxy ? maxConnections : perAddress
     const giveWay = () => void socket.destroy()
     const leave = this.#admission.enter(address, { maxConnections, maxPerAddress, keptForLoopback }, giveWay)
     if (leave === undefined) {
       socket.destroy()
       return
     }
-    const budget = this.#isLoopback(address) ? undefined : this.#budgets.of(address, performance.now())
+    const budget = isProxy || this.#isLoopback(address) ? undefined : this.#budgets.of(address, performance.now())
     const connection = new Connection(socket, budget)
     this.#connections.add(connection)
     socket.once('close', () => {
@@ -335,11 +373,8 @@ export class Gateway {
   /** A session that ends takes along what it reads still: an event stream would go on for as long as its page is open. */
   #endOfSessions(): void {
     const isOver = (request: IncomingMessage) => {
-      const { headers, socket } = request
-      return !this.#login.allowsStill(notedRole(request), {
-        headers,
-        local: this.#network.isLocal(socket.remoteAddress ?? ''),
-      })
+      const local = this.#network.isLocal(callerOf(request))
+      return !this.#login.allowsStill(notedRole(request), { headers: request.headers, local })
     }
     for (const connection of this.#connections) {
       // What changes something was allowed when it began: it is finished.
@@ -380,7 +415,7 @@ export class Gateway {
     const refuse = (code: RtkErrorCode, message: string) => {
       socket.end(rawAnswer(code, message), () => socket.destroy())
     }
-    const admitted = this.#admit(request, true)
+    const admitted = this.#forwards(request, socket) ?? this.#admit(request, true)
     const path = (request.url ?? '').split('?', 1)[0] as string
     const upgrade = this.#live?.upgrades.find(path)
     const refused = admitted instanceof RtkError ? admitted : roleRefusal(admitted, upgrade?.role ?? 'operator')
@@ -413,6 +448,9 @@ export class Gateway {
     }
   }
 }
+
+const tooOften = (request: IncomingMessage) =>
+  new RtkError('RTK_ERR_TOO_MANY_REQUESTS', `${callerOf(request)} asks too often`)
 
 const clientErrors: Record<string, [RtkErrorCode, string]> & { other: [RtkErrorCode, string] } = {
   HPE_HEADER_OVERFLOW: ['RTK_ERR_REQUEST_HEADERS', 'the headers are too long'],

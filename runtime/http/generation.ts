@@ -21,6 +21,7 @@ import { noteReply } from './connection.js'
 import type { HttpLimits } from './limits.js'
 import { type Login, roleRefusal } from './login/login.js'
 import { sessionPath, sessionRoutes } from './login/session.js'
+import type { Proxies } from './proxies.js'
 import { errorBody, errorText, headersOf, statusOf } from './replies.js'
 import type { Role } from './routes/config.js'
 import type { RouteOwner } from './routes/owner.js'
@@ -32,6 +33,7 @@ export interface GenerationDeps {
   clock: Clock
   limits: HttpLimits
   login: Login
+  proxies: Proxies
 }
 
 /** Made by `buildGeneration`, put to work by `Gateway.commit`. */
@@ -102,7 +104,7 @@ export const notedRole = (request: IncomingMessage): Role => (request as { [role
  * @throws RTK_ERR_ROUTE_TAKEN naming both owners; RTK_ERR_ROUTES for whatever else Fastify refuses, naming the owner.
  */
 export async function buildGeneration(owners: readonly RouteOwner[], deps: GenerationDeps): Promise<Generation> {
-  const { log, clock, limits, login } = deps
+  const { log, clock, limits, login, proxies } = deps
   const app: FastifyInstance = fastify({
     loggerInstance: requestLogger(log),
     logController: new LogController({ disableRequestLogging: true }),
@@ -111,6 +113,8 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
     // The gateway closes connections, never a generation.
     forceCloseConnections: false,
     return503OnClosing: false,
+    // For `request.ip`.
+    ...(!proxies.isEmpty && { trustProxy: (address: string) => proxies.has(address) }),
     frameworkErrors: (error, request, reply) => answerError(error, request, reply as FastifyReply, log),
   }) as unknown as FastifyInstance
   app.setValidatorCompiler(validatorCompiler)

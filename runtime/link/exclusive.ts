@@ -9,15 +9,15 @@ const limit_ms = 2_000
 /**
  * Puts an open terminal in exclusive mode: the system refuses it to every other program, but to root. A lock (flock) is advisory, and gpsd
  * or ModemManager that opens the port takes bytes away unseen. Node has no ioctl, so a child that inherits the descriptor makes it.
- * @returns false where that could not be done: no perl, or no such mode
+ * @returns `no perl` where that is not installed, `refused` where the driver knows no such mode
  */
-export function makeExclusive(fd: number): Promise<boolean> {
+export function makeExclusive(fd: number): Promise<'exclusive' | 'refused' | 'no perl'> {
   return new Promise((resolve) => {
     // As descriptor 3: of 0 to 2 a child's are made blocking, which is the same open file, and the station's next read of it never ends.
     const script = `open(my $port, '+<&=', 3) or exit 1; exit(ioctl($port, ${TIOCEXCL}, 0) ? 0 : 1)`
     const child = spawn('perl', ['-e', script], { stdio: ['ignore', 'ignore', 'ignore', fd], timeout: limit_ms })
-    child.once('error', () => resolve(false))
-    child.once('close', (code) => resolve(code === 0))
+    child.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 'no perl' : 'refused'))
+    child.once('close', (code) => resolve(code === 0 ? 'exclusive' : 'refused'))
   })
 }
 

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import type { SerialPort } from 'serialport'
 import { hostPackages } from '../loader/host-packages.js'
+import type { PluginContext } from '../plugin.js'
 import { makeExclusive, withRemedy } from './exclusive.js'
 import { Budget, Intake } from './intake.js'
 import type { BytePort, PortSink } from './port.js'
@@ -15,9 +16,12 @@ export class SerialDevice implements BytePort {
   #port: SerialPort | undefined
   /** The device node that was opened: after a re-plug the same path may lead to another one. */
   #node: string | undefined
+  readonly #log: PluginContext['log'] | undefined
+  #hasWarned = false
 
-  constructor(path: string) {
+  constructor(path: string, log?: PluginContext['log']) {
     this.name = path
+    this.#log = log
   }
 
   present(): boolean {
@@ -44,7 +48,7 @@ export class SerialDevice implements BytePort {
     readAtOnce(port)
     const { fd } = port.port as unknown as { readonly fd: number | null }
     // Without it the port works as well; a lock keeps those away that ask for it.
-    if (fd !== null) await makeExclusive(fd)
+    if (fd !== null && (await makeExclusive(fd)) === 'no perl') this.#warnOnce()
     this.#port = port
     this.#node = node
   }
@@ -72,6 +76,13 @@ export class SerialDevice implements BytePort {
     await new Promise<void>((resolve, reject) => {
       port.update({ baudRate: baud }, (error) => (error ? reject(error) : resolve()))
     })
+  }
+
+  #warnOnce(): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    const remedy = 'that needs perl: `sudo apt install perl-base`, then restart the service'
+    this.#log?.warn(`${this.name} is used without exclusive mode, other programs may take bytes from it: ${remedy}`)
   }
 
   #lost(port: SerialPort, sink: PortSink, reason: string): void {

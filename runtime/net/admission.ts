@@ -61,6 +61,12 @@ export class Admission {
     return this.#refused
   }
 
+  /** Whether an address that is here already meets a limit. */
+  isAtLimit(address: string, { maxConnections, maxPerAddress }: AdmissionLimits): boolean {
+    const ofAddress = this.#byAddress.get(address)?.size ?? 0
+    return ofAddress >= maxPerAddress || (ofAddress > 0 && this.#open >= maxConnections)
+  }
+
   /**
    * @param giveWay ends the connection: another address gets its place. It is counted out already then
    * @returns undefined: refused; else a function to call when the connection is gone

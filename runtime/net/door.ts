@@ -3,6 +3,8 @@ import { createServer as createTlsServer, type TLSSocket, type Server as TlsServ
 import { messageOf, RtkError } from '../errors.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
+import { notePeer, type Peer, peerOf } from './peer.js'
+import { readProxyHeader } from './proxy-header.js'
 import type { ListenAddress, ListenTls } from './types.js'
 
 /** Waits between tries to get an address. */
@@ -10,10 +12,15 @@ const retries_ms = [1_000, 2_000, 5_000, 10_000, 30_000]
 const jitter = 0.2
 const handshakeLimit_ms = 10_000
 const keepAliveDelay_ms = 30_000
+/** A proxy says whom it speaks for first thing. */
+const proxyLimit_ms = 5_000
 
 export interface DoorEvents {
+  /** Its connections begin with a PROXY header, see `proxy-header.ts`. */
+  isProxy(address: string): boolean
+  proxyFailed(address: string, text: string): void
   /** A client connected, with TLS after the handshake. False: it is refused, before anything is spent on it. */
-  admit(socket: Socket): boolean
+  admit(socket: Socket): boolean | Promise<boolean>
   /** A handshake is about to begin. @returns undefined: it is refused; else called once when it is over */
   beginHandshake(raw: Socket): (() => void) | undefined
   /** It can be talked to; with TLS after the handshake. */
@@ -42,6 +49,8 @@ export class Door {
   #decision = 0
   /** Ends of handshakes that are not over, by the peer's address and port. */
   readonly #handshakes = new Map<string, () => void>()
+  /** Whose connection the raw one below a TLS connection is. */
+  readonly #secured = new Map<string, Peer>()
 
   constructor(clock: Clock, wanted: ListenAddress, tls: (() => ListenTls) | undefined, events: DoorEvents) {
     this.#clock = clock
@@ -130,7 +139,13 @@ export class Door {
   #bind(wanted: ListenAddress): Promise<Open> {
     return new Promise((resolve, reject) => {
       this.#secure ??= this.#tls && this.#secureServer(this.#tls())
-      const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveDelay_ms })
+      const server = createServer({
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: keepAliveDelay_ms,
+        // Who has asked and sends nothing more still gets its answer: see Link. TLS has an end of its own.
+        allowHalfOpen: this.#tls === undefined,
+      })
       server.on('connection', (raw) => this.#connected(raw))
       server.once('error', reject)
       server.listen(wanted.port, wanted.host, () => {
@@ -145,13 +160,51 @@ export class Door {
 
   #connected(raw: Socket): void {
     raw.on('error', () => {})
+    if (this.#events.isProxy(raw.remoteAddress ?? '')) this.#readHeader(raw)
+    else this.#begin(raw)
+  }
+
+  #begin(raw: Socket): void {
     if (this.#secure) this.#shakeHands(raw, this.#secure)
     else this.#enterClient(raw)
   }
 
+  /** Without a header nobody knows who it is: as the proxy itself it might count as the local network. */
+  #readHeader(raw: Socket): void {
+    let bytes = Buffer.alloc(0)
+    const refuse = (text: string) => {
+      over()
+      this.#events.proxyFailed(raw.remoteAddress ?? '', text)
+      raw.destroy()
+    }
+    const gone = () => refuse('it ended before its PROXY header was complete')
+    const late = this.#clock.timer(proxyLimit_ms, () => refuse(`no PROXY header within ${proxyLimit_ms / 1_000} s`))
+    const take = (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk])
+      const header = readProxyHeader(bytes)
+      if (header === 'more') return
+      if (header === 'wrong') return refuse('its connection does not begin with a PROXY header')
+      over()
+      raw.pause()
+      if (bytes.length > header.length) raw.unshift(bytes.subarray(header.length))
+      if (header.peer) notePeer(raw, header.peer)
+      this.#begin(raw)
+    }
+    const over = () => {
+      void late()
+      raw.off('data', take).off('end', gone).off('close', over)
+    }
+    raw.on('data', take).once('end', gone).once('close', over)
+  }
+
   #enterClient(socket: Socket): void {
-    if (this.#events.admit(socket)) this.#events.accepted(socket)
-    else socket.destroy()
+    const enter = (isAdmitted: boolean) => {
+      if (isAdmitted && !socket.destroyed) this.#events.accepted(socket)
+      else socket.destroy()
+    }
+    const admitted = this.#events.admit(socket)
+    if (typeof admitted === 'boolean') enter(admitted)
+    else void admitted.then(enter)
   }
 
   /** Node reports a handshake that takes too long, and keeps its socket. */
@@ -161,14 +214,19 @@ export class Door {
       raw.destroy()
       return
     }
-    const key = peerOf(raw)
+    const key = endOf(raw)
+    const peer = peerOf(raw)
+    this.#secured.set(key, peer)
     const late = this.#clock.timer(handshakeLimit_ms, () => raw.destroy())
     this.#handshakes.set(key, () => {
       if (!this.#handshakes.delete(key)) return
       void late()
       over()
     })
-    raw.once('close', () => this.#handshakes.get(key)?.())
+    raw.once('close', () => {
+      this.#secured.delete(key)
+      this.#handshakes.get(key)?.()
+    })
     secure.emit('connection', raw)
   }
 
@@ -178,7 +236,9 @@ export class Door {
     const server = createTlsServer(options)
     server.on('secureConnection', (socket: TLSSocket) => {
       socket.on('error', () => {})
-      this.#handshakes.get(peerOf(socket))?.()
+      const key = endOf(socket)
+      notePeer(socket, this.#secured.get(key) ?? peerOf(socket))
+      this.#handshakes.get(key)?.()
       this.#enterClient(socket)
     })
     server.on('tlsClientError', (error, socket) => {
@@ -189,7 +249,7 @@ export class Door {
   }
 }
 
-const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
+const endOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
 
 function shut(server: Server): Promise<void> {
   // Connections go on, so its `close` event may be hours away; the address is free at once.

@@ -11,10 +11,17 @@ const nameRule = /^[a-z0-9]+(-[a-z0-9]+)*$/
 export class Network {
   readonly #log: Logger
   readonly #clock: Clock
+  readonly #isProxy: (address: string) => boolean
   /** Also closed ones, until their last connection is gone. */
   readonly #all = new Set<Listening>()
 
-  constructor({ log, clock }: { log: Logger; clock: Clock }) {
+  /** @param isProxy left out: none */
+  constructor({
+    log,
+    clock,
+    isProxy = () => false,
+  }: { log: Logger; clock: Clock; isProxy?: (address: string) => boolean }) {
+    this.#isProxy = isProxy
     this.#log = log
     this.#clock = clock
   }
@@ -70,7 +77,12 @@ export class Network {
 
   #newListening(plugin: string, name: string): Listening {
     const [log, clock] = [this.#log, this.#clock]
-    const listening = new Listening(plugin, name, { log, clock, done: (ended) => this.#all.delete(ended) })
+    const listening = new Listening(plugin, name, {
+      log,
+      clock,
+      isProxy: this.#isProxy,
+      done: (ended) => this.#all.delete(ended),
+    })
     this.#all.add(listening)
     return listening
   }

@@ -2,13 +2,21 @@ import type { Socket } from 'node:net'
 import type { Callback } from '../../schemas/event.js'
 import { type Owner, runAs } from '../kernel/instance/attribution.js'
 import { isThenable } from '../kernel/instance/events.js'
+import { queueOf } from '../link/acknowledgement.js'
 import { Budget, Intake, type Rate, rateText } from '../link/intake.js'
 import type { Clock } from '../ports/clock.js'
-import { plainAddress } from './admission.js'
+import { peerOf } from './peer.js'
 import type { Connection, ConnectionHandler, HandedOver } from './types.js'
 
 /** An `end` may take so long until both sides are done. */
 const endLimit_ms = 5_000
+/** A client that sends nothing more waits so long for an answer that takes time, e.g. of a password that is derived. */
+const answerLimit_ms = 10_000
+
+/** Notes of what was written that are kept: the oldest of three is 10 s old. */
+const notes = 3
+/** How often a note is taken. */
+export const note_ms = 5_000
 
 /** Whom a connection belongs to, and by which rules. */
 export interface Terms {
@@ -33,8 +41,9 @@ class Client implements Connection {
   constructor(link: Link, terms: Terms) {
     const { socket } = link
     this.socket = socket
-    this.remoteAddress = plainAddress(socket.remoteAddress)
-    this.remotePort = socket.remotePort ?? 0
+    const { address, port } = peerOf(socket)
+    this.remoteAddress = address
+    this.remotePort = port
     this.#link = link
     this.#terms = terms
   }
@@ -55,7 +64,9 @@ class Client implements Connection {
       socket.destroy(new Error(`the client does not read: more than ${maxBuffered_bytes} bytes wait for it`))
       return false
     }
-    return socket.write(data)
+    const isTaken = socket.write(data)
+    this.#link.wrote()
+    return isTaken
   }
 
   end(data?: string | Uint8Array): void {
@@ -87,6 +98,10 @@ class Client implements Connection {
 
   onClose(fn: Callback<[Error | undefined]>): void {
     this.#close = fn
+  }
+
+  async isCut(): Promise<boolean> {
+    return this.#link?.isCut() ?? false
   }
 
   handOver(state: () => unknown): void {
@@ -145,9 +160,13 @@ export class Link {
   #client: Client | undefined
   #intake: Intake | undefined
   #begun = false
+  /** The client sends nothing more, and has no answer yet. */
+  #isAwaited = false
   #error: Error | undefined
   #moved = -1
   #still_ms = 0
+  /** Bytes written to it by now, 5 s ago, and so on. */
+  #written: readonly number[] = []
 
   constructor(socket: Socket, clock: Clock, gone: (link: Link) => void) {
     this.socket = socket
@@ -163,6 +182,26 @@ export class Link {
       client?.gone(this.#error)
     })
     socket.on('drain', () => this.#client?.drained())
+    socket.once('end', () => this.#peerEnded())
+  }
+
+  /** The client will send nothing more. Where it has asked and has no answer yet, that answer ends the connection. */
+  #peerEnded(): void {
+    const { socket } = this
+    this.#isAwaited = socket.bytesRead > 0 && socket.bytesWritten === 0
+    if (!this.#isAwaited) {
+      this.end()
+      return
+    }
+    const limit = this.#clock.timer(answerLimit_ms, () => this.end())
+    socket.once('close', () => void limit())
+  }
+
+  /** Its plugin wrote something: what it writes in one go is the answer. */
+  wrote(): void {
+    if (!this.#isAwaited) return
+    this.#isAwaited = false
+    setImmediate(() => this.end())
   }
 
   /** Gives the connection to a plugin. */
@@ -232,6 +271,20 @@ export class Link {
     socket.resume()
     const limit = this.#clock.timer(endLimit_ms, () => socket.destroy())
     socket.once('close', () => void limit())
+  }
+
+  /** To be called every `note_ms`. */
+  note(): void {
+    this.#written = [this.socket.bytesWritten, ...this.#written].slice(0, notes)
+  }
+
+  /** As `Connection.isCut`. */
+  async isCut(): Promise<boolean> {
+    const { socket } = this
+    const before = this.#written[notes - 1]
+    const queue = before === undefined ? undefined : await queueOf(socket)
+    if (before === undefined || queue === undefined) return false
+    return socket.bytesWritten - socket.writableLength - queue < before
   }
 
   /** Ends the connection when no byte moved for `limit_ms`. */

@@ -1,12 +1,15 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { asRuntime, type Owner, runAs } from '../kernel/instance/attribution.js'
 import { clientRate } from '../link/rates.js'
+import { LogLimit } from '../log-limit.js'
 import type { Dispose, StopReason } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import { Admission, type AdmissionLimits, plainAddress } from './admission.js'
+import { Admission, type AdmissionLimits } from './admission.js'
 import { addressText, Door } from './door.js'
-import { Link } from './link.js'
+import { Link, note_ms } from './link.js'
+import { peerOf } from './peer.js'
 import type { ConnectionHandler, HandedOver, ListenAddress, Listener, ListenOptions, ListenTls } from './types.js'
 
 /** A new connection waits so long for the next version. */
@@ -15,6 +18,9 @@ const waitLimit_ms = 5_000
 const keepLimit_ms = 20_000
 /** Connections without traffic are looked for so often, or 4 times in their limit. */
 const idleLook_ms = 5_000
+
+/** Connections that were cut are looked for at most this often: who floods makes no work. */
+const searchAgain_ms = 1_000
 
 /** A version of the plugin that listens. */
 export interface Claim {
@@ -28,6 +34,8 @@ export interface Claim {
 export interface ListeningDeps {
   readonly log: Logger
   readonly clock: Clock
+  /** Named in `net.proxies`. */
+  isProxy(address: string): boolean
   /** It was closed and its last connection is gone. */
   done(listening: Listening): void
 }
@@ -52,6 +60,7 @@ export class Listening {
   readonly #deps: ListeningDeps
   readonly #admission: Admission
   readonly #handshakes: Admission
+  readonly #logLimit: LogLimit
   readonly #links = new Set<Link>()
   /** Connected, and given to nobody yet: with the end of their patience. */
   readonly #waiting = new Map<Link, Dispose>()
@@ -66,6 +75,8 @@ export class Listening {
   #inherited = false
   #keep: Dispose | undefined
   #looks: Dispose | undefined
+  #notes: Dispose | undefined
+  #searched_ms = Number.NEGATIVE_INFINITY
   #closed = false
   #opened: (address: ListenAddress) => void = () => {}
 
@@ -73,6 +84,7 @@ export class Listening {
     this.#plugin = plugin
     this.#name = name
     this.#deps = deps
+    this.#logLimit = new LogLimit(deps.clock)
     this.#admission = new Admission(deps.clock, (refused, why) => {
       this.#log(`${refused} connection(s) refused: ${why}; more are refused until some end`)
     })
@@ -218,9 +230,10 @@ export class Listening {
   #newDoor(address: ListenAddress, secure: boolean): Door {
     const { clock } = this.#deps
     return new Door(clock, address, secure ? () => this.#material() : undefined, {
+      isProxy: (address) => this.#deps.isProxy(address),
+      proxyFailed: (address, text) => this.#proxyFailed(address, text),
       admit: (socket) => this.#admit(socket),
-      beginHandshake: (raw) =>
-        this.#handshakes.enter(plainAddress(raw.remoteAddress), handshakeLimits, () => raw.destroy()),
+      beginHandshake: (raw) => this.#handshakes.enter(peerOf(raw).address, handshakeLimits, () => raw.destroy()),
       accepted: (socket) => this.#accepted(socket),
       handshakeFailed: (error) => this.#log(`TLS handshake failed: ${error.message}`, 'debug'),
       opened: (had) => {
@@ -238,10 +251,31 @@ export class Listening {
     return typeof tls === 'function' ? runAs(this.#claim.owner, tls) : tls
   }
 
+  /** At a limit a connection of the same address that was cut makes room; one client at a time waits until that is known. */
+  #admit(socket: Socket): boolean | Promise<boolean> {
+    const address = peerOf(socket).address
+    const now_ms = this.#deps.clock.monotonic()
+    if (now_ms - this.#searched_ms < searchAgain_ms || !this.#admission.isAtLimit(address, this.#limits))
+      return this.#enter(socket)
+    this.#searched_ms = now_ms
+    return this.#displaceCut(address).then(() => !socket.destroyed && this.#enter(socket))
+  }
+
+  async #displaceCut(address: string): Promise<void> {
+    for (const link of this.#links) {
+      const { socket } = link
+      if (peerOf(socket).address !== address || !(await link.isCut()) || socket.destroyed) continue
+      socket.destroy()
+      await once(socket, 'close')
+      this.#log(`a connection of ${address} whose line was cut makes room for its next one`, 'info')
+      return
+    }
+  }
+
   /** Counts the connection until its socket is gone. */
-  #admit(socket: Socket): boolean {
+  #enter(socket: Socket): boolean {
     const giveWay = () => void socket.destroy()
-    const leave = this.#admission.enter(plainAddress(socket.remoteAddress), this.#limits, giveWay)
+    const leave = this.#admission.enter(peerOf(socket).address, this.#limits, giveWay)
     if (leave) socket.once('close', leave)
     return leave !== undefined
   }
@@ -249,9 +283,26 @@ export class Listening {
   #accepted(socket: Socket): void {
     const link = new Link(socket, this.#deps.clock, () => this.#gone(link))
     this.#links.add(link)
+    this.#notes ??= this.#takeNotes()
     if (this.#closed) link.end()
     else if (this.#serving) this.#give(link)
     else this.#letWait(link)
+  }
+
+  /** Whoever is behind it can make it fail as often as they like. */
+  #proxyFailed(address: string, text: string): void {
+    const line = `a connection of the proxy ${address} is refused: ${text}`
+    const omitted = this.#logLimit.admit(line)
+    if (omitted !== undefined) this.#log(omitted > 0 ? `${line} (${omitted} more like this)` : line)
+  }
+
+  /** As long as anybody is here. */
+  #takeNotes(): Dispose | undefined {
+    if (this.#links.size === 0) return undefined
+    return this.#deps.clock.timer(note_ms, () => {
+      for (const link of this.#links) link.note()
+      this.#notes = this.#takeNotes()
+    })
   }
 
   #letWait(link: Link): void {
@@ -273,6 +324,10 @@ export class Listening {
     this.#given.delete(link)
     void this.#waiting.get(link)?.()
     this.#waiting.delete(link)
+    if (this.#links.size === 0) {
+      void this.#notes?.()
+      this.#notes = undefined
+    }
     if (this.#closed && this.#links.size === 0) this.#deps.done(this)
   }
 

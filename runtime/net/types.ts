@@ -80,6 +80,11 @@ export interface Connection {
   /** Called once; not when the connection is handed over or ends with the plugin. */
   onClose(fn: Callback<[error: Error | undefined]>): void
   /**
+   * Whether the other end has acknowledged nothing for 10 s of what waits for it: its line was cut, or it does not read. A client that comes
+   * back takes such a place; the system shows no error for a quarter of an hour.
+   */
+  isCut(): Promise<boolean>
+  /**
    * Gives this connection to the next version of the plugin: `state` is called when the plugin is reloaded, before its `stop`, and
    * what it returns (plain data, cloned) goes with the connection. From then on nothing is read or written here.
    */

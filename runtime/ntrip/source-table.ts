@@ -1,4 +1,4 @@
-/** Source tables: what a caster offers (STR rows have 19 fields, RTCM 10410.0 appendix; software.rtcm-ntrip.org/wiki/STR). */
+/** Source tables: what a caster offers (rows STR, CAS, NET: RTCM 10410.0 appendix; software.rtcm-ntrip.org/wiki/STR, /CAS, /NET). */
 
 export interface StreamRow {
   mount: string
@@ -31,6 +31,30 @@ export interface StreamRow {
 
 const clean = (text: string) => text.replace(/[;\r\n\t]/g, ' ').replace(/[^\x20-\x7e]/g, '?')
 
+/** The caster itself. */
+export interface CasterRow {
+  /** As the client reaches it. */
+  host: string
+  port: number
+  identifier: string
+  operator: string
+  country: string
+  lat: number
+  lon: number
+}
+
+const lineOf = (...fields: (string | number)[]) => fields.map((field) => clean(String(field))).join(';')
+
+/** It takes GGA from everybody, and no other caster stands in for it. */
+export function casterLine({ host, port, identifier, operator, country, lat, lon }: CasterRow): string {
+  return lineOf('CAS', host, port, identifier, operator, 1, country, lat.toFixed(2), lon.toFixed(2), '0.0.0.0', 0, '')
+}
+
+/** @param identifier as in the field `network` of its streams */
+export function networkLine(identifier: string, operator: string, authentication: string): string {
+  return lineOf('NET', identifier, operator, authentication, 'N', 'none', 'none', 'none', '')
+}
+
 export function streamLine(row: StreamRow): string {
   const { mount, identifier, format, details, carrier, systems, network, country, lat, lon } = row
   const { nmea, solution, generator, authentication, bitrate, misc } = row
@@ -38,9 +62,7 @@ export function streamLine(row: StreamRow): string {
   const compression = 'none'
   const fee = 'N'
   const origin = [nmea, solution, generator, compression, authentication, fee, Math.round(bitrate), misc]
-  return ['STR', mount, identifier, format, details, carrier, systems, network, ...where, ...origin]
-    .map((field) => clean(String(field)))
-    .join(';')
+  return lineOf('STR', mount, identifier, format, details, carrier, systems, network, ...where, ...origin)
 }
 
 /** With line ends, and the end that readers wait for. */

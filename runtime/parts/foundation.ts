@@ -10,7 +10,7 @@ import { machineSerial } from '../ports/machine.js'
 import { bootId, RunRecord } from '../ports/run-record.js'
 import { SealableStore } from '../ports/sealed-store.js'
 import { slotFromEnvironment } from '../ports/slots.js'
-import { openStore, type Store, type StoreTrouble } from '../ports/store.js'
+import { isProtected, openStore, type Store, type StoreTrouble } from '../ports/store.js'
 
 /** Trouble of the runtime itself, for `base.state.errors`. */
 export class Troubles {
@@ -40,6 +40,8 @@ export class Troubles {
 export interface Foundation {
   readonly clock: Clock
   readonly serial: string
+  /** As `PluginContext.since`. */
+  readonly since: string
   /** Refuses writes once a factory reset has begun, but to what it keeps. */
   readonly store: Store
   readonly device: StationDevice
@@ -61,6 +63,7 @@ export async function layFoundation(
   try {
     const files = new DataFiles(data)
     const serial = await serialNumber(variant, store)
+    const since = await firstRelease(release.version, store)
     const troubles = new Troubles({
       utc_s: () => Math.floor(device.utc_ms() / 1000),
       raised: (code, text) => log.error({ code }, text),
@@ -110,7 +113,7 @@ export async function layFoundation(
       record?.stopped()
       await store.close()
     }
-    return { clock, serial, store, device, files, troubles, close }
+    return { clock, serial, since, store, device, files, troubles, close }
   } catch (error) {
     await store.close()
     throw error
@@ -124,4 +127,13 @@ async function serialNumber(variant: Variant, store: Store): Promise<string> {
   const serial = await machineSerial()
   await store.batch([{ namespace: 'protected.kernel', key: 'serial', value: serial }]).catch(() => {})
   return serial
+}
+
+/** A folder that holds something without this note is older than the note; one that cannot be read may be. */
+async function firstRelease(version: string, store: Store): Promise<string> {
+  const kept = await store.get('protected.kernel', 'since')
+  if (typeof kept === 'string') return kept
+  if (store.troubles.length > 0 || !(await store.namespaces()).every(isProtected)) return ''
+  await store.batch([{ namespace: 'protected.kernel', key: 'since', value: version }]).catch(() => {})
+  return version
 }

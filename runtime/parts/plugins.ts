@@ -33,6 +33,7 @@ import { LogControl } from '../log-control.js'
 import { MetricRegistry } from '../metrics/index.js'
 import { StationMetrics } from '../metrics/station.js'
 import { Network } from '../net/index.js'
+import type { NamedAddresses } from '../net/named-addresses.js'
 import type { RuntimeOptions } from '../options.js'
 import { UpdatedPlugins } from '../plugin-updates.js'
 import type { Clock } from '../ports/clock.js'
@@ -54,13 +55,18 @@ export interface Plugins {
 
 export function buildPlugins(
   options: RuntimeOptions,
-  { clock, serial, store, device, files, troubles }: Foundation,
+  { clock, serial, since, store, device, files, troubles }: Foundation,
   { config, bus, station, tables, publish, changed }: Registries,
-  { gateway, network, stopping }: { gateway: Gateway; network: LocalNetwork; stopping: AbortSignal },
+  {
+    gateway,
+    network,
+    proxies,
+    stopping,
+  }: { gateway: Gateway; network: LocalNetwork; proxies: NamedAddresses; stopping: AbortSignal },
 ): Plugins {
   const { log } = options
   const utc_s = () => Math.floor(device.utc_ms() / 1000)
-  const sockets = new Network({ log, clock })
+  const sockets = new Network({ log, clock, isProxy: (address) => proxies.has(address) })
   const counts = new StationMetrics({
     plugins: () => manager.report(),
     listeners: () => sockets.figures(),
@@ -115,6 +121,7 @@ export function buildPlugins(
   )
   const host: ContextHost = {
     serial,
+    since,
     clock,
     store,
     parameterValue: (record) => config.value(record),

@@ -13,6 +13,7 @@ import { isLocalHost, isLocalPeer, normalAddress, ownPrefixes } from '../../runt
 import { Connection } from '../../runtime/http/connection.js'
 import { Gateway } from '../../runtime/http/gateway.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
+import { Proxies } from '../../runtime/http/proxies.js'
 import type { UpgradeHandler } from '../../runtime/http/routes/owner.js'
 import { Turns } from '../../runtime/http/turns.js'
 import { definePlugin, type PluginContext } from '../../runtime/plugin.js'
@@ -526,10 +527,14 @@ t.test('access rules hold for every route and upgrade of every plugin', async (t
       `upgrade ${JSON.stringify(headers)}`,
     )
     t.equal((await ask('/read', { headers })).status, 200, 'reading is open to all')
+    const events = { accept: 'text/event-stream', ...headers }
+    t.equal((await ask('/read', { headers: events })).status, 403, 'but an event stream holds a place')
   }
   t.equal(changes, 0)
   const own = { origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'same-origin' }
   t.equal((await ask('/change', { method: 'POST', headers: own })).status, 200)
+  t.equal((await ask('/read', { headers: { ...own, accept: 'text/event-stream' } })).status, 200)
+  t.equal((await ask('/read', { headers: { accept: 'text/event-stream' } })).status, 200)
   t.equal((await ask('/change', { method: 'POST' })).status, 200, 'a program sends neither')
   t.match(
     await raw(port, upgradeRequest('/live', { host: 'evil.example' })),
@@ -1112,4 +1117,64 @@ t.test('a probe for the internet on an access point leads to the page, whatever 
   t.match(await ask('/generate_204', 'POST'), /^HTTP\/1\.1 403/)
   void end()
   t.match(await ask('/generate_204'), /^HTTP\/1\.1 403/, 'the plugin is gone')
+})
+
+t.test('named proxies speak for those whom they forward, nobody else does', async (t) => {
+  const routes = [
+    get('/who', async (request) => ({
+      ip: request.ip,
+      host: request.headers.host,
+      by: request.headers['x-forwarded-proto'] ?? '',
+    })),
+    post('/change', says('changed')),
+  ]
+  const slow = deferred()
+  t.teardown(() => slow.resolve(undefined))
+  routes.push(get('/slow', () => slow.promise))
+  const limits = { perAddress: 2 }
+  const { ask } = await serve(t, [owner('one', { routes })], {
+    ...{ proxies: ['127.0.0.0/30', '2001:db8::/32'], hosts: ['base.example.org'], limits, isLoopback: () => false },
+  })
+  const who = (forwarded: Record<string, string>, localAddress = '127.0.0.1') =>
+    ask('/who', { headers: { host: 'localhost', ...forwarded }, localAddress })
+
+  t.match((await who({ 'x-forwarded-for': '192.168.1.7' })).json, { ip: '192.168.1.7' })
+  const chain = { 'x-forwarded-for': '10.0.0.1, 192.168.1.8 ,2001:db8::1, 127.0.0.2' }
+  t.match((await who(chain)).json, { ip: '192.168.1.8' }, 'the last one that is no proxy: others may be invented')
+  t.match((await who({})).json, { ip: '127.0.0.1' }, 'the proxy itself')
+  t.match(await who({ 'x-forwarded-for': '192.168.1.7, 198.51.100.7' }), {
+    ...{ status: 403, json: { error: 'RTK_ERR_FORBIDDEN_PEER' } },
+  })
+  for (const wrong of ['unknown', '192.168.1.7:80', '_hidden', '1.2.3', 'x'.repeat(9_000), 'a,'.repeat(4_000)])
+    t.equal((await who({ 'x-forwarded-for': wrong })).status, 400, wrong.slice(0, 20))
+
+  const stranger = {
+    'x-forwarded-for': '192.168.1.7',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'evil.example',
+  }
+  t.match((await who(stranger, '127.0.0.9')).json, { ip: '127.0.0.9', host: 'localhost', by: '' }, 'no proxy')
+  const page = { origin: 'https://base.example.org', host: 'localhost' }
+  const change = (headers: Record<string, string>, localAddress = '127.0.0.1') =>
+    ask('/change', { method: 'POST', headers: { ...page, ...headers }, localAddress })
+  const called = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'base.example.org' }
+  t.equal((await change(called)).status, 200, 'a page that the proxy shows')
+  t.equal((await change({ ...called, origin: 'https://evil.example' })).status, 403)
+  t.equal((await change(called, '127.0.0.9')).status, 403, 'said by no proxy')
+  t.equal((await who({ 'x-forwarded-host': 'evil.example' })).status, 403, 'a name that is not ours')
+
+  const held = [1, 2].map(() => ask('/slow', { headers: { 'x-forwarded-for': '192.168.1.9' } }))
+  await until(async () => (await who({ 'x-forwarded-for': '192.168.1.9' })).status === 429, 'its places are taken')
+  t.equal((await who({ 'x-forwarded-for': '192.168.1.10' })).status, 200, 'not those of another one behind the proxy')
+  slow.resolve('done')
+  await Promise.all(held)
+  t.equal((await who({ 'x-forwarded-for': '192.168.1.9' })).status, 200)
+  const answers = await Promise.all(Array.from({ length: 600 }, () => who({ 'x-forwarded-for': '192.168.1.11' })))
+  t.ok(
+    answers.some(({ status }) => status === 429),
+    'it asks too often',
+  )
+  t.equal((await who({ 'x-forwarded-for': '192.168.1.12' })).status, 200)
+  t.throws(() => new Proxies(['10.0.0.0/33']), { code: 'RTK_ERR_VARIANT', message: /10\.0\.0\.0\/33/ })
+  t.throws(() => new Proxies(['proxy.lan']), { code: 'RTK_ERR_VARIANT' })
 })

@@ -1,10 +1,11 @@
 import { fstatSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import t from 'tap'
+import { HeldOutput } from '../../runtime/cli/held-output.js'
 import { journalLine, writesToJournal } from '../../runtime/journal.js'
 import { createLogger } from '../../runtime/log.js'
 import { LogLimit, limitLog, mostOfKind } from '../../runtime/log-limit.js'
-import { ManualClock } from '../harness/index.js'
+import { ManualClock, until } from '../harness/index.js'
 
 /** What is written for each object that is logged. */
 function logged(write: (log: ReturnType<typeof createLogger>) => void): Record<string, unknown>[] {
@@ -113,4 +114,20 @@ t.test('a plugin writes ten lines of a kind in a minute, and the number of those
   )
   t.ok(lines.length < 64 * mostOfKind + 300, `${lines.length} lines`)
   t.end()
+})
+
+t.test('on a terminal what is logged at the start comes below the banner, or after its time', async (t) => {
+  const written: string[] = []
+  const output = { write: (line: string) => void written.push(line) }
+  const held = new HeldOutput(output)
+  createLogger({ destination: held }).info('at the start')
+  t.strictSame(written, [])
+  held.release()
+  createLogger({ destination: held }).info('later')
+  t.match(written, [/at the start/, /later/])
+  held.release()
+  t.equal(written.length, 2, 'once')
+  const slow = new HeldOutput(output, 1)
+  slow.write('a start that takes long')
+  await until(() => written.length === 3, 'the end of its time')
 })

@@ -4,9 +4,11 @@ import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
+import fc from 'fast-check'
 import { createTestStation, ManualClock, type TestStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { Admission } from '../../runtime/net/admission.js'
+import { readProxyHeader } from '../../runtime/net/proxy-header.js'
 import {
   type AnyPlugin,
   type Connection,
@@ -542,6 +544,45 @@ t.test('limits', async (t) => {
     )
   })
 
+  for (const limit of [{ maxPerAddress: 2 }, { maxConnections: 2 }])
+    t.test(
+      `${JSON.stringify(limit)}: a client that comes back takes the place of its own connection that acknowledges nothing`,
+      async (t) => {
+        const it = service()
+        const taken: Connection[] = []
+        const options = { ...limit, maxBuffered_bytes: 16_000_000 }
+        const station = await stationWith(t, it.define({ options, onConnection: (one) => void taken.push(one) }))
+        const port = await portOf(it)
+        const clients = [new Client(port), new Client(port)]
+        await until(() => taken.length === 2, 'two')
+        const [alive, dead] = clients
+        const isDead = ({ remotePort }: Connection) => remotePort === dead.socket.localPort
+        dead.socket.pause()
+        // More than the buffers of both ends take.
+        taken.find(isDead)?.write(Buffer.alloc(12_000_000))
+        const seconds = async (count: number) => {
+          for (let n = 0; n < count; n++) {
+            for (const one of taken) if (!one.closed) one.write('a second')
+            await turns(2)
+            await station.clock.advance(1_000)
+          }
+        }
+        await seconds(9)
+        const early = new Client(port)
+        await until(() => early.closed, 'refused: it may be a slow one')
+        await seconds(7)
+        t.same(await Promise.all(taken.map(async (one) => (await one.isCut()) === isDead(one))), [true, true])
+        const next = new Client(port)
+        await until(() => taken.length === 3, 'it is let in')
+        await until(() => taken.find(isDead)?.closed, 'its place')
+        const flood = [1, 2, 3].map(() => new Client(port))
+        await until(() => flood.every(({ closed }) => closed), 'no other one is cut')
+        await seconds(1)
+        t.notOk(alive.closed || next.closed)
+        for (const { socket } of clients) socket.destroy()
+      },
+    )
+
   t.test('a client that does not read is cut off before it fills the memory; the others go on', async (t) => {
     const it = service()
     const limit = 256 << 10
@@ -593,6 +634,39 @@ t.test('limits', async (t) => {
     t.notOk(busy.closed)
     busy.socket.destroy()
   })
+
+  t.test(
+    'a client that asks and sends nothing more gets an answer that takes time; it is ended with it, or after 10 s',
+    async (t) => {
+      const it = service()
+      const asked: Connection[] = []
+      const onConnection = (connection: Connection) =>
+        connection.onData(() => {
+          connection.pause()
+          asked.push(connection)
+        })
+      const station = await stationWith(t, it.define({ onConnection }))
+      const port = await portOf(it)
+      const clients = [0, 1, 2].map(() => new Client(port))
+      for (const { socket } of clients.slice(0, 2)) socket.end('who?')
+      await until(() => asked.length === 2, 'two questions')
+      clients[2].socket.end()
+      await until(() => clients[2].closed, 'nothing was asked')
+      await turns(5)
+      t.equal(it.listener.connections, 2)
+      asked[0].write('me, ')
+      asked[0].write('and more')
+      const answered = clients.find(({ socket }) => socket.localPort === asked[0].remotePort)
+      const forgotten = clients.find(({ socket }) => socket.localPort === asked[1].remotePort)
+      await until(() => answered?.closed, 'the end of the answer')
+      t.equal(answered?.text, 'me, and more')
+      await station.clock.advance(9_000)
+      t.equal(it.listener.connections, 1)
+      await station.clock.advance(1_000)
+      await until(() => forgotten?.closed, 'the end of patience')
+      t.equal(it.listener.connections, 0)
+    },
+  )
 
   t.test('resets, half-open clients and garbage leave the plugin running', async (t) => {
     const it = service()
@@ -767,4 +841,150 @@ t.test('two versions of what an author can get wrong', async (t) => {
     { state: 'failed', reason: /open it in start/ },
     { state: 'failed', reason: /is open already/ },
   ])
+})
+
+t.test('the PROXY protocol', async (t) => {
+  const v2 = (command: number, family: number, body: Buffer, length = body.length) => {
+    const head = Buffer.from([
+      13,
+      10,
+      13,
+      10,
+      0,
+      13,
+      10,
+      81,
+      85,
+      73,
+      84,
+      10,
+      command,
+      family,
+      length >> 8,
+      length & 255,
+    ])
+    return Buffer.concat([head, body])
+  }
+  const four = Buffer.from([192, 0, 2, 7, 192, 0, 2, 1, 0xc3, 0x50, 0x08, 0x35])
+  const six = Buffer.concat([
+    Buffer.from('20010db8000000000000000000000007', 'hex'),
+    Buffer.alloc(16),
+    four.subarray(8),
+  ])
+  const mapped = Buffer.concat([
+    Buffer.from('00000000000000000000ffffc0000207', 'hex'),
+    Buffer.alloc(16),
+    four.subarray(8),
+  ])
+  const peer = { address: '192.0.2.7', port: 50_000 }
+  const longest = `PROXY TCP6 ${'ffff:'.repeat(7)}ffff ${'ffff:'.repeat(7)}ffff 65535 65535\r\n`
+
+  t.test('headers, in pieces of any size', (t) => {
+    const good: [Buffer, object | undefined][] = [
+      [Buffer.from('PROXY TCP4 192.0.2.7 192.0.2.1 50000 2101\r\n'), peer],
+      [Buffer.from('PROXY TCP6 2001:db8::7 ::1 50000 2101\r\n'), { address: '2001:db8::7', port: 50_000 }],
+      [Buffer.from('PROXY TCP6 ::ffff:192.0.2.7 ::1 50000 2101\r\n'), peer],
+      [Buffer.from(longest), { port: 65_535 }],
+      [Buffer.from('PROXY UNKNOWN ffff::1 whatever\r\n'), undefined],
+      [v2(0x21, 0x11, four), peer],
+      [v2(0x21, 0x21, six), { address: '2001:db8::7', port: 50_000 }],
+      [v2(0x21, 0x21, mapped), peer],
+      [v2(0x21, 0x11, Buffer.concat([four, Buffer.alloc(200)])), peer],
+      [v2(0x20, 0x00, Buffer.alloc(0)), undefined],
+    ]
+    for (const [bytes, found] of good) {
+      const whole = readProxyHeader(Buffer.concat([bytes, Buffer.from('GET /')]))
+      t.match(whole, { length: bytes.length, ...(found && { peer: found }) })
+      t.equal(typeof whole === 'object' && 'peer' in whole, found !== undefined)
+      for (let length = 0; length < bytes.length; length++)
+        t.equal(readProxyHeader(bytes.subarray(0, length)), 'more', `${length} bytes`)
+    }
+    for (const bad of [
+      Buffer.from('GET / HTTP/1.1\r\n'),
+      Buffer.from('\r\n\r\n\0\r\nQUIX'),
+      Buffer.from('PROXY TCP4 192.0.2.7 192.0.2.1 50000\r\n'),
+      Buffer.from('PROXY TCP4 192.0.2.7 192.0.2.1 50000 2101 x\r\n'),
+      Buffer.from('PROXY TCP4 2001:db8::7 ::1 50000 2101\r\n'),
+      Buffer.from('PROXY TCP4 192.0.2.700 192.0.2.1 50000 2101\r\n'),
+      Buffer.from('PROXY TCP4 192.0.2.7 192.0.2.1 65536 2101\r\n'),
+      Buffer.from('PROXY TCP4 192.0.2.7 192.0.2.1 -1 2101\r\n'),
+      Buffer.from('PROXY UDP4 192.0.2.7 192.0.2.1 50000 2101\r\n'),
+      Buffer.from(`PROXY UNKNOWN ${'x'.repeat(200)}`),
+      v2(0x21, 0x11, four.subarray(1)),
+      v2(0x21, 0x00, four),
+      v2(0x21, 0x12, four),
+      v2(0x22, 0x11, four),
+      v2(0x11, 0x11, four),
+      v2(0x21, 0x11, four, 65_535),
+    ])
+      t.equal(readProxyHeader(bad), 'wrong', bad.toString('latin1'))
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => readProxyHeader(Buffer.from(bytes)) !== undefined),
+    )
+    t.end()
+  })
+
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-net-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const authority = createAuthority(folder)
+  const files = authority.issue('proxied', '/CN=proxied', 'subjectAltName=IP:127.0.0.1\n')
+  const identity = { cert: readFileSync(files.cert, 'utf8'), key: readFileSync(files.key, 'utf8') }
+  const ca = readFileSync(authority.ca, 'utf8')
+  for (const tls of [undefined, identity])
+    t.test(
+      `a named proxy speaks for its clients${tls ? ', below TLS' : ''}: limits and plugins see those`,
+      async (t) => {
+        const it = service()
+        const onConnection = (one: Connection) =>
+          one.onData((bytes) => one.write(`${one.remoteAddress} ${one.remotePort} ${bytes}`))
+        const options = { maxPerAddress: 2, ...(tls && { tls }) }
+        const variant = { net: { proxies: ['127.0.0.2'] } }
+        const station = await createTestStation({ variant, plugins: { caster: it.define({ options, onConnection }) } })
+        t.teardown(() => station.stop())
+        const port = await portOf(it)
+        const sockets: Socket[] = []
+        t.teardown(() => {
+          for (const socket of sockets) socket.destroy()
+        })
+        /** @returns what the plugin says, or '' where the connection ends */
+        const ask = async (header: string | Buffer, localAddress = '127.0.0.2') => {
+          const raw = connect({ port, host: '127.0.0.1', localAddress })
+          raw.on('error', () => {})
+          sockets.push(raw)
+          if (header.length > 0) raw.write(header)
+          const socket = tls ? connectTls({ socket: raw, ca, host: '127.0.0.1' }) : raw
+          socket.on('error', () => {})
+          socket.write('hello')
+          return new Promise<string>((resolve) => {
+            socket.once('data', (bytes) => resolve(String(bytes)))
+            socket.once('close', () => resolve(''))
+          })
+        }
+        t.equal(await ask('PROXY TCP4 192.0.2.7 192.0.2.1 50000 2101\r\n'), '192.0.2.7 50000 hello')
+        t.equal(await ask(v2(0x21, 0x11, four)), '192.0.2.7 50000 hello')
+        t.equal(await ask(v2(0x21, 0x11, four)), '', 'its third connection')
+        t.equal(await ask(v2(0x21, 0x21, six)), '2001:db8::7 50000 hello', 'another one behind the proxy')
+        t.match(await ask('PROXY UNKNOWN\r\n'), /^127\.0\.0\.2 \d+ hello/)
+        t.equal(await ask(''), '', 'a proxy that does not say for whom')
+        t.match(station.lines.at(-1), {
+          plugin: 'caster',
+          msg: /127\.0\.0\.2 is refused: .*does not begin with a PROXY header/,
+        })
+        if (!tls)
+          t.match(await ask('PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n', '127.0.0.3'), /^127\.0\.0\.3 \d+ PROXY/, 'no proxy')
+        else t.equal(await ask('PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n', '127.0.0.3'), '', 'no proxy')
+        const silent = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+        sockets.push(silent)
+        let isOver = false
+        silent.on('close', () => {
+          isOver = true
+        })
+        silent.write('PROXY')
+        await until(async () => {
+          await station.clock.advance(1_000)
+          return isOver
+        }, 'the end of a header that does not come')
+        t.match(station.lines.at(-1), { msg: /no PROXY header within 5 s/ })
+      },
+    )
 })

@@ -108,7 +108,7 @@ t.test('programs take the stream of the simulator station', { skip: gateOnly }, 
   t.test('curl, NTRIP 2: table and stream', { skip: noPeer('curl') }, async (t) => {
     const ntrip = ['-sS', '-A', 'NTRIP curl/1', '-H', 'Ntrip-Version: Ntrip/2.0']
     const { stdout } = spawnSync('curl', [...ntrip, `http://127.0.0.1:${port}/`], { encoding: 'utf8' })
-    t.match(stdout, /^STR;SIM00001;SIM00001;RTCM 3\.2;1005\(1\),1074\(1\)/)
+    t.match(stdout, /^CAS;127\.0\.0\.1;.*\r\nNET;.*\r\nSTR;SIM00001;SIM00001;RTCM 3\.2;1005\(1\),1074\(1\)/)
     t.match(stdout, /ENDSOURCETABLE\r\n$/)
     const { output } = run(t, 'curl', [...ntrip, '-N', '-m', '60', `http://127.0.0.1:${port}/SIM00001`])
     await until(() => typesOf(output.bytes).filter(isMsm).length >= 8, 'two epochs', 60_000)

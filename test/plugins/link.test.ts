@@ -254,6 +254,29 @@ t.test('a serial port', async (t) => {
     },
   )
 
+  t.test(
+    'without perl is used all the same, and the log says once what to do',
+    { skip: hasProgram('socat') ? false : 'needs socat' },
+    async (t) => {
+      const pty = await openPty()
+      const { PATH } = process.env
+      process.env.PATH = '/nowhere'
+      t.teardown(() => {
+        process.env.PATH = PATH
+        void pty.close()
+      })
+      const lines: string[] = []
+      const device = new SerialDevice(realpathSync(pty.near), { warn: (line: string) => lines.push(line) } as never)
+      for (let n = 0; n < 2; n++) {
+        await device.open(115_200, { data: () => {}, closed: () => {} })
+        t.ok(device.write(Buffer.from('works')))
+        await device.close()
+      }
+      t.equal(lines.length, 1)
+      t.match(lines[0], /without exclusive mode.*apt install perl-base/)
+    },
+  )
+
   t.test('that cannot be opened says why, and what to do', (t) => {
     for (const [reason, remedy] of [
       ['Error: Permission denied, cannot open /dev/ttyACM0', /usermod -aG dialout/],

@@ -135,6 +135,11 @@ export class Configurator {
     return values === undefined || values === 'refused' ? undefined : targetOf(values)
   }
 
+  /** It refuses a station ID, as firmware before HPG 1.13 may: it sends 0 then, whatever is wanted. */
+  get lacksStationId(): boolean {
+    return this.#lacks.has('CFG-RTCM-DF003_OUT')
+  }
+
   #plan(target: ReceiverTarget, known: Known, signals: boolean): Step[] {
     const settings = { ...this.#options, correctionTimeout_s: this.#options.correctionMaxAge_s(), signals }
     return planOf({ ...known, target, settings })

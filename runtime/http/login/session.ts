@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { SessionRequest, type SessionState } from '../../../schemas/session.js'
+import { callerOf } from '../proxies.js'
 import type { RouteOwner } from '../routes/owner.js'
 import { type Login, noCookie, type Session } from './login.js'
 
@@ -52,4 +53,4 @@ export function sessionRoutes(login: Login, log: Logger): RouteOwner {
   }
 }
 
-const peerOf = ({ socket }: FastifyRequest) => socket.remoteAddress ?? ''
+const peerOf = ({ raw }: FastifyRequest) => callerOf(raw)

@@ -12,6 +12,7 @@ import type { ParameterRecord } from '../instance/registrations.js'
 /** What a plugin's `ctx` reaches in the runtime. */
 export interface ContextHost {
   readonly serial: string
+  readonly since: string
   readonly clock: Clock
   readonly store: Store
   parameterValue(record: ParameterRecord): unknown

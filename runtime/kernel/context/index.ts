@@ -66,6 +66,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
   return {
     name,
     serial: host.serial,
+    since: host.since,
     log: instance.log as Logger,
     signal: scope.signal,
     clock: { now: () => clock.now(), monotonic: () => clock.monotonic() },

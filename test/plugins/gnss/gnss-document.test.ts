@@ -3,6 +3,7 @@
  * simulated receiver when that changes.
  */
 import t, { type Test } from 'tap'
+import { drawnStationId } from '../../../plugins/gnss-zed/station-id.js'
 import recovery from '../../../plugins/recovery/index.js'
 import system from '../../../plugins/system/index.js'
 import { offsetEnu } from '../../../runtime/gnss/index.js'
@@ -581,7 +582,7 @@ t.test('what a person enters and asks for', async (t) => {
     config: {
       startup: { accuracy: 5, delta_max: 15, delta_max_corr: 0.5 },
       recvrtcm: { max_age: 30 },
-      station: { id: 0 },
+      station: { id: drawnStationId('TEST0001') },
     },
     ref: {
       manual: { frame: '', epoch: '', point: 'arp', offset: 0 },

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import { ReceivedCorrections } from '../../../plugins/gnss-zed/facts/received-corrections.js'
 import gnssZed from '../../../plugins/gnss-zed/index.js'
+import { drawnStationId } from '../../../plugins/gnss-zed/station-id.js'
 import { watchTrouble } from '../../../plugins/gnss-zed/trouble.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import { Framer } from '../../../runtime/gnss/index.js'
@@ -444,7 +445,7 @@ t.test('settings have their bounds and show in the document', async (t) => {
   const startup = { accuracy: 0, delta_max: 0, delta_max_corr: 0 }
   t.strictSame(
     field('config'),
-    { startup, station: { id: 0 }, recvrtcm: { max_age: 30 } },
+    { startup, station: { id: drawnStationId('TEST0001') }, recvrtcm: { max_age: 30 } },
     'without survey-in nothing is checked',
   )
   const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })

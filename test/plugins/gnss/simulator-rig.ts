@@ -31,10 +31,14 @@ export async function setUp(
     rtcm?: object
     survey?: object
     plugins?: Record<string, unknown>
+    /** More options of gnss-zed. */
+    zed?: object
+    /** What is stored already. */
+    store?: MemoryStore
   } = {},
 ) {
   const clock = new ManualClock()
-  const store = new MemoryStore()
+  const store = options.store ?? new MemoryStore()
   const sent: RtcmFrame[] = []
   let simulated: SimulatedReceiver | undefined
   let stream: RtcmStream | undefined
@@ -58,7 +62,10 @@ export async function setUp(
     plugins: {
       'gnss-zed': [
         gnssZed as unknown as Definition,
-        { port: 'simulator', simulator: { boot: 'rover', ...options.simulator }, rtcm: options.rtcm ?? {} },
+        {
+          ...{ port: 'simulator', simulator: { boot: 'rover', ...options.simulator }, rtcm: options.rtcm ?? {} },
+          ...options.zed,
+        },
       ],
       rtcm: rtcm as unknown as Definition,
       'survey-in': [surveyIn as unknown as Definition, { initial_s: 10, ...options.survey }],

@@ -1,7 +1,10 @@
 /** The whole GNSS path on the simulated receiver: what `npm start` shows. */
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { drawnStationId } from '../../../plugins/gnss-zed/station-id.js'
 import system from '../../../plugins/system/index.js'
 import { decodeRtcm, distance, stationId } from '../../../runtime/gnss/index.js'
+import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import type { Ecef, RtcmFrame } from '../../../schemas/services.js'
 import { gateOnly } from '../../harness/index.js'
 import { setUp } from './simulator-rig.js'
@@ -41,13 +44,63 @@ for (const rtcm of [{ msmInterval_s: 15, referenceInterval_s: 15, biasInterval_s
 
 t.test('a station ID', async (t) => {
   const ids = (frames: readonly RtcmFrame[]) => new Set(frames.map(({ bytes }) => stationId(bytes)))
+  const drawn = 3461 // of TEST0001
+
+  t.test(
+    'of a new station is drawn from its serial number, and kept over restarts and a change of others',
+    async (t) => {
+      const store = new MemoryStore()
+      for (const start of ['the first start', 'the second']) {
+        const rig = await setUp(t, { store })
+        await rig.until(() => rig.arps().length > 3, 120)
+        t.strictSame(ids(rig.sent), new Set([drawn]), start)
+        t.equal(rig.field('config.station.id'), drawn)
+        await rig.change({ 'gnss-recvrtcm-max-age': 20 })
+        await rig.station.stop()
+      }
+      t.equal(drawnStationId('TEST0001'), drawn)
+      t.not(drawnStationId('TEST0002'), drawn)
+      fc.assert(fc.property(fc.string(), (serial) => drawnStationId(serial) >= 1 && drawnStationId(serial) <= 4095))
+    },
+  )
+
+  t.test('of a station from before they were drawn stays 0', async (t) => {
+    const store = new MemoryStore({ 'plugin.gnss-zed': { baud: 38_400 } })
+    for (const start of ['the first start of this release', 'the second']) {
+      const rig = await setUp(t, { store })
+      t.equal(rig.field('config.station.id'), 0, start)
+      await rig.station.stop()
+    }
+    const unreadable = new MemoryStore()
+    unreadable.troubles.push({ code: 'store-unreadable', text: 'for a test' })
+    t.equal((await setUp(t, { store: unreadable })).field('config.station.id'), 0, 'what may be one too')
+  })
+
+  t.test('that somebody chose is never drawn, also where it is 0', async (t) => {
+    t.equal((await setUp(t, { zed: { stationId: 0 } })).field('config.station.id'), 0)
+    t.equal((await setUp(t, { changes: { 'gnss-station-id': 0 } })).field('config.station.id'), 0)
+    const store = new MemoryStore()
+    const rig = await setUp(t, { store })
+    await rig.change({ 'gnss-station-id': 0 })
+    await rig.station.stop()
+    t.equal((await setUp(t, { store })).field('config.station.id'), 0)
+  })
+
+  t.test('that the receiver does not take costs nothing: it is expected with 0', async (t) => {
+    const rig = await setUp(t)
+    rig.simulated.nak('CFG-RTCM-DF003_OUT')
+    await rig.until(() => rig.arps().length > 3, 120)
+    t.strictSame(ids(rig.sent), new Set([0]))
+    t.equal(rig.field('config.station.id'), 0)
+    t.match(rig.station.device.errors(), [{ code: 'receiver-config', text: /CFG-RTCM-DF003_OUT/ }])
+  })
 
   t.test(
     'that is set while the base is in use goes over within seconds, and never mixes with the one before',
     async (t) => {
       const rig = await setUp(t)
       await rig.until(() => rig.arps().length > 3, 60)
-      t.strictSame(ids(rig.sent.splice(0)), new Set([0]))
+      t.strictSame(ids(rig.sent.splice(0)), new Set([drawn]))
       t.match(await rig.change({ 'gnss-station-id': 4095 }), { result: 'ok' })
       t.equal(rig.stream.open, false, 'held at once')
       const seconds = await rig.until(() => rig.field('state.status') === 'fixed', 10)
@@ -84,7 +137,7 @@ t.test('a station ID', async (t) => {
         result: 'failed',
         errors: [{ name: 'gnss-station-id' }],
       })
-      t.equal(rig.field('config.station.id'), 0)
+      t.equal(rig.field('config.station.id'), drawn)
     })
   }
 })

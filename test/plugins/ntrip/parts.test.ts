@@ -240,7 +240,8 @@ t.test('a row of the table says what was measured', async (t) => {
     const contents = new Contents(clock)
     for (const type of types) contents.count(type, 100)
     const mount = { name: 'A', unverified: false, contents, arp: undefined, generator: '', ...more } as MountPoint
-    return rowOf(mount, { place: 'Delft', country: 'NLD', generator: 'rtk-base', needsLogin: true })
+    const facts = { serial: 'SN1', host: '', port: 0, place: 'Delft', country: 'NLD' }
+    return rowOf(mount, { ...facts, generator: 'rtk-base', needsLogin: true })
   }
   t.match(row([1005, 1074, 1094, 1124]), {
     ...{ identifier: 'Delft', format: 'RTCM 3.2', details: '1005(1),1074(1),1094(1),1124(1)', carrier: 2 },

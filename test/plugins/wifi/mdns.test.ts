@@ -1,12 +1,15 @@
+import { networkInterfaces } from 'node:os'
 import { type DecodedPacket, decode, encode, type Question } from 'dns-packet'
 import fc from 'fast-check'
 import { conformance, createTestStation, freeUdpPort, ManualClock, until } from 'rtk-base/testing'
 import t from 'tap'
+import { Announcer } from '../../../plugins/mdns/announcer.js'
 import mdns from '../../../plugins/mdns/index.js'
-import { udpLinks } from '../../../plugins/mdns/link.js'
+import { type LinkHandlers, type OpenLink, udpLinks } from '../../../plugins/mdns/link.js'
 import { type Announcement, dataOf, namesFor, uniqueRecords } from '../../../plugins/mdns/records.js'
 import { Responder } from '../../../plugins/mdns/responder.js'
-import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
+import { device, localNetwork } from '../../../schemas/services.js'
 
 const port = 5353
 const asker = { address: '192.168.1.99', port }
@@ -325,6 +328,60 @@ t.test('two stations on the loopback interface, over real sockets', async (t) =>
     'goodbye',
   )
 })
+
+t.test(
+  'names that a stranger claims, all of them: the first one is tried again after an hour, then later and later',
+  async (t) => {
+    let isHostile = true
+    const probed: string[] = []
+    let receive: LinkHandlers['received'] = () => {}
+    /** Somebody who has every name that is asked for. */
+    const send = (bytes: Uint8Array) => {
+      const { type, authorities = [] } = decode(Buffer.from(bytes))
+      const srv = authorities.find((record) => record.type === 'SRV')
+      if (type !== 'query' || !srv) return
+      probed.push(srv.name.split('.')[0])
+      const answers = [{ ...srv, data: { port: 9, target: 'stranger.local' } }]
+      const reply = encode({ type: 'response', answers: answers as never })
+      if (isHostile) queueMicrotask(() => receive(reply, { ...asker, family: 'IPv4', size: reply.length }))
+    }
+    const open: OpenLink = async (_on, handlers) => {
+      receive = handlers.received
+      return { send, close: async () => {} }
+    }
+    const list = () => networkInterfaces()
+    const plugin = definePlugin({
+      name: 'mdns',
+      version: '1.0.0',
+      api: '^1.1.0',
+      needs: [localNetwork, device],
+      setup: (ctx) => new Announcer(ctx, { interfaces: ['lo'], port, open, list }),
+      start: (_ctx, _handoff, announcer) => announcer.follow(),
+    })
+    const clock = new ManualClock()
+    const station = await createTestStation({
+      clock,
+      variant: { serial: 'SN1' },
+      plugins: { mdns: plugin as AnyPlugin },
+    })
+    t.teardown(() => station.stop())
+    await until(async () => {
+      await clock.advance(100)
+      return station.station.plugins()[0]?.reason.startsWith("'RTK base SN1 (50)'")
+    }, 'the last name')
+    const probedAgain = async (seconds: number) => {
+      probed.length = 0
+      await clock.advance(seconds * 1_000)
+      return probed.includes('RTK base SN1')
+    }
+    t.equal(await probedAgain(3_500), false, 'not within the hour')
+    t.equal(await probedAgain(500), true)
+    t.equal(await probedAgain(7_000), false, 'not within two more')
+    isHostile = false
+    t.equal(await probedAgain(1_000), true)
+    t.match(station.station.plugins()[0]?.reason, "'RTK base SN1' on lo")
+  },
+)
 
 t.test('a port that cannot be had is reported and tried again; no interface, no announcement', async (t) => {
   const station = await createTestStation({ plugins: { mdns: [mdns as AnyPlugin, { interfaces: ['none0'] }] } })

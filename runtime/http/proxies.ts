@@ -1,0 +1,56 @@
+/** Proxies that the operator named (`http.proxies`): what they say of the caller is believed, what others say is taken away. */
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { NamedAddresses } from '../net/named-addresses.js'
+import { normalAddress } from './access.js'
+
+/** More hops than any chain of proxies has. */
+const mostHops = 32
+const forwarded = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'] as const
+
+const callerKey = Symbol('caller')
+
+/** The address that a request is attributed to. */
+export const callerOf = (request: IncomingMessage): string =>
+  (request as { [callerKey]?: string })[callerKey] ?? normalAddress(request.socket.remoteAddress ?? '')
+
+export class Proxies {
+  readonly #named: NamedAddresses
+
+  /** @throws RTK_ERR_VARIANT */
+  constructor(named: readonly string[]) {
+    this.#named = new NamedAddresses(named, 'http.proxies')
+  }
+
+  get isEmpty(): boolean {
+    return this.#named.isEmpty
+  }
+
+  has(address: string): boolean {
+    return this.#named.has(address)
+  }
+
+  /**
+   * Notes who asks: behind a named proxy the last address of `X-Forwarded-For` that is no proxy itself. From anybody else the three headers
+   * are removed, so that nothing behind this reads them.
+   * @returns whether a proxy speaks for somebody else; undefined: it names nobody
+   */
+  read(request: IncomingMessage): boolean | undefined {
+    const { headers, socket } = request
+    if (!this.has(socket.remoteAddress ?? '')) {
+      for (const name of forwarded) delete headers[name]
+      return false
+    }
+    const host = headers['x-forwarded-host']
+    if (typeof host === 'string') headers.host = host
+    const hops = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
+    const last = hops
+      .slice(-mostHops)
+      .map((hop) => normalAddress(hop.trim()))
+      .findLast((hop) => hop !== '' && !this.has(hop))
+    if (last === undefined) return false
+    if (isIP(last) === 0) return undefined
+    Object.assign(request, { [callerKey]: last })
+    return true
+  }
+}
