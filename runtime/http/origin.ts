@@ -26,7 +26,7 @@ export function isForeignOrigin(headers: IncomingHttpHeaders): boolean {
   const page = pageOf(origin)
   const called = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+?)\.?(?::(\d{1,5}))?$/i.exec(headers.host ?? '')
   if (page === undefined || called === null) return true
-  // This server speaks http. A named proxy in front that speaks https says so; what others say was taken away.
+  // This server speaks http. A proxy in front that speaks https says so; what strangers say was taken away.
   const scheme = headers['x-forwarded-proto'] === 'https' ? 'https:' : 'http:'
   const [, host = '', port = defaultPorts[scheme]] = called
   return page.scheme !== scheme || page.host.replace(/\.$/, '') !== host.toLowerCase() || page.port !== port

@@ -1,12 +1,14 @@
 /** Proxies that the operator named (`http.proxies`): what they say of the caller is believed, what others say is taken away. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import { isLoopbackAddress, plainAddress } from '../net/admission.js'
 import { NamedAddresses } from '../net/named-addresses.js'
 import { normalAddress } from './access.js'
 
 /** More hops than any chain of proxies has. */
 const mostHops = 32
-const forwarded = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'] as const
+const scheme = 'x-forwarded-proto'
+const forwarded = ['x-forwarded-for', scheme, 'x-forwarded-host'] as const
 
 const callerKey = Symbol('caller')
 
@@ -32,13 +34,14 @@ export class Proxies {
 
   /**
    * Notes who asks: behind a named proxy the last address of `X-Forwarded-For` that is no proxy itself. From anybody else the three headers
-   * are removed, so that nothing behind this reads them.
+   * are removed, so that nothing behind this reads them; but for the scheme where no proxy is named and a program of this machine asks.
    * @returns whether a proxy speaks for somebody else; undefined: it names nobody
    */
   read(request: IncomingMessage): boolean | undefined {
     const { headers, socket } = request
     if (!this.has(socket.remoteAddress ?? '')) {
-      for (const name of forwarded) delete headers[name]
+      const isOwn = this.isEmpty && isLoopbackAddress(plainAddress(socket.remoteAddress))
+      for (const name of forwarded) if (name !== scheme || !isOwn) delete headers[name]
       return false
     }
     const host = headers['x-forwarded-host']

@@ -1175,6 +1175,13 @@ t.test('named proxies speak for those whom they forward, nobody else does', asyn
     'it asks too often',
   )
   t.equal((await who({ 'x-forwarded-for': '192.168.1.12' })).status, 200)
+
+  const plain = await serve(t, [owner('one', { routes: [routes[0], routes[1]] })])
+  t.match((await plain.ask('/who', { headers: { host: 'localhost', ...stranger } })).json, {
+    ...{ ip: '127.0.0.1', host: 'localhost', by: 'https' },
+  })
+  const own = { origin: 'https://localhost', host: 'localhost', 'x-forwarded-proto': 'https' }
+  t.equal((await plain.ask('/change', { method: 'POST', headers: own })).status, 200, 'a proxy of this machine')
   t.throws(() => new Proxies(['10.0.0.0/33']), { code: 'RTK_ERR_VARIANT', message: /10\.0\.0\.0\/33/ })
   t.throws(() => new Proxies(['proxy.lan']), { code: 'RTK_ERR_VARIANT' })
 })
