@@ -22,8 +22,8 @@ export interface OpenHandle {
 interface Handle {
   /** Undefined once it is closed or collected. */
   what(): string | undefined
-  /** Its stack says where it was made. Written out only when somebody asks. */
-  readonly made: Error
+  /** Its stack says where it was made; undefined once it is collected. */
+  made(): Error | undefined
   readonly made_ms: number
 }
 
@@ -46,6 +46,11 @@ class Handles {
   }
 }
 
+/**
+ * Where handles were made: stacks are written out only when somebody asks. Until then a stack holds everything that was on it, e.g. a
+ * connection and its buffers, so it must not outlive the handle.
+ */
+const stacks = new WeakMap<object, Error>()
 const owned = new WeakMap<Owner, Handles>()
 let owners: WeakRef<Owner>[] = []
 
@@ -61,8 +66,12 @@ function note<T extends object>(handle: T, isOpen: (handle: T) => boolean, descr
     owners.push(new WeakRef(owner))
   }
   const weak = new WeakRef(handle)
+  stacks.set(handle, new Error('made here'))
   handles.add({
-    made: new Error('made here'),
+    made() {
+      const alive = weak.deref()
+      return alive && stacks.get(alive)
+    },
     made_ms: performance.now(),
     what() {
       const alive = weak.deref()
@@ -75,8 +84,9 @@ function note<T extends object>(handle: T, isOpen: (handle: T) => boolean, descr
 export function openHandles(owner: Owner, since_ms = 0): OpenHandle[] {
   const all = owned.get(owner)?.open() ?? []
   return all.flatMap(({ what, made, made_ms }) => {
-    const text = made_ms < since_ms || isOfNode(made) ? undefined : what()
-    return text ? [{ plugin: owner.name, what: text, place: ownPlace(made) }] : []
+    const error = made_ms < since_ms ? undefined : made()
+    const text = error && !isOfNode(error) ? what() : undefined
+    return error && text ? [{ plugin: owner.name, what: text, place: ownPlace(error) }] : []
   })
 }
 
