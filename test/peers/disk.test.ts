@@ -1,12 +1,14 @@
 /**
  * What lies on the disk, row by row as in runtime/docs/disk.md, made missing, damaged, newer or unreadable on the installed package
- * under a real systemd: RTCM flows again within a minute without a hand, and the station says what it has given up.
+ * under a real systemd (of a Debian 13 where one can be made, else of this machine): RTCM flows again within a minute without a hand,
+ * and the station says what it has given up.
  */
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { machineOnly, rtkBase, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { copyFor, inCopy, type Machine, noMachine, startMachine } from '../harness/peers/machine.js'
+import { copyFor, debian13, inCopy, type Machine, noMachine, startMachine } from '../harness/peers/machine.js'
+import { noPeer } from '../harness/peers/peers.js'
 import { fieldVariant } from './real-updates.js'
 
 t.setTimeout(3_600_000)
@@ -216,7 +218,7 @@ async function installed(t: Test): Promise<Machine> {
   const built = await rtkBase(['build', file, '--deb', '--out', folder, '--release', '1.0.0', '--target', 'linux-x64'])
   t.match(built, { code: 0 }, built.stderr)
   const deb = /^(.*\.deb): /m.exec(built.stdout)?.[1] ?? ''
-  const root = copyFor(t)
+  const root = copyFor(t, noPeer('debootstrap') ? '/' : debian13(t))
   copyFileSync(deb, join(root, 'var', basename(deb)))
   const done = inCopy(root, 'dpkg', '-i', '--force-depends', `/var/${basename(deb)}`)
   t.equal(done.code, 0, done.stderr)
