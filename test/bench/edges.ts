@@ -16,6 +16,12 @@ export const smallMachine: readonly string[] = [
   )}`,
 ]
 
+/** What the unit of the Debian package sets for the C library. */
+const unit = join(packageRoot(), 'runtime', 'build', 'deb', 'files', 'rtk-base.service')
+export const unitEnvironment: readonly string[] = [
+  ...readFileSync(unit, 'utf8').matchAll(/^Environment=(MALLOC_\S+)$/gm),
+].map(([, text]) => text as string)
+
 export const hasProgram = (name: string) => spawnSync('which', [name]).status === 0
 
 /** One epoch of a base: 1005, four MSM7 of eight satellites on two signals, 1230; about 950 bytes. `n` marks it. */

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { childEnv, machineOnly, readyBase, rtkBase, startStation } from 'rtk-base/testing'
 import t from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
-import { processUse, smallMachine } from '../bench/edges.js'
+import { processUse, smallMachine, unitEnvironment } from '../bench/edges.js'
 import type { AttackerOptions } from '../harness/children/attacker.js'
 import type { PoliteOptions, PoliteReport } from '../harness/children/polite-client.js'
 import { createAuthority } from '../harness/peers/certificates.js'
@@ -36,12 +36,6 @@ const scenes = [
   'datagrams',
 ]
 const brokers = ['PINGRESP', 'PUBACK', 'PUBREL', 'QoS 2', 'a foreign topic', 'commands', 'changes of 60 kB']
-
-/** What the unit of the Debian package sets for the C library. */
-const unit = join(packageRoot(), 'runtime', 'build', 'deb', 'files', 'rtk-base.service')
-const ofUnit = [...readFileSync(unit, 'utf8').matchAll(/^Environment=(MALLOC_\S+)$/gm)].map(
-  ([, text]) => text as string,
-)
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const kindOf = (text: string) => text.replace(/[0-9a-f]*\d[0-9a-f.:]*/gi, '#').slice(0, 80)
@@ -97,7 +91,7 @@ t.test(
       execPath: program,
       entry: join(built, 'rtk-base.mjs'),
       // As on a device: the machine of a test has memory to waste.
-      nodeOptions: [...inStation, 'env', ...ofUnit, process.execPath, ...smallMachine],
+      nodeOptions: [...inStation, 'env', ...unitEnvironment, process.execPath, ...smallMachine],
     })
     t.teardown(() => station.end())
     const pid = station.child.pid as number
