@@ -68,6 +68,9 @@ const crash = (slot: string) =>
 const options = (text: string) =>
   `printf 'RTK_BASE_OPTIONS="--set watchdog.proven_s=3 ${text}"\\n' >/etc/default/rtk-base`
 const own = '/etc/rtk-base/variant.json'
+/** Puts the folder of the service on a disk of its own, changes it there, and lets nobody write to it any more. */
+const readOnly = (change: string) =>
+  `mv ${home} /var/was; mkdir ${home}; mount -t tmpfs none ${home}; cp -a /var/was/. ${home}; rm -r /var/was; ${change}; mount -o remount,ro ${home}`
 const newer = (number: number) =>
   `top=$(printf 'rtk-base store 2\\nnumber ${number}\\n.'); top=\${top%.}; printf '%ssha256 %s\\nx' "$top" "$(printf '%sx' "$top" | sha256sum | cut -c 1-64)" >${store}/snapshot-${number % 2}`
 
@@ -129,6 +132,19 @@ const rows: Readonly<Record<string, Row>> = {
   'the data folder is missing': { damage: `rm -r ${data}` },
   'the data folder is a file': { damage: `rm -r ${data}; : >${data}`, code: 'data-in-memory' },
   'the data folder cannot be read': { damage: denied(data), code: 'data-in-memory' },
+  'the disk is read-only': { damage: readOnly(':'), code: 'store-unwritable', slot: 'b', anybody: 401 },
+  'the disk is read-only, and the data folder is missing': {
+    damage: readOnly(`rm -r ${data}`),
+    code: 'data-in-memory',
+    slot: 'b',
+    anybody: 401,
+  },
+  'the disk is read-only and empty': {
+    damage: readOnly(`rm -r ${home}/*`),
+    code: 'data-in-memory',
+    slot: 'f',
+    anybody: 401,
+  },
   'the store cannot be read': { damage: denied(store), code: 'data-in-memory' },
   'one generation of the settings is damaged': { damage: garbage(`${store}/snapshot-0`), code: 'store-damaged' },
   'one generation of the settings is missing': { damage: `rm ${store}/snapshot-1`, code: 'store-damaged' },
@@ -185,10 +201,12 @@ t.test('whatever lies on the disk, RTCM flows again', { skip: machineOnly || noM
   sh(`systemctl stop rtk-base; cp -a ${home} /var/well; cp /etc/default/rtk-base /var/well-options`)
 
   const times: string[] = []
-  for (const [name, { damage, code, slot, anybody }] of Object.entries(rows)) {
+  /** `RTK_BASE_DISK="state is empty"` for that row alone. */
+  const isWanted = ([name]: [string, Row]) => (process.env.RTK_BASE_DISK ?? name) === name
+  for (const [name, { damage, code, slot, anybody }] of Object.entries(rows).filter(isWanted)) {
     await t.test(name, async (t) => {
       sh(
-        `systemctl stop rtk-base; rm -rf ${home} /etc/rtk-base /etc/default/rtk-base /run/rtk-base; cp -a /var/well ${home}`,
+        `systemctl stop rtk-base; umount -q ${home}; rm -rf ${home} /etc/rtk-base /etc/default/rtk-base /run/rtk-base; cp -a /var/well ${home}`,
       )
       sh('cp /var/well-options /etc/default/rtk-base')
       sh(damage)
