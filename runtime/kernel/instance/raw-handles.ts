@@ -22,12 +22,18 @@ export interface OpenHandle {
 interface Handle {
   /** Undefined once it is closed or collected. */
   what(): string | undefined
-  /** Its stack says where it was made; undefined once it is collected. */
-  made(): Error | undefined
+  /** Its stack says where it was made. Written out only when somebody asks: until then it holds what was on it, e.g. a connection. */
+  readonly made: Error
   readonly made_ms: number
 }
 
-/** Handles of one owner, pruned whenever their number has doubled. */
+/**
+ * What is closed is let go so often, with what its stack holds: 100 connections that left are 10 MB of buffers. To hold a stack by its
+ * handle alone (`WeakMap`) would not do: a timer that is set by another one's callback has that one on its stack, and so on.
+ */
+const prune_ms = 5_000
+
+/** Handles of one owner, pruned whenever their number has doubled, and now and then. */
 class Handles {
   static readonly least = 32
   #all: Handle[] = []
@@ -35,10 +41,12 @@ class Handles {
 
   add(handle: Handle): void {
     this.#all.push(handle)
-    if (this.#all.length > Handles.least + 2 * this.#prunedTo) {
-      this.#all = this.open()
-      this.#prunedTo = this.#all.length
-    }
+    if (this.#all.length > Handles.least + 2 * this.#prunedTo) this.prune()
+  }
+
+  prune(): void {
+    this.#all = this.open()
+    this.#prunedTo = this.#all.length
   }
 
   open(): Handle[] {
@@ -46,11 +54,6 @@ class Handles {
   }
 }
 
-/**
- * Where handles were made: stacks are written out only when somebody asks. Until then a stack holds everything that was on it, e.g. a
- * connection and its buffers, so it must not outlive the handle.
- */
-const stacks = new WeakMap<object, Error>()
 const owned = new WeakMap<Owner, Handles>()
 let owners: WeakRef<Owner>[] = []
 
@@ -66,12 +69,8 @@ function note<T extends object>(handle: T, isOpen: (handle: T) => boolean, descr
     owners.push(new WeakRef(owner))
   }
   const weak = new WeakRef(handle)
-  stacks.set(handle, new Error('made here'))
   handles.add({
-    made() {
-      const alive = weak.deref()
-      return alive && stacks.get(alive)
-    },
+    made: new Error('made here'),
     made_ms: performance.now(),
     what() {
       const alive = weak.deref()
@@ -84,9 +83,8 @@ function note<T extends object>(handle: T, isOpen: (handle: T) => boolean, descr
 export function openHandles(owner: Owner, since_ms = 0): OpenHandle[] {
   const all = owned.get(owner)?.open() ?? []
   return all.flatMap(({ what, made, made_ms }) => {
-    const error = made_ms < since_ms ? undefined : made()
-    const text = error && !isOfNode(error) ? what() : undefined
-    return error && text ? [{ plugin: owner.name, what: text, place: ownPlace(error) }] : []
+    const text = made_ms < since_ms || isOfNode(made) ? undefined : what()
+    return text ? [{ plugin: owner.name, what: text, place: ownPlace(made) }] : []
   })
 }
 
@@ -164,6 +162,13 @@ function untilClosed(handle: NodeJS.EventEmitter): void {
 
 function install(): () => void {
   const undo: (() => void)[] = []
+  const pruning = setInterval(() => {
+    for (const known of owners) {
+      const owner = known.deref()
+      if (owner) owned.get(owner)?.prune()
+    }
+  }, prune_ms).unref()
+  undo.push(() => clearInterval(pruning))
   for (const [name, what] of [
     ['setTimeout', 'timer'],
     ['setInterval', 'interval'],
