@@ -198,6 +198,16 @@ t.test('whatever lies on the disk, RTCM flows again', { skip: machineOnly || noM
   sh('systemctl start rtk-base')
   await until(() => machine.run('test', '-s', `${home}/kept.json`).code === 0, 'it has proved itself', limit_ms)
   t.match(seen(), { rtcm: true, anybody: 401, slot: 'b' })
+  t.equal(
+    machine.run('journalctl', '-u', 'rtk-base', '-p', 'err', '-o', 'cat', '-q').stdout,
+    '',
+    'no error in the journal',
+  )
+  t.match(
+    machine.run('journalctl', '-u', 'rtk-base', '-p', 'info', '-o', 'cat', '-q').stdout,
+    /listening at/,
+    'the journal is kept',
+  )
   sh(`systemctl stop rtk-base; cp -a ${home} /var/well; cp /etc/default/rtk-base /var/well-options`)
 
   const times: string[] = []
