@@ -9,7 +9,7 @@ const small_bytes = 2 * 2 ** 30
  * keeps its first size and the old one is collected when it has grown by half. Unlike `--max-old-space-size` they take effect in a
  * program that runs already.
  */
-export const smallMachineFlags = ['--semi-space-growth-factor=1', '--heap-growing-percent=50'] as const
+const smallMachineFlags = ['--semi-space-growth-factor=1', '--heap-growing-percent=50'] as const
 
 /** Bytes that this process may use: of the machine, or of its control group. */
 function availableMemory(): number {
@@ -21,5 +21,10 @@ function availableMemory(): number {
 /** Keeps the heap of a small machine small. It costs a fifth of the HTTP throughput there. */
 export function boundHeap(memory_bytes = availableMemory()): void {
   if (memory_bytes >= small_bytes) return
-  for (const flag of smallMachineFlags) setFlagsFromString(flag)
+  const bound = () => {
+    for (const flag of smallMachineFlags) setFlagsFromString(flag)
+  }
+  bound()
+  // When V8 makes the heap of a thread it sets the growth of the young generation back for the whole process (`Heap::ConfigureHeap`).
+  process.on('worker', (thread) => void thread.once('online', bound))
 }

@@ -1,9 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { smallMachineFlags } from '../../runtime/cli/heap.js'
 import { ownPorts, startStation } from '../harness/process.js'
-import { processUse, startClients } from './edges.js'
+import { processUse, smallMachine, startClients } from './edges.js'
 import { atMost, type Measurement } from './measurement.js'
 
 const pages = 16
@@ -29,10 +28,9 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 export async function benchDashboard(): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
   const [preload, weight] = [join(folder, 'weigh.cjs'), join(folder, 'weight')]
-  const flags = smallMachineFlags.map((flag) => `require('node:v8').setFlagsFromString('${flag}')\n`)
-  writeFileSync(preload, flags.join('') + weigher(weight))
+  writeFileSync(preload, weigher(weight))
   const { args } = await ownPorts()
-  const station = await startStation(args, { nodeOptions: ['--require', preload] })
+  const station = await startStation(args, { nodeOptions: [...smallMachine, '--require', preload] })
   const pid = station.child.pid as number
   const port = Number(new URL(station.url).port)
   /** Percent of a core, and what is held after a collection. */

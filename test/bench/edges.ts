@@ -3,9 +3,24 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { packageRoot } from '../../runtime/build/release.js'
 import { type Constellation, encodeMsm, encodeRtcm, msmType } from '../../runtime/gnss/index.js'
 import { arpFrame } from '../harness/fake-receiver.js'
+
+/** Arguments of Node for a station that takes its machine for one of 512 MB, where its heap is bounded. */
+export const smallMachine: readonly string[] = [
+  '--import',
+  `data:text/javascript,${encodeURIComponent(
+    `import { boundHeap } from '${pathToFileURL(join(packageRoot(), 'build', 'runtime', 'cli', 'heap.js'))}'; boundHeap(2 ** 29)`,
+  )}`,
+]
+
+/** What the unit of the Debian package sets for the C library. */
+const unit = join(packageRoot(), 'runtime', 'build', 'deb', 'files', 'rtk-base.service')
+export const unitEnvironment: readonly string[] = [
+  ...readFileSync(unit, 'utf8').matchAll(/^Environment=(MALLOC_\S+)$/gm),
+].map(([, text]) => text as string)
 
 export const hasProgram = (name: string) => spawnSync('which', [name]).status === 0
 

@@ -4,9 +4,8 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { smallMachineFlags } from '../../runtime/cli/heap.js'
 import { ownPorts, startStation } from '../harness/process.js'
-import { collector, processUse } from './edges.js'
+import { collector, processUse, smallMachine } from './edges.js'
 import { atMost, type Measurement } from './measurement.js'
 
 const requests = 8_000
@@ -83,10 +82,9 @@ async function attack(url: string): Promise<void> {
 export async function benchHostile(): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
   const preload = join(folder, 'collect.cjs')
-  const flags = smallMachineFlags.map((flag) => `require('node:v8').setFlagsFromString('${flag}')\n`)
-  writeFileSync(preload, flags.join('') + collector)
+  writeFileSync(preload, collector)
   const { args } = await ownPorts()
-  const station = await startStation(args, { nodeOptions: ['--require', preload] })
+  const station = await startStation(args, { nodeOptions: [...smallMachine, '--require', preload] })
   const resident_mb = () => processUse(station.child.pid as number).rss_bytes / 1e6
   const collected_mb = async () => {
     station.child.kill('SIGUSR2')

@@ -6,11 +6,14 @@ import { createServer as createHttpServer } from 'node:http'
 import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { Type } from 'typebox'
 import { Agent, request } from 'undici'
+import { noteRawHandles } from '../../runtime/kernel/instance/raw-handles.js'
 import { type AnyPlugin, definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
-import { conformance, createTestStation, ManualClock } from '../harness/index.js'
+import { conformance, createTestStation, ManualClock, until } from '../harness/index.js'
 
 function plugin(parts: Partial<PluginDefinition<never, never>>): AnyPlugin {
   return definePlugin({ name: 'leaky', version: '1.0.0', api: '^1.1.0', setup: (() => {}) as never, ...parts })
@@ -142,6 +145,39 @@ t.test('what a connection pool keeps, and timers of ctx, are not left open', asy
     },
   })
   await t.resolves(conformance(good))
+})
+
+t.test('a timer that is over holds nothing that was on the stack when it was made', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  t.teardown(noteRawHandles())
+  class Connection {
+    wait(): Promise<void> {
+      return new Promise((resolve) => setTimeout(resolve, 1))
+    }
+  }
+  const made: WeakRef<Connection>[] = []
+  const station = await createTestStation({
+    plugins: {
+      leaky: plugin({
+        start: async () => {
+          for (let n = 0; n < 20; n++) {
+            const connection = new Connection()
+            made.push(new WeakRef(connection))
+            await connection.wait()
+          }
+        },
+      }),
+    },
+  })
+  t.teardown(() => station.stop())
+  const isHeld = () => {
+    collectGarbage()
+    return made.some((connection) => connection.deref() !== undefined)
+  }
+  // A reference that was just followed is held until the turn is over.
+  await until(() => !isHeld(), 'they are collected').catch(() => {})
+  t.notOk(isHeld())
 })
 
 t.test('a handoff that cannot be cloned is named', async (t) => {

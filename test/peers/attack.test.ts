@@ -7,11 +7,10 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { childEnv, machineOnly, readyBase, startStation } from 'rtk-base/testing'
+import { childEnv, machineOnly, readyBase, rtkBase, startStation } from 'rtk-base/testing'
 import t from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
-import { smallMachineFlags } from '../../runtime/cli/heap.js'
-import { processUse } from '../bench/edges.js'
+import { processUse, smallMachine, unitEnvironment } from '../bench/edges.js'
 import type { AttackerOptions } from '../harness/children/attacker.js'
 import type { PoliteOptions, PoliteReport } from '../harness/children/polite-client.js'
 import { createAuthority } from '../harness/peers/certificates.js'
@@ -68,6 +67,9 @@ t.test(
     const variant = join(folder, 'variant.json')
     const device = JSON.parse(readFileSync(join(packageRoot(), 'runtime', 'variants', 'zed-f9p.json'), 'utf8'))
     writeFileSync(variant, JSON.stringify({ ...device, serial: 'SIM00001', simulator: true, http: { port: http } }))
+    // What a device runs: a checkout reads maps of its sources at the first error, which take 20 MB.
+    const built = join(folder, 'built')
+    t.match(await rtkBase(['build', variant, '--out', built]), { code: 0 })
     const sets = [
       `http.port=${http}`,
       'gnss-zed.port=simulator',
@@ -85,10 +87,11 @@ t.test(
       `mqtt-port=${broker}`,
     ]
     const args = [...sets.flatMap((text) => ['--set', text]), ...changes.flatMap((text) => ['--change', text])]
-    const station = await startStation([variant, ...readyBase, ...args], {
+    const station = await startStation([...readyBase, ...args], {
       execPath: program,
+      entry: join(built, 'rtk-base.mjs'),
       // As on a device: the machine of a test has memory to waste.
-      nodeOptions: [...inStation, process.execPath, ...smallMachineFlags],
+      nodeOptions: [...inStation, 'env', ...unitEnvironment, process.execPath, ...smallMachine],
     })
     t.teardown(() => station.end())
     const pid = station.child.pid as number

@@ -1,12 +1,14 @@
 /**
  * What lies on the disk, row by row as in runtime/docs/disk.md, made missing, damaged, newer or unreadable on the installed package
- * under a real systemd: RTCM flows again within a minute without a hand, and the station says what it has given up.
+ * under a real systemd (of a Debian 13 where one can be made, else of this machine): RTCM flows again within a minute without a hand,
+ * and the station says what it has given up.
  */
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { machineOnly, rtkBase, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { copyFor, inCopy, type Machine, noMachine, startMachine } from '../harness/peers/machine.js'
+import { copyFor, debian13, inCopy, type Machine, noMachine, startMachine } from '../harness/peers/machine.js'
+import { noPeer } from '../harness/peers/peers.js'
 import { fieldVariant } from './real-updates.js'
 
 t.setTimeout(3_600_000)
@@ -66,6 +68,9 @@ const crash = (slot: string) =>
 const options = (text: string) =>
   `printf 'RTK_BASE_OPTIONS="--set watchdog.proven_s=3 ${text}"\\n' >/etc/default/rtk-base`
 const own = '/etc/rtk-base/variant.json'
+/** Puts the folder of the service on a disk of its own, changes it there, and lets nobody write to it any more. */
+const readOnly = (change: string) =>
+  `mv ${home} /var/was; mkdir ${home}; mount -t tmpfs none ${home}; cp -a /var/was/. ${home}; rm -r /var/was; ${change}; mount -o remount,ro ${home}`
 const newer = (number: number) =>
   `top=$(printf 'rtk-base store 2\\nnumber ${number}\\n.'); top=\${top%.}; printf '%ssha256 %s\\nx' "$top" "$(printf '%sx' "$top" | sha256sum | cut -c 1-64)" >${store}/snapshot-${number % 2}`
 
@@ -127,6 +132,19 @@ const rows: Readonly<Record<string, Row>> = {
   'the data folder is missing': { damage: `rm -r ${data}` },
   'the data folder is a file': { damage: `rm -r ${data}; : >${data}`, code: 'data-in-memory' },
   'the data folder cannot be read': { damage: denied(data), code: 'data-in-memory' },
+  'the disk is read-only': { damage: readOnly(':'), code: 'store-unwritable', slot: 'b', anybody: 401 },
+  'the disk is read-only, and the data folder is missing': {
+    damage: readOnly(`rm -r ${data}`),
+    code: 'data-in-memory',
+    slot: 'b',
+    anybody: 401,
+  },
+  'the disk is read-only and empty': {
+    damage: readOnly(`rm -r ${home}/*`),
+    code: 'data-in-memory',
+    slot: 'f',
+    anybody: 401,
+  },
   'the store cannot be read': { damage: denied(store), code: 'data-in-memory' },
   'one generation of the settings is damaged': { damage: garbage(`${store}/snapshot-0`), code: 'store-damaged' },
   'one generation of the settings is missing': { damage: `rm ${store}/snapshot-1`, code: 'store-damaged' },
@@ -180,13 +198,25 @@ t.test('whatever lies on the disk, RTCM flows again', { skip: machineOnly || noM
   sh('systemctl start rtk-base')
   await until(() => machine.run('test', '-s', `${home}/kept.json`).code === 0, 'it has proved itself', limit_ms)
   t.match(seen(), { rtcm: true, anybody: 401, slot: 'b' })
+  t.equal(
+    machine.run('journalctl', '-u', 'rtk-base', '-p', 'err', '-o', 'cat', '-q').stdout,
+    '',
+    'no error in the journal',
+  )
+  t.match(
+    machine.run('journalctl', '-u', 'rtk-base', '-p', 'info', '-o', 'cat', '-q').stdout,
+    /listening at/,
+    'the journal is kept',
+  )
   sh(`systemctl stop rtk-base; cp -a ${home} /var/well; cp /etc/default/rtk-base /var/well-options`)
 
   const times: string[] = []
-  for (const [name, { damage, code, slot, anybody }] of Object.entries(rows)) {
+  /** `RTK_BASE_DISK="the disk"` for the rows that begin like this. */
+  const isWanted = ([name]: [string, Row]) => name.startsWith(process.env.RTK_BASE_DISK ?? '')
+  for (const [name, { damage, code, slot, anybody }] of Object.entries(rows).filter(isWanted)) {
     await t.test(name, async (t) => {
       sh(
-        `systemctl stop rtk-base; rm -rf ${home} /etc/rtk-base /etc/default/rtk-base /run/rtk-base; cp -a /var/well ${home}`,
+        `systemctl stop rtk-base; umount -q ${home}; rm -rf ${home} /etc/rtk-base /etc/default/rtk-base /run/rtk-base; cp -a /var/well ${home}`,
       )
       sh('cp /var/well-options /etc/default/rtk-base')
       sh(damage)
@@ -216,7 +246,7 @@ async function installed(t: Test): Promise<Machine> {
   const built = await rtkBase(['build', file, '--deb', '--out', folder, '--release', '1.0.0', '--target', 'linux-x64'])
   t.match(built, { code: 0 }, built.stderr)
   const deb = /^(.*\.deb): /m.exec(built.stdout)?.[1] ?? ''
-  const root = copyFor(t)
+  const root = copyFor(t, noPeer('debootstrap') ? '/' : debian13(t))
   copyFileSync(deb, join(root, 'var', basename(deb)))
   const done = inCopy(root, 'dpkg', '-i', '--force-depends', `/var/${basename(deb)}`)
   t.equal(done.code, 0, done.stderr)

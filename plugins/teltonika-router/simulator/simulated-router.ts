@@ -99,7 +99,7 @@ export class SimulatedTeltonika implements SimulatedRouter {
   get connected(): boolean {
     return this.#power.state === 'on' && this.#device.modem.connected
   }
-  /** Every call since the start, without arguments. */
+  /** The last calls, without arguments. */
   get seen(): readonly SeenCall[] {
     return this.#device.seen
   }

@@ -22,12 +22,18 @@ export interface OpenHandle {
 interface Handle {
   /** Undefined once it is closed or collected. */
   what(): string | undefined
-  /** Its stack says where it was made. Written out only when somebody asks. */
+  /** Its stack says where it was made. Written out only when somebody asks: until then it holds what was on it, e.g. a connection. */
   readonly made: Error
   readonly made_ms: number
 }
 
-/** Handles of one owner, pruned whenever their number has doubled. */
+/**
+ * What is closed is let go so often, with what its stack holds: 100 connections that left are 10 MB of buffers. To hold a stack by its
+ * handle alone (`WeakMap`) would not do: a timer that is set by another one's callback has that one on its stack, and so on.
+ */
+const prune_ms = 5_000
+
+/** Handles of one owner, pruned whenever their number has doubled, and now and then. */
 class Handles {
   static readonly least = 32
   #all: Handle[] = []
@@ -35,10 +41,12 @@ class Handles {
 
   add(handle: Handle): void {
     this.#all.push(handle)
-    if (this.#all.length > Handles.least + 2 * this.#prunedTo) {
-      this.#all = this.open()
-      this.#prunedTo = this.#all.length
-    }
+    if (this.#all.length > Handles.least + 2 * this.#prunedTo) this.prune()
+  }
+
+  prune(): void {
+    this.#all = this.open()
+    this.#prunedTo = this.#all.length
   }
 
   open(): Handle[] {
@@ -154,6 +162,13 @@ function untilClosed(handle: NodeJS.EventEmitter): void {
 
 function install(): () => void {
   const undo: (() => void)[] = []
+  const pruning = setInterval(() => {
+    for (const known of owners) {
+      const owner = known.deref()
+      if (owner) owned.get(owner)?.prune()
+    }
+  }, prune_ms).unref()
+  undo.push(() => clearInterval(pruning))
   for (const [name, what] of [
     ['setTimeout', 'timer'],
     ['setInterval', 'interval'],

@@ -21,7 +21,7 @@ export interface SeenCall {
   /** ubus status, error code of the envelope, or HTTP status. */
   status: number
 }
-const mostSeen = 20_000
+const mostSeen = 256
 /** From the command to the end of all connections. */
 const upgrade_ms = 3_000
 
@@ -41,6 +41,7 @@ export class Device {
   readonly loginBlock: LoginBlock
   readonly modem: Modem
   readonly pingReboot: PingReboot
+  /** The last ones. */
   readonly seen: SeenCall[] = []
   credentials: { user: string; pswd: string }
   firmware: Firmware
@@ -108,7 +109,7 @@ export class Device {
 
   saw(call: string, status: number): void {
     this.seen.push({ at_ms: this.clock.monotonic(), call, status })
-    if (this.seen.length > mostSeen) this.seen.splice(0, mostSeen / 2)
+    if (this.seen.length > mostSeen) this.seen.shift()
   }
 
   /** What is in memory alone is gone. */
