@@ -8,6 +8,8 @@ import type { ServerResponse } from 'node:http'
 const longest_ms = 50
 /** The time that an address took counts half after so long. */
 const halfLife_ms = 1_000
+/** What an address that is new has taken: a stranger with many of them is not before a client that asks once a second. */
+const newcomer_ms = 20
 /** Addresses whose past is kept. */
 const mostKept = 1_024
 
@@ -18,8 +20,12 @@ interface Waiting {
 
 class Client {
   readonly waiting: Waiting[] = []
-  #used_ms = 0
-  #at_ms = 0
+  #used_ms = newcomer_ms
+  #at_ms: number
+
+  constructor(now_ms: number) {
+    this.#at_ms = now_ms
+  }
 
   /** What it took, the older the less. */
   used_ms(now_ms: number): number {
@@ -34,14 +40,19 @@ class Client {
 
 export class Turns {
   readonly #clients = new Map<string, Client>()
+  readonly #now_ms: () => number
   #isTaken = false
+
+  constructor(now_ms = () => performance.now()) {
+    this.#now_ms = now_ms
+  }
 
   /** Does the work when it is its turn; the turn lasts until the answer is out, at most 50 ms. A client that has gone loses it. */
   take(address: string, answer: ServerResponse, work: () => void): void {
     let client = this.#clients.get(address)
     if (client === undefined) {
       if (this.#clients.size >= mostKept) this.#forget()
-      client = new Client()
+      client = new Client(this.#now_ms())
       this.#clients.set(address, client)
     }
     if (this.#isTaken) client.waiting.push({ answer, work })
@@ -50,11 +61,11 @@ export class Turns {
 
   #begin(client: Client, { answer, work }: Waiting): void {
     this.#isTaken = true
-    const began_ms = performance.now()
+    const began_ms = this.#now_ms()
     const end = () => {
       clearTimeout(late)
       answer.off('close', end)
-      const now_ms = performance.now()
+      const now_ms = this.#now_ms()
       client.charge(now_ms - began_ms, now_ms)
       // What came over the network meanwhile has its turn too: RTCM first of all.
       setImmediate(() => this.#next())
@@ -65,7 +76,7 @@ export class Turns {
   }
 
   #next(): void {
-    const now_ms = performance.now()
+    const now_ms = this.#now_ms()
     let [next, least_ms]: [Client | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
     for (const client of this.#clients.values()) {
       while (client.waiting[0]?.answer.closed) client.waiting.shift()
@@ -78,7 +89,7 @@ export class Turns {
   }
 
   #forget(): void {
-    const now_ms = performance.now()
+    const now_ms = this.#now_ms()
     for (const [address, client] of this.#clients)
       if (client.waiting.length === 0 && client.used_ms(now_ms) < 1) this.#clients.delete(address)
   }

@@ -907,8 +907,7 @@ t.test('hostile and slow input', async (t) => {
     t.match(told()[0], /1 HTTP connection\(s\) refused: 127.0.0.2 has 8/)
   })
 
-  t.test('requests are answered in turns: the address that took least time lately is next', async (t) => {
-    const turns = new Turns()
+  const turnsOf = (turns: Turns) => {
     const served: string[] = []
     const ask = (address: string, name: string) => {
       const answer = Object.assign(new EventEmitter(), { closed: false })
@@ -919,6 +918,30 @@ t.test('hostile and slow input', async (t) => {
       turns.take(address, answer as never, () => void served.push(name))
       return end
     }
+    return { served, ask }
+  }
+
+  t.test('a client that asks once a second is before strangers with many addresses', async (t) => {
+    let now_ms = 0
+    const { served, ask } = turnsOf(new Turns(() => now_ms))
+    for (let second = 0; second < 5; second++) {
+      const end = ask('192.0.2.2', 'client')
+      now_ms += 10
+      end()
+      now_ms += 990
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const first = ask('192.0.2.100', 'stranger')
+    for (let n = 101; n < 150; n++) ask(`192.0.2.${n}`, 'stranger')
+    ask('192.0.2.2', 'client again')
+    now_ms += 10
+    first()
+    await until(() => served.length === 7, 'the next turn')
+    t.equal(served[6], 'client again')
+  })
+
+  t.test('requests are answered in turns: the address that took least time lately is next', async (t) => {
+    const { served, ask } = turnsOf(new Turns())
     const flood = [1, 2, 3, 4].map((n) => ask('192.0.2.1', `flood ${n}`))
     t.same(served, ['flood 1'], 'nobody else waits: at once')
     const small = ask('192.0.2.2', 'small')

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { machineOnly } from 'rtk-base/testing'
+import { machineOnly, rtkBase } from 'rtk-base/testing'
 import t from 'tap'
 import { processUse, smallMachine, unitEnvironment } from '../bench/edges.js'
 import { Company } from '../harness/peers/company.js'
@@ -21,11 +21,15 @@ t.setTimeout((minutes + 30) * 60_000)
 t.test(`${minutes} minutes: nothing grows`, { skip: machineOnly || noPeer('mosquitto') }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-soak-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const looked = await Company.around(t, folder, { nodeOptions: lookInto(folder) })
-  // To write a heap down takes hundreds of megabytes, which stay: the resident memory is that of another station, as on a device.
-  const other = mkdtempSync(join(folder, 'other-'))
-  const small = [...unitEnvironment, process.execPath, ...smallMachine]
-  const weighed = await Company.around(t, other, { execPath: 'env', nodeOptions: small })
+  const looked = await Company.around(t, { nodeOptions: lookInto(folder) }, folder)
+  // To write a heap down takes hundreds of megabytes, which stay: the resident memory is that of another station, as a device runs it.
+  const built = join(folder, 'built')
+  t.match(await rtkBase(['build', 'simulator', '--out', built]), { code: 0 })
+  const weighed = await Company.around(t, {
+    execPath: 'env',
+    nodeOptions: [...unitEnvironment, process.execPath, ...smallMachine],
+    entry: join(built, 'rtk-base.mjs'),
+  })
 
   /** What they hold after so many minutes more. */
   const lived = async (minutes: number) => {

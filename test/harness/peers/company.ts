@@ -61,8 +61,11 @@ export class Company {
     this.#caster = ports.caster
   }
 
-  /** Starts a station that has a broker of its own, and whose log is full. @param folder for what it loads */
-  static async around(t: Test, folder: string, options: StationProcessOptions): Promise<Company> {
+  /**
+   * Starts a station that has a broker of its own.
+   * @param folder for a plugin that fills its log, where it can load sources
+   */
+  static async around(t: Test, options: StationProcessOptions, folder?: string): Promise<Company> {
     const broker = await mosquittoFor(t, ['allow_anonymous true'])
     const { args, udp } = await ownPorts()
     const changes = ['mqtt-host=127.0.0.1', `mqtt-port=${broker.port}`, 'ntrip-caster-anonymous=1']
@@ -78,6 +81,7 @@ export class Company {
     const { ntrip } = await station.info<Seen>()
     const company = new Company(station, broker, control, { udp, caster: ntrip.caster.port })
     await company.#fixed()
+    if (folder === undefined) return company
     const plugin = join(folder, 'chatterbox')
     mkdirSync(plugin)
     writeFileSync(join(plugin, 'index.ts'), chatterbox)
