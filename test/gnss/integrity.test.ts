@@ -1,5 +1,5 @@
 /** The parts that judge whether the antenna is where it was, each at its limits. */
-import { writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { surveyDatum } from '../../plugins/survey-in/reference/datum.js'
@@ -12,7 +12,8 @@ import { Initialisations } from '../../plugins/survey-in/survey/initialisations.
 import { LogMedian } from '../../plugins/survey-in/survey/log-median.js'
 import { PlainPosition } from '../../plugins/survey-in/survey/plain-position.js'
 import { Heartbeat } from '../../plugins/survey-in/trust/heartbeat.js'
-import { phaseText } from '../../plugins/survey-in/watch/antenna-phases.js'
+import { warmStart } from '../../plugins/survey-in/trust/warm-start.js'
+import { AntennaPhases, phaseText } from '../../plugins/survey-in/watch/antenna-phases.js'
 import { OffsetWatch } from '../../plugins/survey-in/watch/evidence/offset-watch.js'
 import { WarningEvidence } from '../../plugins/survey-in/watch/evidence/warning.js'
 import { ListenedReceiver } from '../../plugins/survey-in/watch/listened-receiver.js'
@@ -20,14 +21,15 @@ import { isPosition, median, PositionWindow } from '../../plugins/survey-in/watc
 import { MovementWatch } from '../../plugins/survey-in/watch/movement.js'
 import { StartCheck } from '../../plugins/survey-in/watch/start-check.js'
 import { Verification } from '../../plugins/survey-in/watch/verification.js'
-import { type Enu, ecefToGeodetic, type Msm, offsetEnu, type PhaseReport } from '../../runtime/gnss/index.js'
+import { type Enu, ecefToGeodetic, encodeMsm, type Msm, offsetEnu, type PhaseReport } from '../../runtime/gnss/index.js'
 import { Calm } from '../../runtime/gnss/phase/calm.js'
 import { Creep } from '../../runtime/gnss/phase/creep.js'
 import { type Displacement, DisplacementFit } from '../../runtime/gnss/phase/displacement.js'
 import { EpochClock } from '../../runtime/gnss/phase/epoch-clock.js'
 import { SignalTracks } from '../../runtime/gnss/phase/signal-tracks.js'
 import type { DataDir, PluginContext } from '../../runtime/plugin.js'
-import type { Receiver, ReceiverFix, SatelliteResidual } from '../../schemas/services.js'
+import type { Receiver, ReceiverFix, RtcmFrame, SatelliteResidual } from '../../schemas/services.js'
+import { Scene } from './support/phase-scenes.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
 const at = (east: number, north = 0, up = 0) => offsetEnu(here, { east, north, up })
@@ -315,6 +317,12 @@ t.test('a creep is sure after 3 s and three samples that agree, beyond ten stand
     [undefined, undefined, undefined, undefined],
   )
   t.ok(take(4000, 0.06), 'those that agree with each other')
+  creep.restart()
+  const sways = [0, 1000, 2000, 3000, 4000, 5000].map((at_ms) => take(at_ms, at_ms % 2000 === 0 ? 0.16 : 0.06))
+  t.ok(
+    sways.every((found) => found === undefined),
+    'positions that differ by two thirds of themselves',
+  )
   const exact = new Creep(0.03)
   const fine = { ...sigma, east_m: 0.001 }
   for (const at_ms of [0, 1000, 2000, 3000, 4000]) {
@@ -825,6 +833,8 @@ t.test('a position without corrections is new, of ten epochs, and not echoed', a
   t.equal(plain.newest(609_001), undefined)
   plain.clear()
   t.equal(plain.newest(9000), undefined)
+  add(10, 9)
+  t.equal(plain.newest(19_000), undefined, 'what was before does not count')
 })
 
 t.test('the ledger has each reference and each move once, and keeps the newest', async (t) => {
@@ -895,6 +905,7 @@ t.test('a moment of trust that was kept is read, what else lies there is not', a
   const beat = { uid: '5A45440001', msss_ms: 5_000, t: 1_790_000_000 }
   await heartbeat.write(beat)
   t.strictSame(new Heartbeat(() => dir).read(), beat)
+  t.equal(statSync(join(dir.path, 'last.json')).mode & 0o777, 0o600)
   for (const text of ['{"uid":"5A45440001","msss_ms":-1,"t":1}', '{}', 'x']) {
     writeFileSync(join(dir.path, 'last.json'), text)
     t.equal(heartbeat.read(), undefined, text)
@@ -920,4 +931,66 @@ t.test('a receiver that someone else set up tells when its status changes, and t
   const [, stateChanged] = listeners
   stateChanged(undefined)
   t.same(told, ['offline', 'acquire'])
+})
+
+t.test('a start is warm for the very same receiver that went on as the trusted base, for 10 min', async (t) => {
+  const round_ms = 2 ** 32
+  const chosen = reference({})
+  const trusted = { reference: chosen, uid: 'A', msss_ms: 1_000_000, t: 1_790_000_000, baselines: {} }
+  const held = { mode: 'fixed', arp: chosen.arp } as Parameters<typeof warmStart>[3]
+  const later = (by_s: number, more: object = {}) => ({
+    ...{ uid: 'A', msss_ms: trusted.msss_ms + by_s * 1000, t: trusted.t + by_s, ...more },
+  })
+  for (const [what, now, verdict] of [
+    ['a minute later', later(60), ''],
+    ['10 min later', later(600), ''],
+    ['a second more', later(601), /it was trusted 10 min ago/],
+    ['clocks that disagree by 5 s', later(60, { t: trusted.t + 65 }), ''],
+    ['and by 6 s', later(60, { t: trusted.t + 66 }), /was restarted/],
+    ['its clock began anew', later(60, { msss_ms: 30_000 }), /was restarted/],
+    ['its clock of 32 bits turned', { uid: 'A', msss_ms: 20_000, t: trusted.t + 60 }, /was restarted/],
+    ['another receiver', later(60, { uid: 'B' }), /another receiver/],
+    ['a clock that it does not report', later(60, { msss_ms: undefined }), /does not report/],
+    ['no time', later(60, { t: 0 }), /time is not known/],
+  ] as const) {
+    t.match(warmStart(trusted, chosen, now, held), verdict === '' ? /^$/ : verdict, what)
+  }
+  const turned = { ...trusted, msss_ms: round_ms - 40_000 }
+  t.equal(warmStart(turned, chosen, { uid: 'A', msss_ms: 20_000, t: trusted.t + 60 }, held), '', 'after 49.7 days')
+  t.match(warmStart({ ...trusted, t: 0 }, chosen, later(60), held), /time is not known/)
+  t.match(warmStart(trusted, reference({ arp: at(0.5) }), later(60), held), /another reference is chosen/)
+  const elsewhere = { mode: 'fixed', arp: at(0.5) } as typeof held
+  t.match(warmStart(trusted, chosen, later(60), elsewhere), /holds another reference/)
+  for (const target of [undefined, { mode: 'survey-in' as const }])
+    t.match(warmStart(trusted, chosen, later(60), target), /holds no reference/)
+})
+
+t.test('the frames of the last epochs go to the next instance, and no more than that', async (t) => {
+  const phases = new AntennaPhases({ enabled: true, threshold_m: 0.03 })
+  const scene = new Scene()
+  const directions: SatelliteResidual[] = []
+  let known: PhaseReport | undefined
+  const second = (watch: AntennaPhases) => {
+    const { epoch } = scene.next()
+    const arrival_ms = scene.time_s * 1000
+    for (const msm of epoch.messages) {
+      const observations = msm.observations.slice(0, 12)
+      for (const { report } of watch.hear(
+        { type: msm.type, bytes: encodeMsm({ ...msm, observations }), arrival_ms } as RtcmFrame,
+        0,
+      ))
+        known = report
+    }
+  }
+  const held = () => phases.snapshot().frames.length
+  for (let i = 0; i < 240; i++) second(phases)
+  t.equal(held(), 960, 'four minutes of four messages')
+  second(phases)
+  t.equal(held(), 483, 'then the newer half')
+  const next = new AntennaPhases({ enabled: true, threshold_m: 0.03 })
+  next.look(directions, scene.time_s * 1000)
+  next.restore(phases.snapshot())
+  second(next)
+  t.equal(known?.interval_s, 1, 'it goes on where the one before was')
+  t.equal(known?.interrupted, false)
 })

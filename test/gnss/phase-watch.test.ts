@@ -136,6 +136,13 @@ t.test('collects the messages of an epoch', async (t) => {
     [3, 4],
     'a lost last message ends with the next epoch',
   )
+  const glonassFirst = new MsmEpochs()
+  const turned = [frames(0)[1], frames(0)[0], ...frames(0).slice(2)]
+  t.same(
+    turned.flatMap((frame) => glonassFirst.push(frame)).map(({ time_ms }) => time_ms),
+    [1000],
+    'in the time of GPS, whichever comes first',
+  )
   t.same(new MsmEpochs().push(Uint8Array.of(0xd3, 0, 2, 1, 2, 3, 4, 5)), [], 'other frames are no matter')
 })
 

@@ -472,6 +472,8 @@ t.test('reads the identity of old, current and X20P firmware', async (t) => {
   })
   t.match(ubx.decodeIdentity(ver(['PROTVER 14.00'])), { module: '', firmware: '', protocol: '14.00' })
   t.match(ubx.decodeIdentity(ver(['FWVER=HPG 2.02', 'PROTVER=50.11'])), { module: 'ZED-X20P' })
+  t.match(ubx.decodeIdentity(ver(['FWVER=HPG 2.00', 'PROTVER=50.00'])), { module: 'ZED-X20P' })
+  t.match(ubx.decodeIdentity(ver(['FWVER=HPG 2.00', 'PROTVER=49.99'])), { module: '' })
 })
 
 t.test('derives the size of MON-RF blocks from the length of the message', async (t) => {
