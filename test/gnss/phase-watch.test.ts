@@ -354,6 +354,22 @@ t.test('a knock that swings back within 2 s is no move', async (t) => {
   t.same(moves(reports), [])
 })
 
+t.test('an antenna that is knocked aside once and is back within 2 s has not moved', async (t) => {
+  for (const away of [1, 2]) {
+    for (const size_m of [0.05, 0.1, 0.3, 1, 5]) {
+      for (const [seed, direction] of [directions.east, directions.north, directions.up, directions.down].entries()) {
+        for (const start of [60, 120]) {
+          const scene = new Scene({ seed: seed + 1, msm: 4 })
+          const reports = run(scene, start + 40, (epoch) => {
+            scene.offset = times(direction, epoch >= start && epoch < start + away ? size_m : 0)
+          })
+          t.same(moves(reports), [], `${size_m} m for ${away} epochs, ${start} s after the start`)
+        }
+      }
+    }
+  }
+})
+
 t.test('a swaying mast that stays away is found', async (t) => {
   const scene = new Scene()
   const reports = run(scene, 180, (epoch) => {

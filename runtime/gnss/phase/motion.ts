@@ -141,6 +141,21 @@ export class Motion {
     }
   }
 
+  /**
+   * Where the antenna is, the threshold or more off its level: such an epoch would bend the polynomials that it comes into later.
+   * Only what is as clear as a move, of an antenna that was calm before: errors would feed themselves.
+   * @param position the newest that was added
+   */
+  swungOut({ east_m, north_m, up_m, sigma }: Displacement): Enu | undefined {
+    if (this.#calm_m > this.#threshold_m * swaying) return undefined
+    const { level } = this
+    const [east, north, up] = [east_m - level.east, north_m - level.north, up_m - level.up]
+    const normalised = Math.hypot(east / sigma.east_m, north / sigma.north_m, up / sigma.up_m)
+    if (Math.hypot(east, north, up) < this.#threshold_m || normalised < significance) return undefined
+    if (!this.#isSeenBy(fewer.share, this.#next - 1, this.#next)) return undefined
+    return { east: east_m, north: north_m, up: up_m }
+  }
+
   /** Rms of the distance from the level over the last 10 s, or since the last step; undefined with fewer than 5 samples. */
   sway_m(time_ms: number): number | undefined {
     const from_ms = Math.max(time_ms - span_ms, this.#stepped_ms)
@@ -163,7 +178,7 @@ export class Motion {
 
   /**
    * Whether the antenna moved: it is settled at least the threshold away from where it was at the start, or every sample of the last 2 s lies beyond the decision level, they agree with each other, and
-   * their mean is significant. While the mast sways, 8 s are looked at, and their mean alone.
+   * their mean is significant. While the mast sways, 8 s are looked at, and their mean and median alone.
    */
   moved(time_ms: number, position: Displacement): boolean {
     const { level } = this
@@ -204,7 +219,12 @@ export class Motion {
     const normalised = Math.hypot(east / worst[0], north / worst[1], up / worst[2])
     const least_m = this.#isSeenBy(fewer.share, this.#next - samples, this.#next) ? decide_m : fewer.times * decide_m
     if (size_m < least_m || normalised < significance) return false
-    if (sways) return true
+    if (sways) {
+      // A single swing, however far, is in the mean as well.
+      this.#median(this.#next - samples, this.#next, this.#after)
+      const [e, n, u] = this.#after
+      return Math.hypot(e - offset.east, n - offset.north, u - offset.up) >= least_m
+    }
     for (let sample = this.#next - samples; sample < this.#next; sample++) {
       const at = (sample % capacity) * 3
       const e = this.#positions[at] - offset.east

@@ -96,7 +96,7 @@ export class PhaseWatch {
     if (solved?.position) this.#isSeen = true
     const slot = this.#tracks.keep(this.#clock.time_ms)
     if (slot !== undefined) {
-      const { east, north, up } = this.#motion.level
+      const { east, north, up } = (solved?.position && this.#motion.swungOut(solved.position)) ?? this.#motion.level
       this.#levels.set([east, north, up], slot * 3)
       if (solved?.since_ms !== undefined) this.#relevel(solved.since_ms)
     }
