@@ -32,6 +32,15 @@ class Client {
   }
 }
 
+/** Until its turn comes, or its connection is gone: of an answer behind another one (pipelining) Node never says that it is closed. */
+function wait(client: Client, one: Waiting): void {
+  client.waiting.push(one)
+  one.answer.once('close', () => {
+    const at = client.waiting.indexOf(one)
+    if (at >= 0) client.waiting.splice(at, 1)
+  })
+}
+
 export class Turns {
   readonly #clients = new Map<string, Client>()
   #isTaken = false
@@ -44,7 +53,7 @@ export class Turns {
       client = new Client()
       this.#clients.set(address, client)
     }
-    if (this.#isTaken) client.waiting.push({ answer, work })
+    if (this.#isTaken) wait(client, { answer, work })
     else this.#begin(client, { answer, work })
   }
 
@@ -68,7 +77,6 @@ export class Turns {
     const now_ms = performance.now()
     let [next, least_ms]: [Client | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
     for (const client of this.#clients.values()) {
-      while (client.waiting[0]?.answer.closed) client.waiting.shift()
       const used_ms = client.used_ms(now_ms)
       if (client.waiting.length > 0 && used_ms < least_ms) [next, least_ms] = [client, used_ms]
     }
