@@ -8,7 +8,7 @@ import { messageOf, RtkError } from './errors.js'
 import type { Loaded } from './loader/load.js'
 import type { Logger } from './log.js'
 import type { Clock } from './ports/clock.js'
-import { nodeFileSystem, replaceFile, syncFolder, systemCode } from './ports/durable-file.js'
+import { nodeFileSystem, readRecordSync, replaceFile, syncFolder, systemCode } from './ports/durable-file.js'
 
 const mostTries = 3
 /** It is kept when it ran for so long. */
@@ -310,7 +310,7 @@ export class UpdatedPlugins implements PluginUpdates {
   /** Undefined without updates, and where they cannot be known: then the bundle's own versions run. */
   async #read(): Promise<Index | undefined> {
     try {
-      const value: unknown = JSON.parse(await readFile(this.#file, 'utf8'))
+      const value: unknown = JSON.parse(readRecordSync(this.#file))
       if (Value.Check(Index, value)) return value
       this.#tellLost('it is not what this version writes')
     } catch (error) {

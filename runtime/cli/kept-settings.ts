@@ -9,7 +9,7 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { messageOf } from '../errors.js'
 import type { Logger } from '../log.js'
-import { replaceFileSync } from '../ports/durable-file.js'
+import { readRecordSync, replaceFileSync } from '../ports/durable-file.js'
 import type { StoreTrouble } from '../ports/store.js'
 import { parseVariant, readVariant, type VariantFile } from './variant-file.js'
 
@@ -99,7 +99,7 @@ const keptFile = (root: string) => join(root, 'kept.json')
 /** Undefined where there are none, or none that this version can use. */
 function keptIn(root: string): Settings | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(keptFile(root), 'utf8'))
+    const value: unknown = JSON.parse(readRecordSync(keptFile(root)))
     if (!Value.Check(Kept, value)) return undefined
     const { variant, ...given } = value
     return { ...given, file: variant ? parsed(variant) : readVariant(), careful: false }

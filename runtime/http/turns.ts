@@ -38,6 +38,15 @@ class Client {
   }
 }
 
+/** Until its turn comes, or its connection is gone: of an answer behind another one (pipelining) Node never says that it is closed. */
+function wait(client: Client, one: Waiting): void {
+  client.waiting.push(one)
+  one.answer.once('close', () => {
+    const at = client.waiting.indexOf(one)
+    if (at >= 0) client.waiting.splice(at, 1)
+  })
+}
+
 export class Turns {
   readonly #clients = new Map<string, Client>()
   readonly #now_ms: () => number
@@ -55,7 +64,7 @@ export class Turns {
       client = new Client(this.#now_ms())
       this.#clients.set(address, client)
     }
-    if (this.#isTaken) client.waiting.push({ answer, work })
+    if (this.#isTaken) wait(client, { answer, work })
     else this.#begin(client, { answer, work })
   }
 
@@ -79,7 +88,6 @@ export class Turns {
     const now_ms = this.#now_ms()
     let [next, least_ms]: [Client | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
     for (const client of this.#clients.values()) {
-      while (client.waiting[0]?.answer.closed) client.waiting.shift()
       const used_ms = client.used_ms(now_ms)
       if (client.waiting.length > 0 && used_ms < least_ms) [next, least_ms] = [client, used_ms]
     }

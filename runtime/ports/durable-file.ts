@@ -1,5 +1,5 @@
 /** Whole files that survive a power cut, and the few calls of the file system that tests can fake. */
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import * as promises from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -9,6 +9,19 @@ export type FileSystem = Pick<
 >
 
 export const nodeFileSystem: FileSystem = promises
+
+/** Records of the start are a few kilobytes. */
+const largestRecord_bytes = 1 << 20
+
+/**
+ * A record that must not keep the station from starting, whatever lies in its place: a FIFO would block its reader for ever, and
+ * a large file or a device takes all the memory. @throws what the file system says, or that it is no record
+ */
+export function readRecordSync(path: string): string {
+  const stats = statSync(path)
+  if (!stats.isFile() || stats.size > largestRecord_bytes) throw new Error(`${path} is no file of at most 1 MiB`)
+  return readFileSync(path, 'utf8')
+}
 
 /** The code of a system error, such as ENOSPC; '' of anything else. */
 export const systemCode = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
@@ -86,11 +99,12 @@ export async function syncFolder(folder: string, fs: FileSystem): Promise<void> 
 
 /**
  * `replaceFile` for what cannot wait: a process that ends, the watchdog's thread. Durable when it returns.
- * @param aside in the same folder; overwritten
+ * @param aside in the same folder; whatever has this name is removed
  * @throws what the file system says; the old content stands unless the folder alone could not be synced
  */
 export function replaceFileSync(path: string, content: string | Uint8Array, aside = `${path}.new`): void {
-  withHandle(openSync(aside, 'w', 0o600), (file) => {
+  rmSync(aside, { recursive: true, force: true })
+  withHandle(openSync(aside, 'wx', 0o600), (file) => {
     writeFileSync(file, content)
     fsyncSync(file)
   })

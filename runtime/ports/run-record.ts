@@ -1,11 +1,11 @@
 /** Why the run before this one ended, from what it left behind: its own record, the watchdog's, the supervisor's, the boot id. */
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { RunEnd } from '../../schemas/services.js'
 import { readStalls } from '../watchdog/stalls.js'
-import { replaceFileSync } from './durable-file.js'
+import { readRecordSync, replaceFileSync } from './durable-file.js'
 
 const Run = Type.Object({
   /** The machine's boot, '' unknown. */
@@ -29,7 +29,7 @@ interface SupervisorRecord {
 
 const readText = (file: string): string => {
   try {
-    return readFileSync(file, 'utf8')
+    return readRecordSync(file)
   } catch {
     return ''
   }
@@ -39,7 +39,7 @@ export const bootId = (): string => readText('/proc/sys/kernel/random/boot_id').
 
 function readRun(file: string): Run | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    const value: unknown = JSON.parse(readRecordSync(file))
     return Value.Check(Run, value) ? value : undefined
   } catch {
     return undefined

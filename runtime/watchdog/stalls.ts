@@ -1,9 +1,9 @@
 /** The durable record of stalls that ended the process: written by the watchdog's thread, read at the next start. */
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { replaceFileSync } from '../ports/durable-file.js'
+import { readRecordSync, replaceFileSync } from '../ports/durable-file.js'
 
 const mostKept = 32
 
@@ -39,7 +39,7 @@ export interface Stall {
 /** Oldest first; a file that is missing or damaged holds none. */
 export function readStalls(file: string): Stall[] {
   try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    const value: unknown = JSON.parse(readRecordSync(file))
     return Value.Check(Type.Array(Stall), value) ? value : []
   } catch {
     return []

@@ -957,6 +957,25 @@ t.test('hostile and slow input', async (t) => {
     t.equal(served[3], 'flood 4')
   })
 
+  t.test('what was pipelined behind an answer goes with its connection: it has no turn', async (t) => {
+    const never = deferred()
+    let asked = 0
+    const held = get('/held', async () => {
+      asked += 1
+      await never.promise
+    })
+    const served = await serve(t, [owner('a', { routes: [held, get('/x', says('x'))] })], {
+      isLoopback: (address) => address === '127.0.0.1',
+    })
+    t.teardown(() => never.resolve(undefined))
+    const socket = connect({ port: served.port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+    socket.on('error', () => {}).write('GET /held HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(60))
+    await until(() => asked > 0, 'the first one has its turn')
+    socket.destroy()
+    t.equal((await served.ask('/x', { localAddress: '127.0.0.2' })).status, 200)
+    t.ok(asked < 10, `${asked} handlers ran for a client that has gone`)
+  })
+
   t.test('an address that asks without end gets 429 and the end of its connection; others do not wait', async (t) => {
     const answers: string[] = []
     let asked = 0

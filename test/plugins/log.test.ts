@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -236,5 +237,23 @@ t.test('why the run before ended', async (t) => {
     writeFileSync(join(data, 'ended'), `${bootId()} signal killed KILL\n`)
     t.match(begin(), { how: 'killed' })
     t.match(begin('the next boot'), { how: 'power' }, 'and not for the run that a power cut ended later')
+  })
+
+  t.test('whatever lies in the place of a record keeps no run from beginning', async (t) => {
+    const stopped = JSON.stringify({ boot: 'b', started_ms: 1, end: { how: 'stopped', text: '', at_ms: 1 } })
+    const data = t.testdir({ 'run.json': stopped.padEnd(2 << 20), 'run.json.new': {} })
+    const begin = () => {
+      const record = new RunRecord(data, () => 1_000)
+      record.stopped()
+      return record.before.how
+    }
+    t.equal(begin(), 'first', 'a large file is not read')
+    t.equal(begin(), 'stopped', 'and is replaced, also where a folder has the name of the new one')
+    for (const name of ['run.json', 'run.json.new', 'stalls.json', 'ended']) {
+      rmSync(join(data, name), { force: true })
+      execFileSync('mkfifo', [join(data, name)])
+    }
+    t.equal(begin(), 'first', 'a FIFO would block its reader for ever')
+    t.equal(begin(), 'stopped')
   })
 })
