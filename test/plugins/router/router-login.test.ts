@@ -525,6 +525,57 @@ t.test('the guard', async (t) => {
     }
   })
 
+  t.test('what an older version stored counts, a damaged count is one rejection', async (t) => {
+    const pair = { user: 'admin', pswd: 'x' }
+    const clock = new ManualClock()
+    const store = new MemoryStore()
+    const first = await make(clock, store)
+    await first.begin()
+    await first.rejected(pair)
+    await first.begin()
+    await first.rejected(pair)
+    t.equal((await make(clock, store)).rejections(pair), 2)
+    const [[key] = []] = Object.entries((await store.get('protected.test', 'failed-logins')) as object)
+    for (const [value, count] of [
+      [clock.now(), 1],
+      [{ utc_ms: clock.now(), count: 'x' }, 1],
+      [{ utc_ms: clock.now(), count: -1 }, 1],
+      [{ utc_ms: clock.now(), count: 3 }, 3],
+    ] as const) {
+      await store.batch([{ namespace: 'protected.test', key: 'failed-logins', value: { [key as string]: value } }])
+      const guard = await make(clock, store)
+      t.equal(guard.rejections(pair), count, JSON.stringify(value))
+    }
+  })
+
+  t.test('"Access denied" means the pair when it comes again after a minute, and only then', async (t) => {
+    const clock = new ManualClock()
+    const guard = await make(clock)
+    const pair = { user: 'admin', pswd: 'x' }
+    t.equal(guard.denied(pair), false)
+    t.equal(guard.pairWait_ms(pair, false), guardLimits.denied_ms)
+    await clock.advance(guardLimits.denied_ms - 1)
+    t.equal(guard.denied(pair), false)
+    await clock.advance(1)
+    t.equal(guard.denied({ ...pair, pswd: 'y' }), false, 'another pair')
+    t.equal(guard.denied(pair), true)
+    await guard.retry(pair)
+    t.equal(guard.denied(pair), false, 'a person said that it is right')
+  })
+
+  t.test('an attempt counts for its hour to the millisecond', async (t) => {
+    const clock = new ManualClock()
+    const guard = await make(clock)
+    for (let n = 0; n < guardLimits.automaticShared; n++) await guard.begin()
+    await clock.advance(guardLimits.window_ms - 1)
+    t.equal(guard.wait_ms(false), 1)
+    await clock.advance(1)
+    t.equal(guard.wait_ms(false), 0)
+    await guard.rejected({ user: 'admin', pswd: 'x' })
+    await clock.advance(guardLimits.total_ms - guardLimits.window_ms)
+    t.same(guard.attempts, { rejected: 0, unanswered: 0 }, 'a year later')
+  })
+
   t.test('what cannot be counted durably is not tried twice, and does not count', async (t) => {
     const store = new MemoryStore()
     const clock = new ManualClock()
@@ -571,6 +622,42 @@ t.test('the guard', async (t) => {
     await t.rejects(second, /full/)
     t.strictSame(logins, ['one'], 'nor after it could not be counted')
   })
+})
+
+t.test('the pair that was kept is written when it or what is known of it changed', async (t) => {
+  const writes: unknown[] = []
+  let kept: unknown
+  const store = {
+    get: async () => kept,
+    set: async (_key: string, value: unknown) => {
+      kept = value
+      writes.push(value)
+    },
+  } as unknown as PluginStore
+  const vault = new Vault(store)
+  await vault.load()
+  t.same([vault.default, vault.worked], [{ user: '', pswd: '' }, false])
+  for (const [user, pswd, worked] of [
+    ['admin', 'x', false],
+    ['admin', 'x', false],
+    ['admin', 'x', true],
+    ['admin', 'x', true],
+    ['admin', 'y', true],
+    ['root', 'y', true],
+  ] as const)
+    await vault.set({ user, pswd }, worked)
+  t.same(writes, [
+    { user: 'admin', pswd: 'x', worked: false },
+    { user: 'admin', pswd: 'x', worked: true },
+    { user: 'admin', pswd: 'y', worked: true },
+    { user: 'root', pswd: 'y', worked: true },
+  ])
+  const next = new Vault(store)
+  await next.load()
+  t.same([next.default, next.worked], [{ user: 'root', pswd: 'y' }, true])
+  kept = { user: 'root', worked: true }
+  await next.load()
+  t.same([next.default, next.worked], [{ user: '', pswd: '' }, false], 'half of a pair is none')
 })
 
 t.test('the label', async (t) => {
