@@ -61,10 +61,12 @@ export class StartCheck {
   /** @param surveys a survey-in was asked for or interrupted, so nothing is compared @returns undefined while there is no good position */
   initial(surveys: boolean): Event | undefined {
     const limits = this.#deps.limits()
+    const { chosen } = this.#deps.choice
+    // A doubt about the reference delays no survey-in that is asked for meanwhile.
+    if (surveys || !chosen) this.#endDoubt()
     const live = (this.#long ?? this.#window).result(this.#deps.now_ms())
     if (!live || live.acc_m > limits.accuracy_m) return undefined
     this.live = live
-    const { chosen } = this.#deps.choice
     if (surveys || !chosen) return 'nothing to compare'
     this.comparison = compare(live, chosen, limits)
     if (this.#deps.suspicion.stands) return 'move suspected'

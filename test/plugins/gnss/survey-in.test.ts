@@ -972,6 +972,14 @@ t.test('the reference against evidence', async (t) => {
     },
   )
 
+  t.test('a survey-in that is asked for while a doubt is averaged does not wait for its end', async (t) => {
+    const rig = await setUp(t, { changes: beside({ east: 14 }) })
+    await rig.until(() => rig.errors().length > 0, 60)
+    await rig.command('start-survey-in')
+    t.ok((await rig.until(() => rig.state() === 'survey', 90)) < 90, 'as the error said')
+    t.notMatch(rig.errors().join(), /it is averaged/, 'and the doubt is over')
+  })
+
   t.test('A1: 5 m off is held too, after 10 min', async (t) => {
     const rig = await setUp(t, { changes: beside({ north: 5 }) })
     await rig.until(() => rig.state() === 'moved', 700)
