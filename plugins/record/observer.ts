@@ -14,13 +14,13 @@ import {
 } from 'rtk-base/services'
 import type { Situation } from './history.js'
 
-const longest = 200
+const longest = 300
 /** Lists are bounded, whatever is listed. */
 const most = 32
 /** Corrections that are older than this are said not to come any more. */
 const freshFor_s = 15
 
-const cut = (text: string) => text.slice(0, longest)
+const cut = (text: string) => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text)
 
 export function observe({ services }: PluginContext): Situation {
   const found: Situation = {}

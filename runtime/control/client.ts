@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { RtkError, type RtkErrorCode } from '../errors.js'
+import { systemCode } from '../ports/durable-file.js'
 import { LineReader, longestAnswer, longestRequest } from './protocol.js'
 import { reachControl } from './socket-path.js'
 
@@ -38,12 +39,12 @@ export class ControlClient {
   static async open(data: string): Promise<ControlClient> {
     try {
       return new ControlClient(await connectTo(data))
-    } catch (error) {
-      throw new RtkError(
-        'RTK_ERR_NOT_RUNNING',
-        `no rtk-base answers in ${data}: start it, or name its folder with --data`,
-        { cause: error },
-      )
+    } catch (cause) {
+      const text =
+        systemCode(cause) === 'EACCES'
+          ? `${data} belongs to another user: ask as that one, e.g. with sudo`
+          : `no rtk-base answers in ${data}: start it, or name its folder with --data`
+      throw new RtkError('RTK_ERR_NOT_RUNNING', text, { cause })
     }
   }
 

@@ -17,9 +17,13 @@ const mostOf = 0.5
 const looksBeforeEnd = 3
 /** In looks. */
 const collectEvery = 10
-/** So much more than the least that was ever used, a minute after a burst, and garbage is collected: V8 keeps it for hours. */
+/** So much more than the least that was ever used for half a minute, and garbage is collected: V8 keeps that of a burst for hours. */
 const spare = 1.15
-const calmLooks = 30
+const soonest_looks = 30
+/** Where a collection gave back less than this share, what is used is needed: the next one comes later, after an hour at most. */
+const useful = 0.05
+const later = 1.5
+const latest_looks = 3_600
 const samplingInterval_bytes = 32_768
 
 /** Bytes that the service may use: by its control group, else what the option says. 0: no limit. */
@@ -55,6 +59,9 @@ export class MemoryWatch {
   /** What it can do with, as far as is known. */
   #least_bytes = Number.POSITIVE_INFINITY
   #much = 0
+  #patience = soonest_looks
+  /** Before the collection of the last look. */
+  #collectedAt_bytes: number | undefined
 
   /** @param limit_bytes 0: none; garbage is given back all the same */
   constructor(limit_bytes: number, edges: MemoryEdges) {
@@ -91,18 +98,20 @@ export class MemoryWatch {
     this.#stop()
   }
 
-  /** Where it does not help, what is left is needed. */
   #giveBack(rss: number): void {
     this.#least_bytes = Math.min(this.#least_bytes, rss)
+    if (this.#collectedAt_bytes !== undefined) {
+      const helped = rss < this.#collectedAt_bytes * (1 - useful)
+      this.#patience = helped ? soonest_looks : Math.min(this.#patience * later, latest_looks)
+      this.#collectedAt_bytes = undefined
+    }
     if (rss <= this.#least_bytes * spare) {
       this.#much = 0
-      return
-    }
-    this.#much++
-    if (this.#much === calmLooks) this.#edges.collect()
-    else if (this.#much > calmLooks) {
-      this.#least_bytes = rss
+      this.#patience = soonest_looks
+    } else if (++this.#much >= this.#patience) {
       this.#much = 0
+      this.#collectedAt_bytes = rss
+      this.#edges.collect()
     }
   }
 

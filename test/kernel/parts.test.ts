@@ -18,6 +18,7 @@ import { Generations } from '../../runtime/ports/generations.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
+import { MemoryWatch } from '../../runtime/watchdog/memory.js'
 import { ManualClock } from '../harness/index.js'
 
 const owner = (name: string, failures: string[] = []): Owner => ({
@@ -374,3 +375,43 @@ t.test(
     t.equal(await generations.wereTouched(), false, 'what was moved away is known')
   },
 )
+
+t.test('what a burst leaves is given back half a minute later, also while another one lasts', async (t) => {
+  const mb = 1e6
+  const state = { rss: 100 * mb, collected: [] as number[], held: 0 }
+  const watch = new MemoryWatch(0, {
+    usage: () => ({ rss: state.rss, heapUsed: 0, external: 0 }),
+    collect: () => {
+      state.collected.push(second)
+      state.rss = Math.max(state.held, 100 * mb)
+    },
+    ownerOf: () => '',
+    exhausted: () => t.fail('no limit is set'),
+  })
+  let second = 0
+  const pass = (seconds: number, rss_mb?: number) => {
+    if (rss_mb !== undefined) state.rss = rss_mb * mb
+    for (const end = second + seconds; second < end; second++) watch.look()
+  }
+  pass(10)
+  pass(29, 116)
+  t.same(state.collected, [])
+  pass(1)
+  t.same(state.collected, [39])
+  pass(60, 114)
+  t.same(state.collected, [39], 'what is little more is no burst')
+
+  state.held = 150 * mb
+  pass(300, 150)
+  const waits = state.collected.slice(1).map((at, n) => at - (state.collected[n] ?? 0))
+  t.same(waits.slice(1, 4), [45, 68, 102], 'what is needed is collected ever more seldom')
+  pass(20_000, 150)
+  const [before = 0, last = 0] = state.collected.slice(-2)
+  t.equal(last - before, 3_600, 'but once an hour')
+  state.held = 0
+  pass(3_600, 150)
+  t.equal(state.rss, 100 * mb, 'and given back when it is not needed any more')
+  const done = state.collected.length
+  pass(30, 150)
+  t.equal(state.collected.length, done + 1, 'soon again then')
+})

@@ -10,13 +10,14 @@ export interface PageEvent {
   readonly isLine?: boolean
 }
 
-const encoded = new WeakMap<PageEvent, Buffer>()
+const encoded = new WeakMap<PageEvent, Uint8Array>()
+const encoder = new TextEncoder()
 
-/** As it goes out; the same bytes for every page. */
-function bytesOf(event: PageEvent): Buffer {
+/** As it goes out; the same bytes for every page. In memory of their own: of Node's pool a kept line would hold 8 kB. */
+function bytesOf(event: PageEvent): Uint8Array {
   let bytes = encoded.get(event)
   if (!bytes) {
-    bytes = Buffer.from(`event: ${event.name}\ndata: ${event.data}\n\n`)
+    bytes = encoder.encode(`event: ${event.name}\ndata: ${event.data}\n\n`)
     encoded.set(event, bytes)
   }
   return bytes

@@ -16,7 +16,9 @@ import {
   labelText,
   parseLabel,
 } from '../../../plugins/teltonika-router/credentials/index.js'
+import { Vault } from '../../../plugins/teltonika-router/credentials/vault.js'
 import type { Transport } from '../../../plugins/teltonika-router/transport/index.js'
+import type { PluginStore } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { gateOnly, ManualClock, until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
