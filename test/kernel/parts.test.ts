@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
 import {
   type CrashHandler,
   catchUncaught,
@@ -18,6 +19,7 @@ import { Generations } from '../../runtime/ports/generations.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
+import { quote } from '../../runtime/validate.js'
 import { MemoryWatch } from '../../runtime/watchdog/memory.js'
 import { ManualClock } from '../harness/index.js'
 
@@ -414,4 +416,38 @@ t.test('what a burst leaves is given back half a minute later, also while anothe
   const done = state.collected.length
   pass(30, 150)
   t.equal(state.collected.length, done + 1, 'soon again then')
+})
+
+t.test('five wrong tries block a peer until its minute is over; the oldest of 1,024 peers makes room', async (t) => {
+  const clock = new ManualClock()
+  const tries = new WrongTries(clock)
+  const add = (peer: string, count: number) => {
+    for (let n = 0; n < count; n++) tries.add(peer)
+  }
+  add('a', 4)
+  t.notOk(tries.isBlocked('a'))
+  await clock.advance(59_999)
+  add('a', 1)
+  t.ok(tries.isBlocked('a'))
+  add('a', 1)
+  t.ok(tries.isBlocked('a'), 'one more frees nobody')
+  t.notOk(tries.isBlocked('b'))
+  await clock.advance(1)
+  t.notOk(tries.isBlocked('a'), 'the minute of the first one')
+  add('a', 4)
+  t.notOk(tries.isBlocked('a'), 'a new minute counts anew')
+
+  add('first', 5)
+  add('a', 1)
+  for (let n = 0; n < 1_022; n++) add(`stranger ${n}`, 1)
+  t.ok(tries.isBlocked('a') && tries.isBlocked('first'), '1,024 are known')
+  add('one more', 1)
+  t.notOk(tries.isBlocked('a'), 'the one whose minute began first')
+  t.ok(tries.isBlocked('first'))
+})
+
+t.test('a value in a message is quoted whole up to 60 characters', async (t) => {
+  t.equal(quote('x'.repeat(58)).length, 60)
+  t.equal(quote('x'.repeat(59)), `"${'x'.repeat(56)}…`)
+  t.equal(quote(undefined), 'undefined')
 })

@@ -94,7 +94,7 @@ export const areas: readonly Area[] = [
       ...['caster', 'contents', 'foreign', 'logins', 'mount', 'replies', 'rovers', 'table'].map(
         (file) => `plugins/ntrip-caster/${file}.ts`,
       ),
-      ...['byte-limit', 'chunked', 'head', 'outlet', 'selection', 'source-table'].map(
+      ...['chunked', 'head', 'outlet', 'selection', 'source-table'].map(
         (file) => `runtime/ntrip/${file}.ts`,
       ),
     ],

@@ -15,15 +15,11 @@ export class WrongTries {
   }
 
   isBlocked(peer: string): boolean {
-    const tries = this.#peers.get(peer)
-    if (tries === undefined) return false
-    if (this.#clock.monotonic() < tries.until_ms) return tries.count >= mostTries
-    this.#peers.delete(peer)
-    return false
+    return (this.#of(peer)?.count ?? 0) >= mostTries
   }
 
   add(peer: string): void {
-    const tries = this.isBlocked(peer) ? undefined : this.#peers.get(peer)
+    const tries = this.#of(peer)
     if (tries !== undefined) {
       tries.count += 1
       return
@@ -32,5 +28,13 @@ export class WrongTries {
     const [oldest] = this.#peers.keys()
     if (this.#peers.size >= mostPeers && oldest !== undefined) this.#peers.delete(oldest)
     this.#peers.set(peer, { count: 1, until_ms: this.#clock.monotonic() + window_ms })
+  }
+
+  /** Those of its minute. */
+  #of(peer: string): { count: number } | undefined {
+    const tries = this.#peers.get(peer)
+    if (tries === undefined || this.#clock.monotonic() < tries.until_ms) return tries
+    this.#peers.delete(peer)
+    return undefined
   }
 }
