@@ -4,6 +4,7 @@ import { ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { reasonOf } from '../../../plugins/ota/aftermath.js'
 import { Health, type Signs } from '../../../plugins/ota/health.js'
+import { Memory, type Pending } from '../../../plugins/ota/memory.js'
 import { leastWindow_bytes, longest_ms, Pace } from '../../../plugins/ota/pace.js'
 import { checkImage } from '../../../plugins/ota/policy.js'
 import { formatState, parseState } from '../../../plugins/ota/slots/state.js'
@@ -167,9 +168,9 @@ t.test('an image has 10 s for its head, then 512 B/s, without the time of who re
     }
     const pace = new Pace(ctx, hasHead)
     const pieces = pace.watch(source)
-    const send = async (bytes: number) => {
+    const send = async (bytes: number, after_ms = 0) => {
       const next = pieces.next()
-      await clock.advance(0)
+      await clock.advance(after_ms)
       waiting.shift()?.({ value: new Uint8Array(bytes), done: false })
       return (await next).value?.length
     }
@@ -192,6 +193,59 @@ t.test('an image has 10 s for its head, then 512 B/s, without the time of who re
   const slow = run(false)
   t.equal(await slow.send(leastWindow_bytes - 1), leastWindow_bytes - 1)
   t.match(await slow.starve(60_000), /^RTK_ERR_IMAGE_SLOW less than 30720 bytes came within 60 s/)
+  const trickle = run(false)
+  for (let n = 0; n < 3; n++) t.equal(await trickle.send(1, 19_000), 1)
+  t.match(await trickle.starve(3_000), /^RTK_ERR_IMAGE_SLOW/, 'single bytes begin no window')
+  const begun = run(false)
+  t.equal(await begun.send(leastWindow_bytes), leastWindow_bytes)
+  t.equal(await begun.starve(59_999), 'waits', 'a window that was filled is followed by a whole one')
+})
+
+t.test('what outlives an update: its starts, the floors of plugins, keys and the floor of bundles', async (t) => {
+  const kept = new Map<string, unknown>()
+  const batch = async (values: object) => {
+    for (const [key, value] of Object.entries(values)) kept.set(key, value)
+  }
+  const store = {
+    protected: {
+      get: async (key: string) => kept.get(key),
+      set: async (key: string, value: unknown) => void kept.set(key, value),
+      batch,
+    },
+  }
+  const memory = new Memory({ store } as unknown as PluginContext, [])
+  t.equal(await memory.started(), 1, 'without an update nothing is kept')
+  t.equal(await memory.pending(), undefined)
+  const before = { rtcm: true, broker: false }
+  await memory.begin({ version: '2.0.0', minVersion: '1.5.0', newKeys: ['k1'] }, { from: '1.0.0', slot: 'a', before })
+  t.same([await memory.started(), await memory.started(), await memory.started()], [1, 2, 3])
+  await memory.installed()
+  await memory.note('it crashed')
+  t.match(await memory.pending(), { starts: 3, installed: true, verdict: 'it crashed', slot: 'a', before })
+
+  t.equal(await memory.minVersion(), '')
+  await memory.confirm((await memory.pending()) as Pending)
+  t.same([await memory.pending(), await memory.minVersion(), kept.get('newKeys')], [undefined, '1.5.0', ['k1']])
+  const confirmed = async (minVersion: string, newKeys: string[]) => {
+    await memory.begin({ version: '3.0.0', minVersion, newKeys }, { from: '2.0.0', slot: 'b', before })
+    await memory.confirm((await memory.pending()) as Pending)
+    return [await memory.minVersion(), kept.get('newKeys')]
+  }
+  t.same(await confirmed('1.4.0', ['k1', 'k2']), ['1.5.0', ['k1', 'k2']], 'a floor never falls, a key stands once')
+  const many = Array.from({ length: 8 }, (_, n) => `new${n}`)
+  t.same(await confirmed('1.6.0', many), ['1.6.0', many], 'the last eight keys')
+
+  const floorOf = async (name: string, minVersion?: string) => {
+    await memory.raisePluginFloor({ name, ...(minVersion && { minVersion }) })
+    return memory.pluginFloor(name)
+  }
+  t.equal(await floorOf('a'), '')
+  t.equal(await floorOf('a', '1.2.0'), '1.2.0')
+  t.equal(await floorOf('a', '1.1.9'), '1.2.0', 'it never falls')
+  t.equal(await floorOf('a', '1.2.0'), '1.2.0')
+  t.equal(await floorOf('a', '1.10.0'), '1.10.0')
+  t.equal(await floorOf('b', '0.1.0'), '0.1.0', 'each its own')
+  t.equal(await memory.pluginFloor('a'), '1.10.0')
 })
 
 t.test('the state file is read as the launcher reads it', async (t) => {
