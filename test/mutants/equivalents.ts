@@ -27,4 +27,9 @@ export const equivalents: readonly Equivalent[] = [
     after: 'j <= width; j++) rows[i][j] -= factor * rows[column][j]',
     because: 'a typed array takes nothing beyond its end',
   },
+  {
+    source: 'plugins/rtcm/epochs.ts',
+    after: 'this.sequence += 10',
+    because: 'epochs are told apart by it, not counted',
+  },
 ]

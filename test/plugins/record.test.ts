@@ -1045,6 +1045,20 @@ t.test('a minute counts every rover of the caster, not those that are listed', (
   t.end()
 })
 
+t.test('a minute has its longest gap between epochs, that at its end too', async (t) => {
+  const clock = new ManualClock()
+  const ctx = { clock, services: { use: () => ({ document: () => ({}) }), find: () => undefined } }
+  const minutes = new Minutes(ctx as unknown as PluginContext)
+  for (const ms of [1_000, 7_000, 2_000]) {
+    await clock.advance(ms)
+    minutes.epoch({} as never)
+  }
+  await clock.advance(3_000)
+  t.match(minutes.take(), { epochs: 3, gap: 7 })
+  await clock.advance(5_000)
+  t.match(minutes.take(), { epochs: 0, gap: 8 }, 'it goes on over the end of the minute')
+})
+
 t.test('what flaps does not fill the record', async (t) => {
   const rig = await station(t)
   await rig.until(() => rig.field('state.status') === 'fixed', 120)

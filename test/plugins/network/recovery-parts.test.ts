@@ -8,6 +8,7 @@ import { shortened } from '../../../plugins/record/minutes.js'
 import { momentOf, rangeOf, timeOf } from '../../../plugins/record/times.js'
 import { calm, decide, dueOf, type Facts, isCutOff, type State } from '../../../plugins/recovery/decide.js'
 import { Memory } from '../../../plugins/recovery/memory.js'
+import { LinkTable } from '../../../plugins/recovery/table.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
 
 const minute = 60_000
@@ -346,4 +347,16 @@ t.test('times as people write them', async (t) => {
   t.same(shortened(one, undefined), one)
   t.same(shortened(one, structuredClone(one)), { epochs: 60 })
   t.same(shortened({ epochs: 60, gap: 2, frames: { 1074: 60 } } as never, one), { epochs: 60, gap: 2 })
+})
+
+t.test('32 links are known at most, and those that are known go on', async (t) => {
+  const event = () => ({ on: () => () => {}, emit: () => {} })
+  const table = new LinkTable({ event } as unknown as PluginContext)
+  for (let n = 0; n < 40; n++) table.report(link('up' as Link['state'], { name: `link ${n}` }))
+  t.equal(table.list.length, 32)
+  table.report(link('down' as Link['state'], { name: 'link 5' }))
+  t.equal(table.list.find(({ name }) => name === 'link 5')?.state, 'down')
+  table.remove('link 5')
+  table.report(link('up' as Link['state'], { name: 'link 39' }))
+  t.equal(table.list.at(-1)?.name, 'link 39')
 })

@@ -398,6 +398,8 @@ t.test('a station that is cut off tries the other uplink, and returns', async (t
   t.equal(isDefault(), 'eth1')
   t.match(steps, [{ step: 'uplink', done: true, text: /eth1 gets the default route: .* through eth0/ }])
   t.match(shown().recovery, { uplink: 'eth1', steps: [{ step: 'uplink' }] })
+  const { steps: listed } = shown().recovery as { steps: { t: number }[] }
+  t.ok(Math.abs((listed[0]?.t ?? 0) - clock.now() / 1000) < 120, 'UTC seconds')
   t.ok(Value.Check(LinksInfo, shown()), JSON.stringify([...Value.Errors(LinksInfo, shown())]))
   report('up')
   await clock.advance(3 * minute)
