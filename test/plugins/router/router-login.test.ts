@@ -591,6 +591,42 @@ t.test('the guard', async (t) => {
     t.match(guard.attempts, { unanswered: 1 })
   })
 
+  t.test('the pair that worked comes before what was entered, unless a person has just entered it', async (t) => {
+    const kept = { user: 'admin', pswd: 'kept' }
+    for (const [worked, byPerson, first] of [
+      [true, false, 'kept'],
+      [true, true, 'entered'],
+      [false, false, 'entered'],
+      [false, true, 'entered'],
+    ] as const) {
+      const guard = await make(new ManualClock())
+      if (worked) await guard.succeeded(kept)
+      const logins: string[] = []
+      const transport = {
+        login: async ({ pswd }: { pswd: string }) => {
+          logins.push(pswd)
+          return 'denied'
+        },
+      }
+      const deps = {
+        guard,
+        log: console,
+        loggedIn() {},
+        defaults: [],
+        mac: () => '',
+        lookup: { find: async () => undefined },
+      }
+      const known = { vault: { default: kept }, override: () => ({ user: 'admin', pswd: 'entered' }) }
+      const ladder = new CredentialLadder({ ...deps, ...known } as unknown as LadderDeps)
+      await ladder.step(transport as unknown as Transport, byPerson, signalOff)
+      t.strictSame(
+        logins,
+        [first],
+        `${worked ? 'it worked' : 'it never worked'}${byPerson ? ', entered just now' : ''}`,
+      )
+    }
+  })
+
   t.test('a login is made when its count is durable, not before', async (t) => {
     const store = new MemoryStore()
     const guard = await make(new ManualClock(), store)
