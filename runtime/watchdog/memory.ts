@@ -20,8 +20,9 @@ const collectEvery = 10
 /** So much more than the least that was ever used for half a minute, and garbage is collected: V8 keeps that of a burst for hours. */
 const spare = 1.15
 const soonest_looks = 30
-/** Where a collection gave back less than this share, what is used is needed: the next one comes later, after an hour at most. */
+/** Where ten collections gave back less than this share, what is used is needed: the next ones come later, after an hour at most. */
 const useful = 0.05
+const mostInVain = 10
 const later = 1.5
 const latest_looks = 3_600
 const samplingInterval_bytes = 32_768
@@ -59,7 +60,7 @@ export class MemoryWatch {
   /** What it can do with, as far as is known. */
   #least_bytes = Number.POSITIVE_INFINITY
   #much = 0
-  #patience = soonest_looks
+  #inVain = 0
   /** Before the collection of the last look. */
   #collectedAt_bytes: number | undefined
 
@@ -102,13 +103,15 @@ export class MemoryWatch {
     this.#least_bytes = Math.min(this.#least_bytes, rss)
     if (this.#collectedAt_bytes !== undefined) {
       const helped = rss < this.#collectedAt_bytes * (1 - useful)
-      this.#patience = helped ? soonest_looks : Math.min(this.#patience * later, latest_looks)
+      this.#inVain = helped ? 0 : this.#inVain + 1
       this.#collectedAt_bytes = undefined
     }
     if (rss <= this.#least_bytes * spare) {
       this.#much = 0
-      this.#patience = soonest_looks
-    } else if (++this.#much >= this.#patience) {
+      this.#inVain = 0
+    } else if (
+      ++this.#much >= Math.min(soonest_looks * later ** Math.max(0, this.#inVain - mostInVain), latest_looks)
+    ) {
       this.#much = 0
       this.#collectedAt_bytes = rss
       this.#edges.collect()
