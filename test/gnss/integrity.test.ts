@@ -290,8 +290,8 @@ t.test('the clock of a stream', async (t) => {
   t.equal(slow.interval_ms, 5000)
 })
 
-t.test('a creep is sure after 3 s and three samples that agree, beyond ten standard deviations', async (t) => {
-  const sigma = { east_m: 0.004, north_m: 0.004, up_m: 0.004 }
+t.test('a creep is sure after 3 s and three samples that agree, beyond 18 standard deviations', async (t) => {
+  const sigma = { east_m: 0.002, north_m: 0.002, up_m: 0.002 }
   const position = (east_m: number, up_m = 0): Displacement => ({ east_m, north_m: 0, up_m, sigma, satellites: 12 })
   const creep = new Creep(0.03)
   const take = (at_ms: number, east: number) => creep.take(at_ms, position(east), enu(0.01))
@@ -300,7 +300,7 @@ t.test('a creep is sure after 3 s and three samples that agree, beyond ten stand
     [undefined, undefined, undefined],
   )
   t.ok(Math.abs((take(3000, 0.06)?.east ?? 0) - 0.05) < 1e-9)
-  t.equal(take(4000, 0.049), undefined, 'below ten standard deviations')
+  t.equal(take(4000, 0.045), undefined, 'below 18 standard deviations')
   t.same(
     [5000, 6000, 8000].map((at_ms) => take(at_ms, 0.06)?.east),
     [undefined, undefined, 0.06 - 0.01],
