@@ -376,9 +376,9 @@ t.test(
     }
     t.equal(await probedAgain(3_500), false, 'not within the hour')
     t.equal(await probedAgain(500), true)
-    t.equal(await probedAgain(7_000), false, 'not within two more')
+    t.equal(await probedAgain(6_700), false, 'not within two more')
     isHostile = false
-    t.equal(await probedAgain(1_000), true)
+    t.equal(await probedAgain(1_400), true)
     t.match(station.station.plugins()[0]?.reason, "'RTK base SN1' on lo")
   },
 )
