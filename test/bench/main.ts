@@ -22,6 +22,7 @@ import { benchRest } from './rest.js'
 import { benchStart } from './start.js'
 import { benchStill } from './still.js'
 import { benchSurvey } from './survey.js'
+import { benchWire } from './wire.js'
 
 const parts: Record<string, () => Promise<Measurement[]>> = {
   framing: benchFraming,
@@ -41,9 +42,10 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   dashboard: benchDashboard,
   fleet: benchFleet,
   rest: () => benchRest(),
+  wire: benchWire,
 }
 /** Minutes, `fleet` on both cores with mosquitto, `rest` as root: only by their names. */
-const onlyNamed = ['dashboard', 'fleet', 'holds', 'ntrip-hour', 'rest', 'still']
+const onlyNamed = ['dashboard', 'fleet', 'holds', 'ntrip-hour', 'rest', 'still', 'wire']
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.find((name) => !(name in parts))
