@@ -12,7 +12,7 @@ import { Type } from 'typebox'
 import { rebootZed, resetZed } from './commands.js'
 import { posBlock, standInSettings, standIns, stateBlock, statusOf, zedBlock } from './document/index.js'
 import { receivedFigures } from './figures.js'
-import { baudsToTry, ZedOptions } from './options.js'
+import { baudsToTry, drawnStationId, ZedOptions } from './options.js'
 import { receiverService } from './receiver-service.js'
 import {
   RecordPlayer,
@@ -22,7 +22,6 @@ import {
   simHelp,
   simulatorControl,
 } from './simulator/index.js'
-import { drawnStationId } from './station-id.js'
 import { watchTrouble } from './trouble.js'
 import { ZedReceiver, type ZedSnapshot } from './zed.js'
 

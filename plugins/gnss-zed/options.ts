@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 
 /** Tried in this order behind the configured rate: what receivers are found with in the field. */
@@ -148,4 +149,12 @@ export type ZedOptions = Static<typeof ZedOptions>
 /** The rates to try, the configured one first. */
 export function baudsToTry(baud: ZedOptions['baud']): number[] {
   return typeof baud === 'number' ? [baud, ...usualBauds.filter((usual) => usual !== baud)] : [...baud]
+}
+
+/**
+ * The station ID of a new station, 1–4095, drawn from its serial number: two neighbours that nobody gave an ID hardly ever share it, and
+ * a rover or `rtcm-in` knows them apart by it. 0 is what every station has that was never told.
+ */
+export function drawnStationId(serial: string): number {
+  return 1 + (createHash('sha256').update(serial).digest().readUInt32BE() % 4095)
 }

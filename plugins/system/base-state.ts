@@ -3,7 +3,7 @@ import type { BaseStateName } from 'rtk-base/schemas'
 import { device, firmwareInstaller, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
 import { ObservationFlow } from './observation-flow.js'
 import { summaryOf } from './summary.js'
-import { explainsSilence, isHeldAsSpoofed } from './verdict.js'
+import { isHeldAsSpoofed, silencing } from './verdict.js'
 
 /** A station has this long after its start, and after a survey-in, before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
@@ -128,8 +128,8 @@ export class BaseState {
   #explain(state: BaseStateName, status: string | undefined): void {
     const { errors, services } = this.#ctx
     const others = services.use(device).errors()
-    const isHeld = isHeldAsSpoofed(services.find(receiver))
-    if (state !== 'degraded' || others.some(({ code }) => explainsSilence(code, isHeld))) errors.clear(errorCode)
+    const explains = silencing(isHeldAsSpoofed(services.find(receiver)))
+    if (state !== 'degraded' || others.some(({ code }) => explains.test(code))) errors.clear(errorCode)
     else errors.raise(errorCode, `no RTCM goes out: ${this.#reason()}; ${advice[status ?? ''] ?? usualAdvice}`)
   }
 

@@ -59,13 +59,14 @@ export const isFew = (satellites: number): boolean => satellites < fewSatellites
 export const isJammed = (jamming: string): boolean => /^(warning|critical)$/.test(jamming)
 export const isSpoofed = (spoofing: string): boolean => /^(indicated|multiple)$/.test(spoofing)
 
-const silencing = /^(gnss-(?!reference-(doubtful|moved)$|spoofed$)|receiver-|antenna-|plugin-failed)/
 /**
- * Whether an error of this code says why no RTCM goes out. With a reference that is doubtful or new it goes out, and with spoofed
- * signals too, unless the receiver holds it back then.
+ * The codes of errors that say why no RTCM goes out. With a reference that is doubtful or new it goes out, and with spoofed signals too,
+ * unless the receiver holds it back then.
  */
-export const explainsSilence = (code: string, isHeldAsSpoofed: boolean): boolean =>
-  silencing.test(code) || (isHeldAsSpoofed && code === 'gnss-spoofed')
+export const silencing = (isHeldAsSpoofed: boolean): RegExp =>
+  isHeldAsSpoofed
+    ? /^(gnss-(?!reference-(doubtful|moved)$)|receiver-|antenna-|plugin-failed)/
+    : /^(gnss-(?!reference-(doubtful|moved)$|spoofed$)|receiver-|antenna-|plugin-failed)/
 
 /** The receiver reports spoofed signals, and hands no RTCM on while it does (`spoofedHold`). */
 export const isHeldAsSpoofed = (source: Pick<Receiver, 'radio'> | undefined): boolean =>
@@ -84,11 +85,9 @@ function startOf({ status = '' }: Facts): string {
   return beginning ? `the station starts: ${beginning}` : 'the station starts'
 }
 
-const isCode = (pattern: RegExp) => (code: string) => pattern.test(code)
-
 /** The error of the first of these codes, in its own words. */
-function reported({ errors }: Facts, isMeant: (code: string) => boolean): Finding | undefined {
-  const found = errors.find(({ code }) => isMeant(code))
+function reported({ errors }: Facts, codes: RegExp): Finding | undefined {
+  const found = errors.find(({ code }) => codes.test(code))
   if (!found) return undefined
   const [why = '', ...advice] = found.text.split('; ')
   return [why, advice.join('; ')]
@@ -127,7 +126,7 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       facts.status === 'moved'
-        ? (reported(facts, isCode(/^gnss-moved$/)) ?? [
+        ? (reported(facts, /^gnss-moved$/) ?? [
             'the antenna is not where its reference is',
             'start a survey-in, or enter the position',
           ])
@@ -138,7 +137,7 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       stopped(facts) && facts.status === 'survey'
-        ? (reported(facts, isCode(/^gnss-survey$/)) ?? [
+        ? (reported(facts, /^gnss-survey$/) ?? [
             'a survey-in determines the position',
             'wait until it ends; nothing may move meanwhile',
           ])
@@ -149,7 +148,7 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       facts.base === 'starting'
-        ? (reported(facts, isCode(/^gnss-(initial|survey)$/)) ?? [startOf(facts), 'wait up to 2 minutes'])
+        ? (reported(facts, /^gnss-(initial|survey)$/) ?? [startOf(facts), 'wait up to 2 minutes'])
         : undefined,
   ],
   [
@@ -157,8 +156,8 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       stopped(facts)
-        ? (reported(facts, (code) => explainsSilence(code, facts.isHeldAsSpoofed)) ??
-          reported(facts, isCode(/^base-degraded$/)) ?? [
+        ? (reported(facts, silencing(facts.isHeldAsSpoofed)) ??
+          reported(facts, /^base-degraded$/) ?? [
             'no RTCM goes out',
             'check the receiver, and the state of each plugin',
           ])
@@ -186,7 +185,7 @@ export const rules: readonly Rule[] = [
         'look for transmitters, cameras and switching power supplies near the antenna',
       ),
   ],
-  ['unwatched', 'degraded', (facts) => reported(facts, isCode(/^gnss-unwatched$/))],
+  ['unwatched', 'degraded', (facts) => reported(facts, /^gnss-unwatched$/)],
   [
     'unverified',
     'degraded',
@@ -202,7 +201,7 @@ export const rules: readonly Rule[] = [
             'add survey-in to the variant',
           ),
   ],
-  ['reference', 'degraded', (facts) => reported(facts, isCode(/^gnss-(reference-|initial)/))],
+  ['reference', 'degraded', (facts) => reported(facts, /^gnss-(reference-|initial)/)],
   [
     'incomplete',
     'degraded',
@@ -272,7 +271,7 @@ export const rules: readonly Rule[] = [
         'check the settings of this output, and its peer',
       ],
   ],
-  ['error', 'degraded', (facts) => reported(facts, isCode(/./))],
+  ['error', 'degraded', (facts) => reported(facts, /./)],
 ]
 
 export interface Judgement {

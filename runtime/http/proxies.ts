@@ -40,6 +40,7 @@ export class Proxies {
   read(request: IncomingMessage): boolean | undefined {
     const { headers, socket } = request
     if (!this.has(socket.remoteAddress ?? '')) {
+      if (forwarded.every((name) => headers[name] === undefined)) return false
       const isOwn = this.isEmpty && isLoopbackAddress(plainAddress(socket.remoteAddress))
       for (const name of forwarded) if (name !== scheme || !isOwn) delete headers[name]
       return false
