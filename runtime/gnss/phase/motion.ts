@@ -15,6 +15,11 @@ const decideFrom = 0.6
 const steadiness = 0.5
 /** A displacement below so many standard deviations is noise. */
 export const significance = 5
+/**
+ * A move of less than so many thresholds is decided from this many: under multipath of 4 mm an antenna that stands still seems to be 2 to
+ * 4 cm higher or lower at 5 every other week, at 6 once a year.
+ */
+const small = { thresholds: 4 / 3, significance: 6 }
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
 /** And above so many standard deviations: else it is noise. */
@@ -218,7 +223,8 @@ export class Motion {
     const size_m = Math.hypot(east, north, up)
     const normalised = Math.hypot(east / worst[0], north / worst[1], up / worst[2])
     const least_m = this.#isSeenBy(fewer.share, this.#next - samples, this.#next) ? decide_m : fewer.times * decide_m
-    if (size_m < least_m || normalised < significance) return false
+    const clear = size_m < small.thresholds * this.#threshold_m ? small.significance : significance
+    if (size_m < least_m || normalised < clear) return false
     if (sways) {
       // A single swing, however far, is in the mean as well.
       this.#median(this.#next - samples, this.#next, this.#after)

@@ -174,7 +174,8 @@ export class SignalTracks {
       if (!Number.isNaN(known.phase_m)) continue
       known.phase_m = phase_m
       const lockState = this.#lockOf(known.satelliteKey, time_ms)
-      const broken = lockBroken(known.lock, now, time_ms - known.last_ms)
+      // Half a cycle that was known and is not any more was found anew.
+      const broken = lockBroken(known.lock, now, time_ms - known.last_ms) || (half && !known.half)
       if (known.epochs >= established) {
         if (broken) lockState.lost++
         else lockState.held++
