@@ -340,6 +340,7 @@ export class Gateway {
   }
 
   #onConnection(socket: Socket): void {
+    if (Connection.of(socket)) return
     const address = plainAddress(socket.remoteAddress)
     const { connections: maxConnections, perAddress, keptForLoopback } = this.#limits
     const isProxy = this.#proxies.has(address)
@@ -410,14 +411,25 @@ export class Gateway {
   // ── upgrades ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const path = (request.url ?? '').split('?', 1)[0] as string
+    const upgrade = this.#live?.upgrades.find(path)
+    if (upgrade === undefined && !/\bwebsocket\b/i.test(request.headers.upgrade ?? '')) {
+      const readAnew = () => {
+        if (socket.destroyed) return
+        socket.unshift(Buffer.concat([withoutUpgrade(request), head]))
+        this.server.emit('connection', socket)
+      }
+      const before = Connection.of(socket)?.underWay.at(-1)
+      if (before) before.once('close', readAnew)
+      else readAnew()
+      return
+    }
     // Node took its own listeners off: without one here an ECONNRESET would end the process.
     socket.on('error', (error) => this.#log.debug({ err: error }, 'an upgraded connection failed'))
     const refuse = (code: RtkErrorCode, message: string) => {
       socket.end(rawAnswer(code, message), () => socket.destroy())
     }
     const admitted = this.#forwards(request, socket) ?? this.#admit(request, true)
-    const path = (request.url ?? '').split('?', 1)[0] as string
-    const upgrade = this.#live?.upgrades.find(path)
     const refused = admitted instanceof RtkError ? admitted : roleRefusal(admitted, upgrade?.role ?? 'operator')
     if (refused !== undefined) {
       refuse(refused.code, refused.message)
@@ -447,6 +459,17 @@ export class Gateway {
       failed(error)
     }
   }
+}
+
+/**
+ * A protocol that nobody here speaks is passed over (RFC 9110 §7.8): Java's HTTP client asks for `h2c` with every first request. Node has
+ * let go of the connection by then, and reads this request anew.
+ */
+function withoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`]
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (!/^(upgrade|http2-settings)$/i.test(rawHeaders[at])) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`)
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
 }
 
 const tooOften = (request: IncomingMessage) =>

@@ -452,6 +452,28 @@ t.test('upgrades', async (t) => {
     t.equal((await ask('/ok')).status, 200)
   })
 
+  t.test('a protocol that nobody speaks is passed over, and the request behind it is answered', async (t) => {
+    const { port } = await serve(t, [
+      owner('a', {
+        routes: [get('/ok', says('ok')), post('/echo', async ({ body }) => ({ body }))],
+        upgrades: { '/live': echo() },
+      }),
+    ])
+    const h2c = 'host: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'
+    const answer = await raw(
+      port,
+      `GET /ok HTTP/1.1\r\n${h2c}\r\nPOST /echo HTTP/1.1\r\n${h2c}content-type: application/json\r\ncontent-length: 5\r\n\r\n"abc"GET /ok HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`,
+    )
+    t.same(answer.match(/HTTP\/1.1 \d+|\{.*\}/g), [
+      'HTTP/1.1 200',
+      '{"word":"ok"}',
+      'HTTP/1.1 200',
+      '{"body":"abc"}',
+      'HTTP/1.1 200',
+      '{"word":"ok"}',
+    ])
+  })
+
   t.test('a connection that is reset after its upgrade harms nobody', async (t) => {
     const opened = deferred()
     const silent: UpgradeHandler = (_request, socket) => {
