@@ -391,6 +391,11 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   options?: O
   needs?: readonly ServiceToken<unknown>[]
   provides?: readonly ServiceToken<unknown>[]
+  /**
+   * It was a part of these plugins: a variant that lists one of them and not this one gets it too, with the options of the old plugin
+   * that it has now.
+   */
+  splitFrom?: Readonly<Record<string, readonly string[]>>
   /** What the plugin needs of the system: packages that a Debian package recommends, lines for the unit's `[Service]`. */
   system?: { readonly packages?: readonly string[]; readonly unit?: readonly string[] }
   /**

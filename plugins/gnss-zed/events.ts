@@ -1,16 +1,28 @@
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
-import type { ReceiverFix, ReceiverRadio, RtcmFrame, SatelliteEpoch, SatelliteResidual } from 'rtk-base/services'
+import type {
+  AntennaReading,
+  BandReading,
+  ReceiverFix,
+  RtcmFrame,
+  SatelliteEpoch,
+  SatelliteResidual,
+  Spoofing,
+} from 'rtk-base/services'
 
 /** The events of the service `receiver`. */
 export interface ReceiverEvents {
   readonly rtcm: EventSource<RtcmFrame>
   readonly fix: EventSource<ReceiverFix>
   readonly state: EventSource<void>
+  readonly time: EventSource<number>
   readonly residuals: EventSource<readonly SatelliteResidual[]>
   readonly secondFix: EventSource<ReceiverFix>
   readonly warning: EventSource<string>
   readonly satellites: EventSource<SatelliteEpoch>
-  readonly radio: EventSource<ReceiverRadio>
+  readonly antenna: EventSource<AntennaReading>
+  readonly interference: EventSource<readonly BandReading[]>
+  readonly spoofing: EventSource<Spoofing>
+  readonly correction: EventSource<{ stationId: number }>
 }
 
 export function receiverEvents({ event }: PluginContext): ReceiverEvents {
@@ -18,10 +30,14 @@ export function receiverEvents({ event }: PluginContext): ReceiverEvents {
     rtcm: event(),
     fix: event(),
     state: event(),
+    time: event(),
     residuals: event(),
     secondFix: event(),
     warning: event(),
     satellites: event(),
-    radio: event(),
+    antenna: event(),
+    interference: event(),
+    spoofing: event(),
+    correction: event(),
   }
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 
 /** Tried in this order behind the configured rate: what receivers are found with in the field. */
@@ -26,14 +25,6 @@ export const ZedOptions = Type.Object(
       default: true,
       description: 'false: write nothing at all, only listen to a receiver that someone else configured',
     }),
-    stationId: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 4095,
-        description:
-          'Station ID in all RTCM messages, until gnss-station-id is set; left out: drawn from the serial number',
-      }),
-    ),
     rtcm: Type.Object(
       {
         msm: Type.Union([Type.Literal(4), Type.Literal(7)], {
@@ -61,14 +52,6 @@ export const ZedOptions = Type.Object(
         description: 'The antenna supervisor; keep: as the receiver has it',
       },
     ),
-    antennaHold: Type.Boolean({
-      default: false,
-      description: 'true: no RTCM is handed on while the antenna is short or open',
-    }),
-    spoofedHold: Type.Boolean({
-      default: false,
-      description: 'true: no RTCM is handed on while the receiver reports feigned satellites',
-    }),
     secondFix: Type.Boolean({
       default: true,
       description: 'Ask for the second solution (NAV2-PVT) where the firmware has it; it shows a moved antenna',
@@ -149,12 +132,4 @@ export type ZedOptions = Static<typeof ZedOptions>
 /** The rates to try, the configured one first. */
 export function baudsToTry(baud: ZedOptions['baud']): number[] {
   return typeof baud === 'number' ? [baud, ...usualBauds.filter((usual) => usual !== baud)] : [...baud]
-}
-
-/**
- * The station ID of a new station, 1–4095, drawn from its serial number: two neighbours that nobody gave an ID hardly ever share it, and
- * a rover or `rtcm-in` knows them apart by it. 0 is what every station has that was never told.
- */
-export function drawnStationId(serial: string): number {
-  return 1 + (createHash('sha256').update(serial).digest().readUInt32BE() % 4095)
 }

@@ -1,13 +1,49 @@
-import type { Receiver } from 'rtk-base/services'
+import type { Receiver, ReceiverCapabilities } from 'rtk-base/services'
+import { rebootZed } from './commands.js'
 import type { ZedReceiver } from './zed.js'
+
+const can: ReceiverCapabilities = {
+  ownSurvey: true,
+  fixedPosition: 'ecef',
+  settings: 'volatile',
+  restarts: false,
+  stationId: true,
+  antennaDescriptor: false,
+  reports: new Set([
+    'antenna',
+    'corrections',
+    'interference',
+    'residuals',
+    'satellites',
+    'second-fix',
+    'signals',
+    'spoofing',
+  ]),
+  rawObservations: ['RXM-RAWX', 'RXM-SFRBX'],
+  intervals_s: [1, 2, 5, 10, 15, 30],
+}
 
 /** What other plugins see of the receiver. */
 export function receiverService(zed: ZedReceiver): Receiver {
   const { facts, events, upkeep } = zed
   return {
+    can,
     get link() {
       return zed.link
     },
+    get place() {
+      return { port: zed.portName, reason: zed.linkReason, advice: zed.advice }
+    },
+    ...(zed.isRecording && {
+      recording: {
+        get ended() {
+          return zed.ended
+        },
+        get isEmpty() {
+          return !zed.heard
+        },
+      },
+    }),
     get mode() {
       return upkeep.mode
     },
@@ -20,37 +56,46 @@ export function receiverService(zed: ZedReceiver): Receiver {
     get corruptRtcm() {
       return zed.corruptRtcm
     },
+    resetCounters: () => zed.resetCounters(),
     get configured() {
       return upkeep.configured
     },
     get sinceReset_ms() {
       return zed.link === 'offline' ? undefined : upkeep.sinceReset_ms
     },
+    get startTimes() {
+      return facts.startTimes
+    },
     // One that is only listened to has whatever station ID someone gave it.
     get stationId() {
-      return (zed.listening ? facts.arp?.stationId : undefined) ?? zed.stationId
+      return (zed.listening ? facts.stationId : undefined) ?? zed.stationId
     },
     intervals_s: zed.intervals_s,
     configure: (target) => upkeep.configure(target),
     readTarget: async () => (zed.listening || zed.link === 'offline' ? undefined : upkeep.read()),
+    restart: async () => void rebootZed(zed),
     resetAmbiguities: () => upkeep.resetAmbiguities(),
     sendCorrections: (frames) => zed.link === 'up' && zed.write(frames),
     onRtcm: events.rtcm.on,
     onFix: events.fix.on,
     onState: events.state.on,
+    onTime: events.time.on,
     onResiduals: events.residuals.on,
     onSecondFix: events.secondFix.on,
     onWarning: events.warning.on,
     onSatellites: events.satellites.on,
+    onAntenna: events.antenna.on,
+    onInterference: events.interference.on,
+    onSpoofing: events.spoofing.on,
+    onCorrection: events.correction.on,
     get satellites() {
       return facts.sky
     },
-    get antenna() {
-      return facts.antenna.report.status
+    get expectedSignals() {
+      return zed.expectedSignals
     },
-    get radio() {
-      return zed.radio
+    get ownSurvey() {
+      return facts.survey
     },
-    onRadio: events.radio.on,
   }
 }

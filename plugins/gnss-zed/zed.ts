@@ -2,17 +2,16 @@
 import { type Frame, isMsm } from 'rtk-base/gnss'
 import { AwakeClock, type BytePort } from 'rtk-base/link'
 import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
-import { device, type ReceiverLink as LinkState, type ReceiverFix, type ReceiverRadio } from 'rtk-base/services'
+import type { ReceiverLink as LinkState, ReceiverFix, ReceiverIdentity } from 'rtk-base/services'
 import { Configurator, type ConfiguratorOptions, Upkeep } from './configure/index.js'
 import { type ReceiverEvents, receiverEvents } from './events.js'
-import { type AntennaReport, type Identity, ReceiverFacts } from './facts/index.js'
+import { ReceiverFacts } from './facts/index.js'
 import { linkTick_ms, RateMemory, ReceiverLink, UbxDialog } from './link/index.js'
 import * as ubx from './ubx/index.js'
 
 /** What goes over to the next instance on a reload. */
 export interface ZedSnapshot {
-  identity: Identity
-  antenna: AntennaReport
+  identity: ReceiverIdentity
   corruptRtcm: number
 }
 
@@ -20,14 +19,8 @@ export interface ZedOptions extends ConfiguratorOptions {
   bauds: readonly number[]
   /** False: nothing is written. */
   configure: boolean
-  /** No RTCM is passed on while the antenna is short or open. */
-  antennaHold: boolean
-  /** No RTCM is passed on while satellites seem to be feigned. */
-  spoofedHold: boolean
 }
 
-/** RTCM counts as flowing for this long after a frame: low-rate sets send every few seconds. */
-const rtcmFlows_ms = 5000
 /** The private message of a moving base. */
 const movingBase = 4072
 /** The wildcard that names all configuration keys. */
@@ -43,9 +36,7 @@ export class ZedReceiver {
   readonly upkeep: Upkeep
   readonly #ctx: PluginContext
   readonly #port: BytePort
-  readonly #antennaHold: boolean
   readonly #options: Pick<ZedOptions, 'stationId'>
-  readonly #spoofedHold: boolean
   readonly #msm: 4 | 7
   readonly #link: ReceiverLink
   readonly #dialog: UbxDialog
@@ -55,10 +46,7 @@ export class ZedReceiver {
   readonly #logLimit: LogLimit
   /** The identity that was reported last, as text; '' before the first on this link. */
   #reported = ''
-  #rtcmAt_ms = Number.NEGATIVE_INFINITY
-  #rtcmFlowed: boolean = false
-  /** Jammed or feigned, as it was reported last. */
-  #radioReported = ''
+  #expectedSignals: ubx.ExpectedSignals | undefined
   #wasUp: boolean = false
   #corruptBefore = 0
 
@@ -66,9 +54,7 @@ export class ZedReceiver {
     this.#ctx = ctx
     this.#logLimit = new LogLimit(ctx.clock)
     this.#port = port
-    this.#antennaHold = options.antennaHold
     this.#options = options
-    this.#spoofedHold = options.spoofedHold
     this.#msm = options.rtcm.msm
     this.intervals_s = { observations: options.rtcm.msmInterval_s, reference: options.rtcm.referenceInterval_s }
     this.listening = !options.configure || !port.live
@@ -76,10 +62,7 @@ export class ZedReceiver {
     this.#rates = new RateMemory(ctx)
     this.#awake = new AwakeClock(ctx.clock, linkTick_ms)
     this.facts = new ReceiverFacts(
-      {
-        now_ms: () => this.now_ms(),
-        deviceUtc_s: () => (ctx.services.find(device)?.utc_ms() ?? 0) / 1000,
-      },
+      { now_ms: () => this.now_ms() },
       {
         fix: (fix) => this.#fix(fix),
         secondFix: (fix) => this.events.secondFix.emit(fix),
@@ -90,8 +73,11 @@ export class ZedReceiver {
           this.events.satellites.emit(epoch)
         },
         identity: (identity) => this.#identity(identity),
-        // A capture's time is not the time of now.
-        time: (utc_s) => port.live && ctx.services.find(device)?.setUtc(utc_s * 1000),
+        antenna: (reading) => this.events.antenna.emit(reading),
+        interference: (bands) => this.events.interference.emit(bands),
+        spoofing: (state) => this.events.spoofing.emit(state),
+        correction: (stationId) => this.events.correction.emit({ stationId }),
+        time: (utc_s) => this.events.time.emit(utc_s),
         uptime: (msss_ms, now_ms) => this.upkeep.clock(msss_ms, now_ms),
         text: (level, text) => this.#text(level, text),
       },
@@ -120,14 +106,16 @@ export class ZedReceiver {
       isUp: () => this.link === 'up',
       mayWrite: () => this.mayWrite(),
       changed: () => this.#changed(),
-      expectSignals: (signals) => this.facts.signals.expect(signals, this.now_ms()),
+      expectSignals: (signals) => {
+        this.#expectedSignals = signals
+        this.events.state.emit()
+      },
     })
   }
 
   async start(): Promise<void> {
     const baud = await this.#rates.load()
     if (baud !== undefined) this.#link.prefer(baud)
-    this.#radioReported = JSON.stringify(this.radio)
     this.#ctx.timers.every(linkTick_ms, () => this.#tick())
     this.#link.start()
   }
@@ -135,13 +123,11 @@ export class ZedReceiver {
   async stop(): Promise<ZedSnapshot> {
     await this.#link.stop()
     this.#dialog.abort()
-    const { identity, antenna } = this.facts
-    return { identity, antenna: antenna.report, corruptRtcm: this.corruptRtcm }
+    return { identity: this.facts.identity, corruptRtcm: this.corruptRtcm }
   }
 
-  restore({ identity, antenna, corruptRtcm }: ZedSnapshot): void {
+  restore({ identity, corruptRtcm }: ZedSnapshot): void {
     this.facts.identity = identity
-    this.facts.antenna.restore(antenna)
     this.#corruptBefore = corruptRtcm
   }
 
@@ -178,19 +164,9 @@ export class ZedReceiver {
     return this.#reported !== ''
   }
 
-  get rtcmFlows(): boolean {
-    return this.awake_ms() - this.#rtcmAt_ms < rtcmFlows_ms
-  }
-
-  /** Why RTCM is held back by an option; '' it is not. */
-  get held(): '' | 'antenna' | 'spoofed' {
-    if (this.#antennaHold && this.facts.antenna.fails) return 'antenna'
-    return this.#spoofedHold && this.facts.radio.spoofed ? 'spoofed' : ''
-  }
-
-  get radio(): ReceiverRadio {
-    const { jammed, spoofed } = this.facts.radio
-    return { jammed, spoofed, holdsWhenSpoofed: this.#spoofedHold }
+  /** The signals that it is set to track; undefined until they were read. */
+  get expectedSignals(): ubx.ExpectedSignals | undefined {
+    return this.#expectedSignals
   }
 
   get linkReason(): string {
@@ -205,6 +181,21 @@ export class ZedReceiver {
   /** Whether a valid frame ever came. */
   get heard(): boolean {
     return this.#link.heard
+  }
+
+  get isRecording(): boolean {
+    return !this.#port.live
+  }
+
+  /** What helps where nothing comes from the receiver, or no answer. */
+  get advice(): string {
+    if (this.link === 'up')
+      return 'it sends, but does not answer; check the line to its input, and that its port accepts UBX'
+    if (this.ended)
+      return 'no valid frame was in it; check that the option gnss-zed.port names a recording of a receiver'
+    return this.link === 'offline'
+      ? `${this.linkReason}; check the cable and the option gnss-zed.port; it is opened again as soon as it can be`
+      : 'it is open but silent; check the rate (gnss-zed.baud) and what the receiver is configured to send'
   }
 
   get portName(): string {
@@ -233,11 +224,8 @@ export class ZedReceiver {
   #frame(frame: Frame): void {
     // RTCM first: it is the hot path.
     if (frame.kind === 'rtcm') {
-      if (!this.held && !this.#isUnwanted(frame.type)) {
-        this.#rtcmAt_ms = this.awake_ms()
-        this.events.rtcm.emit(frame)
-      }
-      this.facts.rtcm(frame.type, frame.bytes, frame.arrival_ms)
+      if (!this.#isUnwanted(frame.type)) this.events.rtcm.emit(frame)
+      this.facts.rtcm(frame.type, frame.bytes)
     } else if (frame.kind === 'ubx') {
       const payload = ubx.payloadOf(frame.bytes)
       this.facts.ubx(frame.cls, frame.id, payload, frame.arrival_ms)
@@ -251,13 +239,6 @@ export class ZedReceiver {
     const unwanted = type === movingBase || (isMsm(type) && type % 10 !== this.#msm)
     if (unwanted) this.upkeep.suspect()
     return unwanted
-  }
-
-  #radioChanged(): void {
-    const text = JSON.stringify(this.radio)
-    if (text === this.#radioReported) return
-    this.#radioReported = text
-    this.events.radio.emit(this.radio)
   }
 
   #fix(fix: ReceiverFix): void {
@@ -275,7 +256,7 @@ export class ZedReceiver {
     if (level === 'warning') this.events.warning.emit(text)
   }
 
-  #identity(identity: Identity): void {
+  #identity(identity: ReceiverIdentity): void {
     const text = JSON.stringify(identity)
     if (text === this.#reported) return
     const omitted = this.#logLimit.admit(text)
@@ -290,10 +271,7 @@ export class ZedReceiver {
     const trouble = state === 'offline' || (state === 'stalled' && this.#wasUp && !this.ended)
     this.#wasUp = state === 'up'
     this.#ctx.log[trouble ? 'warn' : 'info']({ link: state, port: this.#port.name, baud }, reason)
-    if (state === 'up') {
-      this.upkeep.linkUp()
-      this.facts.signals.begin(this.now_ms())
-    }
+    if (state === 'up') this.upkeep.linkUp()
     // What a recording ends with stays.
     else if (!this.ended) this.facts.absent()
     if (state === 'offline') {
@@ -311,11 +289,6 @@ export class ZedReceiver {
 
   #tick(): void {
     this.facts.tick()
-    this.#radioChanged()
     this.upkeep.tick(this.facts.fixAt_ms)
-    const flows = this.rtcmFlows
-    if (flows === this.#rtcmFlowed) return
-    this.#rtcmFlowed = flows
-    this.#changed()
   }
 }

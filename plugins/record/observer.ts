@@ -8,6 +8,7 @@ import {
   links,
   procedureStatus,
   receiver,
+  reception,
   rtcmStream,
   station,
   uplinks,
@@ -38,8 +39,11 @@ export function observe({ services }: PluginContext): Situation {
   put('procedure', procedure && { status: procedure.status })
   const source = services.find(receiver)
   put('receiver', source && { link: source.link, mode: source.mode, fix: source.fix?.fix ?? 'none' })
-  put('antenna', source?.antenna && { status: source.antenna })
-  put('air', source?.radio && { jammed: source.radio.jammed, spoofed: source.radio.spoofed })
+  const received = services.find(reception)
+  put('antenna', received && { status: received.antenna })
+  const { jammed, spoofed } = received ?? {}
+  if (jammed !== undefined || spoofed !== undefined)
+    put('air', { jammed: jammed ?? 'unknown', spoofed: spoofed ?? 'unknown' })
   const corrections = services.find(correctionStatus)
   put(
     'corrections',

@@ -1,10 +1,10 @@
 import { badValue, definePlugin } from 'rtk-base/plugin'
-import { correctionInput, correctionStatus, procedureStatus, receiver, receiverLimits } from 'rtk-base/services'
+import { correctionInput, correctionStatus, procedureStatus, receiver, receiverSettings } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Forwarder } from './forwarder.js'
 import { Corrections, type InputMode, type InputSnapshot } from './input.js'
 
-/** The default of `gnss-recvrtcm-max-age`, for a receiver's plugin that does not provide it. */
+/** The default of `gnss-recvrtcm-max-age`, where the plugin gnss does not run. */
 const usualAge_s = 30
 
 /** By the value of `rtcmin`. */
@@ -53,7 +53,7 @@ export default definePlugin({
     const corrections = new Corrections({
       now_ms: () => ctx.clock.monotonic(),
       wanted: () => procedure()?.wantsCorrections === true,
-      maxAge_s: () => ctx.services.find(receiverLimits)?.correctionMaxAge_s() ?? usualAge_s,
+      maxAge_s: () => ctx.services.find(receiverSettings)?.correctionMaxAge_s ?? usualAge_s,
       own() {
         const arp = procedure()?.reference
         const stationId = find()?.stationId

@@ -11,6 +11,7 @@ import {
   type RtcmSubscriber,
   type RtcmSubscription,
   type RtcmTaker,
+  reception,
   station,
 } from 'rtk-base/services'
 import { type Antenna, defineAntenna } from './antenna.js'
@@ -106,6 +107,7 @@ export class GatedStream implements RtcmStream {
 
   /** One verified frame of the receiver. */
   push(frame: RtcmFrame): void {
+    if (this.#ctx.services.find(reception)?.held) return
     const isReference = referenceTypes.includes(frame.type)
     const outgoing = isReference ? this.#messages.outgoing(frame) : frame
     this.#statistics.count(outgoing)

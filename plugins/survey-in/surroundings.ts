@@ -1,6 +1,6 @@
 /** What the procedure asks of other plugins, where they run: corrections and the time. */
 import type { PluginContext } from 'rtk-base/plugin'
-import { correctionStatus, device, type Receiver, receiverLimits } from 'rtk-base/services'
+import { correctionStatus, device, type Receiver, receiverSettings } from 'rtk-base/services'
 import type { CorrectionsNow } from './survey/survey-run.js'
 
 /** Corrections are fresh up to this age, or up to the receiver's own limit where that is lower. */
@@ -39,7 +39,7 @@ export class Surroundings {
   }
 
   #oldest_s(): number {
-    const limit_s = this.#ctx.services.find(receiverLimits)?.correctionMaxAge_s()
+    const limit_s = this.#ctx.services.find(receiverSettings)?.correctionMaxAge_s
     return Math.min(freshest_s, limit_s ?? freshest_s)
   }
 

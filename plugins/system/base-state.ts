@@ -1,6 +1,6 @@
 import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName } from 'rtk-base/schemas'
-import { device, firmwareInstaller, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
+import { device, firmwareInstaller, procedureStatus, receiver, reception, rtcmStream } from 'rtk-base/services'
 import { ObservationFlow } from './observation-flow.js'
 import { summaryOf } from './summary.js'
 import { isHeldAsSpoofed, silencing } from './verdict.js'
@@ -128,7 +128,7 @@ export class BaseState {
   #explain(state: BaseStateName, status: string | undefined): void {
     const { errors, services } = this.#ctx
     const others = services.use(device).errors()
-    const explains = silencing(isHeldAsSpoofed(services.find(receiver)))
+    const explains = silencing(isHeldAsSpoofed(services.find(reception)))
     if (state !== 'degraded' || others.some(({ code }) => explains.test(code))) errors.clear(errorCode)
     else errors.raise(errorCode, `no RTCM goes out: ${this.#reason()}; ${advice[status ?? ''] ?? usualAdvice}`)
   }

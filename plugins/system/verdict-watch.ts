@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { fitnesses, type Verdict } from 'rtk-base/schemas'
-import { device, procedureStatus, receiver, rtcmStream, station } from 'rtk-base/services'
+import { device, procedureStatus, receiver, reception, rtcmStream, station } from 'rtk-base/services'
 import { Steady } from './steady.js'
 import { type Facts, factsOf, isFew, isHeldAsSpoofed, isJammed, isSpoofed, type Judgement, judge } from './verdict.js'
 
@@ -84,10 +84,16 @@ export class VerdictWatch {
   #facts(): Facts {
     const { clock, services } = this.#ctx
     const source = services.find(receiver)
+    const received = services.find(reception)
     const facts = factsOf(services.use(station).document(), {
       status: services.find(procedureStatus)?.status ?? source?.link,
       isListening: source?.mode === 'listening',
-      isHeldAsSpoofed: isHeldAsSpoofed(source),
+      isHeldAsSpoofed: isHeldAsSpoofed(received),
+      antenna: received?.antenna ?? 'unknown',
+      jamming: received?.jamming ?? 'unknown',
+      spoofing: received?.spoofing ?? 'unknown',
+      slips_percent: 100 * (received?.slips ?? 0),
+      satellitesUsed: received?.satellitesUsed ?? 0,
       // Not the service: while its plugin is reloaded it is there all the same.
       isJudged: services
         .use(station)

@@ -3,7 +3,7 @@
  * person sees (document, MQTT, metrics, page) is this, so that no two of them can disagree.
  */
 import { type Fitness, valueAt } from 'rtk-base/schemas'
-import type { Receiver } from 'rtk-base/services'
+import type { Reception } from 'rtk-base/services'
 
 /** What decides, from the information document. What a station without that plugin does not have is `undefined`. */
 export interface Facts {
@@ -68,9 +68,8 @@ export const silencing = (isHeldAsSpoofed: boolean): RegExp =>
     ? /^(gnss-(?!reference-(doubtful|moved)$)|receiver-|antenna-|plugin-failed)/
     : /^(gnss-(?!reference-(doubtful|moved)$|spoofed$)|receiver-|antenna-|plugin-failed)/
 
-/** The receiver reports spoofed signals, and hands no RTCM on while it does (`spoofedHold`). */
-export const isHeldAsSpoofed = (source: Pick<Receiver, 'radio'> | undefined): boolean =>
-  source?.radio?.spoofed === true && source.radio.holdsWhenSpoofed
+/** The receiver reports spoofed signals, and no RTCM goes out while it does (`spoofedHold`). */
+export const isHeldAsSpoofed = (received: Pick<Reception, 'held'> | undefined): boolean => received?.held === 'spoofed'
 
 /** What a station that starts is at, by the status of its procedure. */
 const beginnings: Readonly<Record<string, string>> = {
@@ -295,7 +294,7 @@ export function judge(facts: Facts): Judgement {
 }
 
 /** What only the services know. */
-type Seen = Pick<Facts, 'isHeldAsSpoofed' | 'isJudged' | 'isListening' | 'isSending' | 'status' | 'takers'>
+type Seen = Omit<Facts, 'base' | 'errors' | 'linkFailure' | 'output' | 'reference'>
 
 /** An output that does not come through for less is no fault: its next attempts follow. */
 const patience_s = 60
@@ -330,11 +329,6 @@ export function factsOf(document: Record<string, unknown>, seen: Seen): Facts {
     ...seen,
     base: text('base.state.base'),
     errors: (at('base.state.errors') as Facts['errors'] | undefined) ?? [],
-    antenna: text('gnss.state.antenna.status'),
-    jamming: text('gnss.state.rf.jamming'),
-    spoofing: text('gnss.state.rf.spoofing'),
-    slips_percent: number('gnss.state.rf.slips'),
-    satellitesUsed: number('gnss.state.satuse'),
     reference: {
       method,
       acc_m: isInUse ? number(`gnss.ref.${method || 'manual'}.acc`) : 0,

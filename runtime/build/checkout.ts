@@ -2,8 +2,11 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { withEsbuild } from '../loader/builder.js'
 import { bundle } from '../loader/bundle.js'
+import { Loader } from '../loader/load.js'
 import { keepReady } from '../loader/ready.js'
 import { bundleCheckout } from './bundle-runtime.js'
+import { catalogueName, catalogueOf } from './catalogue.js'
+import { writeJson } from './prebuild.js'
 import { packageRoot, readyFolder } from './release.js'
 
 /**
@@ -23,4 +26,14 @@ export async function buildCheckout(build: string): Promise<void> {
     await Promise.all([bundleCheckout(esbuild, root, join(build, 'checkout')), ...plugins])
     await esbuild.stop()
   })
+  await writeCatalogue(root, build)
+}
+
+async function writeCatalogue(root: string, build: string): Promise<void> {
+  const cache = join(build, 'checkout', 'cache')
+  const loader = new Loader({ builtIn: join(root, 'plugins'), base: root, cache, ready: readyFolder(build) })
+  const loaded = await Promise.all(
+    readdirSync(join(root, 'plugins')).map((name) => loader.load(name).catch(() => undefined)),
+  )
+  writeJson(join(build, 'checkout', catalogueName), catalogueOf(loaded.flatMap((one) => one?.definition ?? [])))
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Loader, type ManifestEntry } from '../loader/load.js'
 import { isPath } from '../loader/source.js'
 import type { PluginDefinition } from '../plugin.js'
+import { catalogueName, catalogueOf } from './catalogue.js'
 import { shippedPlugins } from './release.js'
 
 export function writeJson(file: string, value: unknown): void {
@@ -46,5 +47,6 @@ export async function prebuild(
   }
   rmSync(cache, { recursive: true, force: true })
   writeJson(join(folder, 'manifest.json'), { plugins: entries })
+  writeJson(join(folder, catalogueName), catalogueOf(definitions.values()))
   return { entries, definitions, inputs }
 }

@@ -41,6 +41,10 @@ export function shippedPlugins(root = packageRoot()): string {
 /** The plugins that `buildCheckout` bundles. @param build folder of the transpiled code */
 export const readyFolder = (build = join(packageRoot(), 'build')): string => join(build, 'checkout', 'plugins')
 
+/** Where `catalogue.json` lies: beside the plugins that were built. */
+export const catalogueFolder = (root: string): string =>
+  isCheckout(root) ? join(root, 'build', 'checkout') : shippedPlugins(root)
+
 const sourceFolders = ['runtime', 'plugins', 'schemas']
 
 /** Every file, in the same order everywhere. */

@@ -109,7 +109,7 @@ function keptIn(root: string): Settings | undefined {
 }
 
 function parsed({ file, text }: { file: string; text: string }): VariantFile {
-  return { variant: parseVariant(text, file), file, text, base: join(file, '..') }
+  return { ...parseVariant(text, file), file, text, base: join(file, '..') }
 }
 
 /**

@@ -2,9 +2,11 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { Variant } from '../../schemas/variant.js'
+import { readCatalogue } from '../build/catalogue.js'
 import { bundledVariant, packageRoot } from '../build/release.js'
 import { RtkError } from '../errors.js'
 import { didYouMean } from '../nearest.js'
+import { splitsOf, withSplits } from '../splits.js'
 import { explain, pointerNames, problemsOf, quote } from '../validate.js'
 
 export interface VariantFile {
@@ -15,6 +17,8 @@ export interface VariantFile {
   text: string
   /** Its folder: relative plugin paths are resolved from here. */
   base: string
+  /** Plugins that it does not list: they were parts of those that it lists. */
+  added?: readonly string[]
 }
 
 const variantFolder = () => join(packageRoot(), 'runtime', 'variants')
@@ -54,7 +58,7 @@ export function readVariant(named?: string): VariantFile {
     const like = didYouMean(source, names)
     throw new RtkError('RTK_ERR_VARIANT', `${source}: cannot be read${like}; shipped variants: ${names.join(', ')}`)
   }
-  return { variant: parseVariant(text, file), file, text, base: dirname(file) }
+  return { ...parseVariant(text, file), file, text, base: dirname(file) }
 }
 
 /** Errors that name their place in the variant, with file and line before them, in the order of the lines; others as they are. */
@@ -119,7 +123,7 @@ function repeatedFields(node: Node, text: string, path: readonly string[] = []):
 }
 
 /** @throws RTK_ERR_VARIANT with file, line and field of everything that is wrong. */
-export function parseVariant(text: string, file: string): Variant {
+export function parseVariant(text: string, file: string): Pick<VariantFile, 'variant' | 'added'> {
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { allowTrailingComma: false, disallowComments: true })
   if (errors.length > 0) {
@@ -130,7 +134,11 @@ export function parseVariant(text: string, file: string): Variant {
   const value: unknown = JSON.parse(text)
   const problems = problemsOf(Variant, value)
   const repeated = root ? repeatedFields(root, text) : []
-  if (problems.length === 0 && repeated.length === 0) return value as Variant
+  if (problems.length === 0 && repeated.length === 0) {
+    const variant = value as Variant
+    const { plugins, added } = withSplits(variant.plugins, splitsOf(readCatalogue()))
+    return { variant: { ...variant, plugins }, added }
+  }
   const wrong = problems.map((problem): Mistake => {
     const path = pointerNames(problem.field)
     const message = `${path.join('.') || 'variant'}: ${explain(problem, Variant, value)}`

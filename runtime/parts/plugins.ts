@@ -1,6 +1,5 @@
 /** The third part: the plugins, where they come from, and how a set of them comes into force. */
 import { join } from 'node:path'
-import { serviceHomes } from '../../schemas/index.js'
 import {
   device as deviceToken,
   httpRoutes,
@@ -16,6 +15,7 @@ import {
   pluginUpdates as pluginUpdatesToken,
   station as stationToken,
 } from '../../schemas/services.js'
+import { homesOf, readCatalogue } from '../build/catalogue.js'
 import { readyFolder, shippedPlugins } from '../build/release.js'
 import type { Gateway } from '../http/gateway.js'
 import type { LocalNetwork } from '../http/local-network.js'
@@ -170,7 +170,7 @@ export function buildPlugins(
     clock,
     lifecycle,
     services,
-    serviceHomes,
+    serviceHomes: homesOf(readCatalogue()),
     utc_s,
     load: (source, check) => updates.load(source, check),
     digest: (source) => loader.digest(source),

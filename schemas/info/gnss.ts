@@ -3,6 +3,7 @@
  * `[]`, and the description names the field that tells whether it means anything.
  */
 import { type Static, type TSchema, Type } from 'typebox'
+import { antennaStatuses, jammingStates, spoofingStates } from '../services/receiver.js'
 
 const text = (description: string) => Type.String({ description })
 const bool = (description: string) => Type.Boolean({ description })
@@ -48,7 +49,6 @@ export const GpsFixName = oneOf(
   'Kind of fix; time: position held fixed, as of a base; none also when the last epoch is older than 5 s',
 )
 
-export const antennaStatuses = ['init', 'unknown', 'ok', 'short', 'open'] as const
 export const AntennaInfo = closed(
   {
     power: Type.Integer({ minimum: 0, maximum: 2, description: '0 off, 1 on, 2 unknown' }),
@@ -72,8 +72,6 @@ export const ReceivedRtcm = closed(
   'Corrections that come in',
 )
 
-export const jammingStates = ['unknown', 'ok', 'warning', 'critical'] as const
-export const spoofingStates = ['unknown', 'none', 'indicated', 'multiple'] as const
 const Jamming = (description: string) => oneOf(jammingStates, description)
 export const RfInfo = closed(
   {

@@ -1,4 +1,4 @@
-/** Provided by the plugin of the receiver, gnss-zed as shipped. */
+/** Provided by the plugin of the receiver: it brings this service and nothing else, see receiver.md. */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 import type { Ecef, RtcmFrame } from './gnss.js'
@@ -32,15 +32,69 @@ export type ReceiverLink = 'offline' | 'stalled' | 'up'
 /** `listening`: someone else configured it and it is trusted. `fixed`: it holds a reference position. Else it is a `rover`. */
 export type ReceiverMode = 'listening' | 'fixed' | 'rover' | 'unknown'
 
-/** A GNSS receiver that can be a base. gnss-zed provides it; another receiver's plugin could. */
+/** What a receiver can. The station expects nothing beyond it: what it cannot say is `unknown`, never a default. */
+export interface ReceiverCapabilities {
+  /** It determines its position by itself when it is told to, and says how far it is. */
+  readonly ownSurvey: boolean
+  /** How it takes a reference: as ECEF coordinates, or as latitude, longitude and height above the ellipsoid or above the sea; not at all. */
+  readonly fixedPosition: 'ecef' | 'height-above-ellipsoid' | 'height-above-sea' | 'none'
+  /** Where it keeps what `configure` writes: until its power goes, or in a flash memory that wears. */
+  readonly settings: 'volatile' | 'flash'
+  /** It restarts to bring a configuration into force. */
+  readonly restarts: boolean
+  /** It sends the station ID that it is told to. */
+  readonly stationId: boolean
+  /** It sends an antenna descriptor (1008, 1033) of its own. */
+  readonly antennaDescriptor: boolean
+  /** What it reports beside fixes and RTCM. */
+  readonly reports: ReadonlySet<ReceiverReport>
+  /** Raw observations that it can send beside RTCM, by the name of their message: `RXM-RAWX`, `MeasEpoch`, `OBSVM`. */
+  readonly rawObservations: readonly string[]
+  /** Seconds between two observations that it can be told to. */
+  readonly intervals_s: readonly number[]
+}
+
+export type ReceiverReport =
+  | 'antenna'
+  | 'corrections'
+  | 'interference'
+  | 'residuals'
+  | 'satellites'
+  | 'second-fix'
+  | 'signals'
+  | 'spoofing'
+
+export interface ReceiverIdentity {
+  /** `u-blox`; '' where the plugin does not say. */
+  maker?: string
+  module: string
+  firmware: string
+  hardware: string
+  software: string
+  /** '' until it is known, or for good where a receiver has none. */
+  serial: string
+}
+
+/**
+ * A GNSS receiver that can be a base: all that the rest of the station knows of it. What is optional here is optional: whoever uses
+ * it works without.
+ */
 export interface Receiver {
+  /** What it can; left out: nothing of what is optional. */
+  readonly can?: ReceiverCapabilities
   readonly link: ReceiverLink
+  /** For people: where it is (`/dev/ttyACM0`), why the link is as it is, and what helps. */
+  readonly place?: { readonly port: string; readonly reason: string; readonly advice: string }
+  /** There where it is no receiver but a recording of one: its time is not the time of now. */
+  readonly recording?: { readonly ended: boolean; readonly isEmpty: boolean }
   readonly mode: ReceiverMode
   /** Empty strings until identified. */
-  readonly identity: { module: string; firmware: string; hardware: string; software: string; serial: string }
+  readonly identity: ReceiverIdentity
   readonly fix: ReceiverFix | undefined
   /** Corrupt RTCM frames seen on the link since the service started. */
   readonly corruptRtcm: number
+  /** `corruptRtcm` begins at 0 again. */
+  resetCounters?(): void
   /** Every verified RTCM frame, not gated: for the gate alone. Everybody else uses `rtcmStream`. */
   readonly onRtcm: Event<RtcmFrame>
   readonly onFix: Event<ReceiverFix>
@@ -59,8 +113,12 @@ export interface Receiver {
   readonly configured: boolean
   /** The mode that it holds right now, read from it; undefined when it does not answer. */
   readTarget(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined>
+  /** Restarts it; it keeps what it has stored and knows. Rejects with RTK_ERR_UNAVAILABLE. */
+  restart?(): Promise<void>
   /** Milliseconds since its own start or reset; undefined while unknown. */
   readonly sinceReset_ms: number | undefined
+  /** By the receiver; undefined while it does not say. */
+  readonly startTimes?: { readonly uptime_s: number; readonly timeToFirstFix_s: number } | undefined
   /** The station ID that it is to send: `onState` reports another one, and `configure` writes it. */
   readonly stationId: number
   /** The seconds between two MSM of a constellation and between two 1005 that it is configured to; 1 each where the plugin does not say. */
@@ -70,34 +128,68 @@ export interface Receiver {
    * again, seconds later; rejects with RTK_ERR_UNAVAILABLE where it cannot. Not every receiver has it.
    */
   resetAmbiguities?(): Promise<void>
+  /** Its time, UTC seconds, once it knows date, time and leap seconds. */
+  readonly onTime?: Event<number>
   /** Once an epoch, for the movement check: what the ranges say beside the position that it holds. */
-  readonly onResiduals: Event<readonly SatelliteResidual[]>
+  readonly onResiduals?: Event<readonly SatelliteResidual[]>
   /** A second position solution that goes on in fixed mode, where the firmware has one. */
-  readonly onSecondFix: Event<ReceiverFix>
+  readonly onSecondFix?: Event<ReceiverFix>
   /** Warnings of the receiver in its own words. */
-  readonly onWarning: Event<string>
-  /** Once an epoch: every satellite that the receiver knows of, with its direction and its signals. Not every receiver has it. */
+  readonly onWarning?: Event<string>
+  /** Once an epoch: every satellite that the receiver knows of, with its direction and its signals. */
   readonly onSatellites?: Event<SatelliteEpoch>
   /** The newest of these; undefined when it is older than 5 s. */
   readonly satellites?: SatelliteEpoch | undefined
-  /** What its supervisor says of the antenna; not every receiver has one. */
-  readonly antenna?: AntennaStatus
-  /** Interference, and whether somebody feigns satellites; where the receiver says so. */
-  readonly radio?: ReceiverRadio
-  /** `radio` changed: a state, not a figure. */
-  readonly onRadio?: Event<ReceiverRadio>
+  /** The signals that it is set to track, by constellation; undefined while that is not known. */
+  readonly expectedSignals?: ReadonlyMap<ConstellationName, readonly string[]> | undefined
+  /** What its supervisor says of the antenna, each time it does. */
+  readonly onAntenna?: Event<AntennaReading>
+  /** Interference of each band, each time it reports it. */
+  readonly onInterference?: Event<readonly BandReading[]>
+  /** Whether somebody feigns satellites, each time it reports that. */
+  readonly onSpoofing?: Event<Spoofing>
+  /** Corrections as it reports them itself, one event a message: so those of a radio at another of its ports show as well. */
+  readonly onCorrection?: Event<{ readonly stationId: number }>
+  /** Its own survey-in, where it has one. */
+  readonly ownSurvey?: OwnSurvey | undefined
 }
 
-export type AntennaStatus = 'init' | 'unknown' | 'ok' | 'short' | 'open'
+/** The survey-in that the receiver runs by itself. */
+export interface OwnSurvey {
+  readonly mean: Ecef
+  /** 1 sigma by the receiver, metres. */
+  readonly meanAcc_m: number
+  readonly active: boolean
+  readonly valid: boolean
+  readonly elapsed_s: number
+  readonly observations: number
+}
 
-/** The air around the antenna, as the receiver sees it. The states last: a moment of interference does not change them. */
-export interface ReceiverRadio {
-  /** Interference is so strong that the receiver cannot work with it. */
-  readonly jammed: boolean
-  /** Several epochs in a row showed signs of feigned satellites; over after a minute without. */
-  readonly spoofed: boolean
-  /** The operator wants no RTCM to go out while `spoofed` (option `spoofedHold`). The plugin itself hands none on then. */
-  readonly holdsWhenSpoofed: boolean
+export const antennaStatuses = ['init', 'unknown', 'ok', 'short', 'open'] as const
+export type AntennaStatus = (typeof antennaStatuses)[number]
+
+export interface AntennaReading {
+  readonly status: AntennaStatus
+  /** Whether it has its voltage; undefined while that is not known. */
+  readonly isPowered: boolean | undefined
+}
+
+/** From the best to the worst, behind `unknown`. */
+export const jammingStates = ['unknown', 'ok', 'warning', 'critical'] as const
+export type Jamming = (typeof jammingStates)[number]
+export const spoofingStates = ['unknown', 'none', 'indicated', 'multiple'] as const
+export type Spoofing = (typeof spoofingStates)[number]
+
+/** The air in one band, as the receiver sees it. */
+export interface BandReading {
+  /** `L1`, `L2`, `L5`, `L6`. */
+  readonly band: string
+  readonly jamming: Jamming
+  /** Tones in the band, 0 to 255. */
+  readonly indicator: number
+  /** Gain of the input amplifier, %. */
+  readonly agc: number
+  readonly noise: number
 }
 
 export type ConstellationName = 'gps' | 'sbas' | 'galileo' | 'beidou' | 'qzss' | 'glonass' | 'navic'
@@ -152,10 +244,3 @@ export interface SatelliteResidual {
   used: boolean
 }
 export const receiver = defineService<Receiver>('receiver')
-
-/** The limits of the receiver's plugin that others go by. */
-export interface ReceiverLimits {
-  /** `gnss-recvrtcm-max-age`: how old corrections may be. */
-  correctionMaxAge_s(): number
-}
-export const receiverLimits = defineService<ReceiverLimits>('receiver-limits')

@@ -3,13 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type pino from 'pino'
+import gnss from '../../plugins/gnss/index.js'
+import { catalogueOf } from '../../runtime/build/catalogue.js'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../runtime/index.js'
 import { createLogger } from '../../runtime/log.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { splitsOf, withSplits } from '../../runtime/splits.js'
 import type { Variant } from '../../schemas/variant.js'
 import { ManualClock } from './manual-clock.js'
+
+const splitPlugins: readonly AnyPlugin[] = [gnss]
 
 /** A log line as JSON. */
 export type LogLine = Record<string, unknown> & { msg: string; level: number }
@@ -69,12 +74,17 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
     },
   })
   const definitions: Record<string, AnyPlugin> = {}
-  const wanted: Variant['plugins'] = { ...sources }
+  let wanted: Variant['plugins'] = { ...sources }
   for (const [name, plugin] of Object.entries(plugins)) {
     const [definition, pluginOptions] = Array.isArray(plugin) ? plugin : [plugin, {}]
     definitions[name] = definition
     wanted[name] = pluginOptions
   }
+  // As a variant file that lists gnss-zed alone.
+  const complete = withSplits(wanted, splitsOf(catalogueOf(splitPlugins)))
+  wanted = complete.plugins
+  for (const definition of splitPlugins)
+    if (complete.added.includes(definition.name)) definitions[definition.name] = definition
   const data = rest.data ?? mkdtempSync(join(tmpdir(), 'rtk-base-test-'))
   let restarts = 0
   const runtime = await createRuntime({

@@ -1,16 +1,24 @@
-/** What the messages of the receiver say: identity, fixes, satellites, antenna, corrections, time, its own reference. */
-import { decodeGga, gpsToUnix, type ReferencePoint, referencePoint } from 'rtk-base/gnss'
-import type { Ecef, Receiver, ReceiverFix, SatelliteEpoch, SatelliteResidual } from 'rtk-base/services'
+/** What the messages of the receiver say: identity, fixes, satellites, antenna, interference, corrections, time, its own reference. */
+import { decodeGga, gpsToUnix, referencePoint } from 'rtk-base/gnss'
+import {
+  type AntennaReading,
+  type BandReading,
+  type OwnSurvey,
+  type ReceiverFix,
+  type ReceiverIdentity,
+  type SatelliteEpoch,
+  type SatelliteResidual,
+  type Spoofing,
+  spoofingStates,
+} from 'rtk-base/services'
 import * as ubx from '../ubx/index.js'
-import { AntennaWatch } from './antenna.js'
 import { EpochAssembler, fixOfPvt } from './epoch.js'
-import { RadioWatch } from './radio.js'
-import { ReceivedCorrections } from './received-corrections.js'
+import { RadioReports } from './radio-reports.js'
 import { SatelliteAssembler } from './satellites.js'
-import { SignalWatch } from './signal-watch.js'
 
-export type Identity = Receiver['identity']
-export type SurveyInReport = ubx.Decoded<typeof ubx.navSvin>
+/** RXM-COR: protocol and errStatus. */
+const rtcm3 = 1
+const erroneous = 2
 
 export interface FactEvents {
   fix(fix: ReceiverFix): void
@@ -18,7 +26,12 @@ export interface FactEvents {
   secondFix(fix: ReceiverFix): void
   residuals(residuals: readonly SatelliteResidual[]): void
   satellites(epoch: SatelliteEpoch): void
-  identity(identity: Identity): void
+  antenna(reading: AntennaReading): void
+  interference(bands: readonly BandReading[]): void
+  spoofing(state: Spoofing): void
+  /** Corrections of this station were taken. */
+  correction(stationId: number): void
+  identity(identity: ReceiverIdentity): void
   /** UTC seconds by the receiver; called only when it has fully resolved them. */
   time(utc_s: number): void
   /** Milliseconds since the receiver started. */
@@ -29,8 +42,6 @@ export interface FactEvents {
 
 export interface FactEdges {
   now_ms(): number
-  /** UTC seconds of the device, 0 when not credible; used until the receiver knows the time. */
-  deviceUtc_s(): number
 }
 
 type Handler = (payload: Uint8Array, now_ms: number) => void
@@ -39,16 +50,19 @@ type Handler = (payload: Uint8Array, now_ms: number) => void
 const fixIsFresh_ms = 5000
 
 export class ReceiverFacts {
-  readonly antenna = new AntennaWatch()
-  readonly corrections = new ReceivedCorrections()
-  readonly radio = new RadioWatch()
-  readonly signals = new SignalWatch()
-  identity: Identity = { module: '', firmware: '', hardware: '', software: '', serial: '' }
-  /** The newest epoch with a position. */
-  place: ReceiverFix | undefined
-  satellites = { visible: 0, used: 0 }
-  startTimes = { uptime_s: 0, timeToFirstFix_s: 0 }
-  survey: SurveyInReport | undefined
+  identity: ReceiverIdentity = {
+    maker: 'u-blox',
+    module: '',
+    firmware: '',
+    hardware: '',
+    software: '',
+    serial: '',
+  }
+  startTimes: { uptime_s: number; timeToFirstFix_s: number } | undefined
+  /** Its own survey-in. */
+  survey: OwnSurvey | undefined
+  /** Of the newest 1005 or 1006. */
+  stationId: number | undefined
   readonly #edges: FactEdges
   readonly #events: FactEvents
   readonly #epochs = new EpochAssembler((fix) => this.#newFix(fix))
@@ -56,8 +70,6 @@ export class ReceiverFacts {
   readonly #sky = new SatelliteAssembler((epoch) => this.#newSky(epoch))
   #fix: ReceiverFix | undefined
   #skyNow: SatelliteEpoch | undefined
-  #time = { utc_s: 0, at_ms: 0 }
-  #reference: { point: ReferencePoint; utc_s: number } | undefined
 
   constructor(edges: FactEdges, events: FactEvents) {
     this.#edges = edges
@@ -80,23 +92,9 @@ export class ReceiverFacts {
     return this.#fix?.arrival_ms ?? 0
   }
 
-  /** The reference point of the base as the receiver sends it in 1005 or 1006, and when it was heard last. */
-  get arp(): { position: Ecef; stationId: number; utc_s: number } | undefined {
-    if (!this.#reference) return undefined
-    const { point, utc_s } = this.#reference
-    return { position: point.arp, stationId: point.stationId, utc_s }
-  }
-
-  /** UTC seconds: of the receiver, else of the device, 0 when neither is credible. */
-  utc_s(): number {
-    const { utc_s, at_ms } = this.#time
-    return utc_s > 0 ? utc_s + (this.#edges.now_ms() - at_ms) / 1000 : this.#edges.deviceUtc_s()
-  }
-
   /** The receiver is away or silent: what it said of itself is no longer known. */
   absent(): void {
-    this.antenna.absent()
-    this.startTimes = { uptime_s: 0, timeToFirstFix_s: 0 }
+    this.startTimes = undefined
   }
 
   ubx(cls: number, id: number, payload: Uint8Array, now_ms: number): void {
@@ -113,11 +111,8 @@ export class ReceiverFacts {
     }
   }
 
-  rtcm(type: number, frame: Uint8Array, now_ms: number): void {
-    this.signals.rtcm(type, frame, now_ms)
-    if (type !== 1005 && type !== 1006) return
-    const point = referencePoint(frame)
-    if (point) this.#reference = { point, utc_s: this.utc_s() }
+  rtcm(type: number, frame: Uint8Array): void {
+    if (type === 1005 || type === 1006) this.stationId = referencePoint(frame)?.stationId ?? this.stationId
   }
 
   /** Called a few times a second: ends an epoch of which nothing more comes. */
@@ -125,7 +120,6 @@ export class ReceiverFacts {
     const now_ms = this.#edges.now_ms()
     this.#epochs.tick(now_ms)
     this.#sky.tick(now_ms)
-    this.radio.tick(now_ms)
   }
 
   /** Which message is for whom. */
@@ -137,7 +131,7 @@ export class ReceiverFacts {
         const values = ubx.decode(layout, payload)
         if (values) fn(values, now_ms)
       })
-    const utc = () => Math.floor(this.utc_s())
+    const radio = new RadioReports(this.#events.antenna, this.#events.interference)
 
     on(ubx.navPvt, (pvt, now_ms) => this.#epochs.pvt(pvt, now_ms))
     on(ubx.navHpPosEcef, (ecef, now_ms) => this.#epochs.hpEcef(ecef, now_ms))
@@ -148,35 +142,32 @@ export class ReceiverFacts {
     })
     on(ubx.navStatus, (status, now_ms) => {
       this.#epochs.status(status, now_ms)
-      this.radio.status(status.spoofDetState, now_ms)
+      this.#events.spoofing(spoofingStates[status.spoofDetState] ?? 'unknown')
       const { msss_ms, ttff_ms } = status
       this.#events.uptime(msss_ms, now_ms)
       this.startTimes = { uptime_s: Math.floor(msss_ms / 1000), timeToFirstFix_s: Math.round(ttff_ms / 1000) }
     })
-    on(ubx.navTimeGps, ({ iTOW_ms, week, leapS, towValid, weekValid, leapSValid }, now_ms) => {
-      if (towValid && weekValid && leapSValid) this.#setTime(gpsToUnix({ week, tow_s: iTOW_ms / 1000 }, leapS), now_ms)
+    on(ubx.navTimeGps, ({ iTOW_ms, week, leapS, towValid, weekValid, leapSValid }) => {
+      if (towValid && weekValid && leapSValid) this.#events.time(gpsToUnix({ week, tow_s: iTOW_ms / 1000 }, leapS))
     })
     on(ubx.navSat, ({ iTOW_ms, blocks }, now_ms) => {
       this.#sky.navSat(iTOW_ms, blocks, now_ms)
-      const visible = blocks.filter(({ cno_dbhz }) => cno_dbhz > 0).length
-      this.satellites = { visible, used: blocks.filter(({ used }) => used).length }
       this.#events.residuals(blocks.flatMap((block) => residualOf(block) ?? []))
     })
     on(ubx.navSig, ({ iTOW_ms, blocks }) => this.#sky.navSig(iTOW_ms, blocks))
     on(ubx.nav2Pvt, (pvt, now_ms) => this.#events.secondFix(fixOfPvt(pvt, now_ms)))
-    on(ubx.navSvin, (survey) => {
-      this.survey = survey
+    on(ubx.navSvin, ({ x_m, y_m, z_m, meanAcc_m, active, valid, dur_s, obs }) => {
+      const mean = { x: x_m, y: y_m, z: z_m }
+      this.survey = { mean, meanAcc_m, active, valid, elapsed_s: dur_s, observations: obs }
     })
-    raw(ubx.monRf, (payload, now_ms) => {
-      this.antenna.monRf(payload, now_ms, utc())
-      this.radio.monRf(payload, now_ms)
+    raw(ubx.monRf, (payload, now_ms) => radio.monRf(payload, now_ms))
+    raw(ubx.monHw, (payload, now_ms) => radio.monHw(payload, now_ms))
+    on(ubx.rxmRtcm, ({ crcFailed, refStation }) => {
+      if (!crcFailed) this.#events.correction(refStation)
     })
-    raw(ubx.monHw, (payload, now_ms) => {
-      this.antenna.monHw(payload, now_ms, utc())
-      this.radio.monHw(payload, now_ms)
+    on(ubx.rxmCor, ({ protocol, errStatus, correctionId }) => {
+      if (protocol === rtcm3 && errStatus !== erroneous) this.#events.correction(correctionId)
     })
-    raw(ubx.rxmRtcm, (payload, now_ms) => this.corrections.rxmRtcm(payload, now_ms))
-    raw(ubx.rxmCor, (payload, now_ms) => this.corrections.rxmCor(payload, now_ms))
     raw(ubx.monVer, (payload) => {
       const version = ubx.decodeIdentity(payload)
       if (!version) return
@@ -197,26 +188,19 @@ export class ReceiverFacts {
     return handlers
   }
 
-  #identify(part: Partial<Identity>): void {
+  #identify(part: Partial<ReceiverIdentity>): void {
     this.identity = { ...this.identity, ...part }
     this.#events.identity(this.identity)
   }
 
-  #setTime(utc_s: number, at_ms: number): void {
-    this.#time = { utc_s, at_ms }
-    this.#events.time(utc_s)
-  }
-
   #newSky(epoch: SatelliteEpoch): void {
     this.#skyNow = epoch
-    this.signals.satellites(epoch)
     this.#events.satellites(epoch)
   }
 
   #newFix(fix: ReceiverFix): void {
     this.#fix = fix
-    if (fix.ok && fix.fix !== 'none') this.place = fix
-    if (fix.t > 0) this.#setTime(fix.t, fix.arrival_ms)
+    if (fix.t > 0) this.#events.time(fix.t)
     this.#events.fix(fix)
   }
 }

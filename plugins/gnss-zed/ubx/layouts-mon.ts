@@ -83,9 +83,6 @@ export const monRf = layout({
   },
 })
 
-/** By the `antStatus` of MON-RF and MON-HW. */
-export const antennaStatusNames = ['init', 'unknown', 'ok', 'short', 'open'] as const
-
 /** Which corrections arrived. Not on the X20P. */
 export const rxmRtcm = layout({
   name: 'RXM-RTCM',

@@ -148,12 +148,15 @@ export class Run {
     on(receiver.onRtcm, (frame) => this.#heardRtcm(frame))
     on(receiver.onFix, (fix) => this.#heardFix(fix))
     on(receiver.onState, () => this.#look())
-    on(receiver.onResiduals, (residuals) => this.#heardResiduals(residuals))
-    on(receiver.onSecondFix, (fix) => {
-      this.#deps.surveyor.plain.add(fix)
-      this.#suspect(base.movement?.secondFix(fix, this.#now_ms()))
-    })
-    on(receiver.onWarning, (text) => this.#suspect(base.movement?.warning(text, this.#now_ms())))
+    const { onResiduals, onSatellites, onSecondFix, onWarning } = receiver
+    if (onSatellites) on(onSatellites, ({ satellites }) => this.#phases.look(satellites, this.#now_ms()))
+    if (onResiduals) on(onResiduals, (residuals) => this.#heardResiduals(residuals))
+    if (onSecondFix)
+      on(onSecondFix, (fix) => {
+        this.#deps.surveyor.plain.add(fix)
+        this.#suspect(base.movement?.secondFix(fix, this.#now_ms()))
+      })
+    if (onWarning) on(onWarning, (text) => this.#suspect(base.movement?.warning(text, this.#now_ms())))
     timers.every(tick_ms, () => this.#second())
     this.#look()
     this.#showStatus()
@@ -292,7 +295,7 @@ export class Run {
 
   #heardResiduals(residuals: readonly SatelliteResidual[]): void {
     const now_ms = this.#now_ms()
-    this.#phases.look(residuals, now_ms)
+    if (!this.#receiver.onSatellites) this.#phases.look(residuals, now_ms)
     this.#suspect(this.#base.movement?.residuals(residuals, now_ms))
   }
 

@@ -10,7 +10,11 @@ import {
   stationId,
   type UbloxDirection,
 } from 'rtk-base/gnss'
-import type { RtcmFrame, SatelliteResidual } from 'rtk-base/services'
+import type { RtcmFrame, Satellite } from 'rtk-base/services'
+
+interface Direction extends Pick<Satellite, 'satellite' | 'azimuth_deg' | 'elevation_deg'> {
+  constellation: string
+}
 
 /** As u-blox numbers the constellations. */
 const gnssIds: Readonly<Record<string, number>> = {
@@ -65,15 +69,14 @@ export class AntennaPhases {
     this.#watch = enabled ? new PhaseWatch({ threshold_m }) : undefined
   }
 
-  /** Where the satellites stand. */
-  look(satellites: readonly SatelliteResidual[], now_ms: number): void {
+  /** Where the satellites stand, as far as that is known. */
+  look(satellites: readonly Direction[], now_ms: number): void {
     this.#skyAt_ms = now_ms
-    this.#directions = satellites.map(({ constellation, satellite, azimuth_deg, elevation_deg }) => ({
-      gnssId: gnssIds[constellation] ?? -1,
-      svId: satellite,
-      azimuth_deg,
-      elevation_deg,
-    }))
+    this.#directions = satellites.flatMap(({ constellation, satellite, azimuth_deg, elevation_deg }) =>
+      azimuth_deg === undefined || elevation_deg === undefined
+        ? []
+        : { gnssId: gnssIds[constellation] ?? -1, svId: satellite, azimuth_deg, elevation_deg },
+    )
     this.#sky = skyOf(this.#directions)
   }
 

@@ -1,10 +1,12 @@
 /**
- * Which signals are received beside those that are expected, and how often their lock breaks. By the MSM of the receiver itself, or
- * NAV-SIG and NAV-SAT where it sends none.
+ * Which signals are received beside those that are expected, and how often their lock breaks. By the MSM of the receiver itself, or what
+ * it says of its satellites where it sends none.
  */
-import { constellationOf, decodeMsm } from 'rtk-base/gnss'
+import { bandOf, constellationOf, decodeMsm, msmSignalName } from 'rtk-base/gnss'
 import type { ConstellationName, SatelliteEpoch } from 'rtk-base/services'
-import * as ubx from '../ubx/index.js'
+
+/** The signals of the worldwide constellations that a receiver is set to track. */
+export type ExpectedSignals = ReadonlyMap<ConstellationName, readonly string[]>
 
 /** A signal that was received so lately is seen. */
 const seen_ms = 10_000
@@ -51,7 +53,7 @@ export class SignalWatch {
   #slipping: boolean = false
 
   /** What the receiver is set to track, as read from it. */
-  expect(signals: ubx.ExpectedSignals, now_ms: number): void {
+  expect(signals: ExpectedSignals, now_ms: number): void {
     const isSame = JSON.stringify([...signals]) === JSON.stringify([...this.#expected.signals])
     if (!isSame) this.#expected = { signals, since_ms: now_ms }
   }
@@ -84,7 +86,7 @@ export class SignalWatch {
     const part = this.#part(now_ms)
     this.#heard(now_ms)
     for (const { satellite, signal, lock, cnr_dbhz } of msm.observations) {
-      const name = ubx.msmSignalName(constellation, signal)
+      const name = msmSignalName(constellation, signal)
       if (name === undefined) continue
       this.#see(constellation, name, now_ms)
       if (lock === undefined || (cnr_dbhz ?? 0) < strong_dbhz) continue
@@ -146,7 +148,7 @@ export class SignalWatch {
     const troubles = lost.map(
       (constellation) => `no satellite of ${properName(constellation)} for minutes, which is switched on`,
     )
-    const expected = new Set([...signals].flatMap(([, names]) => names.map(ubx.bandOf)))
+    const expected = new Set([...signals].flatMap(([, names]) => names.map(bandOf)))
     for (const band of expected) {
       const at_ms = this.#bandAt_ms(band)
       // Only who tells of signals can miss a band.
@@ -162,7 +164,7 @@ export class SignalWatch {
   #bandAt_ms(band: string): number | undefined {
     const named = [...this.#signals.values()].flatMap((signals) => [...signals].filter(([name]) => name !== ''))
     if (named.length === 0) return undefined
-    const times = named.filter(([name]) => ubx.bandOf(name) === band).map(([, at_ms]) => at_ms)
+    const times = named.filter(([name]) => bandOf(name) === band).map(([, at_ms]) => at_ms)
     return Math.max(...times, Number.NEGATIVE_INFINITY)
   }
 
@@ -206,7 +208,7 @@ export class SignalWatch {
 }
 
 interface ExpectedState {
-  signals: ubx.ExpectedSignals
+  signals: ExpectedSignals
   /** Since when it is expected. */
   since_ms: number
 }

@@ -1,1 +1,0 @@
-export { posBlock, standInSettings, standIns, stateBlock, statusOf, zedBlock } from './blocks.js'

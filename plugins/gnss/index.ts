@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import { definePlugin } from 'rtk-base/plugin'
+import { correctionStatus, procedureStatus, receiverSettings, reception, station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { posBlock, standInSettings, standIns, stateBlock, statusOf } from './document.js'
+import { receivedFigures } from './figures.js'
+import { Observed } from './observed.js'
+import { GnssOptions } from './options.js'
+import { watchTrouble } from './trouble.js'
+
+/** What the station shows and says of its receiver, whichever it is: the `gnss` blocks, errors, figures and settings. */
+export default definePlugin({
+  name: 'gnss',
+  version: '1.0.0',
+  api: '^1.0.0',
+  needs: [station],
+  provides: [reception, receiverSettings],
+  splitFrom: { 'gnss-zed': ['stationId', 'antennaHold', 'spoofedHold'] },
+  options: GnssOptions,
+
+  setup(ctx, options) {
+    const { config, info, services } = ctx
+    const maxAge = config.define('gnss-recvrtcm-max-age', Type.Integer({ minimum: 1, maximum: 86_400 }), {
+      default: 30,
+      title: 'Corrections: oldest that count, s',
+    })
+    const stationId = config.define('gnss-station-id', Type.Integer({ minimum: 0, maximum: 4095 }), {
+      // A station that was there before IDs were drawn keeps its 0.
+      default: options.stationId ?? (ctx.since ? drawnStationId(ctx.serial) : 0),
+      title: 'Station ID in RTCM',
+    })
+    const observed = new Observed(ctx, options)
+    const settingsChanged = ctx.event<void>()
+    config.onChange([maxAge.name, stationId.name], () => settingsChanged.emit())
+    services.provide(reception, observed)
+    services.provide(receiverSettings, {
+      get stationId() {
+        return stationId.get()
+      },
+      get correctionMaxAge_s() {
+        return maxAge.get()
+      },
+      onChange: settingsChanged.on,
+    })
+
+    const status = () => services.find(procedureStatus)?.status ?? statusOf(observed)
+    info.block('gnss.state', () => stateBlock(observed, status()))
+    info.block('gnss.pos', () => posBlock(observed))
+    info.block('gnss.config.recvrtcm', { config: () => ({ max_age: maxAge.get() }) })
+    info.block('gnss.config.station', {
+      config: () => ({ id: observed.receiver?.stationId ?? stationId.get() }),
+    })
+    info.block('gnss', {
+      fallback: {
+        runtime: () =>
+          standIns(observed, maxAge.get(), services.find(procedureStatus), services.find(correctionStatus)?.input),
+        config: () => standInSettings(observed),
+      },
+    })
+    receivedFigures(ctx, observed)
+    return { observed, status }
+  },
+
+  start(ctx, handoff, { observed, status }) {
+    observed.follow(handoff)
+    watchTrouble(ctx, observed)
+    const report = () => ctx.status(status())
+    ctx.on(observed.onState, report)
+    ctx.services.watch(procedureStatus, (procedure) => {
+      report()
+      return procedure && ctx.on(procedure.onState, report)
+    })
+  },
+
+  stop: (_reason, { observed }) => observed.handOver(),
+})
+
+/**
+ * The station ID of a new station, 1–4095, drawn from its serial number: two neighbours that nobody gave an ID hardly ever share it, and
+ * a rover or `rtcm-in` knows them apart by it. 0 is what every station has that was never told.
+ */
+export function drawnStationId(serial: string): number {
+  return 1 + (createHash('sha256').update(serial).digest().readUInt32BE() % 4095)
+}

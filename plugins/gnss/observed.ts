@@ -1,0 +1,228 @@
+/** What the receiver says of itself and of its surroundings, gathered from the service `receiver`, and what the station makes of it. */
+import { type ReferencePoint, referencePoint } from 'rtk-base/gnss'
+import { AwakeClock } from 'rtk-base/link'
+import { type EventSource, type Handoff, type HandoffPairs, handedOver, type PluginContext } from 'rtk-base/plugin'
+import {
+  type AntennaStatus,
+  device,
+  type Ecef,
+  type Receiver,
+  type ReceiverFix,
+  type Reception,
+  receiver as receiverToken,
+  type SatelliteEpoch,
+} from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { AntennaWatch } from './antenna-watch.js'
+import { ReportedCorrections } from './corrections.js'
+import { RadioWatch } from './radio-watch.js'
+import { SignalWatch } from './signal-watch.js'
+
+const tick_ms = 1_000
+/** RTCM counts as flowing for this long after a frame: low-rate sets send every few seconds. */
+const rtcmFlows_ms = 5_000
+/** An epoch older than this says nothing about now. */
+const fresh_ms = 5_000
+
+export interface HoldOptions {
+  /** No RTCM goes out while the antenna is short or open. */
+  antennaHold: boolean
+  /** No RTCM goes out while satellites seem to be feigned. */
+  spoofedHold: boolean
+}
+
+const Kept = Type.Object({
+  power: Type.Integer(),
+  status: Type.String(),
+  failcnt: Type.Integer(),
+  failtime: Type.Number(),
+  oktime: Type.Number(),
+})
+
+export class Observed implements Reception {
+  readonly antennaWatch = new AntennaWatch()
+  readonly corrections = new ReportedCorrections()
+  readonly radio = new RadioWatch()
+  readonly signals = new SignalWatch()
+  readonly onState: Reception['onState']
+  readonly #ctx: PluginContext
+  readonly #options: HoldOptions
+  readonly #changed: EventSource<void>
+  readonly #awake: AwakeClock
+  #receiver: Receiver | undefined
+  #place: ReceiverFix | undefined
+  #time = { utc_s: 0, at_ms: 0 }
+  #reference: { point: ReferencePoint; utc_s: number } | undefined
+  #rtcmAt_ms = Number.NEGATIVE_INFINITY
+  #wasUp: boolean = false
+  #reported = ''
+
+  constructor(ctx: PluginContext, options: HoldOptions) {
+    this.#ctx = ctx
+    this.#options = options
+    this.#changed = ctx.event()
+    this.onState = this.#changed.on
+    this.#awake = new AwakeClock(ctx.clock, tick_ms)
+  }
+
+  /** Follows the receiver, whichever plugin has it. */
+  follow(handoff: Handoff): void {
+    const before = handedOver(handoff, 'antenna', Kept)
+    if (before) this.antennaWatch.restore(before as Static<typeof Kept> & { status: AntennaStatus })
+    this.#ctx.services.watch(receiverToken, (source) => this.#connect(source))
+    this.#ctx.timers.every(tick_ms, () => {
+      this.radio.tick(this.now_ms())
+      this.awake_ms()
+      this.#report()
+    })
+  }
+
+  /** For the next instance. */
+  handOver(): HandoffPairs {
+    return [['antenna', this.antennaWatch.report]]
+  }
+
+  get receiver(): Receiver | undefined {
+    return this.#receiver
+  }
+
+  now_ms(): number {
+    return this.#ctx.clock.monotonic()
+  }
+
+  /** The same without the time in which the event loop was blocked: what limits of silence are measured with. */
+  awake_ms(): number {
+    return this.#awake.monotonic()
+  }
+
+  /** UTC seconds: of the receiver, else of the device, 0 when neither is credible. */
+  utc_s(): number {
+    const { utc_s, at_ms } = this.#time
+    if (utc_s > 0) return utc_s + (this.now_ms() - at_ms) / 1000
+    return (this.#ctx.services.find(device)?.utc_ms() ?? 0) / 1000
+  }
+
+  /** The newest epoch; undefined when it is older than 5 s. */
+  get fix(): ReceiverFix | undefined {
+    return this.#receiver?.fix
+  }
+
+  /** The newest epoch with a position. */
+  get place(): ReceiverFix | undefined {
+    return this.#place
+  }
+
+  /** The reference point of the base as the receiver sends it in 1005 or 1006, and when it was heard last. */
+  get arp(): { position: Ecef; utc_s: number } | undefined {
+    return this.#reference && { position: this.#reference.point.arp, utc_s: this.#reference.utc_s }
+  }
+
+  get rtcmFlows(): boolean {
+    return this.awake_ms() - this.#rtcmAt_ms < rtcmFlows_ms
+  }
+
+  get sky(): SatelliteEpoch | undefined {
+    return this.#receiver?.satellites
+  }
+
+  // ── the service ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get antenna(): AntennaStatus {
+    return this.antennaWatch.report.status
+  }
+
+  get jamming() {
+    return this.radio.jamming(this.now_ms())
+  }
+
+  get jammed(): boolean | undefined {
+    return this.jamming === 'unknown' && !this.radio.jammed ? undefined : this.radio.jammed
+  }
+
+  get spoofing() {
+    return this.radio.spoofing(this.now_ms())
+  }
+
+  get spoofed(): boolean | undefined {
+    return this.spoofing === 'unknown' && !this.radio.spoofed ? undefined : this.radio.spoofed
+  }
+
+  get slips(): number | undefined {
+    return this.#wasUp ? this.signals.slips(this.now_ms()) : undefined
+  }
+
+  get satellitesUsed(): number | undefined {
+    const { fix } = this
+    if (!fix) return undefined
+    return this.sky?.satellites.filter(({ used }) => used).length || fix.satellitesUsed
+  }
+
+  /** A receiver that only sends NMEA reports the satellites that it uses. */
+  get satellitesVisible(): number | undefined {
+    const used = this.satellitesUsed
+    if (used === undefined) return undefined
+    return Math.max(this.sky?.satellites.filter(({ cno_dbhz }) => cno_dbhz > 0).length ?? 0, used)
+  }
+
+  get held(): Reception['held'] {
+    if (this.#options.antennaHold && this.antennaWatch.fails) return 'antenna'
+    return this.#options.spoofedHold && this.radio.spoofed ? 'spoofed' : ''
+  }
+
+  // ── what comes in ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #connect(source: Receiver | undefined): () => void {
+    this.#receiver = source
+    this.#stateChanged()
+    if (!source) return () => {}
+    const { on } = this.#ctx
+    const now_ms = () => this.now_ms()
+    const undo = [
+      on(source.onState, () => this.#stateChanged()),
+      on(source.onRtcm, ({ type, bytes, arrival_ms }) => {
+        this.#rtcmAt_ms = this.awake_ms()
+        this.signals.rtcm(type, bytes, arrival_ms)
+        const point = type === 1005 || type === 1006 ? referencePoint(bytes) : undefined
+        if (point) this.#reference = { point, utc_s: this.utc_s() }
+      }),
+      on(source.onFix, (fix) => {
+        if (fix.ok && fix.fix !== 'none') this.#place = fix
+        if (fix.t > 0 && !source.onTime) this.#setTime(fix.t, fix.arrival_ms)
+      }),
+      source.onTime && on(source.onTime, (utc_s) => this.#setTime(utc_s, now_ms())),
+      source.onSatellites && on(source.onSatellites, (epoch) => this.signals.satellites(epoch)),
+      source.onAntenna &&
+        on(source.onAntenna, (reading) => {
+          this.antennaWatch.take(reading, Math.floor(this.utc_s()))
+          this.#report()
+        }),
+      source.onInterference && on(source.onInterference, (bands) => this.radio.takeBands(bands, now_ms())),
+      source.onSpoofing && on(source.onSpoofing, (state) => this.radio.takeSpoofing(state, now_ms())),
+      source.onCorrection && on(source.onCorrection, ({ stationId }) => this.corrections.take(stationId, now_ms())),
+    ]
+    return () => undo.forEach((dispose) => void dispose?.())
+  }
+
+  #stateChanged(): void {
+    const isUp = this.#receiver?.link === 'up'
+    if (isUp && !this.#wasUp) this.signals.begin(this.now_ms())
+    // What a recording ends with stays.
+    if (!isUp && !this.#receiver?.recording?.ended) this.antennaWatch.absent()
+    const expected = this.#receiver?.expectedSignals
+    if (expected) this.signals.expect(expected, this.now_ms())
+    this.#wasUp = isUp
+    this.#report()
+  }
+
+  #setTime(utc_s: number, at_ms: number): void {
+    this.#time = { utc_s, at_ms }
+    if (!this.#receiver?.recording) this.#ctx.services.find(device)?.setUtc(utc_s * 1000)
+  }
+
+  #report(): void {
+    const text = [this.antenna, this.radio.jammed, this.radio.spoofed, this.held].join(' ')
+    if (text === this.#reported) return
+    this.#reported = text
+    this.#changed.emit()
+  }
+}

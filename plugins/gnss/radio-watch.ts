@@ -1,0 +1,98 @@
+import { type BandReading, type Jamming, jammingStates, type Spoofing } from 'rtk-base/services'
+
+/** Nothing came for this long: nothing is known. */
+const stale_ms = 10_000
+const jammed = { lasts_ms: 5_000, over_ms: 30_000 }
+const spoofed = { lasts_ms: 3_000, over_ms: 60_000 }
+
+/** A state that counts once it lasted, and until it was away for long enough. Pure. */
+export class Lasting {
+  readonly #lasts_ms: number
+  readonly #over_ms: number
+  #since_ms: number | undefined
+  #seen_ms = Number.NEGATIVE_INFINITY
+  #on: boolean = false
+
+  constructor({ lasts_ms, over_ms }: { lasts_ms: number; over_ms: number }) {
+    this.#lasts_ms = lasts_ms
+    this.#over_ms = over_ms
+  }
+
+  get on(): boolean {
+    return this.#on
+  }
+
+  /** What is seen now. @returns whether it counts */
+  see(is: boolean, now_ms: number): boolean {
+    if (is) {
+      this.#since_ms ??= now_ms
+      this.#seen_ms = now_ms
+      if (now_ms - this.#since_ms >= this.#lasts_ms) this.#on = true
+    } else {
+      this.#since_ms = undefined
+      if (now_ms - this.#seen_ms >= this.#over_ms) this.#on = false
+    }
+    return this.#on
+  }
+}
+
+/** The air around the antenna: interference of each band, feigned satellites. A state is believed when it lasts, and is over some time after its last sign. */
+export class RadioWatch {
+  readonly #jammed = new Lasting(jammed)
+  readonly #spoofed = new Lasting(spoofed)
+  #bands: readonly BandReading[] = []
+  #bandsAt_ms = Number.NEGATIVE_INFINITY
+  #spoofing: Spoofing = 'unknown'
+  #spoofingAt_ms = Number.NEGATIVE_INFINITY
+  /** The bands that were critical when `jammed` was last seen to be true. */
+  #worst: readonly BandReading[] = []
+
+  /** Interference is critical, for some seconds or until a moment ago. */
+  get jammed(): boolean {
+    return this.#jammed.on
+  }
+
+  get spoofed(): boolean {
+    return this.#spoofed.on
+  }
+
+  /** The bands that are jammed. */
+  get worst(): readonly BandReading[] {
+    return this.#worst
+  }
+
+  /** Empty while nothing is known. */
+  bands(now_ms: number): readonly BandReading[] {
+    return now_ms - this.#bandsAt_ms < stale_ms ? this.#bands : []
+  }
+
+  /** Of the worst band. */
+  jamming(now_ms: number): Jamming {
+    const worst = this.bands(now_ms).reduce((most, { jamming }) => Math.max(most, jammingStates.indexOf(jamming)), 0)
+    return jammingStates[worst]
+  }
+
+  spoofing(now_ms: number): Spoofing {
+    return now_ms - this.#spoofingAt_ms < stale_ms ? this.#spoofing : 'unknown'
+  }
+
+  takeBands(bands: readonly BandReading[], now_ms: number): void {
+    this.#bands = bands
+    this.#bandsAt_ms = now_ms
+    const critical = bands.filter(({ jamming }) => jamming === 'critical')
+    if (critical.length > 0) this.#worst = critical
+    this.#jammed.see(critical.length > 0, now_ms)
+  }
+
+  takeSpoofing(state: Spoofing, now_ms: number): void {
+    this.#spoofing = state
+    this.#spoofingAt_ms = now_ms
+    this.#spoofed.see(state === 'indicated' || state === 'multiple', now_ms)
+  }
+
+  /** Called once a second: what is no longer reported comes to its end too. */
+  tick(now_ms: number): void {
+    if (now_ms - this.#bandsAt_ms >= stale_ms) this.#jammed.see(false, now_ms)
+    if (now_ms - this.#spoofingAt_ms >= stale_ms) this.#spoofed.see(false, now_ms)
+  }
+}

@@ -1,0 +1,74 @@
+/** What a person should know of the receiver: entries of `base.state.errors` that come and go with their cause. */
+import type { PluginContext } from 'rtk-base/plugin'
+import { isIdentified } from './document.js'
+import type { Observed } from './observed.js'
+
+const look_ms = 1000
+/** Shorter interruptions are not worth a message. */
+const patience_ms = 10_000
+
+export function watchTrouble(ctx: PluginContext, observed: Observed): void {
+  let dataAt_ms = observed.awake_ms()
+  let answerAt_ms = dataAt_ms
+  ctx.timers.every(look_ms, () => {
+    const now_ms = observed.awake_ms()
+    const { receiver } = observed
+    if (!receiver) {
+      dataAt_ms = now_ms
+      answerAt_ms = now_ms
+      for (const code of codes) ctx.errors.clear(code)
+      return
+    }
+    const { link, place, recording } = receiver
+    const isUp = link === 'up'
+    if (isUp || (recording?.ended && !recording.isEmpty)) dataAt_ms = now_ms
+    // One that sends but never answers: everything behind it would wait without a word. Its time begins with the link.
+    if (!isUp || receiver.mode === 'listening' || isIdentified(receiver)) answerAt_ms = now_ms
+    if (now_ms - Math.min(dataAt_ms, answerAt_ms) < patience_ms) ctx.errors.clear('gnss-link')
+    else {
+      const { port = 'its port', advice = 'check its cable and its power' } = place ?? {}
+      ctx.errors.raise('gnss-link', `no ${isUp ? 'answer' : 'data'} from the receiver at ${port}: ${advice}`)
+    }
+
+    for (const fault of ['short', 'open'] as const) {
+      if (observed.antenna !== fault) ctx.errors.clear(`antenna-${fault}`)
+      else
+        ctx.errors.raise(
+          `antenna-${fault}`,
+          `the antenna is ${fault}: check its cable and connectors${holdOf(observed)}`,
+        )
+    }
+    reportRadio(ctx, observed)
+  })
+}
+
+const codes = ['gnss-link', 'antenna-short', 'antenna-open', 'gnss-jammed', 'gnss-spoofed', 'gnss-signals']
+
+const holdOf = ({ held }: Observed) => (held === 'antenna' ? '; no RTCM goes out until then (option antennaHold)' : '')
+
+/** Interference, feigned satellites, signals that are missing. */
+function reportRadio({ errors }: PluginContext, observed: Observed): void {
+  const { radio, signals, antennaWatch, receiver } = observed
+  if (!radio.jammed) errors.clear('gnss-jammed')
+  else {
+    const bands = radio.worst.map(({ band }) => band).join(' and ')
+    errors.raise(
+      'gnss-jammed',
+      `strong interference in the ${bands} band: the receiver can hardly work; look for a transmitter, a jammer or a faulty ` +
+        'active antenna nearby, gnss.state.rf shows how strong it is',
+    )
+  }
+  if (!radio.spoofed) errors.clear('gnss-spoofed')
+  else {
+    const held =
+      observed.held === 'spoofed' ? 'no RTCM goes out until that is over (option spoofedHold)' : 'RTCM goes on'
+    errors.raise(
+      'gnss-spoofed',
+      `the receiver reports signals that seem to be feigned (spoofing): ${held}; look for a transmitter or repeater nearby`,
+    )
+  }
+  // An antenna that fails, or a receiver that is away, has an entry of its own.
+  const troubles = receiver?.link === 'up' && !antennaWatch.fails ? signals.troubles(observed.now_ms()) : []
+  if (troubles.length === 0) errors.clear('gnss-signals')
+  else errors.raise('gnss-signals', troubles.join('; '))
+}

@@ -1,0 +1,40 @@
+/** What the shipped plugins say of themselves, without their code: written when they are built, read where a name is all that is known. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PluginDefinition } from '../plugin.js'
+import { catalogueFolder, packageRoot } from './release.js'
+
+export interface CatalogueEntry {
+  /** Ids of its services. */
+  readonly provides: readonly string[]
+  readonly splitFrom: Readonly<Record<string, readonly string[]>>
+}
+/** By name of the plugin. */
+export type Catalogue = Readonly<Record<string, CatalogueEntry>>
+
+export const catalogueName = 'catalogue.json'
+
+export function catalogueOf(definitions: Iterable<PluginDefinition>): Catalogue {
+  return Object.fromEntries(
+    [...definitions].map(({ name, provides = [], splitFrom = {} }) => [
+      name,
+      { provides: provides.map(({ id }) => id), splitFrom },
+    ]),
+  )
+}
+
+/** Of the plugins that come with this code; empty where a build does not have it yet. */
+export function readCatalogue(root = packageRoot()): Catalogue {
+  try {
+    return JSON.parse(readFileSync(join(catalogueFolder(root), catalogueName), 'utf8')) as Catalogue
+  } catch {
+    return {}
+  }
+}
+
+/** Service → the shipped plugin that provides it. */
+export function homesOf(catalogue: Catalogue): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(catalogue).flatMap(([name, { provides }]) => provides.map((id) => [id, name])),
+  )
+}
