@@ -108,7 +108,6 @@ export class ZedReceiver {
       changed: () => this.#changed(),
       expectSignals: (signals) => {
         this.#expectedSignals = signals
-        this.events.state.emit()
       },
     })
   }

@@ -72,6 +72,8 @@ export class Observed implements Reception {
     this.#ctx.services.watch(receiverToken, (source) => this.#connect(source))
     this.#ctx.timers.every(tick_ms, () => {
       this.radio.tick(this.now_ms())
+      const expected = this.#receiver?.expectedSignals
+      if (expected) this.signals.expect(expected, this.now_ms())
       this.awake_ms()
       this.#report()
     })
@@ -208,8 +210,6 @@ export class Observed implements Reception {
     if (isUp && !this.#wasUp) this.signals.begin(this.now_ms())
     // What a recording ends with stays.
     if (!isUp && !this.#receiver?.recording?.ended) this.antennaWatch.absent()
-    const expected = this.#receiver?.expectedSignals
-    if (expected) this.signals.expect(expected, this.now_ms())
     this.#wasUp = isUp
     this.#report()
   }

@@ -99,7 +99,7 @@ t.test('README.md', async (t) => {
 
   t.test('its variant is accepted, and every shipped plugin in it takes its options', async (t) => {
     const [json] = blocks(readme, 'json')
-    const { plugins } = parseVariant(json, 'README.md')
+    const { plugins } = parseVariant(json, 'README.md').variant
     for (const [name, options] of Object.entries(plugins)) {
       if (name.startsWith('/')) continue
       const { options: schema } = (await shippedPlugin(name)) as unknown as PluginDefinition

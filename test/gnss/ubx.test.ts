@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { firmwareOf } from '../../plugins/gnss-zed/configure/firmware.js'
 import * as ubx from '../../plugins/gnss-zed/ubx/index.js'
+import { bandOf, msmSignalName } from '../../runtime/gnss/index.js'
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
 const hex = (frame: Uint8Array) => Buffer.from(frame).toString('hex')
@@ -373,7 +374,7 @@ t.test('names constellations, signals and bands as the interface description num
   }
   t.equal(ubx.signalName('gps', 1), 'signal 1')
   // RTCM 10403.3, tables 3.5-91 ff.: 2 is 1C, 15 is 2S, 22 is 5I of GPS, and so on.
-  const byMsm: [Parameters<typeof ubx.msmSignalName>[0], number[], (string | undefined)[]][] = [
+  const byMsm: [Parameters<typeof msmSignalName>[0], number[], (string | undefined)[]][] = [
     [
       'gps',
       [1, 2, 4, 5, 8, 17, 18, 22, 24, 30, 32],
@@ -386,12 +387,12 @@ t.test('names constellations, signals and bands as the interface description num
   ]
   for (const [constellation, ids, signals] of byMsm) {
     t.same(
-      ids.map((id) => ubx.msmSignalName(constellation, id)),
+      ids.map((id) => msmSignalName(constellation, id)),
       signals,
       constellation,
     )
   }
-  t.same(['L1', 'E1', 'B1I', 'L2', 'E5b', 'B2I', 'L5', 'E5a', 'B2a', 'E6', '?'].map(ubx.bandOf), [
+  t.same(['L1', 'E1', 'B1I', 'L2', 'E5b', 'B2I', 'L5', 'E5a', 'B2a', 'E6', '?'].map(bandOf), [
     ...['L1', 'L1', 'L1', 'L2', 'L2', 'L2', 'L5', 'L5', 'L5', 'L6', ''],
   ])
 })

@@ -362,6 +362,11 @@ t.test('the verdict', async (t) => {
 
   const seen = {
     status: 'fixed',
+    antenna: 'ok',
+    jamming: 'ok',
+    spoofing: 'none',
+    slips_percent: 0,
+    satellitesUsed: 20,
     isListening: false,
     isHeldAsSpoofed: false,
     isJudged: true,

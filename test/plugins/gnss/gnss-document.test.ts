@@ -3,7 +3,7 @@
  * simulated receiver when that changes.
  */
 import t, { type Test } from 'tap'
-import { drawnStationId } from '../../../plugins/gnss-zed/options.js'
+import { drawnStationId } from '../../../plugins/gnss/index.js'
 import recovery from '../../../plugins/recovery/index.js'
 import system from '../../../plugins/system/index.js'
 import { offsetEnu } from '../../../runtime/gnss/index.js'

@@ -1,5 +1,8 @@
 /** What is made of single messages, in the order and at the times in which a receiver may send them. */
 import t from 'tap'
+import { ReportedCorrections } from '../../../plugins/gnss/corrections.js'
+import { Lasting, RadioWatch } from '../../../plugins/gnss/radio-watch.js'
+import { SignalWatch } from '../../../plugins/gnss/signal-watch.js'
 import { apply } from '../../../plugins/gnss-zed/configure/apply.js'
 import { Configurator, type Known } from '../../../plugins/gnss-zed/configure/configurator.js'
 import { firmwareOf } from '../../../plugins/gnss-zed/configure/firmware.js'
@@ -7,11 +10,8 @@ import { RestartWatch } from '../../../plugins/gnss-zed/configure/restart-watch.
 import { Upkeep } from '../../../plugins/gnss-zed/configure/upkeep.js'
 import { whoIsThere } from '../../../plugins/gnss-zed/configure/who.js'
 import { EpochAssembler, fixOfPvt } from '../../../plugins/gnss-zed/facts/epoch.js'
-import { Lasting, RadioWatch, worstJamming } from '../../../plugins/gnss-zed/facts/radio.js'
-import { ReceivedCorrections } from '../../../plugins/gnss-zed/facts/received-corrections.js'
-import { ReceiverFacts } from '../../../plugins/gnss-zed/facts/receiver-facts.js'
+import { type FactEvents, ReceiverFacts } from '../../../plugins/gnss-zed/facts/receiver-facts.js'
 import { SatelliteAssembler } from '../../../plugins/gnss-zed/facts/satellites.js'
-import { SignalWatch } from '../../../plugins/gnss-zed/facts/signal-watch.js'
 import { UbxDialog } from '../../../plugins/gnss-zed/link/ubx-dialog.js'
 import { runCommand } from '../../../plugins/gnss-zed/simulator/firmware/commands.js'
 import { ConfigStore } from '../../../plugins/gnss-zed/simulator/firmware/config-store.js'
@@ -250,25 +250,18 @@ t.test('satellites and their signals are put together by epoch', async (t) => {
   t.match(edge(91, 4), { elevation_deg: undefined, azimuth_deg: undefined, locked: false })
 })
 
-t.test('the residuals and counts of NAV-SAT are those of its bytes', async (t) => {
+/** Facts that report to nobody but to these. */
+function factsOf({ now_ms = () => 0, ...events }: Partial<FactEvents> & { now_ms?: () => number }) {
+  const ignore = () => {}
+  const nobody = { fix: ignore, secondFix: ignore, residuals: ignore, satellites: ignore, antenna: ignore }
+  const others = { interference: ignore, spoofing: ignore, correction: ignore, identity: ignore, time: ignore }
+  return new ReceiverFacts({ now_ms }, { ...nobody, ...others, uptime: ignore, text: ignore, ...events })
+}
+
+t.test('the residuals of NAV-SAT are those of its bytes', async (t) => {
   const residuals: (readonly SatelliteResidual[])[] = []
   const clock = new ManualClock()
-  const ignore = () => {}
-  const facts = new ReceiverFacts(
-    { now_ms: () => clock.monotonic(), deviceUtc_s: () => 0 },
-    {
-      ...{
-        fix: ignore,
-        secondFix: ignore,
-        satellites: ignore,
-        identity: ignore,
-        time: ignore,
-        uptime: ignore,
-        text: ignore,
-      },
-      residuals: (list) => residuals.push(list),
-    },
-  )
+  const facts = factsOf({ now_ms: () => clock.monotonic(), residuals: (list) => residuals.push(list) })
   facts.ubx(0x01, 0x35, payload(sat), 0)
   t.match(residuals, [
     [
@@ -277,7 +270,6 @@ t.test('the residuals and counts of NAV-SAT are those of its bytes', async (t) =
       { constellation: 'beidou', satellite: 30, residual_m: 0, used: false },
     ],
   ])
-  t.same(facts.satellites, { visible: 2, used: 1 })
   facts.ubx(0x01, 0x61, payload('b56201610400007099148388'), 0)
   t.equal(facts.sky?.satellites.length, 3)
   await clock.advance(4999)
@@ -290,10 +282,23 @@ t.test('the residuals and counts of NAV-SAT are those of its bytes', async (t) =
 
 const status = (spoofing: number) =>
   payload(`b5620103100000709914050f02${['00', '08', '10', '18'][spoofing]}6b6e0000108dd2030000`)
-const spoofing = (state: number) => ubx.decode(ubx.navStatus, status(state))?.spoofDetState ?? -1
+/** What a watch hears of messages at their times. */
+function watched() {
+  const watch = new RadioWatch()
+  let now_ms = 0
+  const facts = factsOf({
+    interference: (bands) => watch.takeBands(bands, now_ms),
+    spoofing: (state) => watch.takeSpoofing(state, now_ms),
+  })
+  const hear = (cls: number, id: number) => (bytes: Uint8Array, at_ms: number) => {
+    now_ms = at_ms
+    facts.ubx(cls, id, bytes, at_ms)
+  }
+  return { watch, monRf: hear(0x0a, 0x38), monHw: hear(0x0a, 0x09), navStatus: hear(0x01, 0x03) }
+}
 
 t.test('a state counts after it lasted, and is over when it was away for long enough', async (t) => {
-  const lasting = new Lasting(3000, 60_000)
+  const lasting = new Lasting({ lasts_ms: 3000, over_ms: 60_000 })
   t.same([lasting.see(true, 0), lasting.see(true, 2999), lasting.see(true, 3000)], [false, false, true])
   t.same([lasting.see(false, 62_999), lasting.see(false, 63_000)], [true, false])
   t.same([lasting.see(true, 70_000), lasting.see(false, 71_000), lasting.see(true, 72_000)], [false, false, false])
@@ -303,13 +308,13 @@ t.test('a state counts after it lasted, and is over when it was away for long en
 t.test('spoofing by the bytes of NAV-STATUS: after 3 s, until a minute after its last sign', async (t) => {
   const names = ['unknown', 'none', 'indicated', 'multiple']
   for (const [state, name] of names.entries()) {
-    const watch = new RadioWatch()
-    watch.status(spoofing(state), 0)
+    const { watch, navStatus } = watched()
+    navStatus(status(state), 0)
     t.equal(watch.spoofing(9999), name)
     t.equal(watch.spoofing(10_000), 'unknown', 'what was said 10 s ago is not known any more')
-    watch.status(spoofing(state), 2999)
+    navStatus(status(state), 2999)
     t.notOk(watch.spoofed)
-    watch.status(spoofing(state), 3000)
+    navStatus(status(state), 3000)
     t.equal(watch.spoofed, state >= 2)
     watch.tick(12_999)
     watch.tick(62_999)
@@ -325,36 +330,36 @@ t.test('interference by the bytes of MON-RF, of MON-HW where there is none', asy
     fc65056f0000005de0`)
   const hw = payload(`b5620a093c00000000000000000000000000000000005300ff0703020d00000000000000000000000000000000000000
     0000004d000000000000000000000000000007af`)
-  const watch = new RadioWatch()
+  const { watch, monRf, monHw } = watched()
   t.same(watch.bands(0), [])
-  watch.monRf(rf, 0)
+  monRf(rf, 0)
   t.same(watch.bands(9999), [
     { band: 'L1', jamming: 'warning', indicator: 10, agc: 50, noise: 80 },
     { band: 'L2', jamming: 'critical', indicator: 200, agc: 61, noise: 81 },
   ])
-  t.equal(worstJamming(watch.bands(0)), 'critical')
-  t.equal(worstJamming([]), 'unknown')
-  watch.monRf(rf, 4999)
+  t.equal(watch.jamming(0), 'critical')
+  t.equal(new RadioWatch().jamming(0), 'unknown')
+  monRf(rf, 4999)
   t.notOk(watch.jammed)
-  watch.monRf(rf, 5000)
+  monRf(rf, 5000)
   t.ok(watch.jammed)
   t.same(
     watch.worst.map(({ band }) => band),
     ['L2'],
   )
-  watch.monHw(hw, 14_999)
+  monHw(hw, 14_999)
   t.equal(watch.bands(14_999).length, 2, 'MON-RF came less than 10 s ago')
   t.same(watch.bands(15_000), [], 'and says nothing after 10 s')
   watch.tick(34_999)
   t.ok(watch.jammed)
   watch.tick(35_000)
   t.notOk(watch.jammed, '30 s after the last sign')
-  watch.monHw(hw, 40_000)
+  monHw(hw, 40_000)
   t.same(watch.bands(40_000), [{ band: 'L1', jamming: 'critical', indicator: 77, agc: 25, noise: 83 }])
-  const none = new RadioWatch()
+  const none = watched()
   none.monRf(Uint8Array.of(0, 0, 0, 0), 0)
   none.monHw(hw, 0)
-  t.equal(none.bands(0).length, 1, 'a MON-RF without a band does not count')
+  t.equal(none.watch.bands(0).length, 1, 'a MON-RF without a band does not count')
 })
 
 // ── signals and corrections ─────────────────────────────────────────────────────────────────────────────────────────
@@ -417,18 +422,24 @@ t.test('what is missing is told by constellation and by band, after five minutes
 })
 
 t.test('corrections by the bytes of the receiver: what it took, of which station, how old', async (t) => {
-  const corrections = new ReceivedCorrections()
+  const corrections = new ReportedCorrections()
+  let now_ms = 0
+  const facts = factsOf({ correction: (station) => corrections.take(station, now_ms) })
+  const hear = (id: number, bytes: Uint8Array, at_ms: number) => {
+    now_ms = at_ms
+    facts.ubx(0x02, id, bytes, at_ms)
+  }
   t.match(corrections.block(0, 30), { count: 0, remote: '' })
-  corrections.rxmRtcm(payload('b562023208000204 0300d20435040000'), 1000)
-  corrections.rxmRtcm(payload('b562023208000205 0300d20435045595'), 2000)
+  hear(0x32, payload('b562023208000204 0300d20435040000'), 1000)
+  hear(0x32, payload('b562023208000205 0300d20435045595'), 2000)
   t.match(
     corrections.block(11_000, 30),
     { count: 1, packets: 1, remote: 'station 1234', age: 10 },
     'one that failed is none',
   )
-  corrections.rxmCor(payload('b56202340c0001000000a1a4090635040300 0000'), 12_000)
-  corrections.rxmCor(payload('b56202340c0001000000c1a4090635040300f39e'), 13_000)
-  corrections.rxmCor(payload('b56202340c0001000000a2a4090635040300 0000'), 14_000)
+  hear(0x34, payload('b56202340c0001000000a1a4090635040300 0000'), 12_000)
+  hear(0x34, payload('b56202340c0001000000c1a4090635040300f39e'), 13_000)
+  hear(0x34, payload('b56202340c0001000000a2a4090635040300 0000'), 14_000)
   t.match(corrections.block(14_000, 30), { count: 2, age: 2 }, 'neither is one with an error, or of another protocol')
 })
 

@@ -1,7 +1,7 @@
 /** The whole GNSS path on the simulated receiver: what `npm start` shows. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { drawnStationId } from '../../../plugins/gnss-zed/options.js'
+import { drawnStationId } from '../../../plugins/gnss/index.js'
 import system from '../../../plugins/system/index.js'
 import { decodeRtcm, distance, stationId } from '../../../runtime/gnss/index.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
