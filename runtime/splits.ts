@@ -10,6 +10,12 @@ export const splitsOf = (catalogue: Readonly<Record<string, { splitFrom: Splits[
     ),
   )
 
+/** The plugin that has an option of this path now; `owner` where it did not move. */
+export function ownerNow(owner: string, path: string, splits: Splits): string {
+  const [option = ''] = path.split('.')
+  return Object.keys(splits).find((name) => splits[name]?.[owner]?.includes(option)) ?? owner
+}
+
 type Options = Readonly<Record<string, unknown>>
 
 /**

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { WatchdogSection } from '../../schemas/index.js'
+import { readCatalogue } from '../build/catalogue.js'
 import { packageRoot } from '../build/release.js'
 import { serveControl } from '../control/server.js'
 import { messageOf, RtkError } from '../errors.js'
@@ -17,6 +18,7 @@ import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
 import { NotifySupervisor } from '../ports/notify-supervisor.js'
 import type { RunningSlot } from '../ports/slots.js'
 import type { StoreTrouble } from '../ports/store.js'
+import { ownerNow, splitsOf } from '../splits.js'
 import { Watchdog } from '../watchdog/index.js'
 import { memoryLimit } from '../watchdog/memory.js'
 import { Desk } from './desk.js'
@@ -124,12 +126,14 @@ function readOptions(args: string[]): RunOptions {
 
 function setsOf(texts: readonly string[]): Map<string, SetOption[]> {
   const sets = new Map<string, SetOption[]>()
+  const splits = splitsOf(readCatalogue())
   for (const text of texts) {
-    const [path, value] = assignment('--set', text)
-    const dot = path.indexOf('.')
+    const [named, value] = assignment('--set', text)
+    const dot = named.indexOf('.')
     if (dot <= 0) throw new RtkError('RTK_ERR_USAGE', `--set takes PLUGIN.OPTION=VALUE, not "${text}"`)
-    const owner = path.slice(0, dot)
-    sets.set(owner, [...(sets.get(owner) ?? []), { path: path.slice(dot + 1), text: value }])
+    const path = named.slice(dot + 1)
+    const owner = ownerNow(named.slice(0, dot), path, splits)
+    sets.set(owner, [...(sets.get(owner) ?? []), { path, text: value }])
   }
   return sets
 }
@@ -246,6 +250,10 @@ async function runOnce(
   { watchdog, supervisor, first, slot }: Run,
 ): Promise<void> {
   const { file, data, sets, log, watch, settings } = options
+  if (file.added?.length)
+    log.info(
+      `added, as parts of plugins that the variant lists: ${file.added.join(', ')}; list them to say so yourself`,
+    )
   const unnamed = watchdog.unnamed
   const notices = [...options.notices, ...(unnamed ? [{ code: 'memory-exhausted', text: unnamed }] : [])]
   let restart: () => void = () => {}
