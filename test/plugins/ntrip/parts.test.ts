@@ -1,5 +1,6 @@
 /** The parts of NTRIP without a network: each at its limits. */
 import t from 'tap'
+import { Value } from 'typebox/value'
 import { Contents } from '../../../plugins/ntrip-caster/contents.js'
 import { ForeignMount } from '../../../plugins/ntrip-caster/foreign.js'
 import { Logins, Pacing } from '../../../plugins/ntrip-caster/logins.js'
@@ -9,8 +10,8 @@ import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
 import { rowOf } from '../../../plugins/ntrip-caster/table.js'
 import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply, saysBanned } from '../../../plugins/ntrip-server/reply.js'
-import { afterEnd, afterNetworkUp, fresh, waitOf } from '../../../plugins/ntrip-server/retry.js'
-import { nameOf, requestOf } from '../../../plugins/ntrip-server/target.js'
+import { afterEnd, afterNetworkUp, fresh, keptOf, restored, waitOf } from '../../../plugins/ntrip-server/retry.js'
+import { nameOf, requestOf, Target } from '../../../plugins/ntrip-server/target.js'
 import { encodeNmea } from '../../../runtime/gnss/index.js'
 import {
   basicLogin,
@@ -579,6 +580,28 @@ t.test('a push asks as its version wants, and reads every answer', async (t) => 
   }
   t.equal(kind(2, 'HTTP/1.1 400 x', 'you are blocked'), 'final')
   t.notOk(saysBanned('urban'))
+  for (const [lines, text] of [
+    [[], 'the caster answered nothing'],
+    [['ERROR - x\u0007y'], 'the caster refused: ERROR - x y'],
+    [['x'.repeat(121)], `the caster refused: ${'x'.repeat(120)}`],
+    [['HTTP/1.1 418 tea'], 'the caster refused: HTTP/1.1 418 tea'],
+    [['no mount point M'], 'the caster does not know the mount point: no mount point M'],
+    [['go away, you are banned', 'x'], 'the caster has banned this address: go away, you are banned'],
+  ] as const) {
+    t.match(readReply(lines, 1), { accepted: false, text }, text)
+  }
+  const target = { host: 'h.example', mount: 'M' }
+  for (const [more, isValid] of [
+    [{}, true],
+    [{ version: 1, proof: 'echo', echo: { user: 'u', password: 'p' } }, true],
+    [{ version: 2, proof: 'off' }, true],
+    [{ version: 3 }, false],
+    [{ proof: 'all' }, false],
+    [{ pasword: 'p' }, false],
+    [{ echo: { user: 'u', password: 'p', host: 'h' } }, false],
+  ] as const) {
+    t.equal(Value.Check(Target, { ...target, ...more }), isValid, JSON.stringify(more))
+  }
 })
 
 t.test('a caster that asks for a wait gets it; only a wait for the own network ends with it', async (t) => {
@@ -597,6 +620,12 @@ t.test('a caster that asks for a wait gets it; only a wait for the own network e
   t.equal(afterNetworkUp({ ...waits, notBefore_ms: 5000 }).notBefore_ms, 5000, 'never later')
   t.equal(afterNetworkUp({ ...waits, last: 'final' }).notBefore_ms, waits.notBefore_ms)
   t.same([waitOf(waits, waits.notBefore_ms - 1), waitOf(waits, waits.notBefore_ms), waitOf(waits, 1e15)], [1, 0, 0])
+  for (const last of ['taken', 'other'] as const) {
+    const kept = { failures: 1, taken: last === 'taken' ? 1 : 0, last, rest_ms: 5_000, since_utc_ms: 0 }
+    t.same(keptOf({ ...middle(last), notBefore_ms: 6_000 }, 1_000, 0), kept, 'a caster asked for it')
+    t.match(restored(kept, 100, 1e12), { notBefore_ms: 5_100, last }, 'since when is not known: all of it is left')
+    t.match(restored({ ...kept, since_utc_ms: 1 }, 100, 2_001), { notBefore_ms: 3_100 })
+  }
 })
 
 t.test('a proof is of this connection alone', async (t) => {
