@@ -212,7 +212,8 @@ t.test('the link', async (t) => {
     await station.clock.advance(20_000)
     t.equal(station.field('mqtt.state.link'), 'up', 'one ping is out')
     await station.clock.advance(20_000)
-    t.match(station.field('mqtt.state'), { link: 'renewing', error: { cause: 'ping' } })
+    const error = { cause: 'ping', text: 'the broker answered no ping for 20 s' }
+    t.match(station.field('mqtt.state'), { link: 'renewing', error })
     await until(isUp(station), 'up again')
     t.equal(station.field('mqtt.state.error.cause'), '')
     const bytes = Buffer.concat(heard[0] ?? [])
