@@ -438,8 +438,8 @@ t.test('a look at the caster from a rover’s side', async (t) => {
     ],
   ] as const) {
     t.test(`${what}, at once`, async (t) => {
-      const { done, found, clock, stop, caster } = await look(t, ({ socket }) => void socket.write(answer), mount)
-      await done
+      const { found, clock, stop, caster } = await look(t, ({ socket }) => void socket.write(answer), mount)
+      await until(() => found.length > 0, 'an end', 5_000)
       t.match(found, [expected])
       if (found[0]?.kind === 'table')
         t.equal(found[0].rows.length, expected.kind === 'table' ? expected.rows.length : -1)
