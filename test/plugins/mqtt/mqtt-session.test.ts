@@ -483,6 +483,10 @@ t.test('holds, waits and memories end when they should', async (t) => {
     [...defaultGateways('h\na 00000000 C0A80101 0003 0 0 0 00000000\na 00000000 C0A80102 0003 0 0 0 00000000', false)],
     [['a', ['192.168.1.1', '192.168.1.2']]],
   )
+  const timeouts = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timeouts()
+  await within(60_000, Promise.resolve(1), 2)
+  t.equal(timeouts(), before, 'what came in time leaves no timer behind')
   t.same(await Promise.all([within(1000, Promise.resolve(1), 2), within(1, new Promise<number>(() => {}), 2)]), [1, 2])
 })
 
