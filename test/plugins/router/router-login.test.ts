@@ -979,6 +979,10 @@ t.test('a step of the ladder', async (t) => {
       ],
       [[late, late, late], 'the router gave no answer to 3, and more would make it block this station'],
       [
+        ['rejected', 'rejected', late],
+        `the router rejected 2 logins and no answer to 1, and more would make it block this station: ${remedy}`,
+      ],
+      [
         ['rejected', late, late],
         `the router rejected 1 logins and no answer to 2, and more would make it block this station: ${remedy}`,
       ],
@@ -1010,6 +1014,38 @@ t.test('a step of the ladder', async (t) => {
     await tried.clock.advance(10_000)
     const denied = { wait_ms: 60_000, reason: /denies logins, as one does that starts/, byPerson: true }
     t.match(await tried.step(true), denied)
+  })
+
+  t.test('is made to the millisecond, by the limit of who set the pair', async (t) => {
+    const pair = { user: 'admin', pswd: 'mine' }
+    const rig = await ladderOf({ entered: pair, defaults: [{ user: 'admin', pswd: 'usual' }] })
+    const renew = () => rig.ladder.renew(rig.transport, { rung: 'override', ...pair }, signalOff)
+    await rig.guard.begin()
+    await rig.clock.advance(9_999)
+    t.match(await rig.step(true), { wait_ms: 1, byPerson: true })
+    await t.rejects(renew())
+    t.same(rig.logins, [])
+    await rig.guard.begin()
+    await rig.guard.begin()
+    await rig.clock.advance(10_000)
+    t.match(await rig.step(false), { wait_ms: 60 * minute_ms - 19_999 }, 'nobody entered it just now')
+    await t.rejects(renew(), { code: 'RTK_ERR_ROUTER_LOGIN' })
+    t.same(rig.logins, [])
+    await rig.step(true)
+    t.same(rig.logins, ['admin:mine'])
+  })
+
+  t.test('may be followed by the next one at once where its answer came late', async (t) => {
+    const rig = await ladderOf({ entered })
+    const login = async () => {
+      await rig.clock.advance(17_000)
+      return 'rejected'
+    }
+    const late = { origin: 'x', login } as unknown as Transport
+    t.match(await rig.ladder.step(late, false, signalOff), { wait_ms: 1, reason: 'looking for the right credentials' })
+    const alone = await ladderOf({ entered: { user: 'admin', pswd: 'mine' } })
+    await alone.step()
+    t.match(await alone.step(), { wait_ms: 720 * minute_ms, reason: /^the router rejected every known password/ })
   })
 
   t.test('counts what the router may have counted', async (t) => {
