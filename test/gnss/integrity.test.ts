@@ -8,12 +8,12 @@ import { surveyDatum } from '../../plugins/survey-in/reference/datum.js'
 import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
 import { disagreement } from '../../plugins/survey-in/reference/manual-entry.js'
 import { compare, offsetText, type Reference } from '../../plugins/survey-in/reference/reference.js'
+import type { Surroundings } from '../../plugins/survey-in/surroundings.js'
 import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
 import { correctedModel, PositionEstimator, plainModel, reduction } from '../../plugins/survey-in/survey/estimator.js'
 import { Initialisations } from '../../plugins/survey-in/survey/initialisations.js'
 import { LogMedian } from '../../plugins/survey-in/survey/log-median.js'
 import { PlainPosition } from '../../plugins/survey-in/survey/plain-position.js'
-import type { Surroundings } from '../../plugins/survey-in/surroundings.js'
 import { BaseTrust } from '../../plugins/survey-in/trust/base-trust.js'
 import { Heartbeat } from '../../plugins/survey-in/trust/heartbeat.js'
 import { LastTrust } from '../../plugins/survey-in/trust/last-trust.js'
@@ -29,7 +29,16 @@ import { MovementWatch } from '../../plugins/survey-in/watch/movement.js'
 import { StartCheck } from '../../plugins/survey-in/watch/start-check.js'
 import { Suspicion } from '../../plugins/survey-in/watch/suspicion.js'
 import { Verification } from '../../plugins/survey-in/watch/verification.js'
-import { type Enu, ecefToGeodetic, encodeMsm, messageNumber, type Msm, offsetEnu, type PhaseReport, roundEcef } from '../../runtime/gnss/index.js'
+import {
+  type Enu,
+  ecefToGeodetic,
+  encodeMsm,
+  type Msm,
+  messageNumber,
+  offsetEnu,
+  type PhaseReport,
+  roundEcef,
+} from '../../runtime/gnss/index.js'
 import { Calm } from '../../runtime/gnss/phase/calm.js'
 import { Creep } from '../../runtime/gnss/phase/creep.js'
 import { type Displacement, DisplacementFit } from '../../runtime/gnss/phase/displacement.js'
@@ -1006,7 +1015,11 @@ t.test('the frames of the last epochs go to the next instance, and no more than 
 
 // ── what the base does, and what is known of it ─────────────────────────────────────────────────────────────────────
 
-const heardAs = (bytes: Uint8Array, arrival_ms: number): RtcmFrame => ({ type: messageNumber(bytes), bytes, arrival_ms })
+const heardAs = (bytes: Uint8Array, arrival_ms: number): RtcmFrame => ({
+  type: messageNumber(bytes),
+  bytes,
+  arrival_ms,
+})
 const msm = (arrival_ms: number, id = 0) => heardAs(msmFrame(1074, 1_000, false, id), arrival_ms)
 const arp = (arrival_ms: number, position = here, id = 0) => heardAs(arpFrame(roundEcef(position), id), arrival_ms)
 
@@ -1111,10 +1124,16 @@ t.test('a right 1005 is waited for 15 s, or three intervals, of flowing RTCM', a
   t.same(wait(none, 36_000, 50_000), [65_000, 'not taken'], 'from when RTCM flows again; the third time')
   t.same(wait(baseWatch(1, 10), 0, 0), [30_000, 'no 1005'])
   const one = baseWatch()
-  t.same(wait(one, 0, 0, (ms) => ms === 5_000 && void one.heard(arp(ms, at(1)), 'accept')), [15_000, 'no 1005'])
+  t.same(
+    wait(one, 0, 0, (ms) => ms === 5_000 && void one.heard(arp(ms, at(1)), 'accept')),
+    [15_000, 'no 1005'],
+  )
   t.match(one.trouble, /not the reference/, 'one that was wrong is named')
   one.begin()
-  t.same(wait(one, 16_000, 16_000, (ms) => ms === 18_000 && void one.heard(arp(ms), 'fixed')), [33_000, 'no 1005'])
+  t.same(
+    wait(one, 16_000, 16_000, (ms) => ms === 18_000 && void one.heard(arp(ms), 'fixed')),
+    [33_000, 'no 1005'],
+  )
   t.equal(one.trouble, 'the receiver sends RTCM without a 1005')
   one.heard(arp(33_000, at(1)), 'fixed')
   one.begin()
@@ -1168,10 +1187,13 @@ function lastTrust(t: Test, stands = false) {
   const store = memoryOf()
   const surroundings = { now_ms: () => now.ms, utc_s: () => Math.floor(now.ms / 1_000) + 1_789_999_000 } as Surroundings
   const make = () => new LastTrust(store.memory, surroundings, { stands }, () => dir)
-  const receiver = { identity: { serial: 'A' }, sinceReset_ms: 5_000, stationId: 7 } as { sinceReset_ms?: number } & Receiver
+  const receiver = { identity: { serial: 'A' }, sinceReset_ms: 5_000, stationId: 7 } as {
+    sinceReset_ms?: number
+  } & Receiver
   const pass = (seconds: number) => {
     now.ms += Math.round(seconds * 1_000)
-    if (receiver.sinceReset_ms !== undefined) Object.assign(receiver, { sinceReset_ms: receiver.sinceReset_ms + seconds * 1_000 })
+    if (receiver.sinceReset_ms !== undefined)
+      Object.assign(receiver, { sinceReset_ms: receiver.sinceReset_ms + seconds * 1_000 })
   }
   return { ...store, dir, last: make(), make, now, pass, receiver, surroundings }
 }
@@ -1300,7 +1322,14 @@ function skyOfResiduals({ east, north, up }: Enu, noise_m: (elevation_deg: numbe
     const level = Math.sin(azimuth) * east + Math.cos(azimuth) * north
     const along_m = Math.cos(elevation) * level + Math.sin(elevation) * up
     const residual_m = noise_m(elevation_deg) - along_m + 100 * (i % 2)
-    return { constellation: i % 2 ? 'gps' : 'galileo', satellite: i, azimuth_deg, elevation_deg, residual_m, used: true }
+    return {
+      constellation: i % 2 ? 'gps' : 'galileo',
+      satellite: i,
+      azimuth_deg,
+      elevation_deg,
+      residual_m,
+      used: true,
+    }
   })
 }
 
@@ -1316,7 +1345,8 @@ t.test('what speaks for a move says how far it is', async (t) => {
   t.match(found, { text: 'the second position solution says 12.0 m', size_m: Number })
   const ranges = new MovementWatch(reference({}), seenHere)
   const far = skyOfResiduals(enu(12), () => 0)
-  for (let s = 0; s < 40 && !(found = ranges.residuals(far, s * 1_000)); s++);
+  found = undefined
+  for (let s = 0; s < 40 && !found; s++) found = ranges.residuals(far, s * 1_000)
   t.match(found, { text: 'the ranges say 12.0 m', size_m: Number })
   t.equal(ranges.residuals(far.slice(0, 7), 35_000), undefined, 'too few to say')
   t.ok(Math.abs((ranges.delta_m(35_000) ?? 0) - 12) < 1e-6)
@@ -1324,7 +1354,9 @@ t.test('what speaks for a move says how far it is', async (t) => {
 
 t.test('the ranges need eight satellites, and one more than there are unknowns', async (t) => {
   const used = (count: number, constellations: number) =>
-    skyOfResiduals(enu(1), () => 0).slice(0, count).map((one, i) => ({ ...one, constellation: String(i % constellations) }))
+    skyOfResiduals(enu(1), () => 0)
+      .slice(0, count)
+      .map((one, i) => ({ ...one, constellation: String(i % constellations) }))
   for (const [count, constellations, isSaid] of [
     [7, 1, false],
     [8, 1, true],
@@ -1360,7 +1392,10 @@ t.test('the ranges state the error that they have', async (t) => {
 t.test('the phases are of the own station, with directions of the last minute, for ten seconds', async (t) => {
   const names = ['gps', 'sbas', 'galileo', 'beidou', 'qzss', 'glonass', 'navic', 'other']
   const phases = new AntennaPhases({ enabled: true, threshold_m: 0.03 })
-  phases.look(names.map((constellation, i) => ({ constellation, satellite: i, azimuth_deg: i, elevation_deg: 9 }) as never), 0)
+  phases.look(
+    names.map((constellation, i) => ({ constellation, satellite: i, azimuth_deg: i, elevation_deg: 9 }) as never),
+    0,
+  )
   t.same(
     phases.snapshot().directions.map(({ gnssId }) => gnssId),
     [0, 1, 2, 3, 5, 6, 7, -1],
@@ -1378,7 +1413,8 @@ t.test('the phases are of the own station, with directions of the last minute, f
     const watch = new AntennaPhases({ enabled: true, threshold_m: 0.03 })
     let newest_ms = 0
     for (let n = 1; n < 6; n++)
-      if (watch.hear(frame(n * interval_ms, n * interval_ms), 0).some(({ report }) => report)) newest_ms = n * interval_ms
+      if (watch.hear(frame(n * interval_ms, n * interval_ms), 0).some(({ report }) => report))
+        newest_ms = n * interval_ms
     t.equal(watch.snapshot().at_ms, newest_ms)
     t.ok(newest_ms > 0 && watch.at(newest_ms + lasts_ms), `${lasts_ms} ms`)
     t.equal(watch.at(newest_ms + lasts_ms + 1), undefined)

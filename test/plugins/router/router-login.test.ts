@@ -40,319 +40,6 @@ const neighbour = { '127.0.0.1': '00:1e:42:aa:bb:cc' }
 const tried = (router: FakeRouter) => router.logins.map(({ user, pswd }) => `${user}:${pswd}`)
 const failures = (router: FakeRouter) => router.logins.filter(({ ok }) => !ok).length
 
-t.test('the ladder', async (t) => {
-  t.test('is walked in order, ends at the right one, and remembers it over a restart', async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus, users: { admin: 'default-3' } }).listen(t)
-    const store = new MemoryStore()
-    const clock = new ManualClock()
-    const given = { url: router.url, options: { defaults: five }, neighbours: neighbour, store, clock }
-    const rig = await startRig(t, { ...given, changes: { 'rtr-pswd': 'mine' } })
-    await rig.reach('online')
-    const walked = ['admin:mine', 'root:mine', 'admin:default-1', 'admin:default-2', 'admin:default-3']
-    t.strictSame(tried(router), walked)
-    t.equal(rig.station.field('router.default.pswd'), 'default-3')
-    await rig.station.stop()
-    router.logins.length = 0
-    const again = await startRig(t, { ...given, changes: { 'rtr-pswd': 'mine' } })
-    await again.reach('online')
-    t.strictSame(tried(router), ['admin:default-3'], 'what worked comes first')
-  })
-
-  t.test('is tried to its end, each pair once before any is tried again', async (t) => {
-    const router = await new FakeRouter({ rest: rest().rest, users: { root: 'default-5' } }).listen(t)
-    const clock = new ManualClock()
-    const store = new MemoryStore()
-    const vault = { user: 'admin', pswd: 'protected', worked: false }
-    await store.batch([{ namespace: 'protected.teltonika-router', key: 'default', value: vault }])
-    const rig = await startRig(t, {
-      url: router.url,
-      options: { defaults: five },
-      neighbours: neighbour,
-      changes: { 'rtr-pswd': 'mine' },
-      store,
-      clock,
-    })
-    for (let hours = 0; hours < 6 && rig.link() !== 'online'; hours++) await rig.pass(60 * minute_ms, 60_000)
-    t.equal(rig.link(), 'online')
-    const rungs = ['admin:mine', 'root:mine', 'admin:protected', ...five.map(({ user, pswd }) => `${user}:${pswd}`)]
-    t.strictSame(tried(router), rungs)
-    const label = /^WIFI:.*SN:6000000001;.*U:admin;PW:default-5;/
-    t.match((await rig.command('get-router-qr')).text, label, 'as it is printed, though the login is root')
-    t.ok(clock.monotonic() < 3 * 60 * minute_ms, `after ${clock.monotonic() / 60 / minute_ms} h`)
-  })
-
-  t.test('tries three pairs an hour where another station may have the same address', { skip: gateOnly }, async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
-    const rig = await startRig(t, { url: router.url, options: { defaults: five } })
-    await rig.pass(55 * minute_ms, 60_000)
-    t.equal(failures(router), guardLimits.automaticShared)
-    t.equal(rig.link(), 'locked')
-    await rig.pass(60 * minute_ms, 60_000)
-    t.strictSame(
-      tried(router),
-      five.map(({ user, pswd }) => `${user}:${pswd}`),
-    )
-  })
-
-  t.test(
-    'never comes near the block: two stations, restarts in between, no entry right',
-    { skip: gateOnly },
-    async (t) => {
-      const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
-      const at_ms: number[] = []
-      const clock = new ManualClock()
-      const original = router.logins.push.bind(router.logins)
-      router.logins.push = (...logins) => {
-        at_ms.push(clock.now())
-        return original(...logins)
-      }
-      const stores = [new MemoryStore(), new MemoryStore()]
-      for (let round = 0; round < 6; round++) {
-        for (const store of stores) {
-          const rig = await startRig(t, {
-            url: router.url,
-            options: { defaults: five },
-            store,
-            clock,
-            changes: { 'rtr-pswd': 'wrong' },
-          })
-          await rig.pass(3 * minute_ms, 5_000)
-          await rig.station.stop()
-        }
-      }
-      const most = Math.max(
-        ...at_ms.map((begin) => at_ms.filter((one) => one >= begin && one < begin + guardLimits.window_ms).length),
-      )
-      t.ok(failures(router) >= 6, 'they tried')
-      t.ok(most <= 8, `${most} attempts in any half an hour, 10 block`)
-    },
-  )
-
-  t.test('says what to do when nothing fits, and a person is heard at once', async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
-    const rig = await startRig(t, { url: router.url, options: { defaults: five } })
-    await rig.pass(5 * minute_ms, 5_000)
-    t.equal(rig.link(), 'locked')
-    t.equal(failures(router), guardLimits.automaticShared)
-    t.match(rig.station.lines.map(({ msg }) => msg).join('\n'), /rtr-pswd|block/)
-    const { status } = await rig.station.request('/rut', {
-      method: 'POST',
-      body: '{"object":"system","method":"info"}',
-    })
-    t.equal(status, 503)
-    await rig.station.station.change({ 'rtr-pswd': 'right' }, { source: 'http' })
-    await rig.reach('online', 1_000)
-    t.equal(tried(router).at(-1), 'admin:right')
-  })
-
-  t.test('a password that was changed on the router is recovered from', async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
-    const rig = await startRig(t, {
-      url: router.url,
-      options: { defaults: [...five.slice(0, 1), { user: 'admin', pswd: 'new' }] },
-      neighbours: neighbour,
-      changes: { 'rtr-pswd': 'right' },
-    })
-    await rig.reach('online')
-    router.users = { admin: 'new' }
-    router.expire()
-    await rig.pass(2 * minute_ms)
-    await rig.reach('online')
-    t.equal(tried(router).at(-1), 'admin:new')
-    t.ok(failures(router) <= 4)
-    t.equal(rig.station.field('router.default.pswd'), 'new')
-  })
-
-  t.test('a session that expires costs one login, never two at a time', async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
-    const rig = await startRig(t, { url: router.url, changes: { 'rtr-pswd': 'right' } })
-    await rig.reach('online')
-    await rig.pass(60_000)
-    const before = router.logins.length
-    router.expire()
-    const answers = await Promise.all(
-      [1, 2, 3, 4].map(() =>
-        rig.station.request('/rut', { method: 'POST', body: '{"object":"system","method":"info"}' }),
-      ),
-    )
-    t.strictSame(
-      answers.map(({ status }) => status),
-      [200, 200, 200, 200],
-    )
-    t.equal(router.logins.length, before + 1)
-    t.equal(router.mostInFlight, 1, 'one request at a time')
-  })
-
-  t.test('another router has seen none of the failed logins', async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
-    const neighbours: Record<string, string> = { '127.0.0.1': '00:1e:42:00:00:01' }
-    const rig = await startRig(t, { url: router.url, options: { defaults: five }, neighbours })
-    await rig.pass(3 * minute_ms, 5_000)
-    t.equal(rig.link(), 'locked')
-    t.equal(failures(router), five.length)
-    neighbours['127.0.0.1'] = '00:1e:42:00:00:02'
-    router.users = { admin: 'default-1' }
-    await rig.reach('online', 40 * minute_ms)
-    t.equal(tried(router).at(-1), 'admin:default-1', 'what failed at the other one is tried again')
-  })
-
-  t.test('no password and no session is ever logged or shown as an error', async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus, users: { admin: 's3cret-right' } }).listen(t)
-    const secrets = ['s3cret-right', 'default-1', 'wifi;pass', 'aaaaaaaa']
-    const rig = await startRig(t, {
-      url: router.url,
-      options: { defaults: [five[0], { user: 'admin', pswd: 's3cret-right' }] },
-    })
-    await rig.reach('online')
-    await rig.pass(2 * minute_ms)
-    for (const line of [
-      'pull-vendor-data',
-      'teltonika info',
-      'teltonika=info',
-      'teltonika=set_pswd s3cret-wrong --protected',
-      'router-certificate',
-    ]) {
-      const { text } = await rig.command(line)
-      for (const secret of secrets) t.notMatch(text, secret, line)
-    }
-    router.expire()
-    await rig.pass(3 * minute_ms)
-    const log = JSON.stringify(rig.station.lines)
-    for (const secret of [...secrets, 's3cret-wrong']) t.notMatch(log, secret)
-  })
-})
-
-t.test('a router that misleads', async (t) => {
-  const hour_ms = 60 * minute_ms
-  type Scene = (router: FakeRouter, clock: ManualClock) => void
-  /** Answers that the router holds back until the clock of the test goes on. */
-  let held = 0
-  /** Answers to logins come so late. */
-  const late = (ms: number): Scene => {
-    return (router, clock) => {
-      router.fault = async (_request, _response, body) => {
-        if (!body.includes('"password"')) return false
-        held++
-        await new Promise<void>((resolve) => {
-          clock.timer(ms, resolve)
-        })
-        held--
-        return false
-      }
-    }
-  }
-  const always =
-    (mood: 'rejected' | 'denied', until: (router: FakeRouter, since_ms: number) => boolean): Scene =>
-    (router, clock) => {
-      const begin_ms = clock.monotonic()
-      router.mood = () => (until(router, clock.monotonic() - begin_ms) ? undefined : mood)
-    }
-  const scenes: Record<string, { scene: Scene; most_h: number; rejected?: number }> = {
-    'answers late, 17 s': { scene: late(17_000), most_h: 0.1, rejected: 0 },
-    'answers 6 once while it starts': { scene: always('rejected', (router) => router.logins.length > 0), most_h: 7 },
-    'blocks after ten, for eight hours': { scene: always('rejected', (_, ms) => ms > 8 * hour_ms), most_h: 24 },
-    'says "Access denied" for 4 s': { scene: always('denied', (_, ms) => ms > 4_000), most_h: 0.1 },
-    'says "Access denied" for two hours': { scene: always('denied', (_, ms) => ms > 2 * hour_ms), most_h: 24 },
-    'cuts logins off for two hours': {
-      scene: (router, clock) => {
-        const end_ms = clock.monotonic() + 2 * hour_ms
-        router.fault = (request, _response, body) => {
-          if (!body.includes('"password"') || clock.monotonic() > end_ms) return false
-          router.logins.push({ user: '', pswd: '', ok: false })
-          request.socket.destroy()
-          return true
-        }
-      },
-      most_h: 4,
-    },
-  }
-  const worlds = {
-    'rtr-pswd that worked': { users: { admin: 'right' }, changes: { 'rtr-pswd': 'right' }, first: true },
-    'rtr-pswd that is new': { users: { admin: 'right' }, changes: { 'rtr-pswd': 'right' }, first: false },
-    'a legacy one, rtr-pswd alone': { users: { root: 'right' }, changes: { 'rtr-pswd': 'right' }, first: true },
-    'a default that worked': { users: { root: 'default-5' }, changes: { 'rtr-pswd': 'wrong' }, first: true },
-  }
-  for (const [world, { users, changes, first }] of Object.entries(worlds)) {
-    for (const [name, { scene, most_h, rejected }] of Object.entries(scenes)) {
-      t.test(`${world}: it ${name}`, { skip: gateOnly && world.startsWith('a ') }, async (t) => {
-        const router = await new FakeRouter({ ubus: current().ubus, users }).listen(t)
-        const clock = new ManualClock()
-        const store = new MemoryStore()
-        const given = { url: router.url, options: { defaults: five }, changes, store, clock }
-        if (first) {
-          const before = await startRig(t, { ...given, neighbours: neighbour })
-          await before.reach('online', 5 * hour_ms)
-          await before.station.stop()
-        }
-        router.logins.length = 0
-        const wrong_ms: number[] = []
-        const push = router.logins.push.bind(router.logins)
-        router.logins.push = (...logins) => {
-          for (const { ok } of logins) if (!ok) wrong_ms.push(clock.monotonic())
-          return push(...logins)
-        }
-        scene(router, clock)
-        const begin_ms = clock.monotonic()
-        const rig = await startRig(t, given)
-        const isOver = () => clock.monotonic() - begin_ms > 25 * hour_ms
-        const isStill = async () => held > 0 || (await rig.metric('router_queue_length')) === 0
-        while (rig.link() !== 'online' && !isOver()) {
-          await until(isStill, 'everything waits for the clock')
-          await clock.advance(rig.link() === 'locked' ? 10_000 : 1_000)
-        }
-        t.equal(rig.link(), 'online', String(rig.station.field('router.state.error')))
-        const after_h = (clock.monotonic() - begin_ms) / hour_ms
-        t.ok(after_h <= (first ? most_h : 24), `after ${after_h.toFixed(2)} h`)
-        if (rejected !== undefined && first) t.equal(wrong_ms.length, rejected, 'no login was given up')
-        const inAnHour = wrong_ms.map((from) => wrong_ms.filter((one) => one >= from && one < from + hour_ms).length)
-        t.ok(Math.max(0, ...inAnHour) <= 8, `${Math.max(0, ...inAnHour)} wrong logins in an hour`)
-      })
-    }
-  }
-
-  t.test('no answer is not called a rejection', async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
-    router.fault = (request, _response, body) => {
-      if (!body.includes('"password"')) return false
-      request.socket.destroy()
-      return true
-    }
-    const rig = await startRig(t, { url: router.url, options: { defaults: [] }, changes: { 'rtr-pswd': 'right' } })
-    await rig.pass(20 * minute_ms, 5_000)
-    t.match(rig.station.field('router.state.error'), /gave no answer to 3/)
-  })
-
-  t.test('a listener of the plugin is let go of with each call', async (t) => {
-    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
-    const rig = await startRig(t, { url: router.url, changes: { 'rtr-pswd': 'right' } })
-    await rig.reach('online')
-    const call = () => rig.station.request('/rut', { method: 'POST', body: '{"object":"system","method":"info"}' })
-    // Whatever is listened to is seen, the signal of the plugin among it: it lives as long as the plugin.
-    const { addEventListener } = AbortSignal.prototype
-    const { any } = AbortSignal
-    const signals = new Set<AbortSignal>()
-    let joined = 0
-    AbortSignal.prototype.addEventListener = function (this: AbortSignal, ...args: never[]) {
-      signals.add(this)
-      return (addEventListener as (...given: never[]) => void).apply(this, args)
-    }
-    AbortSignal.any = (given) => {
-      joined++
-      return any.call(AbortSignal, given)
-    }
-    t.teardown(() => {
-      Object.assign(AbortSignal.prototype, { addEventListener })
-      Object.assign(AbortSignal, { any })
-    })
-    for (let n = 0; n < 50; n++) await call()
-    await rig.command('pull-vendor-data')
-    const most = Math.max(...[...signals].map((signal) => getEventListeners(signal, 'abort').length))
-    t.ok(signals.size > 50, 'calls are listened to')
-    t.ok(most < 10, `${most} listeners at one signal after 50 calls`)
-    t.equal(joined, 0, 'nor is there a signal that Node 20 keeps an entry of')
-  })
-})
-
 t.test('the guard', async (t) => {
   const make = async (clock: ManualClock, store = new MemoryStore()) => {
     const namespace = {
@@ -1145,6 +832,319 @@ t.test('the pair that was kept is written when it or what is known of it changed
   kept = { user: 'root', worked: true }
   await next.load()
   t.same([next.default, next.worked], [{ user: '', pswd: '' }, false], 'half of a pair is none')
+})
+
+t.test('the ladder', async (t) => {
+  t.test('is walked in order, ends at the right one, and remembers it over a restart', async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus, users: { admin: 'default-3' } }).listen(t)
+    const store = new MemoryStore()
+    const clock = new ManualClock()
+    const given = { url: router.url, options: { defaults: five }, neighbours: neighbour, store, clock }
+    const rig = await startRig(t, { ...given, changes: { 'rtr-pswd': 'mine' } })
+    await rig.reach('online')
+    const walked = ['admin:mine', 'root:mine', 'admin:default-1', 'admin:default-2', 'admin:default-3']
+    t.strictSame(tried(router), walked)
+    t.equal(rig.station.field('router.default.pswd'), 'default-3')
+    await rig.station.stop()
+    router.logins.length = 0
+    const again = await startRig(t, { ...given, changes: { 'rtr-pswd': 'mine' } })
+    await again.reach('online')
+    t.strictSame(tried(router), ['admin:default-3'], 'what worked comes first')
+  })
+
+  t.test('is tried to its end, each pair once before any is tried again', async (t) => {
+    const router = await new FakeRouter({ rest: rest().rest, users: { root: 'default-5' } }).listen(t)
+    const clock = new ManualClock()
+    const store = new MemoryStore()
+    const vault = { user: 'admin', pswd: 'protected', worked: false }
+    await store.batch([{ namespace: 'protected.teltonika-router', key: 'default', value: vault }])
+    const rig = await startRig(t, {
+      url: router.url,
+      options: { defaults: five },
+      neighbours: neighbour,
+      changes: { 'rtr-pswd': 'mine' },
+      store,
+      clock,
+    })
+    for (let hours = 0; hours < 6 && rig.link() !== 'online'; hours++) await rig.pass(60 * minute_ms, 60_000)
+    t.equal(rig.link(), 'online')
+    const rungs = ['admin:mine', 'root:mine', 'admin:protected', ...five.map(({ user, pswd }) => `${user}:${pswd}`)]
+    t.strictSame(tried(router), rungs)
+    const label = /^WIFI:.*SN:6000000001;.*U:admin;PW:default-5;/
+    t.match((await rig.command('get-router-qr')).text, label, 'as it is printed, though the login is root')
+    t.ok(clock.monotonic() < 3 * 60 * minute_ms, `after ${clock.monotonic() / 60 / minute_ms} h`)
+  })
+
+  t.test('tries three pairs an hour where another station may have the same address', { skip: gateOnly }, async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+    const rig = await startRig(t, { url: router.url, options: { defaults: five } })
+    await rig.pass(55 * minute_ms, 60_000)
+    t.equal(failures(router), guardLimits.automaticShared)
+    t.equal(rig.link(), 'locked')
+    await rig.pass(60 * minute_ms, 60_000)
+    t.strictSame(
+      tried(router),
+      five.map(({ user, pswd }) => `${user}:${pswd}`),
+    )
+  })
+
+  t.test(
+    'never comes near the block: two stations, restarts in between, no entry right',
+    { skip: gateOnly },
+    async (t) => {
+      const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+      const at_ms: number[] = []
+      const clock = new ManualClock()
+      const original = router.logins.push.bind(router.logins)
+      router.logins.push = (...logins) => {
+        at_ms.push(clock.now())
+        return original(...logins)
+      }
+      const stores = [new MemoryStore(), new MemoryStore()]
+      for (let round = 0; round < 6; round++) {
+        for (const store of stores) {
+          const rig = await startRig(t, {
+            url: router.url,
+            options: { defaults: five },
+            store,
+            clock,
+            changes: { 'rtr-pswd': 'wrong' },
+          })
+          await rig.pass(3 * minute_ms, 5_000)
+          await rig.station.stop()
+        }
+      }
+      const most = Math.max(
+        ...at_ms.map((begin) => at_ms.filter((one) => one >= begin && one < begin + guardLimits.window_ms).length),
+      )
+      t.ok(failures(router) >= 6, 'they tried')
+      t.ok(most <= 8, `${most} attempts in any half an hour, 10 block`)
+    },
+  )
+
+  t.test('says what to do when nothing fits, and a person is heard at once', async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+    const rig = await startRig(t, { url: router.url, options: { defaults: five } })
+    await rig.pass(5 * minute_ms, 5_000)
+    t.equal(rig.link(), 'locked')
+    t.equal(failures(router), guardLimits.automaticShared)
+    t.match(rig.station.lines.map(({ msg }) => msg).join('\n'), /rtr-pswd|block/)
+    const { status } = await rig.station.request('/rut', {
+      method: 'POST',
+      body: '{"object":"system","method":"info"}',
+    })
+    t.equal(status, 503)
+    await rig.station.station.change({ 'rtr-pswd': 'right' }, { source: 'http' })
+    await rig.reach('online', 1_000)
+    t.equal(tried(router).at(-1), 'admin:right')
+  })
+
+  t.test('a password that was changed on the router is recovered from', async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+    const rig = await startRig(t, {
+      url: router.url,
+      options: { defaults: [...five.slice(0, 1), { user: 'admin', pswd: 'new' }] },
+      neighbours: neighbour,
+      changes: { 'rtr-pswd': 'right' },
+    })
+    await rig.reach('online')
+    router.users = { admin: 'new' }
+    router.expire()
+    await rig.pass(2 * minute_ms)
+    await rig.reach('online')
+    t.equal(tried(router).at(-1), 'admin:new')
+    t.ok(failures(router) <= 4)
+    t.equal(rig.station.field('router.default.pswd'), 'new')
+  })
+
+  t.test('a session that expires costs one login, never two at a time', async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+    const rig = await startRig(t, { url: router.url, changes: { 'rtr-pswd': 'right' } })
+    await rig.reach('online')
+    await rig.pass(60_000)
+    const before = router.logins.length
+    router.expire()
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map(() =>
+        rig.station.request('/rut', { method: 'POST', body: '{"object":"system","method":"info"}' }),
+      ),
+    )
+    t.strictSame(
+      answers.map(({ status }) => status),
+      [200, 200, 200, 200],
+    )
+    t.equal(router.logins.length, before + 1)
+    t.equal(router.mostInFlight, 1, 'one request at a time')
+  })
+
+  t.test('another router has seen none of the failed logins', async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+    const neighbours: Record<string, string> = { '127.0.0.1': '00:1e:42:00:00:01' }
+    const rig = await startRig(t, { url: router.url, options: { defaults: five }, neighbours })
+    await rig.pass(3 * minute_ms, 5_000)
+    t.equal(rig.link(), 'locked')
+    t.equal(failures(router), five.length)
+    neighbours['127.0.0.1'] = '00:1e:42:00:00:02'
+    router.users = { admin: 'default-1' }
+    await rig.reach('online', 40 * minute_ms)
+    t.equal(tried(router).at(-1), 'admin:default-1', 'what failed at the other one is tried again')
+  })
+
+  t.test('no password and no session is ever logged or shown as an error', async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus, users: { admin: 's3cret-right' } }).listen(t)
+    const secrets = ['s3cret-right', 'default-1', 'wifi;pass', 'aaaaaaaa']
+    const rig = await startRig(t, {
+      url: router.url,
+      options: { defaults: [five[0], { user: 'admin', pswd: 's3cret-right' }] },
+    })
+    await rig.reach('online')
+    await rig.pass(2 * minute_ms)
+    for (const line of [
+      'pull-vendor-data',
+      'teltonika info',
+      'teltonika=info',
+      'teltonika=set_pswd s3cret-wrong --protected',
+      'router-certificate',
+    ]) {
+      const { text } = await rig.command(line)
+      for (const secret of secrets) t.notMatch(text, secret, line)
+    }
+    router.expire()
+    await rig.pass(3 * minute_ms)
+    const log = JSON.stringify(rig.station.lines)
+    for (const secret of [...secrets, 's3cret-wrong']) t.notMatch(log, secret)
+  })
+})
+
+t.test('a router that misleads', async (t) => {
+  const hour_ms = 60 * minute_ms
+  type Scene = (router: FakeRouter, clock: ManualClock) => void
+  /** Answers that the router holds back until the clock of the test goes on. */
+  let held = 0
+  /** Answers to logins come so late. */
+  const late = (ms: number): Scene => {
+    return (router, clock) => {
+      router.fault = async (_request, _response, body) => {
+        if (!body.includes('"password"')) return false
+        held++
+        await new Promise<void>((resolve) => {
+          clock.timer(ms, resolve)
+        })
+        held--
+        return false
+      }
+    }
+  }
+  const always =
+    (mood: 'rejected' | 'denied', until: (router: FakeRouter, since_ms: number) => boolean): Scene =>
+    (router, clock) => {
+      const begin_ms = clock.monotonic()
+      router.mood = () => (until(router, clock.monotonic() - begin_ms) ? undefined : mood)
+    }
+  const scenes: Record<string, { scene: Scene; most_h: number; rejected?: number }> = {
+    'answers late, 17 s': { scene: late(17_000), most_h: 0.1, rejected: 0 },
+    'answers 6 once while it starts': { scene: always('rejected', (router) => router.logins.length > 0), most_h: 7 },
+    'blocks after ten, for eight hours': { scene: always('rejected', (_, ms) => ms > 8 * hour_ms), most_h: 24 },
+    'says "Access denied" for 4 s': { scene: always('denied', (_, ms) => ms > 4_000), most_h: 0.1 },
+    'says "Access denied" for two hours': { scene: always('denied', (_, ms) => ms > 2 * hour_ms), most_h: 24 },
+    'cuts logins off for two hours': {
+      scene: (router, clock) => {
+        const end_ms = clock.monotonic() + 2 * hour_ms
+        router.fault = (request, _response, body) => {
+          if (!body.includes('"password"') || clock.monotonic() > end_ms) return false
+          router.logins.push({ user: '', pswd: '', ok: false })
+          request.socket.destroy()
+          return true
+        }
+      },
+      most_h: 4,
+    },
+  }
+  const worlds = {
+    'rtr-pswd that worked': { users: { admin: 'right' }, changes: { 'rtr-pswd': 'right' }, first: true },
+    'rtr-pswd that is new': { users: { admin: 'right' }, changes: { 'rtr-pswd': 'right' }, first: false },
+    'a legacy one, rtr-pswd alone': { users: { root: 'right' }, changes: { 'rtr-pswd': 'right' }, first: true },
+    'a default that worked': { users: { root: 'default-5' }, changes: { 'rtr-pswd': 'wrong' }, first: true },
+  }
+  for (const [world, { users, changes, first }] of Object.entries(worlds)) {
+    for (const [name, { scene, most_h, rejected }] of Object.entries(scenes)) {
+      t.test(`${world}: it ${name}`, { skip: gateOnly && world.startsWith('a ') }, async (t) => {
+        const router = await new FakeRouter({ ubus: current().ubus, users }).listen(t)
+        const clock = new ManualClock()
+        const store = new MemoryStore()
+        const given = { url: router.url, options: { defaults: five }, changes, store, clock }
+        if (first) {
+          const before = await startRig(t, { ...given, neighbours: neighbour })
+          await before.reach('online', 5 * hour_ms)
+          await before.station.stop()
+        }
+        router.logins.length = 0
+        const wrong_ms: number[] = []
+        const push = router.logins.push.bind(router.logins)
+        router.logins.push = (...logins) => {
+          for (const { ok } of logins) if (!ok) wrong_ms.push(clock.monotonic())
+          return push(...logins)
+        }
+        scene(router, clock)
+        const begin_ms = clock.monotonic()
+        const rig = await startRig(t, given)
+        const isOver = () => clock.monotonic() - begin_ms > 25 * hour_ms
+        const isStill = async () => held > 0 || (await rig.metric('router_queue_length')) === 0
+        while (rig.link() !== 'online' && !isOver()) {
+          await until(isStill, 'everything waits for the clock')
+          await clock.advance(rig.link() === 'locked' ? 10_000 : 1_000)
+        }
+        t.equal(rig.link(), 'online', String(rig.station.field('router.state.error')))
+        const after_h = (clock.monotonic() - begin_ms) / hour_ms
+        t.ok(after_h <= (first ? most_h : 24), `after ${after_h.toFixed(2)} h`)
+        if (rejected !== undefined && first) t.equal(wrong_ms.length, rejected, 'no login was given up')
+        const inAnHour = wrong_ms.map((from) => wrong_ms.filter((one) => one >= from && one < from + hour_ms).length)
+        t.ok(Math.max(0, ...inAnHour) <= 8, `${Math.max(0, ...inAnHour)} wrong logins in an hour`)
+      })
+    }
+  }
+
+  t.test('no answer is not called a rejection', async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+    router.fault = (request, _response, body) => {
+      if (!body.includes('"password"')) return false
+      request.socket.destroy()
+      return true
+    }
+    const rig = await startRig(t, { url: router.url, options: { defaults: [] }, changes: { 'rtr-pswd': 'right' } })
+    await rig.pass(20 * minute_ms, 5_000)
+    t.match(rig.station.field('router.state.error'), /gave no answer to 3/)
+  })
+
+  t.test('a listener of the plugin is let go of with each call', async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+    const rig = await startRig(t, { url: router.url, changes: { 'rtr-pswd': 'right' } })
+    await rig.reach('online')
+    const call = () => rig.station.request('/rut', { method: 'POST', body: '{"object":"system","method":"info"}' })
+    // Whatever is listened to is seen, the signal of the plugin among it: it lives as long as the plugin.
+    const { addEventListener } = AbortSignal.prototype
+    const { any } = AbortSignal
+    const signals = new Set<AbortSignal>()
+    let joined = 0
+    AbortSignal.prototype.addEventListener = function (this: AbortSignal, ...args: never[]) {
+      signals.add(this)
+      return (addEventListener as (...given: never[]) => void).apply(this, args)
+    }
+    AbortSignal.any = (given) => {
+      joined++
+      return any.call(AbortSignal, given)
+    }
+    t.teardown(() => {
+      Object.assign(AbortSignal.prototype, { addEventListener })
+      Object.assign(AbortSignal, { any })
+    })
+    for (let n = 0; n < 50; n++) await call()
+    await rig.command('pull-vendor-data')
+    const most = Math.max(...[...signals].map((signal) => getEventListeners(signal, 'abort').length))
+    t.ok(signals.size > 50, 'calls are listened to')
+    t.ok(most < 10, `${most} listeners at one signal after 50 calls`)
+    t.equal(joined, 0, 'nor is there a signal that Node 20 keeps an entry of')
+  })
 })
 
 t.test('the label', async (t) => {
