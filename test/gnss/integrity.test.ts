@@ -675,6 +675,11 @@ t.test('the start-up check decides by the chosen reference, and takes longer in 
   t.equal(made.initial(false), undefined)
   made.clear()
   t.same(state.doubts, [true, false], 'the doubt ends with the positions that it was of')
+  const asked = check()
+  asked.seconds(10, 5, () => asked.check.initial(false) !== undefined)
+  asked.state.now_ms = 0
+  t.equal(asked.check.initial(true), undefined)
+  t.same(asked.state.doubts, [true, false], 'a survey-in that is asked for ends it')
   seconds(12, 1, () => false)
   t.ok(Math.abs((made.delta_m() ?? 0) - 1) < 1e-6)
   t.same([made.isWhere(reference()), made.isNear(reference())], [true, true])
@@ -965,6 +970,7 @@ t.test('a start is warm for the very same receiver that went on as the trusted b
     ['a second more', later(601), /it was trusted 10 min ago/],
     ['clocks that disagree by 5 s', later(60, { t: trusted.t + 65 }), ''],
     ['and by 6 s', later(60, { t: trusted.t + 66 }), /was restarted/],
+    ['the other way round', { uid: 'A', msss_ms: 995_000, t: trusted.t }, ''],
     ['its clock began anew', later(60, { msss_ms: 30_000 }), /was restarted/],
     ['its clock of 32 bits turned', { uid: 'A', msss_ms: 20_000, t: trusted.t + 60 }, /was restarted/],
     ['another receiver', later(60, { uid: 'B' }), /another receiver/],
@@ -1077,6 +1083,8 @@ t.test('the first two wrong 1005 are of the mode before; a base that is fixed se
   t.equal(base.heard(msm(0, 7), 'fixed'), 'wrong 1005', 'another station ID, in any message')
   const rounds = () => [1, 2, 3].map(() => base.heard(arp(0, at(1)), 'accept'))
   const [open, again] = [undefined, 'wrong 1005']
+  const fresh = baseWatch()
+  t.same([1, 2, 3].map(() => fresh.heard(arp(0, at(1)), 'accept')), [open, open, again])
   for (const [what, last] of [
     ['once', again],
     ['twice', again],
@@ -1340,6 +1348,18 @@ t.test('what speaks for a move says how far it is', async (t) => {
     size_m: 50,
   })
   t.equal(watch.warning('antenna short', 0), undefined)
+  for (const [acc_m, sigma_m] of [
+    [0, Math.SQRT2],
+    [3, Math.hypot(3, 1)],
+  ] as const)
+    for (const [part, isBorne] of [
+      [0.99, true],
+      [1.01, false],
+    ] as const) {
+      const second = enu(part * Math.max(3, 2 * sigma_m))
+      const { baselines } = new MovementWatch({ arp: here, acc_m }, undefined, { second })
+      t.same(baselines, isBorne ? { second } : {}, 'an unknown accuracy is 1 m, and no code position is better')
+    }
   let found: unknown
   for (let s = 0; s < 40 && !found; s++) found = watch.secondFix(fixAt(12, s * 1_000), s * 1_000)
   t.match(found, { text: 'the second position solution says 12.0 m', size_m: Number })

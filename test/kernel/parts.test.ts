@@ -1,7 +1,8 @@
 /** The parts of the kernel without a station: each at its limits. */
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { BlockList } from 'node:net'
+import { type AddressInfo, BlockList, createServer } from 'node:net'
 import os, { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -17,6 +18,7 @@ import {
 } from '../../runtime/kernel/instance/attribution.js'
 import { EventHub } from '../../runtime/kernel/instance/events.js'
 import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
+import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
 import type { Caller } from '../../runtime/plugin.js'
 import { nodeFileSystem } from '../../runtime/ports/durable-file.js'
 import { Generations } from '../../runtime/ports/generations.js'
@@ -25,7 +27,7 @@ import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
 import { quote } from '../../runtime/validate.js'
 import { MemoryWatch } from '../../runtime/watchdog/memory.js'
-import { ManualClock } from '../harness/index.js'
+import { ManualClock, until } from '../harness/index.js'
 
 const owner = (name: string, failures: string[] = []): Owner => ({
   ...{ name, activity: 0, ended: false },
@@ -395,6 +397,43 @@ t.test('who makes room when all places are taken, and who is spared', async (t) 
     ['a', { maxConnections: 4, maxPerAddress: 1 }, true],
   ] as const)
     t.equal(admission.isAtLimit(address, limits), at, `${address} ${JSON.stringify(limits)}`)
+})
+
+t.test('an address that is taken is tried again after 1, 2, 5, 10 and then 30 s, give or take a tenth', async (t) => {
+  const random = Math.random
+  t.teardown(() => {
+    Math.random = random
+  })
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const clock = new ManualClock()
+  const failed: [string, number][] = []
+  const opened: unknown[] = []
+  const events = {
+    failed: (...given: [string, number]) => failed.push(given),
+    opened: (address: unknown) => opened.push(address),
+  } as unknown as DoorEvents
+  Math.random = () => 0
+  const door = new Door(clock, { host: '127.0.0.1', port }, undefined, events)
+  t.teardown(() => door.close())
+  const waits = [1_000, 2_000, 5_000, 10_000, 30_000, 30_000]
+  for (const [n, wait_ms] of waits.entries()) {
+    const share = n % 2
+    await until(() => failed.length === n + 1 && clock.pending === 1, 'it failed, and waits')
+    t.same(failed.at(-1), [`cannot listen at 127.0.0.1:${port}: another program or plugin uses it`, wait_ms])
+    await clock.advance(wait_ms * (0.9 + 0.2 * share) - 1)
+    t.equal(clock.pending, 1)
+    if (n === waits.length - 1) other.close()
+    Math.random = () => 1 - share
+    await clock.advance(2)
+  }
+  await until(() => opened.length === 1, 'the address')
+  t.same([opened, door.address, door.isSecure], [[{ host: '127.0.0.1', port }], { host: '127.0.0.1', port }, false])
+  t.equal(failed.length, waits.length)
+  door.close()
+  t.equal(door.address, undefined)
+  t.same([addressText({ host: '::1', port: 1 }), addressText({ host: 'a', port: 1 })], ['[::1]:1', 'a:1'])
 })
 
 /** A trial of changes of `host`, which callers by HTTP reach through; `name` belongs to it, `colour` does not. */
