@@ -1084,7 +1084,10 @@ t.test('the first two wrong 1005 are of the mode before; a base that is fixed se
   const rounds = () => [1, 2, 3].map(() => base.heard(arp(0, at(1)), 'accept'))
   const [open, again] = [undefined, 'wrong 1005']
   const fresh = baseWatch()
-  t.same([1, 2, 3].map(() => fresh.heard(arp(0, at(1)), 'accept')), [open, open, again])
+  t.same(
+    [1, 2, 3].map(() => fresh.heard(arp(0, at(1)), 'accept')),
+    [open, open, again],
+  )
   for (const [what, last] of [
     ['once', again],
     ['twice', again],
