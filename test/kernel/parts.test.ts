@@ -1,8 +1,13 @@
 /** The parts of the kernel without a station: each at its limits. */
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { syncBuiltinESMExports } from 'node:module'
+import { type AddressInfo, BlockList, createServer } from 'node:net'
+import os, { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { isLocalPeer, normalAddress, refusal } from '../../runtime/http/access.js'
+import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
 import {
   type CrashHandler,
@@ -12,7 +17,8 @@ import {
   runAs,
 } from '../../runtime/kernel/instance/attribution.js'
 import { EventHub } from '../../runtime/kernel/instance/events.js'
-import { Admission, plainAddress } from '../../runtime/net/admission.js'
+import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
+import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
 import type { Caller } from '../../runtime/plugin.js'
 import { nodeFileSystem } from '../../runtime/ports/durable-file.js'
 import { Generations } from '../../runtime/ports/generations.js'
@@ -21,7 +27,7 @@ import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
 import { quote } from '../../runtime/validate.js'
 import { MemoryWatch } from '../../runtime/watchdog/memory.js'
-import { ManualClock } from '../harness/index.js'
+import { ManualClock, until } from '../harness/index.js'
 
 const owner = (name: string, failures: string[] = []): Owner => ({
   ...{ name, activity: 0, ended: false },
@@ -185,6 +191,249 @@ t.test('connections are counted by address, up and down', async (t) => {
     [plainAddress('::ffff:192.0.2.1'), plainAddress('::ffff:1'), plainAddress('::1'), plainAddress(undefined)],
     [...['192.0.2.1', '::ffff:1', '::1', '']],
   )
+})
+
+t.test('which addresses are local, to the last one of each prefix', async (t) => {
+  const none = new BlockList()
+  for (const [first, last, ...outside] of [
+    ['127.0.0.0', '127.255.255.255', '126.255.255.255', '128.0.0.0'],
+    ['10.0.0.0', '10.255.255.255', '9.255.255.255', '11.0.0.0'],
+    ['172.16.0.0', '172.31.255.255', '172.15.255.255', '172.32.0.0'],
+    ['192.168.0.0', '192.168.255.255', '192.167.255.255', '192.169.0.0'],
+    ['169.254.0.0', '169.254.255.255', '169.253.255.255', '169.255.0.0'],
+    ['::1', '::1', '::', '::2'],
+    ['fe80::', 'febf:ffff::1', 'fe7f::1', 'fec0::'],
+    ['fc00::', 'fdff:ffff::1', 'fbff::1', 'fe00::'],
+  ] as const) {
+    t.ok(isLocalPeer(first, none) && isLocalPeer(last, none), `${first} … ${last}`)
+    for (const one of outside) t.notOk(isLocalPeer(one, none), one)
+  }
+  for (const [address, ...loopback] of [
+    ['127.0.0.0', true],
+    ['127.255.255.255', true],
+    ['::1', true],
+    ['126.255.255.255', false],
+    ['128.0.0.0', false],
+    ['::2', false],
+  ] as const)
+    t.same([isLoopbackAddress(address)], loopback, address)
+  for (const [address, plain] of [
+    ['::ffff:c0a8:0107', '192.168.1.7'],
+    ['::FFFF:cb00:71fe', '203.0.113.254'],
+    ['0:0:0:0:0:ffff:ff01:2fe', '255.1.2.254'],
+    ['::ffff:10.0.0.2%eth0', '10.0.0.2'],
+    ['FE80::1%eth0', 'fe80::1'],
+    ['::ffff:0:10.0.0.2', '::ffff:0:10.0.0.2'],
+    ['::ffff:999.0.0.1', '::ffff:999.0.0.1'],
+  ] as const)
+    t.equal(normalAddress(address), plain)
+})
+
+t.test('the prefixes of interfaces are asked for again after 10 s', async (t) => {
+  const real = os.networkInterfaces
+  t.teardown(() => {
+    os.networkInterfaces = real
+    syncBuiltinESMExports()
+  })
+  const at = (cidr: string | null, family: 'IPv4' | 'IPv6' = 'IPv4') => ({
+    ...{ address: '', netmask: '', mac: '', internal: false, scopeid: 0 },
+    ...({ cidr, family } as { cidr: string; family: 'IPv4' }),
+  })
+  let interfaces: NodeJS.Dict<ReturnType<typeof at>[]> = {}
+  os.networkInterfaces = () => interfaces
+  syncBuiltinESMExports()
+  const clock = new ManualClock()
+  const network = new LocalNetwork(clock)
+  const [here, there] = ['203.0.113.7', '198.51.100.7']
+  interfaces = {
+    wan: [at(`${here}/24`), at(null), at('0.0.0.0/0')],
+    v6: [at('2001:db8:1::1/48', 'IPv6')],
+    gone: undefined,
+  }
+  t.ok(network.isLocal(here) && network.isNeighbour('203.0.113.255'))
+  t.ok(network.isNeighbour('2001:db8:1:2::1') && network.isNeighbour('::ffff:203.0.113.1'))
+  for (const one of [there, '2001:db8:2::1', '10.0.0.1', 'x', '']) t.notOk(network.isNeighbour(one), one)
+  t.ok(network.isLocal('10.0.0.1'))
+  interfaces = { wan: [at(`${there}/1`)] }
+  await clock.advance(10_000)
+  t.ok(network.isLocal(here) && !network.isLocal(there), 'known for 10 s')
+  await clock.advance(1)
+  t.ok(network.isLocal(there), 'a prefix of one bit')
+  t.notOk(network.isLocal('8.8.8.8'))
+  interfaces = {}
+  await clock.advance(10_001)
+  t.notOk(network.isLocal(there), 'they are gone')
+})
+
+t.test('why a request is refused before anybody asks who it is from', async (t) => {
+  const own = new BlockList()
+  own.addSubnet('203.0.113.0', 24)
+  const host = ['Host', 'station.lan']
+  const events = { accept: 'text/html, text/event-stream' }
+  const page = { host: 'station.lan', origin: 'http://station.lan' }
+  const foreign = { host: 'station.lan', origin: 'http://evil.example' }
+  for (const [what, request, rules, code] of [
+    ['of the local network', {}, {}, ''],
+    ['of an own prefix', { peer: '203.0.113.9' }, {}, ''],
+    ['of the internet', { peer: '198.51.100.9' }, {}, 'PEER'],
+    ['of the internet, with a login', { peer: '198.51.100.9' }, { login: true }, ''],
+    ['with a foreign host and a login', { headers: { host: 'evil.example' } }, { login: true }, 'HOST'],
+    ['with two hosts', { rawHeaders: ['host', 'station.lan', 'Date', 'x', 'HOST', 'evil.example'] }, {}, 'HOST'],
+    ['with a date and a host', { rawHeaders: ['Date', 'x', ...host, 'Vary', 'host', 'Link', 'Host'] }, {}, ''],
+    ['without a host', { rawHeaders: [], headers: {} }, {}, ''],
+    ['with an absolute target', { url: 'http://evil.example/' }, {}, 'HOST'],
+    ['about the server', { method: 'OPTIONS', url: '*' }, {}, ''],
+    ['with a configured name', { headers: { host: 'Base.Example:80' } }, { names: ['x', 'BASE.example'] }, ''],
+    ['with another name', { headers: { host: 'base.example' } }, { names: ['x'] }, 'HOST'],
+    ['that changes, of a page', { method: 'POST', headers: page }, {}, ''],
+    ['that changes, of a program', { method: 'DELETE' }, {}, ''],
+    ['that changes, of another page', { method: 'POST', headers: foreign }, {}, 'ORIGIN'],
+    ['that reads, of another page', { headers: foreign }, {}, ''],
+    ['HEAD, of another page', { method: 'HEAD', headers: foreign }, {}, ''],
+    ['OPTIONS, of another page', { method: 'OPTIONS', headers: foreign }, {}, ''],
+    ['an upgrade of another page', { upgrade: true, headers: foreign }, {}, 'ORIGIN'],
+    ['an upgrade of a page', { upgrade: true, headers: page }, {}, ''],
+    ['an event stream of another page', { headers: { ...foreign, ...events } }, {}, 'ORIGIN'],
+    ['an event stream of a page', { headers: { ...page, ...events } }, {}, ''],
+  ] as const) {
+    const whole = {
+      method: 'GET',
+      url: '/',
+      peer: '10.0.0.2',
+      upgrade: false,
+      rawHeaders: host,
+      headers: page,
+      ...request,
+    }
+    const error = refusal(whole, { own, names: [], login: false, ...rules })
+    t.equal(error?.code ?? '', code && `RTK_ERR_FORBIDDEN_${code}`, `a request ${what}`)
+  }
+})
+
+t.test('answers about addresses are remembered, for 257 at a time', async (t) => {
+  let looked = 0
+  const own = Object.assign(new BlockList(), { check: () => ++looked === 0 })
+  const ask = (from: number, to: number) => {
+    for (let n = from; n < to; n++) isLocalPeer(`203.0.${113 + (n >> 8)}.${n & 255}`, own)
+    return looked
+  }
+  t.equal(ask(0, 257), 257)
+  t.equal(ask(0, 1), 258, 'then it begins anew')
+  t.equal(ask(256, 257), 259)
+  const other = Object.assign(new BlockList(), { check: () => ++looked === 0 })
+  ask(0, 256)
+  looked = 0
+  for (let n = 0; n < 512; n++) isLocalPeer(`198.51.100.${n & 255}`, other)
+  t.equal(looked, 256)
+})
+
+t.test('who makes room when all places are taken, and who is spared', async (t) => {
+  /** Enters in this order; @returns who is in, and who gave way. */
+  const run = (limits: AdmissionLimits, ...names: string[]) => {
+    const admission = new Admission(new ManualClock(), () => {})
+    const gone: string[] = []
+    const inside = new Set<string>()
+    const leave = new Map<string, () => void>()
+    for (const name of names) {
+      const left = admission.enter(name.replace(/ \d$/, ''), limits, () => {
+        gone.push(name)
+        inside.delete(name)
+      })
+      if (left) {
+        inside.add(name)
+        leave.set(name, left)
+      }
+    }
+    t.equal(admission.open, inside.size)
+    return { admission, gone, leave, inside: [...inside].join() }
+  }
+  const four = { maxConnections: 4, maxPerAddress: 3 }
+  for (const [what, limits, names, inside, gone] of [
+    ['the newest of three', four, 'a 1,a 2,a 3,b,c', 'a 1,a 2,b,c', 'a 3'],
+    ['nobody for whom has as many then', four, 'a 1,a 2,b 1,b 2,a 3', 'a 1,a 2,b 1,b 2', ''],
+    ['nobody for the second of an address with one', four, 'a 1,a 2,b 1,c,b 2', 'a 1,a 2,b 1,c', ''],
+    ['the second of three for the second of another', four, 'a 1,a 2,a 3,b 1,b 2', 'a 1,a 2,b 1,b 2', 'a 3'],
+    ['nobody where each has one', { maxConnections: 2, maxPerAddress: 2 }, 'a,b,c', 'a,b', ''],
+    ['of equals the one that came first', four, 'a 1,a 2,b 1,b 2,c', 'a 1,b 1,b 2,c', 'a 2'],
+    ['nobody below the limits', four, 'a 1,a 2,a 3', 'a 1,a 2,a 3', ''],
+    ['nobody for a fourth of an address', four, 'a 1,a 2,a 3,a 4', 'a 1,a 2,a 3', ''],
+    [
+      'nobody: a place is kept for this machine',
+      { ...four, keptForLoopback: 1 },
+      'a,b,c,d,127.0.0.1',
+      'a,b,c,127.0.0.1',
+      '',
+    ],
+    [
+      'a stranger, where programs of this machine have most',
+      { ...four, keptForLoopback: 1 },
+      '::1 1,::1 2,::1 3,::1 4',
+      '::1 1,::1 2,::1 3,::1 4',
+      '',
+    ],
+    ['no program of this machine', { ...four, keptForLoopback: 1 }, '::1 1,::1 2,::1 3,a', '::1 1,::1 2,::1 3', ''],
+    ['a program where no place is kept', four, '::1 1,::1 2,::1 3,a,b', '::1 1,::1 2,a,b', '::1 3'],
+    [
+      'a stranger for a program',
+      { ...four, keptForLoopback: 2 },
+      'a 1,a 2,::1,127.0.0.1,127.0.0.2',
+      'a 1,::1,127.0.0.1,127.0.0.2',
+      'a 2',
+    ],
+  ] as const) {
+    const found = run(limits, ...names.split(','))
+    t.same([found.inside, found.gone.join()], [inside, gone], what)
+  }
+  const { admission, leave } = run(four, 'a 1', 'a 2', 'a 3', 'b', 'c')
+  leave.get('a 3')?.()
+  t.equal(admission.open, 4, 'who gave way is counted out already')
+  leave.get('a 1')?.()
+  leave.get('a 1')?.()
+  t.equal(admission.open, 3, 'nobody leaves twice')
+  for (const [address, limits, at] of [
+    ['a', { maxConnections: 3, maxPerAddress: 3 }, true],
+    ['x', { maxConnections: 3, maxPerAddress: 3 }, false],
+    ['a', { maxConnections: 4, maxPerAddress: 2 }, false],
+    ['a', { maxConnections: 4, maxPerAddress: 1 }, true],
+  ] as const)
+    t.equal(admission.isAtLimit(address, limits), at, `${address} ${JSON.stringify(limits)}`)
+})
+
+t.test('an address that is taken is tried again after 1, 2, 5, 10 and then 30 s, give or take a tenth', async (t) => {
+  const random = Math.random
+  t.teardown(() => {
+    Math.random = random
+  })
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const clock = new ManualClock()
+  const failed: [string, number][] = []
+  const opened: unknown[] = []
+  const events = {
+    failed: (...given: [string, number]) => failed.push(given),
+    opened: (address: unknown) => opened.push(address),
+  } as unknown as DoorEvents
+  Math.random = () => 0
+  const door = new Door(clock, { host: '127.0.0.1', port }, undefined, events)
+  t.teardown(() => door.close())
+  const waits = [1_000, 2_000, 5_000, 10_000, 30_000, 30_000]
+  for (const [n, wait_ms] of waits.entries()) {
+    const share = n % 2
+    await until(() => failed.length === n + 1 && clock.pending === 1, 'it failed, and waits')
+    t.same(failed.at(-1), [`cannot listen at 127.0.0.1:${port}: another program or plugin uses it`, wait_ms])
+    await clock.advance(wait_ms * (0.9 + 0.2 * share) - 1)
+    t.equal(clock.pending, 1)
+    if (n === waits.length - 1) other.close()
+    Math.random = () => 1 - share
+    await clock.advance(2)
+  }
+  await until(() => opened.length === 1, 'the address')
+  t.same([opened, door.address, door.isSecure], [[{ host: '127.0.0.1', port }], { host: '127.0.0.1', port }, false])
+  t.equal(failed.length, waits.length)
+  door.close()
+  t.equal(door.address, undefined)
+  t.same([addressText({ host: '::1', port: 1 }), addressText({ host: 'a', port: 1 })], ['[::1]:1', 'a:1'])
 })
 
 /** A trial of changes of `host`, which callers by HTTP reach through; `name` belongs to it, `colour` does not. */
