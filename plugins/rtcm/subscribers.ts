@@ -94,9 +94,8 @@ class Subscription implements RtcmSubscription {
 
   #dropOldestEpoch(current: number): void {
     const oldest = this.#queue[0].epoch
-    const kept = this.#queue.findIndex(({ epoch }) => epoch !== oldest)
-    const gone = kept < 0 ? this.#queue : this.#queue.slice(0, kept)
-    const rest = kept < 0 ? [] : this.#queue.slice(kept)
+    const gone = this.#queue.filter(({ epoch }) => epoch === oldest)
+    const rest = this.#queue.filter(({ epoch }) => epoch !== oldest)
     // The reference position is never lost: without it what follows would be used with the one before.
     const position = rest.some(isPosition) ? undefined : gone.findLast(isPosition)
     this.#queue = position ? [{ ...position, epoch: rest[0]?.epoch ?? current }, ...rest] : rest

@@ -32,4 +32,9 @@ export const equivalents: readonly Equivalent[] = [
     after: 'this.sequence += 10',
     because: 'epochs are told apart by it, not counted',
   },
+  {
+    source: 'plugins/rtcm/epochs.ts',
+    after: 'this.sequence += 2',
+    because: 'epochs are told apart by it, not counted',
+  },
 ]
