@@ -1,4 +1,6 @@
 /** The parts of the kernel without a station: each at its limits. */
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import {
   existsSync,
   mkdirSync,
@@ -11,6 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -23,6 +26,10 @@ import {
   runAs,
 } from '../../runtime/kernel/instance/attribution.js'
 import { EventHub } from '../../runtime/kernel/instance/events.js'
+import { describeHandle, leftOpen, noteRawHandles, openHandles } from '../../runtime/kernel/instance/raw-handles.js'
+import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
+import { Failures } from '../../runtime/kernel/plugins/failures.js'
+import type { Roster } from '../../runtime/kernel/plugins/roster.js'
 import { Admission, plainAddress } from '../../runtime/net/admission.js'
 import type { Caller } from '../../runtime/plugin.js'
 import {
@@ -725,4 +732,133 @@ t.test('which generation a start takes, and what may be lost', async (t) => {
   }
   const reports = [{ code: 'a', text: 'b' }]
   t.same(decodeSnapshot(Buffer.from(encodeSnapshot({ ...state(9), reports }))), { ...state(9), reports })
+})
+
+t.test('what a plugin leaves open is named, with its place, until it is closed', async (t) => {
+  const real = globalThis.setTimeout
+  const stop = noteRawHandles()
+  const stopOther = noteRawHandles()
+  const plugin = { ...owner('wild'), ended: false }
+  const open = () => openHandles(plugin).map(({ what }) => what)
+  const close: (() => unknown)[] = []
+  const listener = () => {}
+  const server = createServer()
+  let port = 0
+  runAs(plugin, () => {
+    const timer = setTimeout(() => {}, 5_000)
+    const interval = setInterval(() => {}, 7_000)
+    const socket = createSocket('udp4').bind(0, '127.0.0.1')
+    process.on('SIGUSR2', listener)
+    server.listen(0, '127.0.0.1')
+    close.push(
+      () => clearTimeout(timer),
+      () => clearInterval(interval),
+      () => new Promise<void>((resolve) => socket.close(resolve)),
+      () => process.off('SIGUSR2', listener),
+    )
+  })
+  await once(server, 'listening')
+  port = (server.address() as AddressInfo).port
+  const client = runAs(plugin, () => connect(port, '127.0.0.1'))
+  await once(client, 'connect')
+  const others = ['timer of 5000 ms', 'interval of 7000 ms', 'UDP socket', 'process listener of "SIGUSR2"']
+  const tcp = [`TCP server 127.0.0.1:${port}`, `TCP connection to 127.0.0.1:${port}`]
+  t.same(open(), [...others, ...tcp])
+  const [first] = openHandles(plugin)
+  t.match(first && describeHandle(first), /^timer of 5000 ms \(made at .*parts\.test\.[jt]s:\d+:\d+\)$/)
+  t.same(leftOpen('wild', 0), [], 'it has not ended')
+  plugin.ended = true
+  t.equal(leftOpen('wild', 0).length, 6)
+  t.same([leftOpen('other', 0), leftOpen('wild', performance.now())], [[], []])
+  client.unref()
+  t.notOk(
+    open().some((what) => what.startsWith('TCP connection')),
+    'one that waits in a pool is of the pool',
+  )
+  client.ref()
+  client.destroy()
+  await new Promise((resolve) => server.close(resolve))
+  t.same(open(), others)
+  for (const [at, end] of close.entries()) {
+    await end()
+    await until(() => open().length === 3 - at, 'one less')
+  }
+  let fired = false
+  runAs(plugin, () => {
+    for (let n = 0; n < 200; n++)
+      setTimeout(() => {
+        fired = true
+      }, 1)
+  })
+  await until(() => fired && open().length === 0, 'timers that fired')
+  stop()
+  stop()
+  t.not(globalThis.setTimeout, real, 'somebody else still wants to know')
+  stopOther()
+  t.equal(globalThis.setTimeout, real)
+  runAs(plugin, () => setTimeout(() => {}, 1)).unref()
+  t.same(open(), [])
+})
+
+t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good minutes count anew', async (t) => {
+  const clock = new ManualClock()
+  const entry = newEntry('wild', { source: 'wild', options: {} })
+  const tried: number[] = []
+  let utc_s = 1_000
+  const roster = {
+    entries: [entry],
+    setState: (of: Entry, state: Entry['state'], reason: string) => Object.assign(of, { state, reason }),
+  } as unknown as Roster
+  const log = { error() {} } as never
+  const counted: string[] = []
+  const tryAgain = () => tried.push(clock.monotonic())
+  const failures = new Failures(
+    { log, clock, utc_s: () => utc_s, tryAgain, pluginFailed: (n) => counted.push(n) },
+    roster,
+  )
+  const fails = () => failures.failed(entry, new Error('broken'), 'start')
+  const retriedAfter = async (ms: number) => {
+    const before = tried.length
+    await clock.advance(ms - 1)
+    t.equal(tried.length, before, `not before ${ms} ms`)
+    await clock.advance(1)
+    t.equal(tried.length, before + 1, `${ms} ms`)
+  }
+  for (const [ms, state] of [
+    [1_000, 'failed'],
+    [5_000, 'failed'],
+    [300_000, 'quarantined'],
+    [300_000, 'quarantined'],
+  ] as const) {
+    fails()
+    utc_s++
+    t.equal(entry.state, state)
+    const text = `plugin wild does not run: broken; it is retried after ${ms / 1000} s, or at once with "rtk-base plugins reload wild"`
+    t.same(failures.troubles(), [{ code: 'plugin-failed', text, t: 1_000 }], 'since the first failure')
+    await retriedAfter(ms)
+  }
+  t.equal(counted.length, 4)
+  entry.startedAt_ms = clock.monotonic()
+  await clock.advance(300_000)
+  fails()
+  t.equal(entry.state, 'quarantined', 'not quite')
+  entry.startedAt_ms = clock.monotonic()
+  await clock.advance(300_001)
+  utc_s = 5_000
+  const { length } = tried
+  fails()
+  t.equal(entry.state, 'failed')
+  t.match(failures.troubles(), [{ t: 5_000 }])
+  fails()
+  await clock.advance(4_999)
+  t.equal(tried.length, length, 'one retry at a time, and the one from before is void')
+  failures.stopTrying(entry)
+  await clock.advance(1_000_000)
+  t.equal(tried.length, length)
+  Object.assign(entry, { failures: 0, failedAt_s: 0 })
+  failures.blocked(entry, { plugin: 'wild', reason: 'it ended the process', quarantine_ms: 60_000 } as never)
+  t.match(entry, { state: 'quarantined', reason: 'it ended the process', failedAt_s: 5_000 })
+  await retriedAfter(60_000)
+  entry.state = 'running'
+  t.same(failures.troubles(), [])
 })
