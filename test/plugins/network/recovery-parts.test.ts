@@ -1,8 +1,10 @@
 import {
   cellularUplink,
+  correctionStatus,
   device,
   firmwareInstaller,
   type Link,
+  links,
   type NetworkInterface,
   type RecoveryStep,
   station,
@@ -14,7 +16,7 @@ import t from 'tap'
 import { Ring as Curves } from '../../../plugins/dashboard/history/ring.js'
 import { Findings } from '../../../plugins/network/uplinks/findings.js'
 import { changesOf, uplinksOf } from '../../../plugins/network/uplinks/table.js'
-import { shortened } from '../../../plugins/record/minutes.js'
+import { Minutes, shortened } from '../../../plugins/record/minutes.js'
 import { momentOf, rangeOf, timeOf } from '../../../plugins/record/times.js'
 import { Conductor } from '../../../plugins/recovery/conductor.js'
 import { calm, decide, dueOf, type Facts, isCutOff, type State } from '../../../plugins/recovery/decide.js'
@@ -549,4 +551,44 @@ t.test('while a step is taken no other is, and the last four are shown', async (
   around.answer = { status: 503, text: 'later' }
   await later.advance(7 * 24 * 60 * minute)
   t.equal(often.block.steps.length, 4)
+})
+
+t.test('a minute of the record has what came in it, and how things are at its end', async (t) => {
+  const clock = new ManualClock()
+  let document: object = {}
+  const known = new Map<unknown, unknown>([[station, { document: () => document }]])
+  const find = (token: unknown) => known.get(token)
+  const minutes = new Minutes({ clock, services: { find, use: find } } as unknown as PluginContext)
+  const empty = {
+    ...{ epochs: 0, gap: 0, frames: {}, rovers: 0, links: 0, fixes: 0, fix: 'none', used: 0, visible: 0, acc: 0 },
+    ...{ pos: [], jam: 'unknown', corrections: 0 },
+  }
+  t.same(minutes.take(), empty)
+  await clock.advance(2_040)
+  minutes.epoch({} as never)
+  await clock.advance(1_000)
+  minutes.epoch({} as never)
+  for (const type of [1005, 1074, 1074]) minutes.frame(type)
+  minutes.fix({} as never)
+  const rovers = ['udp', 'tcp', 'mqtt', 'ntrip'].map((via) => ({ via }))
+  const pos = { x: 1.006, y: 2.004, z: -3.006, acc: 1.26, t: 1 }
+  const state = { gps_fix: '3d', satuse: 20, satvis: 30, rf: { jamming: 'ok' } }
+  document = { gnss: { state, pos, rtcm: { subscribers: rovers } }, ntrip: { caster: { connected: 3 } } }
+  known.set(correctionStatus, { count: 7 })
+  known.set(links, { list: [{ state: 'up' }, { state: 'down' }, { state: 'up' }] })
+  const full = {
+    ...{ epochs: 2, gap: 2, frames: { 1005: 1, 1074: 2 }, rovers: 5, links: 2, fixes: 1, fix: '3d', used: 20 },
+    ...{ visible: 30, acc: 1.3, pos: [1.01, 2, -3.01], jam: 'ok', corrections: 7 },
+  }
+  t.same(minutes.take(), full)
+  await clock.advance(60_040)
+  known.set(correctionStatus, { count: 9 })
+  document = { gnss: { state, pos: { ...pos, t: 0 } } }
+  const next = { epochs: 0, gap: 60, frames: {}, rovers: 0, fixes: 0, pos: [], corrections: 2 }
+  t.same(minutes.take(), { ...full, ...next }, 'what is counted begins anew; a position of no time is none')
+  known.set(correctionStatus, { count: 1 })
+  t.equal(minutes.take().corrections, 0, 'a count that began anew is no loss')
+  minutes.epoch({} as never)
+  await clock.advance(3 * 86_400_000)
+  t.equal(minutes.take().gap, 86_400, 'a day at most')
 })
