@@ -96,6 +96,14 @@ t.test('a displacement', async (t) => {
     }
   })
 
+  t.test('is not spoilt by a constellation of a single satellite, which has a clock of its own', async (t) => {
+    const alone = (i: number) => (i === 0 ? 1 : 0)
+    const { fit, result } = fitted(20, enu(0.03), () => 0, alone)
+    const found = result as Displacement
+    t.ok(Math.hypot(found.east_m - 0.03, found.north_m, found.up_m) < 1e-6, JSON.stringify(found))
+    t.equal(fit.agrees(0), true, 'nothing speaks against it')
+  })
+
   t.test('says how exact it is by noise and geometry', async (t) => {
     const { result } = fitted(20, enu(0.05), noise)
     const { sigma, east_m, north_m, up_m } = result as Displacement
