@@ -63,13 +63,13 @@ async function replaceAlone(path: string, content: string | Uint8Array, aside: s
     }
     await renameOver(aside, path, fs)
   } catch (error) {
-    await fs.rm(aside).catch(() => {})
+    await fs.rm(aside, { force: true }).catch(() => {})
     throw error
   }
   try {
     await syncFolder(dirname(path), fs)
   } catch (error) {
-    await fs.rm(path).catch(() => {})
+    await fs.rm(path, { force: true }).catch(() => {})
     throw error
   }
 }

@@ -20,6 +20,8 @@ export interface Snapshot {
   readonly contents: Contents
   /** Reports that stay until a setting is changed, so that a restart does not end them. */
   readonly reports: readonly StoreTrouble[]
+  /** The other generation holds a secret that this one replaced: it is overwritten next. */
+  readonly settle: boolean
 }
 
 export type Slot = 0 | 1
@@ -39,15 +41,16 @@ const digestOf = (head: string, body: string | Uint8Array): string =>
 export const entryLine = (namespace: string, key: string, json: string): string =>
   `[${JSON.stringify(namespace)},${JSON.stringify(key)},${json}]`
 
-export function encodeSnapshot({ number, contents, reports }: Snapshot): string {
+export function encodeSnapshot({ number, contents, reports, settle }: Snapshot): string {
   const lines: string[] = []
   for (const [namespace, entries] of contents)
     for (const [key, json] of entries) lines.push(entryLine(namespace, key, json))
-  const body = `{"reports":${JSON.stringify(reports)},"entries":[\n${lines.join(',\n')}\n]}\n`
+  const body = `{"settle":${settle},"reports":${JSON.stringify(reports)},"entries":[\n${lines.join(',\n')}\n]}\n`
   return `${top(number)}sha256 ${digestOf(top(number), body)}\n${body}`
 }
 
 interface Body {
+  settle: boolean
   reports: StoreTrouble[]
   entries: [namespace: string, key: string, value: unknown][]
 }
@@ -61,10 +64,10 @@ export function decodeSnapshot(bytes: Uint8Array): Snapshot | 'newer' | undefine
   if (digestOf(top(number, writtenIn), body) !== sha256) return undefined
   if (Number(writtenIn) !== layout) return 'newer'
   try {
-    const { reports, entries } = JSON.parse(Buffer.from(body).toString()) as Body
+    const { settle, reports, entries } = JSON.parse(Buffer.from(body).toString()) as Body
     const contents: Contents = new Map()
     for (const [namespace, key, value] of entries) setText(contents, namespace, key, JSON.stringify(value))
-    return { number: Number(number), contents, reports }
+    return { number: Number(number), contents, reports, settle }
   } catch {
     return undefined
   }
@@ -94,7 +97,7 @@ export interface Recovery {
 }
 
 const newer = 'is of a newer version'
-const nothing: Snapshot = { number: 0, contents: new Map(), reports: [] }
+const nothing: Snapshot = { number: 0, contents: new Map(), reports: [], settle: false }
 
 /**
  * Chooses the newest valid generation. Two whole generations have successive numbers, and from the second one on there

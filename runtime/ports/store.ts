@@ -172,7 +172,7 @@ class SnapshotStore implements Store {
 
   async keepCopy(): Promise<void> {
     await this.#commit(() => {})
-    const state = { number: this.#number, contents: this.#contents, reports: this.#reports }
+    const state = { number: this.#number, contents: this.#contents, reports: this.#reports, settle: false }
     await this.#files.keepCopy(state).catch((error) => {
       throw refused(messageOf(error), error)
     })
@@ -251,7 +251,7 @@ class SnapshotStore implements Store {
   async #save(contents: Contents, reports: readonly StoreTrouble[]): Promise<void> {
     const stale = Math.max(this.#stale - 1, replacesSecret(this.#contents, contents) ? 1 : 0)
     const number = this.#number + 1
-    await this.#files.write({ number, contents, reports })
+    await this.#files.write({ number, contents, reports, settle: stale > 0 })
     this.#number = number
     this.#contents = contents
     this.#stale = stale
@@ -327,8 +327,7 @@ class SnapshotStore implements Store {
     }
     this.#contents = snapshot.contents
     this.#number = snapshot.number
-    // A start writes once in any case, over the older file, which may hold a replaced secret.
-    if (loss === 'newer') this.#stale = 2
+    this.#stale = loss === 'newer' ? 2 : snapshot.settle ? 1 : 0
     this.#loaded = true
     this.#setReports(reports)
   }

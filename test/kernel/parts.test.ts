@@ -634,7 +634,7 @@ t.test(
     })
     await generations.makeFolder()
     const state = (number: number) => ({
-      ...{ number, reports: [] },
+      ...{ number, reports: [], settle: false },
       contents: new Map([['n', new Map([['k', String(number)]])]]),
     })
     t.match(await generations.read(), { founded: false, oldFormat: false, kept: [], asOf: '' })
@@ -857,7 +857,7 @@ t.test('those that replace one file wait for each other; those of other files do
 })
 
 const state = (number: number, value: unknown = number) => ({
-  ...{ number, reports: [] },
+  ...{ number, reports: [], settle: false },
   contents: new Map([['config', new Map([['n', JSON.stringify(value)]])]]),
 })
 
@@ -977,8 +977,14 @@ t.test('which generation a start takes, and what may be lost', async (t) => {
     const found = recover(slots)
     t.same([found.snapshot.number, found.loss, found.finding], [number, loss, finding], what)
   }
-  const reports = [{ code: 'a', text: 'b' }]
-  t.same(decodeSnapshot(Buffer.from(encodeSnapshot({ ...state(9), reports }))), { ...state(9), reports })
+  for (const settle of [true, false]) {
+    const reports = [{ code: 'a', text: 'b' }]
+    t.match(decodeSnapshot(Buffer.from(encodeSnapshot({ ...state(9), settle, reports }))), {
+      settle,
+      reports,
+      number: 9,
+    })
+  }
 })
 
 t.test('what a plugin leaves open is named, with its place, until it is closed', async (t) => {

@@ -289,7 +289,7 @@ t.test('whatever single damage there is to a file', async (t) => {
       t.equal(recover([odd, even]).loss, 'everything', 'swapped: neither is where it was written, and that is reported')
       t.equal(recover(['absent', 'absent']).loss, undefined, 'an empty folder is a first start')
       t.equal(recover(['absent', Buffer.from('x')]).loss, 'everything')
-      const stale = encodeSnapshot({ number: 1, contents: new Map(), reports: [] })
+      const stale = encodeSnapshot({ number: 1, contents: new Map(), reports: [], settle: false })
       t.equal(recover([even, Buffer.from(stale)]).loss, 'newest', 'an old copy put back')
     },
   )
