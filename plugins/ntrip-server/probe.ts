@@ -6,7 +6,6 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { Target } from './target.js'
 
 export const probe_ms = 10_000
-const mostTable_bytes = 4_194_304
 
 export type Probed =
   /** The rows of the target's mount point. */
@@ -55,7 +54,12 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
       end(resultOf(reader.answer, rows, mount) ?? { kind: 'failed', text: why })
     }
     const stopped = () => end({ kind: 'failed', text: 'the plugin stops' })
-    const late = timers.after(probe_ms, () => over('the caster did not answer in 10 s'))
+    const late = timers.after(probe_ms, () => {
+      // Of a table that is cut off here the row may follow.
+      const isUnknown = mount === '' && reader.answer?.kind === 'table' && rows.length === 0
+      if (isUnknown) end({ kind: 'failed', text: 'the source table did not end in 10 s' })
+      else over('the caster did not answer in 10 s')
+    })
     const line = dial(
       timers,
       { host, port, tls },
@@ -68,7 +72,6 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
               else framer.push(part, 0)
             }
             if (isFound) end({ kind: 'stream', found: true })
-            else if (table.bytes > mostTable_bytes) end({ kind: 'failed', text: 'the source table is too large' })
             else if (reader.answer?.kind === 'refused' || reader.over || table.over) over('')
           } catch (error) {
             end({ kind: 'failed', text: (error as Error).message })

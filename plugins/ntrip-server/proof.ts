@@ -103,9 +103,9 @@ export class Proof {
       this.#sent.set(key, now_ms)
       at += size
     }
-    for (const [key, at_ms] of this.#sent) {
-      if (now_ms - at_ms <= kept_ms && this.#sent.size <= mostKept) break
-      this.#sent.delete(key)
+    for (const oldest of this.#sent.keys()) {
+      if (this.#sent.size <= mostKept) break
+      this.#sent.delete(oldest)
     }
   }
 

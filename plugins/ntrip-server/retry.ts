@@ -47,7 +47,7 @@ export function afterEnd(state: RetryState, end: End, now_ms: number, random: nu
   // A push that the station ends itself is no failure of the caster: the next wait is not a longer one.
   const failures = end === 'idle' ? state.failures : state.failures + 1
   const taken = end === 'taken' ? state.taken + 1 : 0
-  const rung = ladder_s[Math.min(state.failures, ladder_s.length - 1)] ?? 900
+  const rung = ladder_s[Math.min(state.failures, ladder_s.length - 1)] as number
   const base_ms = end === 'final' ? final_ms : end === 'taken' && taken <= mostTaken ? taken_ms : rung * 1000
   const wait_ms = base_ms * (0.8 + 0.4 * random)
   return { failures, taken, notBefore_ms: now_ms + Math.max(shortest_ms, wait_ms), tried_ms: state.tried_ms, last: end }
@@ -76,6 +76,6 @@ export function keptOf(state: RetryState, now_ms: number, utc_ms: number): KeptW
 export function restored(kept: KeptWait, now_ms: number, utc_ms: number): RetryState {
   const { failures, taken, last, since_utc_ms } = kept
   const rest_ms = Math.min(kept.rest_ms, final_ms * 1.2)
-  const passed_ms = since_utc_ms > 0 && utc_ms > 0 ? Math.max(0, utc_ms - since_utc_ms) : 0
+  const passed_ms = since_utc_ms > 0 ? Math.max(0, utc_ms - since_utc_ms) : 0
   return { ...fresh, failures, taken, last, notBefore_ms: now_ms + Math.max(0, rest_ms - passed_ms) }
 }

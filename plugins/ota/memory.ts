@@ -141,8 +141,8 @@ export class Memory {
     await this.#ctx.store.protected.batch({
       pending: undefined,
       failed: undefined,
-      ...(raised !== '' && { minVersion: raised }),
-      ...(keys.length > 0 && { newKeys: keys.slice(-8) }),
+      minVersion: raised,
+      newKeys: keys.slice(-8),
     })
   }
 }

@@ -57,7 +57,7 @@ export class Trial {
     const found = await signs.now()
     const verdict = health.look(found, this.#ctx.clock.monotonic())
     this.#ctx.log.debug({ ...found, verdict: verdict.kind }, 'looked at the version on trial')
-    if (verdict.kind === 'wait') progress(Math.min(99, Math.floor((100 * verdict.held_ms) / hold_ms)))
+    if (verdict.kind === 'wait') progress(Math.floor((100 * verdict.held_ms) / hold_ms))
     else if (verdict.kind === 'good') await this.#confirm()
     else await this.giveUp(verdict.text)
   }

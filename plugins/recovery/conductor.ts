@@ -114,8 +114,8 @@ export class Conductor {
     } catch (error) {
       this.#note(step, `${what}, as ${step.why}; that failed: ${(error as Error).message}`, false)
       if (step.step !== 'uplink') return
-      this.#memory.steer('')
       this.#state = { ...this.#state, steered: undefined, back: undefined }
+      await this.#memory.steer('')
     }
   }
 
@@ -123,9 +123,9 @@ export class Conductor {
     const ways = this.#ctx.services.find(uplinks)
     if (!ways?.prefer) throw new Error('no plugin of this station can change the default route')
     // Before it is done: a service that is killed now gives the route back when it starts again.
-    if (name !== undefined) this.#memory.steer(name)
+    if (name !== undefined) await this.#memory.steer(name)
     await ways.prefer(name)
-    if (name === undefined) this.#memory.steer('')
+    if (name === undefined) await this.#memory.steer('')
   }
 
   /** Counted first, and durably: a service that restarts must not restart the modem once more. */

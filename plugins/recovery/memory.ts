@@ -3,8 +3,8 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 
 const Kept = Type.Object({
-  proven: Type.Array(Type.String(), { maxItems: 64 }),
-  restarts: Type.Array(Type.Number(), { maxItems: 128 }),
+  proven: Type.Array(Type.String()),
+  restarts: Type.Array(Type.Number()),
   steered: Type.String(),
 })
 const day_ms = 24 * 3_600_000
@@ -44,10 +44,11 @@ export class Memory {
     void this.#keep().catch(() => {})
   }
 
-  steer(name: string): void {
+  /** Durable when it resolves, unless the disk takes no writes: a station without a link cannot wait for that. */
+  async steer(name: string): Promise<void> {
     if (name === this.#steered) return
     this.#steered = name
-    void this.#keep().catch(() => {})
+    await this.#keep().catch(() => {})
   }
 
   /** In the last 24 h. Of a clock that was set back, those of the future count as if they were made now. */

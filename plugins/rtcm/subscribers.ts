@@ -52,7 +52,7 @@ class Subscription implements RtcmSubscription {
     if (this.#queue.length === 0 && this.#offer(frame)) return
     this.#queue.push({ frame, epoch })
     this.#queued_bytes += frame.bytes.length
-    while (this.#queued_bytes > this.#deps.queue_bytes) this.#dropOldestEpoch(epoch)
+    if (this.#queued_bytes > this.#deps.queue_bytes) this.#makeRoom(epoch)
   }
 
   resume(): void {
@@ -92,11 +92,16 @@ class Subscription implements RtcmSubscription {
     return true
   }
 
-  #dropOldestEpoch(current: number): void {
-    const oldest = this.#queue[0].epoch
-    const kept = this.#queue.findIndex(({ epoch }) => epoch !== oldest)
-    const gone = kept < 0 ? this.#queue : this.#queue.slice(0, kept)
-    const rest = kept < 0 ? [] : this.#queue.slice(kept)
+  #makeRoom(current: number): void {
+    for (const oldest of new Set(this.#queue.map(({ epoch }) => epoch))) {
+      this.#dropEpoch(oldest, current)
+      if (this.#queued_bytes <= this.#deps.queue_bytes) return
+    }
+  }
+
+  #dropEpoch(oldest: number, current: number): void {
+    const gone = this.#queue.filter(({ epoch }) => epoch === oldest)
+    const rest = this.#queue.filter(({ epoch }) => epoch !== oldest)
     // The reference position is never lost: without it what follows would be used with the one before.
     const position = rest.some(isPosition) ? undefined : gone.findLast(isPosition)
     this.#queue = position ? [{ ...position, epoch: rest[0]?.epoch ?? current }, ...rest] : rest

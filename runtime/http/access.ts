@@ -35,8 +35,7 @@ export function ownPrefixes(interfaces: ReturnType<typeof networkInterfaces>): B
   for (const { cidr, family } of Object.values(interfaces).flatMap((addresses) => addresses ?? [])) {
     const [address = '', prefix = ''] = (cidr ?? '').split('/')
     // Everything is inside a prefix of length 0, so it says nothing about what is local.
-    if (isIP(address) !== 0 && Number(prefix) > 0)
-      list.addSubnet(normalAddress(address), Number(prefix), family === 'IPv6' ? 'ipv6' : 'ipv4')
+    if (Number(prefix) > 0) list.addSubnet(normalAddress(address), Number(prefix), family === 'IPv6' ? 'ipv6' : 'ipv4')
   }
   return list
 }

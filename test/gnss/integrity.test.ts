@@ -1,34 +1,52 @@
 /** The parts that judge whether the antenna is where it was, each at its limits. */
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
+import type { Memories, Memory } from '../../plugins/survey-in/memory.js'
 import { surveyDatum } from '../../plugins/survey-in/reference/datum.js'
 import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
 import { disagreement } from '../../plugins/survey-in/reference/manual-entry.js'
 import { compare, offsetText, type Reference } from '../../plugins/survey-in/reference/reference.js'
+import type { Surroundings } from '../../plugins/survey-in/surroundings.js'
 import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
 import { correctedModel, PositionEstimator, plainModel, reduction } from '../../plugins/survey-in/survey/estimator.js'
 import { Initialisations } from '../../plugins/survey-in/survey/initialisations.js'
 import { LogMedian } from '../../plugins/survey-in/survey/log-median.js'
 import { PlainPosition } from '../../plugins/survey-in/survey/plain-position.js'
+import { BaseTrust } from '../../plugins/survey-in/trust/base-trust.js'
 import { Heartbeat } from '../../plugins/survey-in/trust/heartbeat.js'
-import { warmStart } from '../../plugins/survey-in/trust/warm-start.js'
+import { LastTrust } from '../../plugins/survey-in/trust/last-trust.js'
+import { type Trusted, warmStart } from '../../plugins/survey-in/trust/warm-start.js'
 import { AntennaPhases, phaseText } from '../../plugins/survey-in/watch/antenna-phases.js'
+import { BaseWatch } from '../../plugins/survey-in/watch/base-watch.js'
 import { OffsetWatch } from '../../plugins/survey-in/watch/evidence/offset-watch.js'
+import { offsetOf } from '../../plugins/survey-in/watch/evidence/residual-offset.js'
 import { WarningEvidence } from '../../plugins/survey-in/watch/evidence/warning.js'
 import { ListenedReceiver } from '../../plugins/survey-in/watch/listened-receiver.js'
-import { isPosition, median, PositionWindow } from '../../plugins/survey-in/watch/live-position.js'
+import { isPosition, median, PositionWindow, type Seen } from '../../plugins/survey-in/watch/live-position.js'
 import { MovementWatch } from '../../plugins/survey-in/watch/movement.js'
 import { StartCheck } from '../../plugins/survey-in/watch/start-check.js'
+import { Suspicion } from '../../plugins/survey-in/watch/suspicion.js'
 import { Verification } from '../../plugins/survey-in/watch/verification.js'
-import { type Enu, ecefToGeodetic, encodeMsm, type Msm, offsetEnu, type PhaseReport } from '../../runtime/gnss/index.js'
+import {
+  type Enu,
+  ecefToGeodetic,
+  encodeMsm,
+  type Msm,
+  messageNumber,
+  offsetEnu,
+  type PhaseReport,
+  roundEcef,
+} from '../../runtime/gnss/index.js'
 import { Calm } from '../../runtime/gnss/phase/calm.js'
 import { Creep } from '../../runtime/gnss/phase/creep.js'
 import { type Displacement, DisplacementFit } from '../../runtime/gnss/phase/displacement.js'
 import { EpochClock } from '../../runtime/gnss/phase/epoch-clock.js'
 import { SignalTracks } from '../../runtime/gnss/phase/signal-tracks.js'
 import type { DataDir, PluginContext } from '../../runtime/plugin.js'
-import type { Receiver, ReceiverFix, RtcmFrame, SatelliteResidual } from '../../schemas/services.js'
+import type { Receiver, ReceiverFix, RtcmFrame, RtcmJudge, SatelliteResidual } from '../../schemas/services.js'
+import { arpFrame, msmFrame, until } from '../harness/index.js'
 import { Scene } from './support/phase-scenes.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
@@ -76,6 +94,14 @@ t.test('a displacement', async (t) => {
       const error = Math.hypot(found.east_m - moved.east, found.north_m - moved.north, found.up_m - moved.up)
       t.ok(error < 1e-6, `${error} m`)
     }
+  })
+
+  t.test('is not spoilt by a constellation of a single satellite, which has a clock of its own', async (t) => {
+    const alone = (i: number) => (i === 0 ? 1 : 0)
+    const { fit, result } = fitted(20, enu(0.03), () => 0, alone)
+    const found = result as Displacement
+    t.ok(Math.hypot(found.east_m - 0.03, found.north_m, found.up_m) < 1e-6, JSON.stringify(found))
+    t.equal(fit.agrees(0), true, 'nothing speaks against it')
   })
 
   t.test('says how exact it is by noise and geometry', async (t) => {
@@ -657,6 +683,11 @@ t.test('the start-up check decides by the chosen reference, and takes longer in 
   t.equal(made.initial(false), undefined)
   made.clear()
   t.same(state.doubts, [true, false], 'the doubt ends with the positions that it was of')
+  const asked = check()
+  asked.seconds(10, 5, () => asked.check.initial(false) !== undefined)
+  asked.state.now_ms = 0
+  t.equal(asked.check.initial(true), undefined)
+  t.same(asked.state.doubts, [true, false], 'a survey-in that is asked for ends it')
   seconds(12, 1, () => false)
   t.ok(Math.abs((made.delta_m() ?? 0) - 1) < 1e-6)
   t.same([made.isWhere(reference()), made.isNear(reference())], [true, true])
@@ -947,6 +978,7 @@ t.test('a start is warm for the very same receiver that went on as the trusted b
     ['a second more', later(601), /it was trusted 10 min ago/],
     ['clocks that disagree by 5 s', later(60, { t: trusted.t + 65 }), ''],
     ['and by 6 s', later(60, { t: trusted.t + 66 }), /was restarted/],
+    ['the other way round', { uid: 'A', msss_ms: 995_000, t: trusted.t }, ''],
     ['its clock began anew', later(60, { msss_ms: 30_000 }), /was restarted/],
     ['its clock of 32 bits turned', { uid: 'A', msss_ms: 20_000, t: trusted.t + 60 }, /was restarted/],
     ['another receiver', later(60, { uid: 'B' }), /another receiver/],
@@ -993,4 +1025,432 @@ t.test('the frames of the last epochs go to the next instance, and no more than 
   second(next)
   t.equal(known?.interval_s, 1, 'it goes on where the one before was')
   t.equal(known?.interrupted, false)
+})
+
+// ── what the base does, and what is known of it ─────────────────────────────────────────────────────────────────────
+
+const heardAs = (bytes: Uint8Array, arrival_ms: number): RtcmFrame => ({
+  type: messageNumber(bytes),
+  bytes,
+  arrival_ms,
+})
+const msm = (arrival_ms: number, id = 0) => heardAs(msmFrame(1074, 1_000, false, id), arrival_ms)
+const arp = (arrival_ms: number, position = here, id = 0) => heardAs(arpFrame(roundEcef(position), id), arrival_ms)
+
+/** A watch of a base whose receiver sends observations and 1005 so often. */
+function baseWatch(observations = 1, point = 1) {
+  const base = new BaseWatch()
+  base.target = reference({ arp: roundEcef(here) })
+  base.expected = { stationId: 0, intervals_s: { observations, reference: point } }
+  return base
+}
+
+t.test('RTCM flows until it is missing for 5 s, or for three of its intervals', async (t) => {
+  for (const [observations, point, lasts_ms, points_ms] of [
+    [1, 1, 5_000, 10_000],
+    [2, 4, 6_000, 12_000],
+    [5, 10, 15_000, 30_000],
+  ] as const) {
+    const base = baseWatch(observations, point)
+    t.equal(base.stopped(0), 'observations stopped')
+    base.heard(arp(1_000), 'fixed')
+    t.notOk(base.flows(1_000), 'a base without satellites sends its 1005 all the same')
+    base.heard(msm(1_000), 'fixed')
+    t.equal(base.stopped(999 + lasts_ms), undefined)
+    t.equal(base.stopped(1_000 + lasts_ms), 'observations stopped')
+    base.heard(msm(1_000 + points_ms), 'fixed')
+    t.equal(base.stopped(1_000 + points_ms), undefined)
+    t.equal(base.stopped(1_001 + points_ms), '1005 stopped')
+    base.begin()
+    t.equal(base.stopped(1_001 + points_ms), '1005 stopped')
+    base.begin(1_001 + points_ms)
+    t.equal(base.stopped(1_001 + points_ms), undefined, 'where it is known to flow')
+  }
+  const listened = new BaseWatch()
+  listened.heard(arp(0), undefined)
+  t.ok(listened.flows(4_999), 'without a reference any message counts')
+})
+
+t.test('the first two wrong 1005 are of the mode before; a base that is fixed sends none', async (t) => {
+  const base = baseWatch()
+  const wrong = /^the receiver sends .* as its position in 1005, not the reference/
+  t.equal(base.heard(arp(0), 'accept'), undefined, 'right, but there are no observations')
+  base.heard(msm(0), 'accept')
+  t.equal(base.heard(arp(0), undefined), undefined, 'nothing is waited for')
+  t.equal(base.heard(arp(0), 'fixed'), undefined)
+  t.equal(base.heard(arp(0), 'accept'), 'right 1005')
+  t.equal(base.heard(heardAs(arpFrame(roundEcef(here), 0, 1), 0), 'accept'), 'right 1005', 'as 1006')
+  t.equal(base.heard(arp(0, at(1)), 'fixed'), 'wrong 1005')
+  t.match([base.difference, base.trouble], [wrong, wrong])
+  base.rejected('rejected')
+  t.match(base.trouble, /not the reference .*; rejected$/)
+  base.heard(arp(0), 'fixed')
+  t.equal(base.difference, '')
+  base.rejected('rejected')
+  t.equal(base.trouble, 'rejected')
+  t.equal(base.heard(msm(0, 7), 'fixed'), 'wrong 1005', 'another station ID, in any message')
+  const rounds = () => [1, 2, 3].map(() => base.heard(arp(0, at(1)), 'accept'))
+  const [open, again] = [undefined, 'wrong 1005']
+  const fresh = baseWatch()
+  t.same(
+    [1, 2, 3].map(() => fresh.heard(arp(0, at(1)), 'accept')),
+    [open, open, again],
+  )
+  for (const [what, last] of [
+    ['once', again],
+    ['twice', again],
+    ['three times: it does not take it', 'not taken'],
+    ['and counts anew', again],
+  ] as const) {
+    base.begin()
+    t.same(rounds(), [open, open, last], what)
+  }
+  base.trust(undefined, {})
+  for (const last of [again, again, 'not taken']) {
+    base.begin()
+    t.same(rounds(), [open, open, last], 'a base that was trusted has three again')
+  }
+})
+
+t.test('a right 1005 is waited for 15 s, or three intervals, of flowing RTCM', async (t) => {
+  for (const [interval_s, wait_ms] of [
+    [1, 15_000],
+    [10, 30_000],
+  ] as const) {
+    const silent = baseWatch(interval_s, interval_s)
+    t.equal(silent.waits(1_000, 1_000 + wait_ms), undefined)
+    t.equal(silent.waits(1_000, 1_001 + wait_ms), 'observations stopped', 'nothing came at all')
+  }
+  const stopped = baseWatch()
+  stopped.heard(msm(1_000), 'accept')
+  t.equal(stopped.waits(1_000, 5_999), undefined)
+  t.equal(stopped.waits(1_000, 6_000), 'observations stopped', 'it came and stopped')
+  t.equal(stopped.waits(1_001, 6_000), undefined, 'it stopped before')
+
+  /** Waits from `since_ms` with an MSM each second from `from_ms` on. @returns when it ended, and how */
+  const wait = (base: BaseWatch, since_ms: number, from_ms: number, also: (now_ms: number) => void = () => {}) => {
+    for (let now_ms = from_ms; ; now_ms += 1_000) {
+      base.heard(msm(now_ms), 'accept')
+      also(now_ms)
+      const event = base.waits(since_ms, now_ms)
+      if (event) return [now_ms, event]
+    }
+  }
+  const none = baseWatch()
+  t.same(wait(none, 2_000, 2_000), [17_000, 'no 1005'])
+  t.equal(none.trouble, 'the receiver sends RTCM without a 1005')
+  t.same(wait(none, 20_000, 18_000), [35_000, 'no 1005'], 'from when it is waited for')
+  t.same(wait(none, 36_000, 50_000), [65_000, 'not taken'], 'from when RTCM flows again; the third time')
+  t.same(wait(baseWatch(1, 10), 0, 0), [30_000, 'no 1005'])
+  const one = baseWatch()
+  t.same(
+    wait(one, 0, 0, (ms) => ms === 5_000 && void one.heard(arp(ms, at(1)), 'accept')),
+    [15_000, 'no 1005'],
+  )
+  t.match(one.trouble, /not the reference/, 'one that was wrong is named')
+  one.begin()
+  t.same(
+    wait(one, 16_000, 16_000, (ms) => ms === 18_000 && void one.heard(arp(ms), 'fixed')),
+    [33_000, 'no 1005'],
+  )
+  t.equal(one.trouble, 'the receiver sends RTCM without a 1005')
+  one.heard(arp(33_000, at(1)), 'fixed')
+  one.begin()
+  t.equal(one.waits(0, 37_999), 'not taken')
+  t.equal(one.difference, '', 'that was of the step before')
+})
+
+t.test('what watches a base goes on when it is trusted', async (t) => {
+  const base = new BaseWatch()
+  base.watch(undefined, {})
+  t.equal(base.movement, undefined, 'no reference, nothing to watch')
+  base.target = reference({})
+  base.trust(undefined, { residuals: enu(1) })
+  const { movement } = base
+  t.same(movement?.baselines, { residuals: enu(1) })
+  base.trust(undefined, {})
+  t.equal(base.movement, movement)
+  base.watch(undefined, { second: enu(2) })
+  t.same(base.movement?.baselines, { second: enu(2) })
+})
+
+/** The memory of the plugin, and what was written to it. */
+function memoryOf(values: Partial<Memories> = {}) {
+  const writes: string[] = []
+  const set = async (name: keyof Memories, value: never) => {
+    writes.push(name)
+    values[name] = value
+  }
+  return { memory: { get: (name: keyof Memories) => values[name], set } as unknown as Memory, values, writes }
+}
+
+t.test('a suspicion stands over a restart until it is settled; its evidence stays', async (t) => {
+  const { memory } = memoryOf()
+  const suspicion = new Suspicion(memory)
+  suspicion.recall()
+  t.same([suspicion.stands, suspicion.evidence, suspicion.size_m], [false, '', undefined])
+  await suspicion.raise({ text: 'the ranges say 12.0 m', size_m: 12 })
+  const next = new Suspicion(memory)
+  t.equal(next.evidence, '')
+  next.recall()
+  for (const one of [suspicion, next])
+    t.same([one.stands, one.evidence, one.size_m], [true, 'the ranges say 12.0 m', 12])
+  await next.settle()
+  t.same([suspicion.stands, next.evidence, next.size_m], [false, 'the ranges say 12.0 m', undefined])
+})
+
+/** What is known of the last trusted moment, on a clock of the test. */
+function lastTrust(t: Test, stands = false) {
+  const dir = { path: t.testdir({}) } as DataDir
+  const now = { ms: 1_000_000 }
+  const store = memoryOf()
+  const surroundings = { now_ms: () => now.ms, utc_s: () => Math.floor(now.ms / 1_000) + 1_789_999_000 } as Surroundings
+  const make = () => new LastTrust(store.memory, surroundings, { stands }, () => dir)
+  const receiver = { identity: { serial: 'A' }, sinceReset_ms: 5_000, stationId: 7 } as {
+    sinceReset_ms?: number
+  } & Receiver
+  const pass = (seconds: number) => {
+    now.ms += Math.round(seconds * 1_000)
+    if (receiver.sinceReset_ms !== undefined)
+      Object.assign(receiver, { sinceReset_ms: receiver.sinceReset_ms + seconds * 1_000 })
+  }
+  return { ...store, dir, last: make(), make, now, pass, receiver, surroundings }
+}
+const seenHere = { position: here, acc_m: 1 }
+
+t.test('a warm start is not asked for where nothing can come of it', async (t) => {
+  const rig = lastTrust(t)
+  const { last, pass, receiver } = rig
+  t.match(last.againstAsking(false), /nothing was trusted before/)
+  t.same([last.isThere, last.isBrief, last.seen], [false, false, undefined])
+  t.equal(last.against(receiver, reference({}), undefined), 'there is no reference')
+  t.equal(last.age_ms, 1_790_000_001_000)
+  await last.remember(receiver, reference({}), seenHere, { second: enu(1) })
+  t.same([last.isThere, last.seen, last.age_ms], [true, seenHere, 1_000])
+  t.equal(last.against(receiver, undefined, undefined), 'there is no reference')
+  t.equal(last.against(receiver, reference({}), { mode: 'fixed', arp: here } as never), '')
+  t.match(last.againstAsking(true), /a survey-in was asked for/)
+  for (const [seconds, isBrief, against] of [
+    [3, true, ''],
+    [0.001, false, ''],
+    [1.999, false, ''],
+    [0.1, false, 'the receiver was away for 5 s'],
+  ] as const) {
+    pass(seconds)
+    t.same([last.isBrief, last.againstAsking(false)], [isBrief, against])
+  }
+  t.equal(last.age_ms, 6_100)
+  rig.now.ms = 1_060_000
+  const next = rig.make()
+  t.same([next.isThere, next.isBrief, next.againstAsking(false), next.age_ms], [true, false, '', 61_000])
+  const doubted = lastTrust(t, true)
+  t.match(doubted.last.againstAsking(false), /may have moved/)
+})
+
+t.test('the trusted moment is kept twice a minute, and in the settings what has changed', async (t) => {
+  const { dir, last, make, pass, receiver, values, writes } = lastTrust(t)
+  const target = reference({})
+  const tick = (seen: Seen | undefined) => last.tick(receiver, target, seen, {})
+  tick(seenHere)
+  t.same(writes, ['trusted'], 'for the first time at once')
+  pass(29.999)
+  tick(seenHere)
+  t.equal(make().age_ms, 30_000, 'the one before')
+  pass(0.001)
+  tick(seenHere)
+  await until(() => make().age_ms === 1_000, 'the newer moment is in its file')
+  t.same(writes, ['trusted'], 'nothing else has changed')
+  pass(30)
+  tick(undefined)
+  t.same(writes, ['trusted', 'trusted'])
+  t.equal(last.seen, undefined)
+  t.equal(last.isBrief, true)
+  pass(30)
+  Object.assign(receiver, { sinceReset_ms: undefined })
+  tick(seenHere)
+  await last.remember(receiver, target, seenHere, {})
+  t.equal(writes.length, 2, 'a receiver that does not say how long it has been on')
+  const stored = values.trusted as Trusted
+  for (const [what, beatOf, used] of [
+    ['newer', { uid: 'A', t: stored.t + 1 }, true],
+    ['as old', { uid: 'A', t: stored.t }, false],
+    ['of another receiver', { uid: 'B', t: stored.t + 1 }, false],
+  ] as const) {
+    writeFileSync(join(dir.path, 'last.json'), JSON.stringify({ msss_ms: 1, ...beatOf }))
+    t.equal(make().age_ms, 31_000 - (used ? 1_000 : 0), what)
+  }
+})
+
+t.test('baselines hold for the very same base that was not looked at again', async (t) => {
+  const { last, receiver } = lastTrust(t)
+  const baselines = { residuals: enu(1) }
+  t.same(last.baselines(receiver, reference({}), undefined), {}, 'nothing is known')
+  for (const seen of [seenHere, undefined]) {
+    await last.remember(receiver, reference({}), seen, baselines)
+    for (const [what, of, target, now, holds] of [
+      ['the same', receiver, reference({}), seen, true],
+      ['another receiver', { ...receiver, identity: { serial: 'B' } } as Receiver, reference({}), seen, false],
+      ['another reference', receiver, reference({ arp: at(1) }), seen, false],
+      ['seen elsewhere', receiver, reference({}), { position: at(1), acc_m: 1 }, false],
+      ['seen in one of them', receiver, reference({}), seen ? undefined : seenHere, false],
+      ['seen at the same place again', receiver, reference({}), seen && { ...seenHere, acc_m: 2 }, true],
+    ] as const)
+      t.same(last.baselines(of, target, now), holds ? baselines : {}, what)
+  }
+})
+
+t.test('a base that is trusted opens the gate, is entered as used, and is kept', async (t) => {
+  const { last, memory, receiver, surroundings, values, writes } = lastTrust(t)
+  const trusted: unknown[] = []
+  const base = new BaseWatch()
+  const ledger = new Ledger(5)
+  const { check: made } = check()
+  const judge = { trust: (...given: unknown[]) => trusted.push(...given) } as unknown as RtcmJudge
+  const trust = new BaseTrust({ receiver, judge, base, check: made, last, ledger, memory, surroundings })
+  trust.trust()
+  await trust.remember(true)
+  t.same([trusted, writes, base.movement, last.heardAt_ms], [[], [], undefined, undefined], 'there is no reference')
+  base.target = reference({})
+  made.live = { ...seenHere, corrected: true }
+  trust.trust({ residuals: enu(1) })
+  t.same(trusted, [{ arp: here, stationId: 7 }])
+  t.same(writes, ['ledger', 'trusted'])
+  t.match(values.ledger, [{ what: 'used', t: 1_790_000_000 }])
+  t.match(values.trusted, { uid: 'A', seen: seenHere, baselines: { residuals: enu(1) } })
+  trust.trust()
+  t.same(writes, ['ledger', 'trusted', 'trusted'], 'one entry of a reference')
+  await trust.remember(false)
+  t.equal(writes.length, 3, 'twice a minute')
+
+  trust.place(undefined)
+  t.equal(made.live, undefined)
+  base.target = undefined
+  base.movement = undefined
+  trust.watch(reference({ arp: here }))
+  t.match(base.target, { arp: here })
+  t.same(made.live, { ...seenHere, corrected: false }, 'where it was seen by the run before')
+  t.same((base.movement as MovementWatch | undefined)?.baselines, { residuals: enu(1) })
+  t.equal(trusted.length, 2, 'it is not trusted yet')
+})
+
+/** Twenty satellites of two constellations, and what the ranges to them say of an antenna that is beside its reference. */
+function skyOfResiduals({ east, north, up }: Enu, noise_m: (elevation_deg: number) => number, lowest_deg = 12) {
+  return Array.from({ length: 20 }, (_, i): SatelliteResidual => {
+    const [azimuth_deg, elevation_deg] = [(i * 137) % 360, lowest_deg + ((i * 29) % (88 - lowest_deg))]
+    const [azimuth, elevation] = [(azimuth_deg * Math.PI) / 180, (elevation_deg * Math.PI) / 180]
+    const level = Math.sin(azimuth) * east + Math.cos(azimuth) * north
+    const along_m = Math.cos(elevation) * level + Math.sin(elevation) * up
+    const residual_m = noise_m(elevation_deg) - along_m + 100 * (i % 2)
+    return {
+      constellation: i % 2 ? 'gps' : 'galileo',
+      satellite: i,
+      azimuth_deg,
+      elevation_deg,
+      residual_m,
+      used: true,
+    }
+  })
+}
+
+t.test('what speaks for a move says how far it is', async (t) => {
+  const watch = new MovementWatch(reference({}), seenHere)
+  t.same(watch.warning('Base station position seems incorrect', 0), {
+    text: 'the receiver says: Base station position seems incorrect',
+    size_m: 50,
+  })
+  t.equal(watch.warning('antenna short', 0), undefined)
+  for (const [acc_m, sigma_m] of [
+    [0, Math.SQRT2],
+    [3, Math.hypot(3, 1)],
+  ] as const)
+    for (const [part, isBorne] of [
+      [0.99, true],
+      [1.01, false],
+    ] as const) {
+      const second = enu(part * Math.max(3, 2 * sigma_m))
+      const { baselines } = new MovementWatch({ arp: here, acc_m }, undefined, { second })
+      t.same(baselines, isBorne ? { second } : {}, 'an unknown accuracy is 1 m, and no code position is better')
+    }
+  let found: unknown
+  for (let s = 0; s < 40 && !found; s++) found = watch.secondFix(fixAt(12, s * 1_000), s * 1_000)
+  t.match(found, { text: 'the second position solution says 12.0 m', size_m: Number })
+  const ranges = new MovementWatch(reference({}), seenHere)
+  const far = skyOfResiduals(enu(12), () => 0)
+  found = undefined
+  for (let s = 0; s < 40 && !found; s++) found = ranges.residuals(far, s * 1_000)
+  t.match(found, { text: 'the ranges say 12.0 m', size_m: Number })
+  t.equal(ranges.residuals(far.slice(0, 7), 35_000), undefined, 'too few to say')
+  t.ok(Math.abs((ranges.delta_m(35_000) ?? 0) - 12) < 1e-6)
+})
+
+t.test('the ranges need eight satellites, and one more than there are unknowns', async (t) => {
+  const used = (count: number, constellations: number) =>
+    skyOfResiduals(enu(1), () => 0)
+      .slice(0, count)
+      .map((one, i) => ({ ...one, constellation: String(i % constellations) }))
+  for (const [count, constellations, isSaid] of [
+    [7, 1, false],
+    [8, 1, true],
+    [8, 4, true],
+    [8, 5, false],
+    [9, 5, true],
+  ] as const)
+    t.equal(offsetOf(used(count, constellations)) !== undefined, isSaid, `${count} of ${constellations}`)
+})
+
+t.test('the ranges state the error that they have', async (t) => {
+  const random = new Random(3)
+  const gauss = () => Math.sqrt(-2 * Math.log(1 - random.uniform())) * Math.cos(2 * Math.PI * random.uniform())
+  for (const [noise_m, lowest_deg] of [
+    [1, 20],
+    [4, 5],
+  ] as const) {
+    let errors = 0
+    let stated = 0
+    for (let n = 0; n < 1_500; n++) {
+      const noise = (elevation_deg: number) =>
+        (noise_m * gauss()) / Math.max(Math.sin((elevation_deg * Math.PI) / 180), Math.sqrt(0.05))
+      const found = offsetOf(skyOfResiduals(enu(3, -2, 5), noise, lowest_deg))
+      if (!found) throw new Error('none')
+      errors += (found.east - 3) ** 2 + (found.north + 2) ** 2 + (found.up - 5) ** 2
+      stated += found.sigma_m ** 2
+    }
+    const ratio = Math.sqrt(stated / errors)
+    t.ok(ratio > 0.94 && ratio < 1.06, `states ${ratio.toFixed(3)} of its error`)
+  }
+})
+
+t.test('the phases are of the own station, with directions of the last minute, for ten seconds', async (t) => {
+  const names = ['gps', 'sbas', 'galileo', 'beidou', 'qzss', 'glonass', 'navic', 'other']
+  const phases = new AntennaPhases({ enabled: true, threshold_m: 0.03 })
+  phases.look(
+    names.map((constellation, i) => ({ constellation, satellite: i, azimuth_deg: i, elevation_deg: 9 }) as never),
+    0,
+  )
+  t.same(
+    phases.snapshot().directions.map(({ gnssId }) => gnssId),
+    [0, 1, 2, 3, 5, 6, 7, -1],
+  )
+  t.same(phases.hear(arp(0), 0), [])
+  t.same(phases.hear(msm(0, 7), 0), [], 'another station')
+  t.equal(phases.snapshot().frames.length, 0)
+  t.equal(phases.at(0), undefined)
+  t.same([phases.enabled, new AntennaPhases({ enabled: false, threshold_m: 1 }).enabled], [true, false])
+  const frame = (epoch: number, arrival_ms: number) => heardAs(msmFrame(1074, epoch, false), arrival_ms)
+  for (const [interval_ms, lasts_ms] of [
+    [1_000, 10_000],
+    [10_000, 25_000],
+  ] as const) {
+    const watch = new AntennaPhases({ enabled: true, threshold_m: 0.03 })
+    let newest_ms = 0
+    for (let n = 1; n < 6; n++)
+      if (watch.hear(frame(n * interval_ms, n * interval_ms), 0).some(({ report }) => report))
+        newest_ms = n * interval_ms
+    t.equal(watch.snapshot().at_ms, newest_ms)
+    t.ok(newest_ms > 0 && watch.at(newest_ms + lasts_ms), `${lasts_ms} ms`)
+    t.equal(watch.at(newest_ms + lasts_ms + 1), undefined)
+  }
+  const off = new AntennaPhases({ enabled: false, threshold_m: 1 })
+  const heard = [1_000, 2_000].flatMap((ms) => off.hear(frame(ms, ms), 0))
+  t.ok(heard.length > 0 && heard.every(({ report }) => report === undefined))
 })

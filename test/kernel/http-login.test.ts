@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
+import { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { type Duplex, PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
-import { sessionsOfProcess } from '../../runtime/http/login/kept-sessions.js'
+import { keptSessions, sessionsOfProcess } from '../../runtime/http/login/kept-sessions.js'
+import { Login } from '../../runtime/http/login/login.js'
 import { isForeignOrigin } from '../../runtime/http/origin.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
@@ -177,6 +178,120 @@ const nothing = {
   ...Object.fromEntries(Object.keys(everything).map((request) => [request, 401])),
   'GET /ui/a.js': 200,
 }
+
+t.test('the login by itself', async (t) => {
+  const make = async (store = new MemoryStore(), clock = new ManualClock()) => {
+    const login = new Login({ token, viewerToken, open: 'read' }, clock, await keptSessions(store))
+    const enter = (secret = token) => login.begin(secret, '10.0.0.1').cookie.split(';')[0] as string
+    const role = (headers: IncomingHttpHeaders, peer = '10.0.0.1', local = true) =>
+      login.roleOf({ headers, peer, local })
+    const ended = async () => Object.keys((await store.get('protected.kernel', 'ended-sessions')) ?? {}).length
+    return { clock, ended, enter, login, role, store }
+  }
+  const forged = (clock: ManualClock, n: number) =>
+    `rtk-base-session=operator.${clock.now() + 1_000 + n}.AAAAAAAA.${'A'.repeat(43)}`
+
+  t.test('a bearer token is before a cookie, and a cookie before where somebody is', async (t) => {
+    const { enter, login, role } = await make()
+    const cookie = enter()
+    t.equal(role({ ...bearer(viewerToken), cookie }), 'viewer')
+    t.equal(role({ cookie }, '198.51.100.1', false), 'operator')
+    t.same([role({}), role({}, '198.51.100.1', false)], ['viewer', 'none'])
+    for (const [headers, local, still] of [
+      [bearer('whatever'), false, ['none', 'viewer', 'operator']],
+      [{ cookie }, false, ['none', 'viewer', 'operator']],
+      [{ cookie: enter(viewerToken) }, false, ['none', 'viewer']],
+      [{}, true, ['none', 'viewer']],
+      [{}, false, ['none']],
+    ] as const)
+      t.same(
+        (['none', 'viewer', 'operator'] as const).filter((one) => login.allowsStill(one, { headers, local })),
+        still,
+        `${JSON.stringify(headers)} ${local}`,
+      )
+  })
+
+  t.test('256 sessions that were ended are kept, until they would have expired', async (t) => {
+    const { clock, ended, enter, login, role, store } = await make()
+    const cookies = Array.from({ length: 257 }, () => enter())
+    for (const cookie of cookies.slice(0, 256)) await login.end({ cookie })
+    t.equal(await ended(), 256)
+    t.ok(cookies.slice(0, 256).every((cookie) => login.sessionOf({ cookie }) === undefined))
+    await login.end({ cookie: cookies[256] })
+    t.equal(await ended(), 256, 'the oldest gives way')
+    t.equal(role({ cookie: cookies[1] }), 'viewer')
+    const next = await make(store, clock)
+    t.equal(next.role({ cookie: cookies[256] }), 'viewer', 'over a restart too')
+    await clock.advance(1)
+    const later = enter()
+    await clock.advance(43_199_998)
+    await login.end({ cookie: enter() })
+    t.equal(await ended(), 256)
+    await clock.advance(1)
+    await login.end({ cookie: later })
+    t.equal(await ended(), 2, 'they have expired')
+  })
+
+  t.test('a cookie that is no session of this station ends none', async (t) => {
+    const { clock, ended, login, store } = await make()
+    const before = store.writes
+    for (const cookie of [forged(clock, 0), 'a=b', '']) await login.end({ cookie })
+    await login.end({})
+    t.same([await ended(), store.writes], [0, before])
+  })
+
+  t.test('wrong cookies are tries, but not one that was a session, or was counted', async (t) => {
+    const { clock, enter, login, role } = await make()
+    const cookie = enter()
+    await login.end({ cookie })
+    for (let n = 0; n < 9; n++) t.equal(role({ cookie }), 'viewer', 'it was a session')
+    for (let n = 0; n < 5; n++) t.equal(role({ cookie: forged(clock, n) }, '::ffff:10.0.0.1'), 'viewer')
+    t.throws(() => role({ cookie: forged(clock, 5) }), { code: 'RTK_ERR_TOO_MANY_TRIES' })
+    t.equal(role({ cookie: forged(clock, 0) }), 'viewer', 'it was counted')
+    t.equal(role({}), 'viewer', 'who sends none is not held up')
+    t.throws(() => login.begin(token, '10.0.0.1'), { code: 'RTK_ERR_TOO_MANY_TRIES' })
+    t.throws(() => role(bearer(token)), { code: 'RTK_ERR_TOO_MANY_TRIES' })
+    t.equal(role({ cookie: forged(clock, 5) }, '10.0.0.2'), 'viewer', 'another peer')
+    for (let n = 6; n < 257; n++) role({ cookie: forged(clock, n) }, `10.0.1.${n}`)
+    t.throws(() => role({ cookie: forged(clock, 999) }), { code: 'RTK_ERR_TOO_MANY_TRIES' })
+    t.throws(
+      () => role({ cookie: forged(clock, 0) }),
+      { code: 'RTK_ERR_TOO_MANY_TRIES' },
+      'of 256 the oldest gives way',
+    )
+    t.equal(role({ cookie: forged(clock, 1) }), 'viewer')
+  })
+
+  t.test('the key is made once, and anew where what is stored is none', async (t) => {
+    const store = new MemoryStore()
+    const { key } = await keptSessions(store)
+    t.equal(key.length, 32)
+    t.same((await keptSessions(store)).key, key)
+    for (const damaged of [7, null, 'x', key.toString('base64url').slice(2), key.toString('hex')]) {
+      await store.batch([{ namespace: 'protected.kernel', key: 'session-key', value: damaged }])
+      const made = (await keptSessions(store)).key
+      t.equal(made.length, 32)
+      t.notSame(made, key, String(damaged))
+      t.same((await keptSessions(store)).key, made)
+    }
+    t.equal(sessionsOfProcess().key.length, 32)
+    t.notSame(sessionsOfProcess().key, sessionsOfProcess().key)
+  })
+
+  t.test('what is stored of ended sessions counts as far as it can be read', async (t) => {
+    for (const [value, ended] of [
+      [{ a: 1, b: 'x', c: null, d: 2 }, ['a', 'd']],
+      ['damaged', []],
+      [null, []],
+      [7, []],
+      [undefined, []],
+    ] as const) {
+      const store = new MemoryStore()
+      if (value !== undefined) await store.batch([{ namespace: 'protected.kernel', key: 'ended-sessions', value }])
+      t.same([...(await keptSessions(store)).ended.keys()], ended, JSON.stringify(value))
+    }
+  })
+})
 
 t.test('who may do what', async (t) => {
   t.test('without a token everybody on the local network may do everything', async (t) => {

@@ -109,6 +109,19 @@ t.test('states and order', async (t) => {
     t.match(other, { state: 'running' })
   })
 
+  t.test('the variant may set a parameter of a plugin that waits, and none that nobody has', async (t) => {
+    const consumer = plugin('consumer', {
+      needs: [number],
+      setup: (ctx) => void ctx.config.define('later', { type: 'integer' } as never, { default: 0 as never }),
+    })
+    const start = (name: string) =>
+      createTestStation({ plugins: { consumer }, variant: { changes: { [name]: 5 } as never } })
+    const station = await start('later')
+    t.teardown(() => station.stop())
+    t.match(station.station.plugins(), [{ name: 'consumer', state: 'waiting' }])
+    await t.rejects(start('latter'), { code: 'RTK_ERR_VARIANT', message: /changes\.latter .*later/ })
+  })
+
   t.test('provider flips A → B → A end in the right state', async (t) => {
     let current = 'A'
     const provider = plugin('provider', {
@@ -660,10 +673,17 @@ t.test('conflicts are refused with both names', async (t) => {
   }
   for (const [what, claim] of Object.entries(claims)) {
     t.test(`two plugins with the same ${what}`, async (t) => {
+      let setUps = 0
+      let undone = 0
+      const setup = (ctx: PluginContext) => {
+        setUps++
+        ctx.defer(() => void undone++)
+        claim(ctx)
+      }
       const station = await createTestStation({
         plugins: {
           first: plugin('first', { setup: claim }),
-          second: plugin('second', { setup: claim }),
+          second: plugin('second', { setup }),
           third: plugin('third'),
         },
       })
@@ -673,6 +693,7 @@ t.test('conflicts are refused with both names', async (t) => {
       t.match(second, { state: 'failed', reason: /first/ })
       t.match(second.reason, /second/)
       t.match(third, { state: 'running' })
+      t.equal(undone, setUps, 'what the second one did in its setup is undone')
     })
   }
   t.test('two plugins with the same service', async (t) => {

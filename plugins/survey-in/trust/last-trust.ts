@@ -26,7 +26,7 @@ export class LastTrust {
   readonly #surroundings: Surroundings
   readonly #suspicion: Pick<Suspicion, 'stands'>
   readonly #heartbeat: Heartbeat
-  #rememberedAt_ms = 0
+  #rememberedAt_ms = Number.NEGATIVE_INFINITY
   /** When the trusted base was heard last, by this process; undefined before it trusted one. */
   heardAt_ms: number | undefined
 

@@ -109,10 +109,9 @@ export class LoginGuard {
       isObject(before) && typeof before.mac === 'string'
         ? { mac: before.mac, attempts: this.#allRestored(before.attempts) }
         : undefined
-    this.#failed.clear()
     for (const [key, value] of Object.entries(isObject(failed) ? failed : {})) {
       const { utc_ms, count } = isObject(value) ? value : { utc_ms: value, count: 1 }
-      this.#failed.set(key, { ...this.#restored(utc_ms), count: typeof count === 'number' && count > 0 ? count : 1 })
+      this.#failed.set(key, { ...this.#restored(utc_ms), count: typeof count === 'number' ? Math.max(1, count) : 1 })
     }
     for (const key of Array.isArray(worked) ? worked : []) if (typeof key === 'string') this.#worked.add(key)
     for (const pair of known) this.#worked.add(digest(pair))
@@ -152,14 +151,10 @@ export class LoginGuard {
 
   /** Milliseconds until this pair may be tried; 0: now. */
   pairWait_ms(credentials: Credentials, byPerson: boolean): number {
-    const { day_ms, daily, total_ms, total, again_ms, workedAgain_ms, workedLongest_ms } = guardLimits
+    const { day_ms, daily, total_ms, total } = guardLimits
     const worked = this.worked(credentials)
     const failed = this.#failed.get(digest(credentials))
-    const doubled = 2 ** ((failed?.count ?? 1) - 1)
-    const rest_ms = worked
-      ? Math.min(workedAgain_ms * doubled, workedLongest_ms)
-      : Math.min(again_ms * doubled, total_ms)
-    const end_ms = failed ? failed.at_ms + rest_ms : Number.NEGATIVE_INFINITY
+    const end_ms = failed ? failed.at_ms + restOf(failed.count, worked) : Number.NEGATIVE_INFINITY
     const anyWait_ms = Math.max(this.wait_ms(byPerson), this.#until(end_ms, this.#deniedEnd(credentials)))
     if (worked || byPerson) return anyWait_ms
     const rejected = (ms: number) => this.#within(ms).filter(({ outcome }) => outcome === 'rejected')
@@ -260,8 +255,7 @@ export class LoginGuard {
   /** What an earlier run stored. Where either clock was not set, or went back, it counts as if it were of now. */
   #restored(utc_ms: unknown): Stamp {
     const now = this.#now()
-    const known =
-      typeof utc_ms === 'number' && utc_ms >= credible_ms && utc_ms <= now.utc_ms && now.utc_ms >= credible_ms
+    const known = typeof utc_ms === 'number' && utc_ms >= credible_ms && utc_ms <= now.utc_ms
     return known ? { utc_ms, at_ms: now.at_ms - (now.utc_ms - utc_ms) } : now
   }
 
@@ -297,6 +291,13 @@ export class LoginGuard {
       [stored.before]: this.#before && { mac: this.#before.mac, attempts: entriesOf(this.#before.attempts) },
     })
   }
+}
+
+/** How long a pair rests after so many rejections in a row. */
+function restOf(count: number, worked: boolean): number {
+  const { again_ms, total_ms, workedAgain_ms, workedLongest_ms } = guardLimits
+  const doubled = 2 ** (count - 1)
+  return worked ? Math.min(workedAgain_ms * doubled, workedLongest_ms) : Math.min(again_ms * doubled, total_ms)
 }
 
 /** When fewer than `most` of the attempts are left in a window of `ms`. */

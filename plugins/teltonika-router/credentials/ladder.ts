@@ -61,17 +61,15 @@ export class CredentialLadder {
   async step(transport: Transport, byPerson: boolean, signal: AbortSignal): Promise<Step> {
     const { guard, log } = this.#deps
     let shortest_ms = Number.POSITIVE_INFINITY
-    let count = 0
     let chosen: Candidate | undefined
     for await (const candidate of this.#candidates(byPerson, signal)) {
-      count++
       const wait_ms = guard.pairWait_ms(candidate, byPerson && isSet(candidate))
       shortest_ms = Math.min(shortest_ms, wait_ms)
       if (wait_ms > 0) continue
       if (!chosen || guard.rejections(candidate) < guard.rejections(chosen)) chosen = candidate
       if (guard.rejections(chosen) === 0) break
     }
-    if (count === 0) {
+    if (shortest_ms === Number.POSITIVE_INFINITY) {
       return { wait_ms: retry_ms, reason: 'no credentials are known: set rtr-user and rtr-pswd', byPerson: false }
     }
     if (!chosen) {
@@ -150,27 +148,17 @@ export class CredentialLadder {
     return `${parts.join(' and ')}, and more would make it block this station${rejected > 0 ? `: ${remedy}` : ''}`
   }
 
-  /** In order, each pair once. The lookup is only made when it is its turn. */
+  /** In order. The lookup is only made when it is its turn. */
   async *#candidates(byPerson: boolean, signal: AbortSignal): AsyncGenerator<Candidate> {
     const { override, vault, defaults, guard } = this.#deps
-    const seen = new Set<string>()
-    const fresh = (candidate: Candidate) => {
-      const key = `${candidate.user}\0${candidate.pswd}`
-      if (candidate.pswd === '' || seen.has(key)) return false
-      seen.add(key)
-      return true
-    }
+    const isKnown = ({ pswd }: Credentials) => pswd !== ''
     const { user, pswd } = override()
     const set = usersOf(user).map((one): Candidate => ({ rung: 'override', user: one, pswd }))
     const kept: Candidate = { rung: 'protected', ...vault.default }
     // What a person has just set is tried at once.
-    const first = guard.worked(kept) && !byPerson ? [kept, ...set] : [...set, kept]
-    for (const candidate of first) if (fresh(candidate)) yield candidate
-    for (const candidate of await this.#lookedUp(signal)) if (fresh(candidate)) yield candidate
-    for (const one of defaults) {
-      const candidate: Candidate = { rung: 'default', ...one }
-      if (fresh(candidate)) yield candidate
-    }
+    yield* (guard.worked(kept) && !byPerson ? [kept, ...set] : [...set, kept]).filter(isKnown)
+    yield* (await this.#lookedUp(signal)).filter(isKnown)
+    yield* defaults.filter(isKnown).map((one): Candidate => ({ rung: 'default', ...one }))
   }
 
   async #lookedUp(signal: AbortSignal): Promise<Candidate[]> {

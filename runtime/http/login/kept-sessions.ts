@@ -46,6 +46,7 @@ async function makeKey(store: Store): Promise<Buffer> {
 
 async function keptEnded(store: Store): Promise<Map<string, number>> {
   const stored = await store.get(namespace, endedEntry)
-  const entries = typeof stored === 'object' && stored !== null ? Object.entries(stored) : []
-  return new Map(entries.filter((entry): entry is [string, number] => typeof entry[1] === 'number'))
+  return new Map(
+    Object.entries(stored ?? {}).filter((entry): entry is [string, number] => typeof entry[1] === 'number'),
+  )
 }

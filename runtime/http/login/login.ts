@@ -163,8 +163,9 @@ export class Login {
    */
   #ticketOf({ cookie: header = '' }: IncomingHttpHeaders): Ticket | undefined {
     for (const pair of header.split(';')) {
-      const [, cookie, content, role, expires, signature] = cookiePattern.exec(pair.trim()) ?? []
-      if (cookie === undefined || content === undefined || signature === undefined) continue
+      const parts = cookiePattern.exec(pair.trim())
+      if (parts === null) continue
+      const [cookie, content, role, expires, signature] = parts.slice(1) as [string, string, string, string, string]
       const expires_ms = Number(expires)
       const left_ms = expires_ms - this.#clock.now()
       const known = this.#credentials.find((one) => one.role === role)

@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { Gate } from '../../../plugins/rtcm/gate.js'
+import { Gate, type GateDeps } from '../../../plugins/rtcm/gate.js'
 import { History } from '../../../plugins/rtcm/history.js'
 import rtcm from '../../../plugins/rtcm/index.js'
 import { StationMessages } from '../../../plugins/rtcm/station-messages.js'
@@ -314,9 +314,11 @@ t.test('the gate', async (t) => {
   })
 
   t.test('forgets what was gathered when it closes', async (t) => {
-    const { receiver, stream, gate } = await setUp(t)
+    const { clock, receiver, stream, gate } = await setUp(t)
     const judge = gate.judge()
     judge.trust({ arp: here })
+    const epochs: RtcmEpoch[] = []
+    stream.onEpoch((epoch) => epochs.push(epoch))
     const slow = taker('slow')
     const subscription = stream.subscribe(slow)
     slow.slow = true
@@ -329,7 +331,114 @@ t.test('the gate', async (t) => {
     t.strictSame(slow.taken, [])
     t.equal(stream.reference().length, 0)
     t.equal(stream.station, undefined)
+    await clock.advance(1_000)
+    t.same(epochs, [], 'nor the epoch that was open')
   })
+})
+
+/** The gate alone, with what it told. */
+function gateOf(first: ReturnType<GateDeps['mode']> = 'fixed') {
+  const clock = new ManualClock()
+  const around = { mode: first, isJudged: false }
+  const told: string[] = []
+  const gate = new Gate({
+    mode: () => around.mode,
+    isJudged: () => around.isJudged,
+    after: (ms, fn) => clock.timer(ms, fn),
+    changed: ({ open, wasOpen, reason }) =>
+      told.push(`${wasOpen ? 'open' : 'closed'} > ${open ? 'open' : 'closed'} ${reason}`.trim()),
+  })
+  const frame = (arp: typeof here, stationId = 7): RtcmFrame => ({
+    ...{ type: 1005, bytes: arpFrame(arp, stationId), arrival_ms: 0 },
+  })
+  gate.look()
+  return { clock, around, told, gate, right: frame(here), wrong: frame(there), trusted: { arp: here, stationId: 7 } }
+}
+
+t.test('whether the gate is open, by the mode of the receiver and who judges', async (t) => {
+  const unverified = 'the reference is not verified yet'
+  for (const [mode, alone, judged, held, trusted] of [
+    ['fixed', '', unverified, 'moved', ''],
+    ['rover', 'the receiver holds no reference position', unverified, 'moved', ''],
+    ['unknown', 'no receiver', unverified, 'moved', ''],
+    ['listening', '', '', '', ''],
+  ] as const) {
+    const { around, gate, trusted: reference, right, wrong } = gateOf(mode)
+    const seen = [gate.reason]
+    t.equal(gate.announces, mode !== 'listening')
+    t.equal(gate.fits(right), false, 'without a judge nobody knows')
+    around.isJudged = true
+    gate.look()
+    seen.push(gate.reason)
+    const judge = gate.judge()
+    judge.hold('moved')
+    seen.push(gate.reason)
+    t.equal(gate.fits(right), false)
+    judge.trust(reference)
+    seen.push(gate.reason)
+    t.same(seen, [alone, judged, held, trusted], mode)
+    t.same([gate.fits(right), gate.fits(wrong)], [true, mode === 'listening'])
+    t.equal(gate.open, true)
+    t.equal(gate.admit(wrong), mode === 'listening', 'what is only listened to is not compared')
+  }
+})
+
+t.test('positions in turn are two contradictions within a minute; a minute apart each is one', async (t) => {
+  for (const [apart_ms, reason] of [
+    [59_999, /in turn/],
+    [60_000, /^the receiver sends/],
+  ] as const) {
+    const { clock, gate, wrong, right, trusted } = gateOf()
+    const judge = gate.judge()
+    judge.trust(trusted)
+    t.equal(gate.admit(right), true)
+    t.equal(gate.admit(wrong), false)
+    await clock.advance(apart_ms)
+    judge.trust(trusted)
+    t.equal(gate.open, true)
+    t.equal(gate.admit(wrong), false)
+    t.match(gate.reason, reason, `${apart_ms} ms apart`)
+    judge.trust(trusted)
+    t.equal(gate.open, apart_ms === 60_000)
+    await clock.advance(40_000)
+    t.equal(gate.admit(wrong), false, 'counted while it is closed, too')
+    judge.trust(trusted)
+    await clock.advance(59_999)
+    t.match(gate.reason, /in turn/)
+    await clock.advance(1)
+    t.equal(gate.open, true, 'a minute after the last one')
+  }
+})
+
+t.test('what the gate tells: each change once, with how it was before', async (t) => {
+  const { clock, around, told, gate, trusted } = gateOf('unknown')
+  const since = () => told.splice(0)
+  t.same(since(), [], 'it begins without a receiver')
+  around.mode = 'fixed'
+  gate.look()
+  gate.look()
+  t.same(since(), ['closed > open'])
+  const judge = gate.judge()
+  judge.hold('moved')
+  judge.hold('moved')
+  t.same(since(), ['open > closed the reference is not verified yet', 'closed > closed moved'])
+  t.equal(gate.heldReason, undefined, 'for the gate after this one, while the judge is away')
+  judge.leave('reload')
+  t.equal(gate.heldReason, 'moved')
+  gate.judge().trust(trusted)
+  t.equal(gate.heldReason, undefined)
+  t.same(since(), ['closed > open'])
+  const other = gateOf()
+  other.gate.resume('moved')
+  t.same(other.told, ['closed > open', 'open > closed moved'])
+  await other.clock.advance(10_000)
+  t.same(other.told.slice(2), ['closed > closed nobody verifies the reference'])
+  t.equal(other.gate.heldReason, undefined)
+  const last = gate.judge()
+  last.trust(trusted)
+  last.leave('remove')
+  t.equal(gate.reason, 'nobody verifies the reference')
+  t.equal(clock.pending, 0)
 })
 
 t.test('a judge that was replaced has no say', async (t) => {
@@ -430,8 +539,12 @@ t.test('what went out is kept for 5 s, in order, for a plugin that was reloaded'
   t.equal(history.sequence, 2)
   for (let i = 0; i < 300; i++) history.frame(frame(1230))
   t.equal(history.sequence, 302)
-  t.ok(kept().length >= 128 && kept().length <= 256, `${kept().length} are kept`)
   t.equal(kept().at(-1), 302)
+  history.clear()
+  for (let i = 0; i < 256; i++) history.frame(frame(1230))
+  t.equal(kept().length, 256)
+  history.frame(frame(1230))
+  t.equal(kept().length, 129, 'the older half goes at once')
   history.clear()
   t.same(kept(), [])
 })
@@ -482,6 +595,11 @@ t.test('what waits for a slow subscriber is bounded by bytes, and counted', asyn
   subscribers.clear()
   subscribers.push(frame(1074, 90), 13)
   t.same(resumed(), [1074], 'nor what may not go out any more')
+  const dropped = subscription.dropped
+  for (const epoch of [14, 15, 16]) subscribers.push(frame(1074, 50), epoch)
+  t.equal(subscription.dropped, dropped + 1, 'what is left fits exactly')
+  for (const type of [1084, 1094]) subscribers.push(frame(type, 25), 17)
+  t.same([resumed(), subscription.dropped], [[1074, 1084, 1094], dropped + 2])
 
   t.equal(subscribers.count, 1)
   const listed = subscribers.list({ via: 'mqtt', name: 'broker', ip: '' })
@@ -489,7 +607,7 @@ t.test('what waits for a slow subscriber is bounded by bytes, and counted', asyn
   listed.close()
   subscribers.add({ ...taker('bad'), take: () => undefined }, [], 0)
   t.equal(subscribers.count, 2)
-  subscribers.push(frame(1074, 1), 14)
+  subscribers.push(frame(1074, 1), 18)
   t.same([left, subscribers.count], [['bad'], 1])
   subscription.close()
   t.equal(subscribers.count, 0)

@@ -12,11 +12,20 @@ import { Holds } from '../../../plugins/mqtt-link/link/holds.js'
 import { Retry } from '../../../plugins/mqtt-link/link/retry.js'
 import { TlsTime } from '../../../plugins/mqtt-link/link/tls-time.js'
 import { defaultGateways } from '../../../plugins/mqtt-link/session/default-gateways.js'
+import {
+  Breach,
+  Inspection,
+  largestInbound,
+  mostAtOnce,
+  PacketWatch,
+} from '../../../plugins/mqtt-link/session/inspection.js'
 import { OldBrokers } from '../../../plugins/mqtt-link/session/old-brokers.js'
 import { outboxLimit, Session, type SessionEnd } from '../../../plugins/mqtt-link/session/session.js'
+import { SessionFactory } from '../../../plugins/mqtt-link/session/session-factory.js'
 import { within } from '../../../plugins/mqtt-link/session/within.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
-import { ManualClock } from '../../harness/index.js'
+import type { MqttInbound } from '../../../schemas/services.js'
+import { ManualClock, until } from '../../harness/index.js'
 import { listen } from '../../harness/peers/brokers.js'
 import { createAuthority, type IdentityFile } from '../../harness/peers/certificates.js'
 import { noPeer } from '../../harness/peers/peers.js'
@@ -53,19 +62,25 @@ async function broker(t: Test, identity?: { cert: string; key: string }) {
 }
 
 /** Connects; @returns what came first: that the broker accepted, or how it ended. */
-async function connectTo(t: Test, port: number, tls: { ca: string } | undefined, host = '127.0.0.1') {
+async function connectTo(
+  t: Test,
+  port: number,
+  tls: { ca: string } | undefined,
+  { version = 4 }: { version?: 4 | 5 } = {},
+) {
   const ends: SessionEnd[] = []
+  const messages: MqttInbound[] = []
   let session: Session | undefined
   const first = await new Promise<'accepted' | SessionEnd>((resolve) => {
     session = new Session(
       {
-        ...{ host, port, serial: 'TEST0001', clientId: 'TEST0001', tls: tls !== undefined, version: 4 },
+        ...{ host: '127.0.0.1', port, serial: 'TEST0001', clientId: 'TEST0001', tls: tls !== undefined, version },
         identity: { info: noCertificate, ...tls },
       },
       {
         accepted: () => resolve('accepted'),
         alive() {},
-        message() {},
+        message: (message) => messages.push(message),
         ended(end) {
           ends.push(end)
           resolve(end)
@@ -74,8 +89,261 @@ async function connectTo(t: Test, port: number, tls: { ca: string } | undefined,
     )
   })
   t.teardown(() => session?.drop())
-  return { first, session: session as unknown as Session, ends }
+  return { first, session: session as unknown as Session, ends, messages }
 }
+
+const connack = [0x20, 2, 0, 0]
+
+t.test('a packet that no broker has a reason to send ends the session', async (t) => {
+  /** @returns what is wrong with these bytes after a CONNACK, however they are split */
+  const wrong = (bytes: readonly number[], sent: { cmd: string; qos?: number }[] = []) => {
+    const found = [1, 2, 1_000_000].map((size) => {
+      const watch = new PacketWatch()
+      watch.sent({ cmd: 'connect' })
+      for (const one of sent) watch.sent(one)
+      const all = Uint8Array.from([...connack, ...bytes])
+      try {
+        for (let at = 0; at < all.length; at += size) watch.starts(all.subarray(at, at + size))
+        return ''
+      } catch (error) {
+        return `${error instanceof Breach ? 'breach' : 'no broker'}: ${(error as Error).message}`
+      }
+    })
+    t.equal(new Set(found).size, 1, 'the same however it is split')
+    return found[0]
+  }
+  for (const [cmd, qos, answer, name] of [
+    ['publish', 1, 0x40, 'PUBACK'],
+    ['publish', 2, 0x50, 'PUBREC'],
+    ['pubrel', 0, 0x70, 'PUBCOMP'],
+    ['subscribe', 0, 0x90, 'SUBACK'],
+    ['unsubscribe', 0, 0xb0, 'UNSUBACK'],
+    ['pingreq', 0, 0xd0, 'PINGRESP'],
+  ] as const) {
+    const nothing = `breach: it sent a ${name} that answers nothing`
+    t.equal(wrong([answer, 0]), nothing)
+    t.equal(wrong([answer, 0], [{ cmd, qos }]), '')
+    t.equal(wrong([answer, 0, answer, 0], [{ cmd, qos }]), nothing, 'once')
+    t.equal(
+      wrong(
+        [answer, 0, answer, 0],
+        [
+          { cmd, qos },
+          { cmd, qos },
+        ],
+      ),
+      '',
+    )
+  }
+  t.equal(wrong([0x40, 0], [{ cmd: 'publish' }]), 'breach: it sent a PUBACK that answers nothing', 'QoS 0')
+  for (const [bytes, text] of [
+    [[], ''],
+    [connack, 'breach: it sent a CONNACK that answers nothing'],
+    [[0x30, 0], ''],
+    [[0x31, 1, 0], ''],
+    [[0x3b, 1, 0], ''],
+    [[0x34, 0], 'breach: it sent a PUBLISH of QoS 2: the station subscribes with QoS 1'],
+    [[0x36, 0], 'breach: it sent a PUBLISH of QoS 2: the station subscribes with QoS 1'],
+    [[0xe0, 0, 0xe0, 0], ''],
+    [[0xc0, 0], 'breach: it sent a packet of type 12, which no broker sends'],
+    [[0x00, 0], 'breach: it sent a packet of type 0, which no broker sends'],
+    [[0x30, 0x80, 0x80, 0x10], ''],
+    [[0x30, 0x81, 0x80, 0x10], `breach: it sent a PUBLISH of more than ${largestInbound} bytes`],
+    [[0x30, 0xff, 0xff, 0xff], ''],
+    [[0x30, 0xff, 0xff, 0xff, 0xff], `breach: it sent a PUBLISH of more than ${largestInbound} bytes`],
+  ] as const) {
+    t.equal(wrong(bytes), text, bytes.join(' '))
+  }
+  t.throws(() => new PacketWatch().starts(Buffer.from('HTTP/1.1')), { message: 'its first packet is no CONNACK' })
+})
+
+t.test('the parser gets a few messages at once, and every byte', async (t) => {
+  const inspection = new Inspection()
+  inspection.watch.sent({ cmd: 'connect' })
+  const parts: Buffer[] = []
+  inspection.on('data', (part: Buffer) => parts.push(part))
+  const message = [0x30, 3, 0, 1, 120]
+  const whole = Buffer.from([
+    ...connack,
+    ...Array(2 * mostAtOnce + 1)
+      .fill(message)
+      .flat(),
+  ])
+  inspection.write(whole)
+  await until(() => Buffer.concat(parts).length === whole.length, 'all of it')
+  t.same(Buffer.concat(parts), whole)
+  t.same(
+    parts.map(({ length }) => Math.floor(length / message.length)),
+    [mostAtOnce, mostAtOnce, 1],
+  )
+  const errors: Error[] = []
+  inspection.on('error', (error) => errors.push(error))
+  inspection.write(Buffer.from(connack))
+  await until(() => errors.length > 0, 'the breach')
+  t.ok(errors[0] instanceof Breach)
+})
+
+/** A server that answers every connection with these bytes, and keeps what it gets. */
+async function answering(t: Test, answer: readonly number[], ends = false) {
+  const state = { bytes: Buffer.alloc(0), sockets: [] as Socket[] }
+  const server = createPlain((socket) => {
+    state.sockets.push(socket)
+    socket.on('error', () => {})
+    socket.once('data', () => (ends ? socket.end(Buffer.from(answer)) : socket.write(Buffer.from(answer))))
+    socket.on('data', (bytes) => {
+      state.bytes = Buffer.concat([state.bytes, bytes])
+    })
+  })
+  const port = await listen(server)
+  t.teardown(() => {
+    for (const socket of state.sockets) socket.destroy()
+    server.close()
+  })
+  return { port, state }
+}
+
+t.test('a session states its limits, and keeps to those of the broker', async (t) => {
+  // Maximum packet size 1000 (MQTT 5, section 3.2.2.3.6).
+  const { port, state } = await answering(t, [0x20, 8, 0, 0, 5, 0x27, 0, 0, 3, 0xe8])
+  const { first, session } = await connectTo(t, port, undefined, { version: 5 })
+  t.equal(first, 'accepted')
+  t.ok(state.bytes.includes(Buffer.from([0x27, 0, 4, 0, 0])), 'packets of 256 KiB at most')
+  t.ok(state.bytes.includes(Buffer.from([0x21, 0, 32])), '32 publications at once')
+  const properties = { userProperties: { a: 'bc' }, correlationData: Buffer.alloc(4) }
+  const send = (bytes: number, more: object = {}) =>
+    session.publish('xy', Buffer.alloc(bytes), { retain: false, qos: 0, ...more })
+  for (const [more, largest] of [
+    [{}, 986],
+    [{ properties: { userProperties: { a: 'bc' } } }, 978],
+    [{ properties }, 971],
+  ] as const) {
+    t.equal(session.largestPayload('xy', (more as { properties?: object }).properties), largest)
+    t.equal(send(largest + 1, more), 'full')
+    t.equal(send(largest, more), 'sent')
+    await until(() => session.waiting === 0, 'room')
+  }
+  const from = state.bytes.length
+  t.equal(await session.leave('q'), true)
+  await until(() => state.bytes.subarray(from).includes(Buffer.from([0xe0])), 'DISCONNECT')
+  const farewell = state.bytes.subarray(from)
+  const topic = 'base/TEST0001/online'
+  t.same(
+    farewell
+      .subarray(0, 4 + topic.length + 2)
+      .toString('latin1')
+      .slice(4),
+    `${topic}\0q`,
+  )
+  t.equal(farewell[0], 0x31, 'retained')
+})
+
+t.test('how an attempt ends says whether the other version may do', async (t) => {
+  for (const [what, answer, ends, version, expected] of [
+    ['closed without an answer', [], true, 5, { accepted: false, otherVersion: true, failure: { cause: 'closed' } }],
+    ['unacceptable version', [0x20, 3, 0, 132, 0], false, 5, { accepted: false, otherVersion: true }],
+    ['unacceptable level', [0x20, 2, 0, 1], false, 4, { accepted: false, otherVersion: true }],
+    ['not authorised', [0x20, 2, 0, 5], false, 4, { otherVersion: false, failure: { cause: 'auth' } }],
+    ['no broker', [...Buffer.from('HTTP/1.1 400')], false, 4, { otherVersion: false, failure: { cause: 'protocol' } }],
+    ['a breach', [0xc0, 0], false, 4, { otherVersion: false, failure: { cause: 'protocol' } }],
+  ] as const) {
+    const { port } = await answering(t, answer, ends)
+    const { first, ends: all } = await connectTo(t, port, undefined, { version })
+    t.match(first, expected, what)
+    t.equal(all.length, 1)
+  }
+  const { port, state } = await answering(t, connack)
+  const { first, ends, session } = await connectTo(t, port, undefined)
+  t.equal(first, 'accepted')
+  state.sockets[0]?.end()
+  await until(() => ends.length > 0, 'the end')
+  t.match(ends, [{ accepted: true, otherVersion: false, failure: { cause: 'closed' } }])
+  t.equal(session.up, false)
+})
+
+t.test('a message that nobody asked for ends the session; one that was asked for arrives as it is', async (t) => {
+  const { port, state } = await answering(t, connack)
+  const { ends, session, messages } = await connectTo(t, port, undefined)
+  const publish = (topic: string, first = 0x30) =>
+    state.sockets[0]?.write(Buffer.from([first, 3 + topic.length, 0, topic.length, ...Buffer.from(topic), 120]))
+  session.subscribe(['a/#', 'b'], () => {})
+  session.subscribe(['b'], () => {})
+  publish('a/1', 0x31)
+  publish('b')
+  await until(() => messages.length === 2, 'two messages')
+  t.match(messages, [
+    { topic: 'a/1', retain: true },
+    { topic: 'b', retain: false },
+  ])
+  t.notOk(messages.some((one) => 'responseTopic' in one || 'correlationData' in one))
+  publish('c')
+  await until(() => ends.length > 0, 'the end')
+  t.match(ends, [{ accepted: true, failure: { isBreach: true, text: /a message on c, which the station did not/ } }])
+})
+
+t.test('which version and whether TLS: by the options, the identity and what the broker took', async (t) => {
+  const here = { host: 'h', port: 1 }
+  const clock = new ManualClock()
+  const factory = (options: object) => new SessionFactory({ clock, serial: 'x' } as never, options as never)
+  for (const [protocol, first, isOld, afterEnd] of [
+    ['auto', 5, 4, true],
+    ['5', 5, 5, false],
+    ['4', 4, 4, false],
+  ] as const) {
+    const sessions = factory({ protocol })
+    const end = { otherVersion: true } as SessionEnd
+    t.equal(sessions.version(here), first, protocol)
+    t.same([sessions.fallsBack(5, end), sessions.fallsBack(4, end)], [afterEnd, false], protocol)
+    t.equal(sessions.fallsBack(5, { ...end, otherVersion: false }), false)
+    sessions.accepted(here, 5)
+    t.equal(sessions.version(here), first, 'a broker that takes 5 is not an old one')
+    sessions.accepted(here, 4)
+    t.equal(sessions.version(here), isOld, protocol)
+  }
+  for (const [insecure, identity, uses] of [
+    [true, {}, false],
+    [true, { ca: 'x' }, true],
+    [true, { cert: 'x' }, true],
+    [false, {}, true],
+  ] as const) {
+    t.equal(factory({ insecure }).usesTls({ info: noCertificate, ...identity }), uses)
+  }
+})
+
+t.test('a broker that floods the station is left alone for 15 min, then up to 6 h', async (t) => {
+  const clock = new ManualClock()
+  const [lines, shown]: [string[], string[]] = [[], []]
+  const ctx = {
+    clock,
+    status: (text: string) => shown.push(text),
+    log: { warn: (_: object, line: string) => lines.push(line) },
+    timers: { after: (ms: number, fn: () => void) => clock.timer(ms, fn) },
+  }
+  const retry = new Retry(ctx as never)
+  const breach = { cause: 'protocol', text: 'it floods', isBreach: true } as const
+  for (const minutes of [15, 30, 60, 120, 240, 360, 360]) {
+    retry.succeeded()
+    const wait_ms = retry.failed(breach, () => {})
+    t.ok(wait_ms >= minutes * 48_000 && wait_ms <= minutes * 72_000, `${wait_ms / 60_000} min`)
+    t.equal(
+      lines.at(-1),
+      `the MQTT link is down: it floods; the next attempt follows in ${Math.round(wait_ms / 60_000)} min`,
+    )
+  }
+  t.equal(shown.at(-1), 'down (protocol): it floods; the next attempt follows')
+  retry.reset()
+  t.ok(retry.failed(breach, () => {}) <= 15 * 72_000, 'another broker is tried at once')
+  for (const cause of ['config', 'held'] as const) {
+    retry.cancel()
+    t.equal(
+      retry.failed({ cause, text: 'set it' }, () => {}),
+      0,
+    )
+    t.same([shown.at(-1), clock.pending], ['set it', 0])
+    t.equal(lines.at(-1), 'the MQTT link is down: set it')
+  }
+  retry.failed({ cause: 'dns', text: 'y' }, () => {})
+  t.equal(lines.at(-1), 'the MQTT link is down: y; the next attempts follow by themselves')
+})
 
 t.test('a broker with a wrong certificate is refused', { skip: noPeer('openssl') }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-tls-'))
@@ -215,6 +483,10 @@ t.test('holds, waits and memories end when they should', async (t) => {
     [...defaultGateways('h\na 00000000 C0A80101 0003 0 0 0 00000000\na 00000000 C0A80102 0003 0 0 0 00000000', false)],
     [['a', ['192.168.1.1', '192.168.1.2']]],
   )
+  const timeouts = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const before = timeouts()
+  await within(60_000, Promise.resolve(1), 2)
+  t.equal(timeouts(), before, 'what came in time leaves no timer behind')
   t.same(await Promise.all([within(1000, Promise.resolve(1), 2), within(1, new Promise<number>(() => {}), 2)]), [1, 2])
 })
 

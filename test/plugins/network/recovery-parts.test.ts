@@ -1,11 +1,24 @@
-import type { Link, NetworkInterface, Uplink } from 'rtk-base/services'
+import {
+  cellularUplink,
+  correctionStatus,
+  device,
+  firmwareInstaller,
+  type Link,
+  links,
+  type NetworkInterface,
+  type RecoveryStep,
+  station,
+  type Uplink,
+  uplinks,
+} from 'rtk-base/services'
 import { ManualClock } from 'rtk-base/testing'
 import t from 'tap'
 import { Ring as Curves } from '../../../plugins/dashboard/history/ring.js'
 import { Findings } from '../../../plugins/network/uplinks/findings.js'
 import { changesOf, uplinksOf } from '../../../plugins/network/uplinks/table.js'
-import { shortened } from '../../../plugins/record/minutes.js'
+import { Minutes, shortened } from '../../../plugins/record/minutes.js'
 import { momentOf, rangeOf, timeOf } from '../../../plugins/record/times.js'
+import { Conductor } from '../../../plugins/recovery/conductor.js'
 import { calm, decide, dueOf, type Facts, isCutOff, type State } from '../../../plugins/recovery/decide.js'
 import { Memory } from '../../../plugins/recovery/memory.js'
 import { LinkTable } from '../../../plugins/recovery/table.js'
@@ -178,7 +191,7 @@ t.test('a restart of the modem is durable before it is made, and counts for 24 h
   await t.rejects(memory.countRestart(0), /full/)
   t.equal(memory.restarts(0), 0, 'one that could not be counted is not made')
   state.fails = false
-  memory.steer('wlan0')
+  void memory.steer('wlan0')
   memory.prove('a')
   for (let i = 0; i < 64; i++) memory.prove(`n${i}`)
   t.same([memory.isProven('a'), memory.isProven('n0'), memory.isProven('n63')], [false, true, true], '64 at most')
@@ -359,4 +372,223 @@ t.test('32 links are known at most, and those that are known go on', async (t) =
   table.remove('link 5')
   table.report(link('up' as Link['state'], { name: 'link 39' }))
   t.equal(table.list.at(-1)?.name, 'link 39')
+})
+
+/** The conductor alone, on a manual clock: what is around it is in the hands of the test. */
+async function conductorOf({ kept = undefined as unknown, services = [] as [unknown, unknown][] } = {}) {
+  const clock = new ManualClock()
+  const said: string[] = []
+  const counted: string[] = []
+  const commands: string[] = []
+  const steps: RecoveryStep[] = []
+  const around = { utc_ms: 0, answer: { status: 200, text: '' }, stored: kept as { steered?: string } | undefined }
+  const known = new Map<unknown, unknown>([
+    [device, { utc_ms: () => around.utc_ms, onTrial: false }],
+    [
+      station,
+      {
+        command: async (name: string) => {
+          commands.push(name)
+          return around.answer
+        },
+      },
+    ],
+    [cellularUplink, { connected: false }],
+    ...services,
+  ])
+  const find = (token: unknown) => known.get(token)
+  const every = (ms: number, look: () => unknown): unknown =>
+    clock.timer(ms, () => {
+      void look()
+      every(ms, look)
+    })
+  const store = {
+    get: async () => kept,
+    batch: async ({ recovery }: { recovery: object }) => {
+      around.stored = structuredClone(recovery)
+    },
+  }
+  const ctx = {
+    ...{ clock, store, services: { find, use: find }, timers: { every } },
+    ...{ log: { warn() {}, debug() {} }, status: (text: string) => said.push(text) },
+    metrics: { counter: () => ({ inc: (_by: number, { step }: { step: string }) => counted.push(step) }) },
+    event: () => ({ on: () => () => {}, emit: (step?: RecoveryStep) => step && steps.push(step) }),
+  } as unknown as PluginContext
+  const table = new LinkTable(ctx)
+  const conductor = new Conductor(ctx, table, new Memory(ctx), () => facts(0).limits)
+  await conductor.start()
+  /** One link was up, and is not any more; the outage begins 10 s later, and lasts for so long then. */
+  const cutOff = async (ms: number) => {
+    table.report(link('up'))
+    await clock.advance(10_000)
+    table.report(link('down'))
+    await clock.advance(10_000 + ms)
+  }
+  return { clock, said, counted, commands, steps, around, known, table, conductor, cutOff }
+}
+
+t.test('a modem is restarted for links that worked, to the peer that they worked with, and for no other', async (t) => {
+  for (const [what, links, restarts] of [
+    ['worked', [link('up')], 1],
+    ['never worked', [link('connecting' as Link['state'])], 0],
+    ['worked with another peer', [link('up', { peer: 'q' })], 0],
+    ['worked, by another name', [link('up', { name: 'b' })], 0],
+  ] as const) {
+    const { clock, table, commands } = await conductorOf()
+    for (const one of links) table.report(one)
+    await clock.advance(10_000)
+    for (const { name } of links) table.remove(name)
+    table.report(link('down'))
+    await clock.advance(10_000 + 5 * minute)
+    t.equal(commands.length, restarts, what)
+  }
+})
+
+t.test('an update under way keeps the modem on; one that is over, failed or on trial does not', async (t) => {
+  for (const [state, onTrial, restarts] of [
+    ['idle', false, 1],
+    ['failed', false, 1],
+    ['installing', false, 0],
+    ['installing', true, 1],
+    ['idle', true, 1],
+  ] as const) {
+    const services = [
+      [firmwareInstaller, { state }],
+      [device, { utc_ms: () => 0, onTrial }],
+    ] as [unknown, unknown][]
+    const { commands, cutOff } = await conductorOf({ services })
+    await cutOff(5 * minute)
+    t.equal(commands.length, restarts, `${state}, ${onTrial ? 'on trial' : 'not on trial'}`)
+  }
+})
+
+t.test('the outage is shown by the second, with its steps by the best clock', async (t) => {
+  const { clock, said, counted, commands, steps, around, table, conductor, cutOff } = await conductorOf()
+  t.same(conductor.block, { outage: 0, text: '', uplink: '', restarts: 0, steps: [] })
+  await cutOff(5 * minute - 1)
+  t.match(conductor.block, { outage: 299, text: /the next step follows in 1 min/, steps: [] })
+  t.equal(said.at(-1), conductor.block.text)
+  t.same(commands, [])
+  around.utc_ms = 1_700_000_000_900
+  await clock.advance(1)
+  t.same([commands, counted], [['reboot-modem'], ['modem']])
+  t.match(conductor.block, {
+    outage: 300,
+    restarts: 1,
+    steps: [{ t: 1_700_000_000, step: 'modem', done: true, text: /^the modem restarts: no link/ }],
+  })
+  t.match(steps, [{ t_ms: 1_700_000_000_900, done: true }])
+  around.answer = { status: 503, text: `the router is offline${'!'.repeat(300)}` }
+  around.utc_ms = 0
+  await clock.advance(10 * minute)
+  t.same([commands.length, counted.length], [2, 1], 'only what was done is counted')
+  const [, failed] = conductor.block.steps
+  t.match(failed, { done: false, text: /^the modem restarts, as .* that failed: the router is offline!/ })
+  t.equal(failed?.text.length, 180)
+  t.equal(failed?.t, Math.floor(clock.now() / 1000), 'of the system, while no receiver tells the time')
+  table.report(link('up'))
+  await clock.advance(minute)
+  t.not(said.at(-1), 'the links come through')
+  await clock.advance(10_000)
+  t.equal(said.at(-1), 'the links come through')
+  t.match(conductor.block, { outage: 0, text: '' })
+})
+
+t.test('an uplink is told to the store before it gets the default route, and forgotten when that fails', async (t) => {
+  const list = [uplink('eth0', { default: true }), uplink('wlan0')]
+  const asked: unknown[] = []
+  const ways = {
+    list,
+    fails: false,
+    prefer: async (name: string | undefined) => {
+      asked.push([name, rig.around.stored?.steered])
+      if (ways.fails) throw new Error('refused')
+    },
+  }
+  let rig = await conductorOf({ services: [[uplinks, ways]] })
+  await rig.cutOff(5 * minute)
+  t.same(asked, [['wlan0', 'wlan0']])
+  t.match(rig.conductor.block, {
+    uplink: 'wlan0',
+    steps: [{ step: 'uplink', text: /^wlan0 gets the default route: / }],
+  })
+  await rig.conductor.stop()
+  t.same(asked.at(-1), [undefined, 'wlan0'], 'whoever takes the plugin out gets the network back')
+  t.equal(rig.around.stored?.steered, '')
+
+  asked.length = 0
+  ways.fails = true
+  rig = await conductorOf({ services: [[uplinks, ways]] })
+  await rig.cutOff(5 * minute)
+  t.match(rig.conductor.block, { uplink: '', steps: [{ done: false, text: /that failed: refused/ }] })
+  t.equal(rig.around.stored?.steered, '')
+  t.same(rig.counted, [])
+  await rig.conductor.stop()
+  t.equal(asked.length, 1, 'nothing is to be given back')
+
+  rig = await conductorOf({ services: [[uplinks, { list }]] })
+  await rig.cutOff(5 * minute)
+  t.match(rig.conductor.block.steps, [{ done: false, text: /no plugin of this station can change the default route/ }])
+
+  const kept = { proven: ['a p'], restarts: [], steered: 'wlan0' }
+  rig = await conductorOf({ kept, services: [[uplinks, { ...ways, list: [] }]] })
+  t.equal(rig.conductor.block.uplink, 'wlan0', 'a service that starts again knows which one stands in')
+})
+
+t.test('while a step is taken no other is, and the last four are shown', async (t) => {
+  const held: (() => void)[] = []
+  const command = () => new Promise((resolve) => held.push(() => resolve({ status: 200, text: '' })))
+  const { clock, conductor, cutOff } = await conductorOf({ services: [[station, { command }]] })
+  await cutOff(5 * minute)
+  await clock.advance(60 * minute)
+  t.equal(held.length, 1)
+  held[0]?.()
+  await clock.advance(10_000)
+  t.equal(held.length, 2, 'the next one follows')
+  t.equal(conductor.block.steps.length, 1)
+  const { clock: later, conductor: often, cutOff: cut, around } = await conductorOf()
+  await cut(5 * minute)
+  around.answer = { status: 503, text: 'later' }
+  await later.advance(7 * 24 * 60 * minute)
+  t.equal(often.block.steps.length, 4)
+})
+
+t.test('a minute of the record has what came in it, and how things are at its end', async (t) => {
+  const clock = new ManualClock()
+  let document: object = {}
+  const known = new Map<unknown, unknown>([[station, { document: () => document }]])
+  const find = (token: unknown) => known.get(token)
+  const minutes = new Minutes({ clock, services: { find, use: find } } as unknown as PluginContext)
+  const empty = {
+    ...{ epochs: 0, gap: 0, frames: {}, rovers: 0, links: 0, fixes: 0, fix: 'none', used: 0, visible: 0, acc: 0 },
+    ...{ pos: [], jam: 'unknown', corrections: 0 },
+  }
+  t.same(minutes.take(), empty)
+  await clock.advance(2_040)
+  minutes.epoch({} as never)
+  await clock.advance(1_000)
+  minutes.epoch({} as never)
+  for (const type of [1005, 1074, 1074]) minutes.frame(type)
+  minutes.fix({} as never)
+  const rovers = ['udp', 'tcp', 'mqtt', 'ntrip'].map((via) => ({ via }))
+  const pos = { x: 1.006, y: 2.004, z: -3.006, acc: 1.26, t: 1 }
+  const state = { gps_fix: '3d', satuse: 20, satvis: 30, rf: { jamming: 'ok' } }
+  document = { gnss: { state, pos, rtcm: { subscribers: rovers } }, ntrip: { caster: { connected: 3 } } }
+  known.set(correctionStatus, { count: 7 })
+  known.set(links, { list: [{ state: 'up' }, { state: 'down' }, { state: 'up' }] })
+  const full = {
+    ...{ epochs: 2, gap: 2, frames: { 1005: 1, 1074: 2 }, rovers: 5, links: 2, fixes: 1, fix: '3d', used: 20 },
+    ...{ visible: 30, acc: 1.3, pos: [1.01, 2, -3.01], jam: 'ok', corrections: 7 },
+  }
+  t.same(minutes.take(), full)
+  await clock.advance(60_040)
+  known.set(correctionStatus, { count: 9 })
+  document = { gnss: { state, pos: { ...pos, t: 0 } } }
+  const next = { epochs: 0, gap: 60, frames: {}, rovers: 0, fixes: 0, pos: [], corrections: 2 }
+  t.same(minutes.take(), { ...full, ...next }, 'what is counted begins anew; a position of no time is none')
+  known.set(correctionStatus, { count: 1 })
+  t.equal(minutes.take().corrections, 0, 'a count that began anew is no loss')
+  minutes.epoch({} as never)
+  await clock.advance(3 * 86_400_000)
+  t.equal(minutes.take().gap, 86_400, 'a day at most')
 })

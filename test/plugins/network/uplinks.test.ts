@@ -1,14 +1,15 @@
 /** The ways out: which there are, what came and went, what others found, and the link that follows them. */
 import { definePlugin } from 'rtk-base/plugin'
-import { cellularRouter, cellularUplink, type Uplink } from 'rtk-base/services'
-import { until } from 'rtk-base/testing'
+import { cellularRouter, cellularUplink, type NetworkInterface, type Uplink } from 'rtk-base/services'
+import { ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import link from '../../../plugins/mqtt-link/index.js'
 import { interfaces as names } from '../../../plugins/network/networkmanager/names.js'
 import { ObjectModel } from '../../../plugins/network/networkmanager/object-model.js'
 import { interfacesOf } from '../../../plugins/network/networkmanager/snapshot.js'
 import { changesOf, uplinksOf } from '../../../plugins/network/uplinks/table.js'
-import type { AnyPlugin, EventSource } from '../../../runtime/plugin.js'
+import { UplinkService } from '../../../plugins/network/uplinks/uplinks.js'
+import type { AnyPlugin, EventSource, PluginContext } from '../../../runtime/plugin.js'
 import { startBroker } from '../../harness/peers/brokers.js'
 import { type Rig, startRig } from './rig.js'
 
@@ -150,6 +151,167 @@ t.test('through a cellular router', async (t) => {
   await rig.station.unload('router')
   await clock.advance(30_000)
   t.match(way(), { kind: 'eth', up: true })
+})
+
+/** The service alone: the interfaces, the router and its modem are in the hands of the test. */
+function serviceOf(steer?: (name: string | undefined) => Promise<void>) {
+  const clock = new ManualClock()
+  const lines: string[] = []
+  const event = <T>() => {
+    const listeners: ((value: T) => void)[] = []
+    return { on: (fn: (value: T) => void) => void listeners.push(fn), emit: (v: T) => listeners.map((fn) => fn(v)) }
+  }
+  const changed = event<void>()
+  const routerChanged = event<void>()
+  const modemChanged = event<void>()
+  const network = { ready: true, interfaces: [] as NetworkInterface[], onChange: changed.on, steer }
+  const modem = { connected: undefined as boolean | undefined, onChange: modemChanged.on }
+  const known = new Map<unknown, unknown>()
+  const watchers: [unknown, (service: unknown) => unknown][] = []
+  /** Undefined: the plugin that provided it is gone. */
+  const provide = (token: unknown, service: unknown) => {
+    if (service === undefined) known.delete(token)
+    else known.set(token, service)
+    for (const [watched, tell] of watchers) if (watched === token) tell(service)
+  }
+  const every = (ms: number, fn: () => void): unknown =>
+    clock.timer(ms, () => {
+      fn()
+      every(ms, fn)
+    })
+  const watch = (token: unknown, tell: (service: unknown) => unknown) => {
+    watchers.push([token, tell])
+    tell(known.get(token))
+  }
+  const ctx = {
+    ...{ clock, event, signal: new AbortController().signal, timers: { every } },
+    on: (listen: (fn: () => void) => void, fn: () => void) => listen(fn),
+    services: { find: (token: unknown) => known.get(token), watch },
+    log: { info: (_facts: object, text: string) => lines.push(text) },
+  } as unknown as PluginContext
+  const service = new UplinkService(ctx, network as never)
+  service.start()
+  const interfaces = (...list: NetworkInterface[]) => {
+    network.interfaces = list
+    changed.emit()
+  }
+  const router = { address: '10.0.0.1', onState: routerChanged.on }
+  const routers = { router, modem, routerChanged, modemChanged, provide }
+  return { clock, lines, network, service, interfaces, ...routers }
+}
+
+const port = (name: string, more: Partial<NetworkInterface> = {}) =>
+  ({
+    ...{ name, kind: 'ethernet', state: 'connected', reason: '', ip4: [{ address: '10.0.0.2', prefix: 8 }], ip6: [] },
+    ...{ gateway: '10.0.0.1', metric: 100, reach: 'unknown' },
+    ...more,
+  }) as unknown as NetworkInterface
+
+t.test('why an uplink went down is in the log; who reloads gets told once', async (t) => {
+  const { lines, service, interfaces } = serviceOf()
+  let changes = 0
+  service.onChange(() => {
+    changes++
+  })
+  const seen = async (...list: NetworkInterface[]) => {
+    lines.length = 0
+    changes = 0
+    interfaces(...list)
+    await Promise.resolve()
+    return [...lines, changes]
+  }
+  const other = port('eth1', { metric: 200 })
+  t.same(await seen(port('eth0'), other), ['the uplink eth0 (eth) is up', 'the uplink eth1 (eth) is up', 1])
+  t.same(await seen(port('eth0'), other), [0], 'nothing changed')
+  t.same(await seen(other, port('eth0', { ip4: [{ address: '10.0.0.3', prefix: 8 }] })), [
+    'the uplink eth0 (eth) is down: its address changed',
+    'the uplink eth0 (eth) is up',
+    1,
+  ])
+  t.same(await seen(other, port('eth0', { state: 'disconnected', reason: 'no cable' } as never)), [
+    'the uplink eth0 (eth) is down: eth0 is disconnected: no cable',
+    'the uplink eth1 (eth) is up',
+    1,
+  ])
+  t.same(await seen(), ['the uplink eth1 (eth) is down: the interface is gone', 1])
+})
+
+t.test('the router and its modem are followed at once, as they come, change and go', async (t) => {
+  const { clock, service, interfaces, router, modem, routerChanged, modemChanged, provide } = serviceOf()
+  const way = () => `${service.list[0]?.kind} ${service.list[0]?.up ? 'up' : 'down'}`
+  interfaces(port('eth0'))
+  modem.connected = false
+  provide(cellularRouter, router)
+  t.equal(way(), 'eth up', 'without a modem it is any router')
+  provide(cellularUplink, modem)
+  t.equal(way(), 'cellular down')
+  modem.connected = true
+  modemChanged.emit()
+  t.equal(way(), 'cellular up')
+  router.address = '10.0.0.9'
+  routerChanged.emit()
+  t.equal(way(), 'eth up')
+  router.address = '10.0.0.1'
+  await clock.advance(29_999)
+  t.equal(way(), 'eth up')
+  await clock.advance(1)
+  t.equal(way(), 'cellular up', 'every 30 s in any case')
+  provide(cellularRouter, undefined)
+  t.equal(way(), 'eth up')
+  provide(cellularRouter, router)
+  provide(cellularUplink, undefined)
+  t.equal(way(), 'eth up')
+})
+
+t.test('what was found through the modem as it was is forgotten, what was found elsewhere is not', async (t) => {
+  const { service, interfaces, router, modem, modemChanged, provide } = serviceOf()
+  provide(cellularRouter, router)
+  provide(cellularUplink, modem)
+  modem.connected = true
+  modemChanged.emit()
+  interfaces(
+    port('eth0'),
+    port('eth1', { gateway: '10.0.0.7', ip4: [{ address: '10.0.0.5', prefix: 8 }], metric: 200 }),
+  )
+  const found = () => service.list.map(({ name, reach }) => `${name} ${reach}`)
+  for (const localAddress of ['10.0.0.2', '10.0.0.5']) service.report({ who: 'x', localAddress, reached: true })
+  t.same(found(), ['eth0 internet', 'eth1 internet'])
+  modemChanged.emit()
+  t.same(found(), ['eth0 internet', 'eth1 internet'], 'the modem is as it was')
+  modem.connected = undefined
+  modemChanged.emit()
+  t.same(found(), ['eth0 unknown', 'eth1 internet'])
+})
+
+t.test('while the network daemon is away its last word stands, were it about a single interface', async (t) => {
+  const { network, service, interfaces } = serviceOf()
+  const names = () => service.list.map(({ name }) => name)
+  network.ready = false
+  interfaces(port('eth0'))
+  t.same(names(), ['eth0'], 'what is known at the start is taken')
+  interfaces()
+  t.same(names(), ['eth0'])
+  network.ready = true
+  interfaces()
+  t.same(names(), [])
+})
+
+t.test('the default route is given where the network can, and refused where it cannot', async (t) => {
+  const asked: (string | undefined)[] = []
+  const { service } = serviceOf(async (name) => void asked.push(name))
+  await service.prefer('eth1')
+  await service.prefer(undefined)
+  t.same(asked, ['eth1', undefined])
+  await t.rejects(serviceOf().service.prefer('eth1'), { code: 'RTK_ERR_UNAVAILABLE' })
+})
+
+t.test('a finding is told in 200 characters, with who found it', async (t) => {
+  const { service, interfaces } = serviceOf()
+  service.report({ who: 'x', reached: true })
+  interfaces(port('eth0'))
+  t.equal(service.list[0]?.text, '', 'what was found before there was an uplink is of none')
+  service.report({ who: 'caster', reached: false, text: 'y'.repeat(300) })
+  t.equal(service.list[0]?.text, `caster: ${'y'.repeat(192)}`)
 })
 
 const device = '/org/freedesktop/NetworkManager/Devices/1'

@@ -512,15 +512,15 @@ t.test('logins', async (t) => {
   await until(() => anna.types().length === 1, 'anna')
   t.match(caster().rovers, [{ user: 'anna' }])
   t.match(
-    await (await rover(login(v2, 'anna', 's3cret'), 'A')).ends(),
+    await (await rover(login(v2, 'anna', 's3cret'), 'A')).answer(),
     /^HTTP\/1\.1 503 .*(.|\r|\n)*anna has 1 connections already/,
   )
   t.match(
-    await (await rover(login(v1, 'anna', 's3cret'), 'B')).ends(),
+    await (await rover(login(v1, 'anna', 's3cret'), 'B')).answer(),
     /^HTTP\/1\.0 401 Unauthorized\r\n(.*\r\n)*WWW-Authenticate: Basic realm="\/B"/,
   )
-  t.match(await (await rover(v2, 'A')).ends(), /^HTTP\/1\.1 401/)
-  t.match(await (await rover(login(v1, 'anna', 'wrong'), 'A')).ends(), /401/)
+  t.match(await (await rover(v2, 'A')).answer(), /^HTTP\/1\.1 401/)
+  t.match(await (await rover(login(v1, 'anna', 'wrong'), 'A')).answer(), /401/)
   t.equal(parseTable(await (await rover('GET / HTTP/1.0\r\n\r\n')).ends())[0]?.authentication, 'B')
   await station.station.change({ 'ntrip-caster-anonymous': 1 }, { source: 'http' })
   const open = await rover(v1, 'B')
@@ -528,7 +528,7 @@ t.test('logins', async (t) => {
   t.match(await command('ntrip-user=anna:0ther:A:1'), { status: 200, text: /^user anna set, 1 connection ended$/ })
   await anna.ends()
   await station.station.change({ 'ntrip-caster-anonymous': 0 }, { source: 'http' })
-  t.match(await (await rover(login(v1, 'anna', 's3cret'), 'A')).ends(), /401/, 'a login that was right is forgotten')
+  t.match(await (await rover(login(v1, 'anna', 's3cret'), 'A')).answer(), /401/, 'a login that was right is forgotten')
   t.match(await command('ntrip-user=anna'), { text: /deleted/ })
   t.match(await command('ntrip-user=anna'), { text: /no user anna/ })
   const names = ['carl', 'dora', 'emil', 'fred']

@@ -1,16 +1,17 @@
 /** The parts of NTRIP without a network: each at its limits. */
 import t from 'tap'
+import { Value } from 'typebox/value'
 import { Contents } from '../../../plugins/ntrip-caster/contents.js'
 import { ForeignMount } from '../../../plugins/ntrip-caster/foreign.js'
 import { Logins, Pacing } from '../../../plugins/ntrip-caster/logins.js'
 import { type MountPoint, OwnMount } from '../../../plugins/ntrip-caster/mount.js'
 import { errorReply, streamHead, tableReply } from '../../../plugins/ntrip-caster/replies.js'
 import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
-import { rowOf } from '../../../plugins/ntrip-caster/table.js'
+import { reachedAt, rowOf, tableLines } from '../../../plugins/ntrip-caster/table.js'
 import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply, saysBanned } from '../../../plugins/ntrip-server/reply.js'
-import { afterEnd, afterNetworkUp, fresh, waitOf } from '../../../plugins/ntrip-server/retry.js'
-import { nameOf, requestOf } from '../../../plugins/ntrip-server/target.js'
+import { afterEnd, afterNetworkUp, fresh, keptOf, restored, waitOf } from '../../../plugins/ntrip-server/retry.js'
+import { nameOf, requestOf, Target } from '../../../plugins/ntrip-server/target.js'
 import { encodeNmea } from '../../../runtime/gnss/index.js'
 import {
   basicLogin,
@@ -141,6 +142,9 @@ t.test('one that was handed over gets what went out since, where it has the posi
   t.same(add({ position: mount.known.position, sequence: 4 }), [])
   t.same(add({ position: 'another', sequence: 4 }), [1005])
   t.same(add({ position: '', sequence: 0 }), [1005])
+  for (let n = 5; n <= 70; n++) sink.epoch({ frames: [epochOf(n)], complete: true, time: n, satellites: 2 }, n)
+  t.equal(add({ position: mount.known.position, sequence: 6 }).length, 64)
+  t.equal(add({ position: mount.known.position, sequence: 0 }).length, 64, 'no more is kept')
   const [closed] = [connection()]
   Object.assign(stream, { open: false })
   new Rovers(ctx).add(asConnection(closed), mount, facts())
@@ -174,6 +178,22 @@ t.test('a login’s connections are counted up and down; one is found by its num
     'the newest eight',
   )
   t.equal(rovers.block()[0]?.user.length, 24)
+  t.match(rovers.block()[0], { mount: 'A', unverified: false, ip: '192.0.2.1', since: 7, lat: 0, quality: 0, age: 0 })
+  const closing = [context(), context()] as const
+  for (const [n, one] of closing.entries()) {
+    const ends: (() => void)[] = []
+    Object.assign(one.ctx, { defer: (fn: () => void) => ends.push(fn) })
+    const own = new Rovers(one.ctx)
+    const base = n === 0 ? new OwnMount(one.ctx, one.stream, { name: 'A' }) : new ForeignMount(one.ctx, 'F')
+    own.add(asConnection(connection()), base, { ...facts(), agent: 'a'.repeat(40) })
+    for (const end of ends) end()
+    t.same(one.listed, n === 0 ? [{ name: 'a'.repeat(32), closed: true }] : [], 'a foreign stream is not listed')
+    t.equal(own.block()[0]?.agent.length, 24)
+    t.match(own.list(), [n === 0 ? /, A$/ : /, F \(unverified\)$/])
+  }
+  const nobody = new Rovers(ctx)
+  nobody.add(asConnection(connection()), mount, { ...facts(), agent: '' })
+  t.same(nobody.list(), ['1: unnamed at 192.0.2.1, A'])
 })
 
 t.test('where a rover says that it is counts with its checksum alone', async (t) => {
@@ -204,6 +224,13 @@ t.test('where a rover says that it is counts with its checksum alone', async (t)
   t.match(rovers.block()[0], { lat: 53 })
   t.ok((rovers.block()[0]?.dist ?? 0) > 100_000)
   t.match(rovers.list()[0], /, A, \d+\.\d km away$/)
+  const [km] = /[\d.]+(?= km)/.exec(rovers.list()[0] ?? '') ?? []
+  t.ok(Math.abs(Number(km) * 1_000 - (rovers.block()[0]?.dist ?? 0)) <= 50, 'the same in the document, in metres')
+  say(`${'x'.repeat(300)}\r\n${good}`)
+  t.match(rovers.block()[0], { lat: 52 }, 'after a long line')
+  rover.closed = true
+  say(other)
+  t.match(rovers.block()[0], { lat: 52 }, 'nothing of a closed connection')
 })
 
 t.test('what a mount point sends is measured', async (t) => {
@@ -232,6 +259,18 @@ t.test('what a mount point sends is measured', async (t) => {
   t.ok(Math.abs(contents.bitrate - 8000) < 1000, `${contents.bitrate} bit/s of the last minutes`)
   contents.clear()
   t.same([contents.messages, contents.bitrate], [[], 0])
+  contents.count(1074, 125)
+  t.equal(contents.bitrate, 1_000, 'the first second counts as one')
+  for (const [elapsed_ms, expected] of [
+    [120_000, 240],
+    [120_001, 320],
+  ] as const) {
+    const window = new Contents(clock)
+    window.count(1074, 1_200)
+    await clock.advance(elapsed_ms)
+    for (let n = 0; n < 2; n++) window.count(1074, 1_200)
+    t.equal(Math.round(window.bitrate), expected, 'after two minutes what is older counts half')
+  }
 })
 
 t.test('a row of the table says what was measured', async (t) => {
@@ -259,6 +298,35 @@ t.test('a row of the table says what was measured', async (t) => {
   t.equal(row([1087]).misc, 'GLONASS without 1230')
   t.equal(row([1085, 1230]).misc, '')
   t.equal(row([1084, 1020]).misc, 'GLONASS without 1230')
+  t.equal(row([1077, 1087, 1097, 1107, 1117, 1127, 1137]).systems, 'GPS+GLO+GAL+SBAS+QZS+BDS+IRS')
+  t.same([row([1075, 1005]).network, row([], { unverified: true }).network], ['SN1', 'NONE'])
+
+  const mount = (more: object) =>
+    ({ name: 'M', contents: new Contents(clock), unverified: true, ...more }) as MountPoint
+  const tableFacts = { ...{ serial: 'SN1', host: 'h', port: 2101, place: 'Delft', country: 'NLD' }, generator: 'g' }
+  const lines = (needsLogin: boolean, ...mounts: MountPoint[]) => tableLines(mounts, { ...tableFacts, needsLogin })
+  t.match(lines(true, mount({ arp: here }), mount({ unverified: false, arp: here })), [
+    /^CAS;h;2101;Delft;SN1;1;NLD;52\.\d\d;4\.00;0\.0\.0\.0;0;$/,
+    'NET;SN1;Delft;B;N;none;none;none;',
+    /^STR;M;M;.*;unverified$/,
+    /^STR;M;Delft;RTCM 3\.2;/,
+  ])
+  t.match(
+    lines(false, mount({ arp: here })).slice(0, 2),
+    [/;NLD;0\.00;0\.00;/, /^NET;SN1;Delft;N;/],
+    'no place of its own',
+  )
+  for (const [header, expected] of [
+    ['base.example:2102', ['base.example', 2102]],
+    ['base.example', ['base.example', 99]],
+    ['[2001:db8::1]:80', ['[2001:db8::1]', 80]],
+    ['a b', ['192.0.2.5', 99]],
+    [undefined, ['192.0.2.5', 99]],
+  ] as const) {
+    const { host, port } = reachedAt(header, { localAddress: '::ffff:192.0.2.5', localPort: 99 })
+    t.same([host, port], expected)
+  }
+  t.same(reachedAt(undefined, {}), { host: '', port: 0 })
 })
 
 const high = Buffer.from(arpFrame(here, 0, 1.5))
@@ -327,6 +395,39 @@ t.test('a foreign base is relayed frame by frame, and gone after a minute of sil
   t.equal(repeated.length, 0)
 })
 
+t.test('a foreign base that is handed over goes on in the middle of a frame', async (t) => {
+  for (const chunked of [false, true]) {
+    const { ctx, clock } = context()
+    const [old, next] = [new ForeignMount(ctx, 'F'), new ForeignMount(ctx, 'F')]
+    const coded = (bytes: Uint8Array) => (chunked ? chunkOf(bytes) : Buffer.from(bytes))
+    const whole = coded(epochOf(1).bytes)
+    const [base, rover, moved] = [connection(), connection(), connection()]
+    const take = old.take(asConnection(base), { agent: `a${'x'.repeat(40)}`, since: 3, chunked })
+    take(coded(position.bytes))
+    take(coded(high))
+    take(coded(position.bytes))
+    take(whole.subarray(0, 20))
+    const rovers = new Rovers(ctx)
+    rovers.add(asConnection(rover), next, facts())
+    t.same(rover.types(), [], 'nothing is known of its base')
+    next.goOn(asConnection(moved), base.handed() as never)
+    moved.data(whole.subarray(20))
+    t.same(rover.types(), [1074], 'it has the position already')
+    t.match(next.block(), { connected: true, since: 3, frames: 1, agent: `a${'x'.repeat(23)}`, rovers: 1 })
+    const late = connection()
+    rovers.add(asConnection(late), next, facts())
+    t.same(late.types(), [1005], 'the newest position alone')
+    await clock.advance(10_000)
+    t.equal(next.block().bitrate, Math.round((epochOf(1).bytes.length * 8) / 10))
+    take(coded(position.bytes))
+    next.release('another password')
+    t.match(next.block(), { connected: false, ip: '', agent: '', since: 0, silent: 0, frames: 0, bitrate: 0 })
+    t.ok(moved.closed)
+    moved.data(coded(position.bytes))
+    t.equal(next.arp, undefined, 'what it still sends counts for nothing')
+  }
+})
+
 t.test('a login is known as long as it is right', async (t) => {
   const kept = new Map<string, unknown>()
   const store = {
@@ -366,6 +467,15 @@ t.test('a login is known as long as it is right', async (t) => {
   t.ok(await logins.allows({ user: 'bert', password: 'z' }, 'any', asker))
   t.ok(logins.knows({ user: 'carl', password: 'y' }, 'any'), 'several are known at a time')
   await logins.set('bert', 'x', [], 1)
+  const order: string[] = []
+  const tried = [0, 1, 2].map((priority) => {
+    const given = { user: 'bert', password: `wrong${priority}` }
+    return logins.allows(given, 'any', { isWanted: () => order.push(`${priority}`) > 0, priority })
+  })
+  t.same(await Promise.all(tried), [undefined, undefined, undefined])
+  t.same(order, ['0', '2', '1'], 'whoever is more important is next')
+  const unwanted = { isWanted: () => false, priority: 0 }
+  t.equal(await logins.allows({ user: 'bert', password: 'x' }, 'any', unwanted), 'unasked')
   const later = new Logins(ctx, 'users')
   await later.load()
   t.same(later.list(), [
@@ -471,6 +581,11 @@ t.test('chunks are bounded and go on where a reader was', async (t) => {
   t.throws(() => new ChunkReader(8).push(Buffer.from('9\r\n')), /too large/)
   t.throws(() => new ChunkReader().push(Buffer.from(`${'0'.repeat(65)}`)), /something else/)
   t.same(new ChunkReader().push(Buffer.from('0'.repeat(64))), [])
+  t.same(new ChunkReader().push(Buffer.from('100000\r\n')), [])
+  t.throws(() => new ChunkReader().push(Buffer.from('100001\r\n')), /a chunk of 1048577 bytes is too large/)
+  t.throws(() => new ChunkReader().push(Buffer.from('1\r\nxy\r\n')), /does not end where it should/)
+  const odd = new ChunkReader(8, { line: '', left: 0, state: 'no state' })
+  t.equal(text(Buffer.concat(odd.push(Buffer.from('1\r\nx\r\n')))), 'x')
 })
 
 t.test('tables are written, read and filtered', async (t) => {
@@ -493,6 +608,14 @@ t.test('tables are written, read and filtered', async (t) => {
   for (const piece of ['ST', 'R;A;\nSTR;B', ';\nENDSOURCE', 'TABLE\r\n', 'STR;C;\n']) reader.push(Buffer.from(piece))
   t.same([seen, reader.over, reader.bytes], [['A', 'B'], true, 37])
   reader.push(Buffer.from(`STR;${'x'.repeat(9000)}`))
+  const [longest] = parseTable(`STR;${'x'.repeat(9000)}`)
+  t.equal(longest?.mount.length, 4_096 - 4, 'the rest of a line is left out')
+  t.match(parseTable('STR;A;De;RTCM 3;1005(1);2;GPS;NET;NLD;-1.5;x;0;0;gen;none;N;N;9600;'), [
+    { ...{ mount: 'A', identifier: 'De', format: 'RTCM 3', details: '1005(1)', carrier: 2, systems: 'GPS' } },
+  ])
+  t.match(parseTable('STR;A;De;RTCM 3;1005(1);2;GPS;NET;NLD;-1.5;x;0;0;gen;none;N;N;9600;'), [
+    { ...{ network: 'NET', country: 'NLD', lat: -1.5, lon: 0, generator: 'gen', authentication: 'N', bitrate: 9600 } },
+  ])
   const lines = ['STR;BASE1;Delft;52.00', 'STR;BASE2;Gouda;53.00', 'CAS;x', 'STR;ROOF;;']
   const found = (query: string) => filterLines(lines, query).map((line) => line.split(';')[1])
   t.same(found('STR'), ['BASE1', 'BASE2', 'ROOF'])
@@ -579,6 +702,28 @@ t.test('a push asks as its version wants, and reads every answer', async (t) => 
   }
   t.equal(kind(2, 'HTTP/1.1 400 x', 'you are blocked'), 'final')
   t.notOk(saysBanned('urban'))
+  for (const [lines, text] of [
+    [[], 'the caster answered nothing'],
+    [['ERROR - x\u0007y'], 'the caster refused: ERROR - x y'],
+    [['x'.repeat(121)], `the caster refused: ${'x'.repeat(120)}`],
+    [['HTTP/1.1 418 tea'], 'the caster refused: HTTP/1.1 418 tea'],
+    [['no mount point M'], 'the caster does not know the mount point: no mount point M'],
+    [['go away, you are banned', 'x'], 'the caster has banned this address: go away, you are banned'],
+  ] as const) {
+    t.match(readReply(lines, 1), { accepted: false, text }, text)
+  }
+  const target = { host: 'h.example', mount: 'M' }
+  for (const [more, isValid] of [
+    [{}, true],
+    [{ version: 1, proof: 'echo', echo: { user: 'u', password: 'p' } }, true],
+    [{ version: 2, proof: 'off' }, true],
+    [{ version: 3 }, false],
+    [{ proof: 'all' }, false],
+    [{ pasword: 'p' }, false],
+    [{ echo: { user: 'u', password: 'p', host: 'h' } }, false],
+  ] as const) {
+    t.equal(Value.Check(Target, { ...target, ...more }), isValid, JSON.stringify(more))
+  }
 })
 
 t.test('a caster that asks for a wait gets it; only a wait for the own network ends with it', async (t) => {
@@ -597,6 +742,12 @@ t.test('a caster that asks for a wait gets it; only a wait for the own network e
   t.equal(afterNetworkUp({ ...waits, notBefore_ms: 5000 }).notBefore_ms, 5000, 'never later')
   t.equal(afterNetworkUp({ ...waits, last: 'final' }).notBefore_ms, waits.notBefore_ms)
   t.same([waitOf(waits, waits.notBefore_ms - 1), waitOf(waits, waits.notBefore_ms), waitOf(waits, 1e15)], [1, 0, 0])
+  for (const last of ['taken', 'other'] as const) {
+    const kept = { failures: 1, taken: last === 'taken' ? 1 : 0, last, rest_ms: 5_000, since_utc_ms: 0 }
+    t.same(keptOf({ ...middle(last), notBefore_ms: 6_000 }, 1_000, 0), kept, 'a caster asked for it')
+    t.match(restored(kept, 100, 1e12), { notBefore_ms: 5_100, last }, 'since when is not known: all of it is left')
+    t.match(restored({ ...kept, since_utc_ms: 1 }, 100, 2_001), { notBefore_ms: 3_100 })
+  }
 })
 
 t.test('a proof is of this connection alone', async (t) => {

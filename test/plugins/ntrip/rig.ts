@@ -115,6 +115,12 @@ export class Client {
     return typesIn(bodyOf(this.bytes))
   }
 
+  /** The head and what came with it: where it is the wrong one, the connection may stay. */
+  async answer(): Promise<string> {
+    await until(() => this.text.includes('\r\n\r\n') || this.closed, 'an answer')
+    return this.text
+  }
+
   async ends(): Promise<string> {
     await until(() => this.closed, 'the end of the connection')
     return this.text

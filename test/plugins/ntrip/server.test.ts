@@ -1,8 +1,11 @@
+import { getEventListeners } from 'node:events'
 import { NtripServerInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import ntripServer from '../../../plugins/ntrip-server/index.js'
-import { Proof } from '../../../plugins/ntrip-server/proof.js'
+import { type Probed, probe as probeCaster } from '../../../plugins/ntrip-server/probe.js'
+import { Proof, type ProofDeps } from '../../../plugins/ntrip-server/proof.js'
+import { Push } from '../../../plugins/ntrip-server/push.js'
 import { readReply } from '../../../plugins/ntrip-server/reply.js'
 import {
   afterEnd,
@@ -14,14 +17,23 @@ import {
   restored,
   waitOf,
 } from '../../../plugins/ntrip-server/retry.js'
+import type { Target } from '../../../plugins/ntrip-server/target.js'
 import recovery from '../../../plugins/recovery/index.js'
 import { encodeRtcm } from '../../../runtime/gnss/index.js'
 import { findQueue } from '../../../runtime/link/acknowledgement.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
-import { type Metrics, metrics, type Uplink, uplinks } from '../../../schemas/services.js'
+import {
+  type Link,
+  links,
+  type Metrics,
+  metrics,
+  type RtcmStream,
+  type Uplink,
+  uplinks,
+} from '../../../schemas/services.js'
 import { arpFrame, ManualClock, probe, until } from '../../harness/index.js'
-import { fakeCaster, here, setUpStation, type Visit } from './rig.js'
+import { fakeCaster, here, largeEpoch, setUpStation, type Visit } from './rig.js'
 
 type Shown = { state: string; text: string; next: number; sent: number; dropped: number; mount: string }
 
@@ -34,6 +46,458 @@ async function setUp(t: Test, store = new MemoryStore(), plugins: Record<string,
   const shown = () => (rig.station.field('ntrip.server') as Shown[])[0] as Shown
   return { ...rig, push, shown }
 }
+
+/** What a push and its proof need of a station. The clock stands, so that every limit is met to the millisecond. */
+function surroundings({ utc_ms = 0, knowsUtc = false } = {}) {
+  const clock = new ManualClock()
+  const time = { version: '1', knowsUtc, utc_ms: () => utc_ms }
+  const seen: { link: Link | undefined; looks: unknown[] } = { link: undefined, looks: [] }
+  const services = {
+    use: () => time,
+    find: (token: unknown) =>
+      token === links ? { report: (link: Link) => (seen.link = link), remove() {} } : undefined,
+    watch: () => () => {},
+  }
+  const every = (ms: number, fn: () => unknown) => {
+    let cancel = () => {}
+    const arm = () => {
+      cancel = clock.timer(ms, () => {
+        arm()
+        seen.looks.push(fn())
+      }) as () => void
+    }
+    arm()
+    return () => cancel()
+  }
+  const stop = new AbortController()
+  const log = { info() {}, warn() {}, debug() {} }
+  const timers = { every, after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
+  const ctx = { clock, timers, log, services, signal: stop.signal } as unknown as PluginContext
+  return { clock, time, seen, stop, ctx }
+}
+
+/** A push to a simulated caster, without a station around it. */
+async function pushTo(
+  t: Test,
+  answer: (visit: Visit, index: number) => void,
+  {
+    target = {},
+    kept,
+    ...time
+  }: { target?: Partial<Target>; kept?: KeptWait; utc_ms?: number; knowsUtc?: boolean } = {},
+) {
+  const caster = await fakeCaster(t, answer)
+  const { clock, time: known, seen, ctx } = surroundings(time)
+  const frame = { type: 1005, bytes: arpFrame(here), arrival_ms: 0 }
+  const listed: { name: string; closed: boolean }[] = []
+  const stream = {
+    ...{ open: true, reason: 'no base', reference: () => [frame] },
+    list({ name }: { name: string }) {
+      const one = { name, closed: false }
+      listed.push(one)
+      return {
+        close: () => {
+          one.closed = true
+        },
+      }
+    },
+  }
+  const keeps: (KeptWait | undefined)[] = []
+  const whole = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', proof: 'off', ...target } as Target
+  const push = new Push(ctx, stream as unknown as RtcmStream, whole, kept, (wait) => keeps.push(wait))
+  t.teardown(() => push.stop())
+  let sequence = 0
+  const rtcm = () => push.frame(frame, ++sequence)
+  const epoch = (bytes: Uint8Array, type = 1077) =>
+    push.epoch(
+      { frames: [{ type, bytes, arrival_ms: 0 }], complete: true, time: 1, satellites: 1 } as never,
+      ++sequence,
+    )
+  /** Real I/O, while the clock stands. */
+  const is = (state: string) => until(() => push.block().state === state, state)
+  const visit = (n: number) => until(() => caster.visits[n - 1]?.head.includes('SOURCE'), `visit ${n}`)
+  return { caster, clock, known, seen, push, stream, listed, keeps, rtcm, epoch, is, visit }
+}
+const yes = ({ socket }: Visit) => void socket.write('ICY 200 OK\r\n\r\n')
+
+t.test('an attempt to the millisecond', async (t) => {
+  t.test('a caster has 10 s for its answer, and the next attempt follows after the wait that is shown', async (t) => {
+    const { push, clock, rtcm, visit, seen, caster } = await pushTo(t, () => {})
+    rtcm()
+    push.start()
+    await clock.advance(0)
+    await visit(1)
+    t.match(push.block(), { state: 'connecting', text: '', next: 0, ip: '127.0.0.1', since: 0 })
+    await clock.advance(9_999)
+    t.equal(push.block().state, 'connecting')
+    await clock.advance(1)
+    t.match(push.block(), { state: 'waiting', text: 'the caster did not answer in 10 s', ip: '' })
+    t.match(seen.link, { state: 'down', name: `ntrip-server 127.0.0.1:${caster.port}/ROOF` })
+    const wait_ms = (seen.link?.next_ms ?? 0) - clock.monotonic()
+    t.ok(wait_ms >= 15_000 && wait_ms <= 18_000, `${wait_ms} ms`)
+    t.equal(push.block().next, Math.ceil(wait_ms / 1_000))
+    await clock.advance(wait_ms - 1)
+    rtcm()
+    t.equal(push.block().state, 'waiting')
+    t.equal(push.block().next, 1)
+    await clock.advance(1)
+    await visit(2)
+    t.equal(push.block().state, 'connecting')
+  })
+
+  t.test('RTCM of the last 10 s is needed, and looked for each second', async (t) => {
+    const { push, clock, rtcm, visit, stream, caster, seen } = await pushTo(t, () => {})
+    stream.open = false
+    push.start()
+    await clock.advance(0)
+    const begins = 'the push begins when RTCM goes out'
+    t.match(push.block(), { state: 'waiting', text: `no corrections to send (no RTCM goes out: no base): ${begins}` })
+    t.match(seen.link, { state: 'idle', reason: /no base/ })
+    rtcm()
+    await clock.advance(1_000)
+    t.equal(push.block().state, 'waiting', 'nothing goes out while the gate is closed')
+    await clock.advance(8_500)
+    stream.open = true
+    await clock.advance(500)
+    t.match(push.block(), { state: 'waiting', text: `no corrections to send (no RTCM for 10 s): ${begins}` })
+    await clock.advance(500)
+    rtcm()
+    await clock.advance(499)
+    t.equal(push.block().state, 'waiting')
+    t.equal(caster.visits.length, 0)
+    await clock.advance(1)
+    await visit(1)
+  })
+
+  for (const [what, answer, state, text, link, last] of [
+    ['a refusal without a line end', 'ERROR - Bad Password', 'refused', /password/, 'refused', 'final'],
+    ['a yes that was cut off is none', 'OK', 'waiting', /closed the connection without an answer/, 'down', undefined],
+    ['nothing', '', 'waiting', /closed the connection without an answer/, 'down', undefined],
+    ['an answer that never ends', 'x'.repeat(4_097), 'refused', /no NTRIP caster/, 'refused', 'other'],
+    ['a long one', `${'x'.repeat(4_096)}`, 'refused', /^the caster refused: x{120}$/, 'refused', 'other'],
+    ['a busy mount point', 'ERROR - Mount Point Taken\r\n\r\n', 'refused', /another base/, 'refused', 'taken'],
+    ['a login page', 'HTTP/1.1 302 x\r\n\r\n', 'refused', /login page/, 'down', undefined],
+    ['closed after its yes', 'ICY 200 OK\r\n\r\n', 'waiting', /closed the connection$/, 'refused', undefined],
+  ] as const) {
+    t.test(what, async (t) => {
+      const { push, clock, rtcm, seen, keeps } = await pushTo(t, ({ socket }) => socket.end(answer))
+      rtcm()
+      push.start()
+      await clock.advance(0)
+      await until(() => push.block().next > 0, 'its end')
+      t.match(push.block(), { state, text })
+      t.equal(seen.link?.state, link)
+      t.equal(keeps.at(-1)?.last, last, 'what is kept over a restart')
+    })
+  }
+
+  t.test('an address where nobody listens is an answer of the other end', async (t) => {
+    const { push, clock, rtcm, seen } = await pushTo(t, () => {}, { target: { port: 1 } })
+    rtcm()
+    push.start()
+    await clock.advance(0)
+    await until(() => push.block().next > 0, 'its end')
+    t.match(push.block(), { state: 'waiting', text: /refuses connections/ })
+    t.equal(seen.link?.state, 'refused')
+  })
+
+  t.test('a network that comes up shortens a wait for the network alone', async (t) => {
+    for (const [answer, shortened] of [
+      ['', true],
+      ['ERROR - Too many sources\r\n\r\n', false],
+    ] as const) {
+      const { push, clock, rtcm, visit } = await pushTo(t, ({ socket }) => socket.end(answer))
+      push.start()
+      for (let n = 1; n <= 3; n++) {
+        await until(async () => {
+          rtcm()
+          await clock.advance(1_000)
+          return push.block().state === 'connecting'
+        }, 'an attempt')
+        await visit(n)
+        await until(() => push.block().next > 0, 'its end')
+      }
+      t.ok(push.block().next > 45, 'about a minute')
+      await clock.advance(5_000)
+      push.networkUp()
+      if (shortened) t.ok(push.block().next <= 10, `${push.block().next} s`)
+      else t.ok(push.block().next > 40, `${push.block().next} s`)
+      await clock.advance(9_999)
+      rtcm()
+      await clock.advance(2_000)
+      t.equal(push.block().state, shortened ? 'connecting' : 'refused')
+    }
+  })
+})
+
+t.test('a push that stands', async (t) => {
+  /** Accepted, with an answer to each look. */
+  async function accepted(t: Test, options: Parameters<typeof pushTo>[2] = {}, answer = yes) {
+    const rig = await pushTo(t, answer, options)
+    rig.rtcm()
+    rig.push.start()
+    await rig.clock.advance(0)
+    await rig.is('accepted')
+    /** One look, each 5 s. */
+    const look = async () => {
+      rig.rtcm()
+      await rig.clock.advance(5_000)
+      await Promise.all(rig.seen.looks)
+    }
+    return { ...rig, look }
+  }
+
+  t.test('is listed, timed, acknowledged, and leaves nothing behind', async (t) => {
+    const { push, clock, look, is, listed, keeps, seen, caster } = await accepted(t)
+    t.match(push.block(), { since: 0, ip: '127.0.0.1', sent: 1, dropped: 0, version: 1, tls: false, text: '' })
+    t.same(listed, [{ name: `127.0.0.1:${caster.port}/ROOF`, closed: false }])
+    t.same(keeps, [undefined])
+    t.match(seen.link, { state: 'up', reason: '' })
+    await clock.advance(1_999)
+    t.equal(push.block().since, 1)
+    await until(async () => {
+      await look()
+      return push.block().state === 'acknowledged'
+    }, 'acknowledged')
+    await is('acknowledged')
+    push.stop()
+    t.match(push.block(), { state: 'off', since: 0, ip: '' })
+    t.same(listed, [{ name: `127.0.0.1:${caster.port}/ROOF`, closed: true }])
+    await until(() => caster.visits[0]?.socket.destroyed, 'hung up')
+    await clock.advance(0)
+    t.equal(clock.pending, 0)
+  })
+
+  t.test('ends without RTCM for 10 s, which costs no longer wait', async (t) => {
+    const { push, clock, listed, seen, rtcm, is } = await accepted(t)
+    await clock.advance(9_999)
+    t.equal(seen.link?.state, 'up')
+    await clock.advance(1)
+    t.equal(push.block().state, 'waiting')
+    t.match(
+      push.block().text,
+      /^no corrections to send \(no RTCM for 10 s\): the push is ended until RTCM goes out again$/,
+    )
+    t.match(seen.link, { state: 'idle', reason: /no corrections/ })
+    t.ok(push.block().next >= 15 && push.block().next <= 18, `${push.block().next} s`)
+    t.equal(listed[0]?.closed, true)
+    await clock.advance(19_000)
+    t.equal(push.block().state, 'waiting')
+    rtcm()
+    await clock.advance(1_000)
+    await is('accepted')
+  })
+
+  t.test('that a caster ends within 30 s is said to forward nothing: at the second and the third time', async (t) => {
+    for (const [lasted_ms, texts] of [
+      [29_999, [/^the caster closed the connection$/, /^accepted, not forwarded/, /another base may use/]],
+      [30_000, Array(3).fill(/^the caster closed the connection$/)],
+    ] as const) {
+      const { push, clock, rtcm, caster, is } = await pushTo(t, yes)
+      push.start()
+      for (const [n, text] of texts.entries()) {
+        await until(async () => {
+          rtcm()
+          if (push.block().state === 'waiting') await clock.advance(1_000)
+          return push.block().state === 'accepted'
+        }, 'accepted')
+        for (let left_ms: number = lasted_ms; left_ms > 0; left_ms -= 4_000) {
+          rtcm()
+          await clock.advance(Math.min(4_000, left_ms))
+        }
+        caster.visits[n]?.socket.end()
+        await is('waiting')
+        t.match(push.block().text, text, `${lasted_ms} ms`)
+      }
+    }
+  })
+
+  t.test('is proven after 5 min: then the first failure is one again', async (t) => {
+    for (const [looks, most_s] of [
+      [61, 18],
+      [59, 144],
+    ] as const) {
+      let isGood = false
+      const rig = await pushTo(t, (visit) => (isGood ? yes(visit) : void visit.socket.end()))
+      const { push, clock, rtcm, caster, is } = rig
+      push.start()
+      await until(async () => {
+        rtcm()
+        if (push.block().state === 'waiting') await clock.advance(1_000)
+        return caster.visits.length === 3 && push.block().state === 'waiting'
+      }, 'three failures')
+      isGood = true
+      await until(async () => {
+        rtcm()
+        if (push.block().state === 'waiting') await clock.advance(1_000)
+        return push.block().state === 'accepted'
+      }, 'accepted')
+      for (let n = 0; n < looks; n++) {
+        rtcm()
+        await clock.advance(5_000)
+        await Promise.all(rig.seen.looks)
+      }
+      await is('acknowledged')
+      caster.visits[3]?.socket.end()
+      await is('waiting')
+      const { next } = push.block()
+      t.ok(next <= most_s && next > 0.6 * most_s, `${looks * 5} s: ${next} s`)
+    }
+  })
+
+  t.test('leaves whole epochs out where the caster reads too slowly, and says so for a minute', async (t) => {
+    const rig = await accepted(t, {}, (visit) => {
+      yes(visit)
+      visit.socket.pause()
+    })
+    const { push, epoch, look, clock, caster } = rig
+    const bytes = largeEpoch()
+    for (let n = 0; n < 100_000 && push.block().dropped === 0; n++) epoch(bytes)
+    t.equal(push.block().dropped, 1)
+    const { sent } = push.block()
+    epoch(bytes)
+    t.match(push.block(), { dropped: 2, sent })
+    caster.visits[0]?.socket.resume()
+    await until(() => (caster.visits[0]?.body.length ?? 0) >= (sent - 1) * bytes.length, 'it reads again')
+    while (clock.monotonic() < 55_000) await look()
+    t.match(push.block(), { state: 'acknowledged', text: /^slow link: whole epochs are left out$/ })
+    await look()
+    t.match(push.block(), { state: 'acknowledged', text: /^$/ }, 'for a minute')
+    const { dropped } = push.block()
+    epoch(bytes)
+    t.match(push.block(), { dropped }, 'there is room again')
+  })
+
+  t.test('shows names at most as long as the document has room for', async (t) => {
+    const target = { host: 'h'.repeat(70), mount: 'm'.repeat(40) }
+    const { push } = await pushTo(t, () => {}, { target })
+    t.match(push.block(), { host: 'h'.repeat(64), mount: 'm'.repeat(32), state: 'waiting', port: Number })
+  })
+})
+
+t.test('a wait that a caster asked for before a restart', async (t) => {
+  const hour_ms = 3_600_000
+  const kept: KeptWait = { failures: 1, taken: 0, last: 'final', rest_ms: 6 * hour_ms, since_utc_ms: 10 * hour_ms }
+  for (const [what, utc_ms, knowsUtc, hours] of [
+    ['is waited for in full while the time is not known', 15 * hour_ms, false, 6],
+    ['is shortened by what has passed', 15 * hour_ms, true, 1],
+    ['is over after its time', 17 * hour_ms, true, 0],
+  ] as const) {
+    t.test(what, async (t) => {
+      const { push, known, clock, rtcm } = await pushTo(t, () => {}, { kept, utc_ms, knowsUtc })
+      rtcm()
+      push.start()
+      t.equal(push.block().next, hours * 3_600)
+      await clock.advance(1)
+      t.equal(push.block().state, hours === 0 ? 'connecting' : 'waiting')
+      known.knowsUtc = true
+      rtcm()
+      if (hours !== 6) return
+      await clock.advance(4_999)
+      t.equal(push.block().next, hour_ms / 1_000, 'the time became known')
+    })
+  }
+})
+
+t.test('a look at the caster from a rover’s side', async (t) => {
+  const row = (mount: string) => `STR;${mount};Delft;RTCM 3.2;1005(1);2;GPS;NONE;NLD;52;4;0;0;x;none;B;N;1000;`
+  const head = 'SOURCETABLE 200 OK\r\n\r\n'
+  async function look(t: Test, answer: (visit: Visit) => void, mount: string, target: Partial<Target> = {}) {
+    const caster = await fakeCaster(t, answer)
+    const { ctx, clock, stop } = surroundings()
+    const found: Probed[] = []
+    const whole = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', ...target } as Target
+    const wanted = (bytes: Uint8Array) => bytes.length === arpFrame(here).length
+    const done = probeCaster(ctx, { target: whole, mount, agent: 'rtk-base/1', wanted }).then(
+      (one) => void found.push(one),
+    )
+    await until(() => found.length > 0 || caster.visits[0]?.head, 'it asks')
+    return { caster, clock, stop, found, done }
+  }
+  for (const [what, answer, mount, expected] of [
+    [
+      'a table',
+      `${head}${row('ROOF')}\r\n${row('X')}\r\nENDSOURCETABLE\r\n`,
+      '',
+      { kind: 'table', rows: [{ mount: 'ROOF' }] },
+    ],
+    ['a table of others', `${head}${row('X')}\r\nENDSOURCETABLE\r\n`, '', { kind: 'table', rows: [] }],
+    ['in place of a stream', `${head}ENDSOURCETABLE\r\n`, 'ROOF', { kind: 'failed', text: /no mount point ROOF/ }],
+    ['a refusal', 'HTTP/1.0 401 x\r\n\r\n', 'ROOF', { kind: 'failed', text: /user and password/ }],
+    [
+      'no chunk',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n',
+      'ROOF',
+      { kind: 'failed', text: /begins with/ },
+    ],
+    [
+      'the last chunk',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n',
+      'ROOF',
+      { kind: 'stream', found: false },
+    ],
+  ] as const) {
+    t.test(`${what}, at once`, async (t) => {
+      const { found, clock, stop, caster } = await look(t, ({ socket }) => void socket.write(answer), mount)
+      await until(() => found.length > 0, 'an end', 5_000)
+      t.match(found, [expected])
+      if (found[0]?.kind === 'table')
+        t.equal(found[0].rows.length, expected.kind === 'table' ? expected.rows.length : -1)
+      t.same([clock.pending, getEventListeners(stop.signal, 'abort').length], [0, 0])
+      await until(() => caster.visits[0]?.socket.destroyed, 'hung up')
+    })
+  }
+  for (const [what, answer, mount, expected] of [
+    ['silence', '', '', { kind: 'failed', text: 'the caster did not answer in 10 s' }],
+    ['a stream of something else', 'ICY 200 OK\r\n\r\n', 'ROOF', { kind: 'stream', found: false }],
+    [
+      'a table that goes on, with the row',
+      `${head}${row('ROOF')}\r\n`,
+      '',
+      { kind: 'table', rows: [{ mount: 'ROOF' }] },
+    ],
+    [
+      'one without the row, which may follow',
+      `${head}${row('X')}\r\n`,
+      '',
+      { kind: 'failed', text: /did not end in 10 s/ },
+    ],
+  ] as const) {
+    t.test(`${what}, after 10 s`, async (t) => {
+      const { done, found, clock, caster } = await look(t, ({ socket }) => void socket.write(answer), mount)
+      const arrived = () => until(() => caster.visits[0]?.socket.writableLength === 0, 'sent')
+      await arrived()
+      // It is read before the clock goes on.
+      for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+      await clock.advance(9_999)
+      t.same(found, [])
+      await clock.advance(1)
+      await done
+      t.match(found, [expected])
+    })
+  }
+  t.test('asks as the target says: version, login, a login for rovers, none for the table', async (t) => {
+    const basic = (login: string) => `Authorization: Basic ${Buffer.from(login).toString('base64')}`
+    const login = { user: 'me', password: 'p' }
+    const echo = { user: 'rover', password: 'q' }
+    for (const [target, mount, first, authorization] of [
+      [login, 'ROOF', 'GET /ROOF HTTP/1.0', basic('me:p')],
+      [{ ...login, version: 2, echo }, 'ROOF', 'GET /ROOF HTTP/1.1', basic('rover:q')],
+      [{ ...login, echo }, '', 'GET / HTTP/1.0', undefined],
+    ] as const) {
+      const { caster, stop, done, found } = await look(t, () => {}, mount, target)
+      const lines = caster.visits[0]?.head.split('\r\n') ?? []
+      t.equal(lines[0], first)
+      t.equal(
+        lines.find((line) => line.startsWith('Authorization')),
+        authorization,
+      )
+      stop.abort()
+      await done
+      t.same(found, [{ kind: 'failed', text: 'the plugin stops' }])
+    }
+  })
+})
 
 t.test('a push', async (t) => {
   t.test('by NTRIP 1: the request, the position first, whole epochs, acknowledged', async (t) => {
@@ -253,18 +717,172 @@ const isAsked = (visits: readonly Visit[]) =>
   process.getActiveResourcesInfo().some((kind) => kind === 'TCPConnectWrap' || kind === 'GetAddrInfoReqWrap') ||
   visits.some(({ head, socket }) => !head.startsWith('SOURCE') && !socket.destroyed)
 
+const stream = (bytes: Uint8Array) => Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), bytes])
+
 /** The proof of a push, without the push. */
-function proofAt(port: number, host: string, addresses: readonly string[]) {
-  const clock = new ManualClock()
-  const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
-  const log = { warn: () => {}, debug: () => {} }
-  const services = { use: () => ({ version: '1', utc_ms: () => 0 }) }
-  const ctx = { clock, timers, log, services, signal: new AbortController().signal } as unknown as PluginContext
+function proofAt(
+  port: number,
+  host: string,
+  addresses: readonly string[],
+  { proof: kind = 'echo', ...more }: Partial<ProofDeps> & { proof?: 'echo' | 'table'; utc_ms?: number } = {},
+) {
+  const { clock, ctx } = surroundings(more)
   const moved: string[] = []
   const events = { changed: () => {}, moved: (text: string) => void moved.push(text) }
-  const deps = { random: () => 0.5, lookup: async () => [...addresses] }
-  return { clock, moved, proof: new Proof(ctx, { host, port, mount: 'ROOF', proof: 'echo' }, events, deps) }
+  const deps = { random: () => 0.5, lookup: async () => [...addresses], ...more }
+  return { clock, moved, proof: new Proof(ctx, { host, port, mount: 'ROOF', proof: kind }, events, deps) }
 }
+
+t.test('when a proof is looked for', async (t) => {
+  /** Asks of a caster, as `s what`. @param until_s how long to look */
+  async function asks(
+    t: Test,
+    until_s: number,
+    host: string,
+    options: Parameters<typeof proofAt>[3],
+    from = '127.0.0.1',
+  ) {
+    let asked: string[] = []
+    const caster = await fakeCaster(t, ({ head, socket }) => {
+      asked.push(`${clock.monotonic() / 1_000} ${head.startsWith('GET / ') ? 'table' : 'echo'}`)
+      socket.end(head.startsWith('GET / ') ? 'SOURCETABLE 200 OK\r\n\r\nENDSOURCETABLE\r\n' : 'ICY 200 OK\r\n\r\n')
+    })
+    const { clock, proof, moved } = proofAt(caster.port, host, ['192.0.2.7'], options)
+    proof.start(from)
+    const isIdle = () =>
+      caster.visits.every(({ socket }) => socket.destroyed) &&
+      process.getActiveResourcesInfo().every((kind) => kind !== 'TCPConnectWrap' && kind !== 'GetAddrInfoReqWrap')
+    while (clock.monotonic() < until_s * 1_000) {
+      await clock.advance(5_000)
+      await until(async () => {
+        if (!isIdle()) return false
+        await new Promise((resolve) => setImmediate(resolve))
+        return isIdle()
+      }, 'answered')
+    }
+    proof.stop()
+    const all = asked
+    asked = []
+    await clock.advance(4_000_000)
+    t.same([asked, clock.pending], [[], 0], 'not after its end')
+    return { asked: all, moved }
+  }
+  for (const [random, kind, until_s, expected] of [
+    [0, 'table', 700, ['60 table', '360 table', '660 table']],
+    [1, 'table', 1_950, ['120 table', '1020 table', '1920 table']],
+    [0, 'echo', 400, ['60 table', '180 echo', '360 table']],
+    [1, 'echo', 400, ['120 table', '240 echo']],
+  ] as const) {
+    t.test(`${kind}, random ${random}`, async (t) => {
+      t.same((await asks(t, until_s, '127.0.0.1', { random: () => random, proof: kind })).asked, expected)
+    })
+  }
+  for (const [random, expected] of [
+    [0, ['180 echo', '1980 echo']],
+    [1, ['240 echo', '3840 echo']],
+  ] as const) {
+    t.test(`the echo again, random ${random}`, async (t) => {
+      const { asked } = await asks(t, 3_850 - 1_860 * (1 - random), '127.0.0.1', { random: () => random })
+      t.same(
+        asked.filter((one) => one.endsWith('echo')),
+        expected,
+      )
+    })
+  }
+  t.test('two looks at one caster are 25 s apart', async (t) => {
+    // The first three waits, then the table’s next: it would be asked for at 615 s, and the name is looked up at 600 s.
+    const randoms = [0, 1, 0, 0.425, 0, 0]
+    const { asked } = await asks(t, 630, 'localhost', { random: () => randoms.shift() ?? 1 })
+    t.same(asked, ['60 table', '240 echo', '625 table'])
+  })
+  t.test('a name is looked up each 10 min where the echo failed; an address never', async (t) => {
+    for (const [host, from, answers, lookups, moves] of [
+      ['localhost', '127.0.0.1', [[], ['192.0.2.7']], 2, 1],
+      ['localhost', '::ffff:127.0.0.1', [['192.0.2.7', '127.0.0.1']], 2, 0],
+      ['localhost', '127.0.0.1', [], 2, 0],
+      ['127.0.0.1', '127.0.0.1', [], 0, 0],
+    ] as const) {
+      let count = 0
+      const lookup = async () => {
+        const answer = answers[Math.min(count++, answers.length - 1)]
+        if (!answer) throw new Error('no DNS')
+        return [...answer]
+      }
+      const { moved } = await asks(t, 1_205, host, { random: () => 0, lookup }, from)
+      t.same([count, moved.length], [lookups, moves], `${host} ${from}`)
+    }
+  })
+
+  t.test('what a rover gets is compared with what was sent in the last minute', async (t) => {
+    const frame = (n: number) => arpFrame({ ...here, x: n })
+    const frames = (count: number) => Buffer.concat(Array.from({ length: count }, (_, n) => frame(n)))
+    const large = largeEpoch()
+    for (const [what, sent, echoed, state, text] of [
+      ['a minute old', [[60_000, frame(1)]], frame(1), 'proven', /^proven at 13:05 UTC, delay 60\.0 s/],
+      ['older', [[60_001, frame(1)]], frame(1), 'failed', /^accepted, not forwarded/],
+      [
+        'sent again',
+        [
+          [59_000, frame(1)],
+          [5_250, frame(1)],
+        ],
+        frame(1),
+        'proven',
+        /delay 5\.3 s/,
+      ],
+      ['a large one', [[0, Buffer.concat([large, frame(1)])]], large, 'proven', /delay 0\.0 s/],
+      ['behind a large one', [[0, Buffer.concat([large, frame(1)])]], frame(1), 'proven', /delay 0\.0 s/],
+      [
+        'the first that came back counts',
+        [
+          [9_000, frame(1)],
+          [2_000, frame(2)],
+        ],
+        frames(3),
+        'proven',
+        /delay 9\.0 s/,
+      ],
+      ['of 4096', [[0, frames(4_096)]], frame(0), 'proven', /^proven/],
+      ['of one more', [[0, frames(4_097)]], frame(0), 'failed', /^accepted/],
+    ] as const) {
+      const caster = await fakeCaster(t, ({ head, socket }) => {
+        const table = 'SOURCETABLE 200 OK\r\n\r\nENDSOURCETABLE\r\n'
+        socket.end(head.startsWith('GET / ') ? table : stream(echoed))
+      })
+      const utc_ms = Date.UTC(2026, 5, 1, 13, 5)
+      const { clock, proof } = proofAt(caster.port, '127.0.0.1', [], { random: () => 0, utc_ms })
+      proof.start('127.0.0.1')
+      await clock.advance(60_000)
+      await until(() => /no row for ROOF/.test(proof.text), 'the table')
+      for (const [age_ms, bytes] of sent) {
+        await clock.advance(180_000 - age_ms - clock.monotonic())
+        proof.sent(bytes)
+      }
+      await clock.advance(180_000 - clock.monotonic())
+      await until(() => proof.state !== 'none', 'the echo')
+      t.equal(proof.state, state, what)
+      t.match(proof.text, text, what)
+      proof.stop()
+      t.same([proof.state, proof.text], ['none', ''])
+    }
+  })
+
+  t.test('an answer for the connection before says nothing, and begins no turn of its own', async (t) => {
+    const caster = await fakeCaster(t, () => {})
+    const { clock, proof } = proofAt(caster.port, '127.0.0.1', [], { random: () => 0, proof: 'table' })
+    proof.start('127.0.0.1')
+    await clock.advance(60_000)
+    await until(() => caster.visits[0]?.head, 'the first look')
+    proof.start('127.0.0.1')
+    caster.visits[0]?.socket.end('SOURCETABLE 200 OK\r\n\r\nENDSOURCETABLE\r\n')
+    await until(() => caster.visits[0]?.socket.destroyed, 'it was read')
+    await clock.advance(59_999)
+    t.same([proof.text, caster.visits.length, clock.pending], ['', 1, 1])
+    await clock.advance(1)
+    await until(() => caster.visits.length === 2, 'the second look')
+    proof.stop()
+  })
+})
 
 t.test('proof of delivery', async (t) => {
   const row = (mount: string, place = 'Delft') =>
@@ -294,8 +912,6 @@ t.test('proof of delivery', async (t) => {
     const asked = (what: string) => caster.visits.filter(({ head }) => head.startsWith(what))
     return { ...rig, caster, target, asked, minutesUntil }
   }
-  const stream = (bytes: Uint8Array) => Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), bytes])
-
   t.test('the own mount point echoes what was sent: proven; where it does not any more: acknowledged', async (t) => {
     let forwards = true
     const { push, target, shown, minutesUntil, asked } = await forwarding(t, ({ socket }, pushed) =>
@@ -407,6 +1023,7 @@ t.test('proof of delivery', async (t) => {
       await new Promise((resolve) => setImmediate(resolve))
       t.equal(proof.state, state, what)
       if (state === 'proven') {
+        t.match(proof.text, /^proven at an unknown time, delay/, 'the station has no time')
         const delay_s = Number(/delay (\d+\.\d) s/.exec(proof.text)?.[1])
         t.ok(delay_s <= (clock.monotonic() - sent_ms) / 1000 + 0.1, proof.text)
       }

@@ -6,10 +6,12 @@ import { createServer as createSecure } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { until } from 'rtk-base/testing'
+import { ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import { type BundleInstaller, OutcomeUnknown } from '../../../plugins/ota/installer.js'
 import { leastWindow_bytes, longest_ms } from '../../../plugins/ota/pace.js'
 import { Slots } from '../../../plugins/ota/slots/index.js'
+import { bytesOf, Updates, type UpdatesDeps } from '../../../plugins/ota/updates.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
 import type { ImageManifest } from '../../../runtime/image/manifest.js'
 import { definePlugin } from '../../../runtime/plugin.js'
@@ -20,6 +22,282 @@ import { bundleImage, imageOf, maker, otaStation, scratch } from './rig.js'
 /** What the launcher does before it starts a slot. */
 const isWhole = (folder: string) =>
   spawnSync('sha256sum', ['--quiet', '--strict', '-c', 'SHA256SUMS'], { cwd: folder }).status === 0
+
+/** Updates without a station around them. The clock stands. */
+function updatesWith(given: Partial<UpdatesDeps> = {}) {
+  const clock = new ManualClock()
+  const errors: string[] = []
+  const states: string[] = []
+  const did: unknown[] = []
+  const listeners: (() => void)[] = []
+  const stop = new AbortController()
+  const station = {
+    version: '1.0.0',
+    bootId: 'boot',
+    onTrial: false,
+    keepSettings: async () => void did.push('settings'),
+  }
+  const ctx = {
+    clock,
+    log: { info() {}, warn() {}, error() {} },
+    signal: stop.signal,
+    timers: { after: (ms: number, fn: () => void) => clock.timer(ms, fn) },
+    services: { use: () => station },
+    errors: { raise: (_: string, text: string) => errors.push(text), clear: () => errors.push('') },
+    event: () => ({ on: (fn: () => void) => listeners.push(fn), emit: () => void states.push(updates.state) }),
+  }
+  const memory = {
+    begin: async (...all: unknown[]) => void did.push(['begin', ...all]),
+    installed: async () => void did.push('installed'),
+    end: async () => void did.push('end'),
+    keys: async () => new Map(),
+  }
+  const deps = {
+    memory,
+    signs: { before: () => ({ rtcm: true, broker: false }) },
+    folders: () => undefined,
+    isTrial: () => false,
+    partition: () => 'a',
+    largest_bytes: 1_000,
+    changed: () => {},
+    ...given,
+  }
+  const updates = new Updates(ctx as never, deps as never)
+  return { clock, errors, states, did, stop, station, updates }
+}
+
+t.test('a download', async (t) => {
+  type Options = Parameters<ReturnType<UpdatesDeps['download']>['attempt']>[1]
+  /** @param attempt one that fails */
+  function downloading(attempt: (options: Options, n: number) => void) {
+    const at_s: number[] = []
+    const download = {
+      file: '/none',
+      discard: async () => {},
+      attempt: async (_: URL, options: Options) => {
+        at_s.push(rig.clock.monotonic() / 1_000)
+        attempt(options, at_s.length)
+      },
+    }
+    const rig = updatesWith({ download: () => download as never })
+    return { ...rig, at_s }
+  }
+  const fails = (message: string, code = '') => {
+    throw Object.assign(new Error(message), { code })
+  }
+
+  t.test('is tried eight times, unless another attempt gives the same', async (t) => {
+    const eight = [0, 2, 7, 17, 47, 107, 167, 227]
+    for (const [message, code, expected] of [
+      ['the connection was cut off', 'ECONNRESET', eight],
+      ['the server answered 503', 'RTK_ERR_FETCH', eight],
+      ['the server answered 408', '', eight],
+      ['the server answered 429', '', eight],
+      ['the server answered 404', '', [0]],
+      ['the server answered 428', '', [0]],
+      ['too much', 'RTK_ERR_FETCH_TOO_LARGE', [0]],
+      ['no disk', 'RTK_ERR_STORE_WRITE', [0]],
+      ['not this one', 'RTK_ERR_FETCH_CERTIFICATE', [0]],
+    ] as const) {
+      const { updates, clock, at_s, errors } = downloading(() => fails(message, code))
+      updates.fetch('https://example.org/x')
+      t.match(updates.fields, { state: 'downloading', failed: false, progress: 0 })
+      await clock.advance(1_000_000)
+      t.same(at_s, expected, message)
+      t.match(updates.fields, { state: 'failed', failed: true, progress: 0 })
+      t.equal(errors.at(-1), `the update failed: ${message}`)
+      t.throws(() => updates.cancel(), { code: 'RTK_ERR_UNAVAILABLE' }, 'there is nothing left to cancel')
+      updates.fetch('https://example.org/x')
+      t.equal(updates.state, 'downloading', 'and the next one may begin')
+    }
+  })
+
+  t.test('that brings 30 KB with each attempt has the time of its size, one that brings less has not', async (t) => {
+    const total = 20 * leastWindow_bytes
+    for (const [bytes, attempts] of [
+      [leastWindow_bytes, longest_ms(total) / 2_000 + 2],
+      [leastWindow_bytes - 1, 8],
+    ] as const) {
+      const { updates, clock, at_s } = downloading(({ progress }, n) => {
+        progress(n * bytes, total)
+        fails('cut off')
+      })
+      updates.fetch('https://example.org/x')
+      await clock.advance(2 * longest_ms(total))
+      t.equal(at_s.length, attempts)
+    }
+  })
+
+  t.test('shows how much of it is there, where that is known', async (t) => {
+    for (const [bytes, total, percent] of [
+      [50, 200, 25],
+      [199, 200, 99],
+      [300, 200, 100],
+      [5, 0, 0],
+    ] as const) {
+      const { updates, clock } = downloading(({ progress }) => {
+        progress(bytes, total)
+        fails('cut off')
+      })
+      updates.fetch('https://example.org/x')
+      await clock.advance(1)
+      t.same(updates.fields, { state: 'downloading', failed: false, progress: percent })
+    }
+  })
+
+  t.test('ends when a person cancels it, or the plugin stops', async (t) => {
+    const { updates, clock, at_s, errors } = downloading(() => fails('cut off'))
+    updates.fetch('https://example.org/x')
+    await clock.advance(1_000)
+    updates.cancel()
+    await clock.advance(60_000)
+    t.same([at_s, errors.at(-1)], [[0], 'the update failed: it was cancelled'])
+    const stopped = downloading(() => {
+      stopped.stop.abort()
+      fails('cut off')
+    })
+    stopped.updates.fetch('https://example.org/x')
+    await stopped.clock.advance(60_000)
+    t.same(stopped.at_s, [0])
+    t.equal(stopped.updates.state, 'failed')
+  })
+
+  t.test('that is refused shows as failed, but not in place of one that runs, or of a trial', async (t) => {
+    const { updates, errors, station } = downloading(() => fails('cut off'))
+    station.onTrial = true
+    t.throws(() => updates.fetch('ftp://x'), { code: 'RTK_ERR_FETCH_URL' })
+    t.equal(updates.state, 'idle')
+    t.throws(() => updates.fetch('https://example.org/x'), { message: /1\.0\.0 is on trial/ })
+    station.onTrial = false
+    t.throws(() => updates.fetch('ftp://x'), { code: 'RTK_ERR_FETCH_URL' })
+    t.match([updates.state, errors.at(-1)], ['failed', /^the update was refused: /])
+    updates.fetch('https://example.org/x')
+    t.throws(() => updates.fetch('ftp://x'), { code: 'RTK_ERR_FETCH_URL' })
+    t.equal(updates.state, 'downloading')
+    t.throws(() => updates.fetch('https://example.org/x'), { message: /an update is running \(downloading, 0 %\)/ })
+  })
+})
+
+t.test('what was installed is started a second later; where that fails, the next update may begin', async (t) => {
+  for (const fails of [false, true]) {
+    let restarts = 0
+    const restart = async () => {
+      restarts += 1
+      if (fails) throw new Error('no rights')
+    }
+    const { updates, clock, errors, states } = updatesWith({ folders: () => ({ restart }) as never })
+    updates.show('verifying', 10)
+    updates.show('verifying', 20)
+    updates.show('verifying', 20)
+    t.same([states, updates.fields.progress, updates.running], [['verifying'], 20, 'a'])
+    updates.restartSoon()
+    t.throws(() => updates.cancel(), { code: 'RTK_ERR_UNAVAILABLE' })
+    await clock.advance(999)
+    t.same([restarts, updates.fields], [0, { state: 'rebooting', failed: false, progress: 100 }])
+    await t.rejects(updates.install(bytesFrom()), { code: 'RTK_ERR_UPDATE_RUNNING' })
+    await clock.advance(1)
+    t.equal(restarts, 1)
+    t.same(updates.fields, { state: fails ? 'failed' : 'rebooting', failed: fails, progress: fails ? 0 : 100 })
+    if (fails) {
+      t.same(errors, ['what was installed is not started: no rights; restart the machine'])
+      await t.rejects(updates.install(bytesFrom()), { message: /ends before/ })
+    }
+  }
+  t.equal(bytesOf(2), 2_097_152)
+})
+
+/** An image as it is sent. */
+async function* bytesFrom(...texts: string[]) {
+  for (const text of texts) yield Buffer.from(text)
+}
+
+t.test('a bundle of another format', async (t) => {
+  const asked = (
+    folder: string,
+    ends: () => Promise<void> = async () => {},
+    download: UpdatesDeps['download'] = () => t.fail() as never,
+  ) => {
+    const files: string[] = []
+    const installer = {
+      async install(file: string, { begin, progress }: Parameters<BundleInstaller['install']>[1]) {
+        files.push(readFileSync(file, 'utf8'))
+        if (files[0] === 'unknown') throw new Error('its signature is not known')
+        await begin({ version: '2.0.0', slot: 'b' })
+        progress(40)
+        shown.push(rig.updates.fields.progress)
+        await ends()
+      },
+      restart: async () => {},
+    }
+    const shown: number[] = []
+    const bundles = { installer: installer as unknown as BundleInstaller, folder: () => folder }
+    const rig = updatesWith({ bundles, download })
+    return { ...rig, files, shown }
+  }
+  const begun = [
+    'begin',
+    { version: '2.0.0' },
+    { from: '1.0.0', slot: 'b', before: { rtcm: true, broker: false }, boot: 'boot' },
+  ]
+
+  t.test('is kept in a file, installed by its own program, and started', async (t) => {
+    const folder = scratch(t)
+    const { updates, did, files, shown } = asked(folder)
+    t.same(await updates.install(bytesFrom('bun', 'dle')), { version: '2.0.0' })
+    t.same([files, did, shown], [['bundle'], [begun, 'settings', 'installed'], [40]])
+    t.same(updates.fields, { state: 'rebooting', failed: false, progress: 100 })
+    t.same(readdirSync(folder), [], 'nothing stays behind')
+  })
+
+  t.test('that fails is over, unless nobody knows how it ended', async (t) => {
+    for (const [content, error, ended, text] of [
+      ['bundle', new Error('no room'), ['end'], /no room/],
+      ['bundle', new OutcomeUnknown('lost from sight'), [], /lost from sight/],
+      ['unknown', undefined, undefined, /signature is not known/],
+      ['', undefined, undefined, /there is no bundle: what was sent is empty/],
+      ['x'.repeat(1_001), undefined, undefined, /larger than the 1000 bytes/],
+      ['{"image": 1}\n', undefined, undefined, /^(?!.*bundle)/],
+    ] as const) {
+      const folder = scratch(t)
+      const { updates, did, errors } = asked(folder, () => (error ? Promise.reject(error) : Promise.resolve()))
+      await t.rejects(updates.install(bytesFrom(content)), { message: text }, content.slice(0, 9))
+      t.same(did, ended ? [begun, 'settings', ...ended] : [], content.slice(0, 9))
+      t.match([updates.state, errors.at(-1)], ['failed', text])
+      t.same(readdirSync(folder), [])
+      t.throws(() => updates.cancel(), { code: 'RTK_ERR_UNAVAILABLE' })
+    }
+  })
+
+  t.test('that a person cancels, or that outlives the plugin, is not installed', async (t) => {
+    for (const [how, code] of [
+      ['cancelled', 'RTK_ERR_ABORTED'],
+      ['stopped', 'RTK_ERR_UNAVAILABLE'],
+    ] as const) {
+      const { updates, did, stop } = asked(scratch(t))
+      const pieces = async function* () {
+        yield Buffer.from('b')
+        if (how === 'cancelled') updates.cancel()
+        else stop.abort()
+        yield Buffer.from('undle')
+      }
+      await t.rejects(updates.install(pieces()), { code }, how)
+      t.same(did, [], how)
+    }
+  })
+
+  t.test('of a download is installed where it lies', async (t) => {
+    const file = join(scratch(t), 'image')
+    writeFileSync(file, 'bundle')
+    let discarded = 0
+    const download = { file, attempt: async () => {}, discard: async () => void discarded++ }
+    const folder = scratch(t)
+    const { updates, files, states } = asked(folder, undefined, () => download as never)
+    updates.fetch('https://example.org/x')
+    await until(() => discarded > 0, 'the end')
+    t.same([files, updates.state, readdirSync(folder)], [['bundle'], 'rebooting', []])
+    t.same(states, ['downloading', 'verifying', 'installing', 'rebooting'])
+  })
+})
 
 t.test('an uploaded image', async (t) => {
   t.test('is unpacked into the other slot, put on trial, answered, and then started', async (t) => {

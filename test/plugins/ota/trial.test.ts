@@ -7,11 +7,13 @@ import { Health, type Signs } from '../../../plugins/ota/health.js'
 import { Memory, type Pending } from '../../../plugins/ota/memory.js'
 import { leastWindow_bytes, longest_ms, Pace } from '../../../plugins/ota/pace.js'
 import { checkImage } from '../../../plugins/ota/policy.js'
+import { StationSigns } from '../../../plugins/ota/signs.js'
 import { formatState, parseState } from '../../../plugins/ota/slots/state.js'
+import { Trial } from '../../../plugins/ota/trial.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import type { MemoryStore } from '../../../runtime/ports/memory-store.js'
-import { mqttLink, rtcmStream } from '../../../schemas/services.js'
+import { device, mqttLink, rtcmStream } from '../../../schemas/services.js'
 import { bundleImage, maker, otaStation, type RigOptions, scratch } from './rig.js'
 
 t.test('the health of a version on trial', async (t) => {
@@ -197,8 +199,225 @@ t.test('an image has 10 s for its head, then 512 B/s, without the time of who re
   for (let n = 0; n < 3; n++) t.equal(await trickle.send(1, 19_000), 1)
   t.match(await trickle.starve(3_000), /^RTK_ERR_IMAGE_SLOW/, 'single bytes begin no window')
   const begun = run(false)
-  t.equal(await begun.send(leastWindow_bytes), leastWindow_bytes)
-  t.equal(await begun.starve(59_999), 'waits', 'a window that was filled is followed by a whole one')
+  t.equal(await begun.send(leastWindow_bytes, 30_000), leastWindow_bytes)
+  t.equal(await begun.send(1, 59_000), 1)
+  t.match(await begun.starve(1_000), /^RTK_ERR_IMAGE_SLOW/, 'a window that was filled is followed by a whole one')
+  const payload = run()
+  t.equal(await payload.send(10, 9_000), 10)
+  payload.pace.headIsThere()
+  t.equal(await payload.send(1, 0), 1)
+  t.equal(await payload.send(1, 59_000), 1)
+  t.match(await payload.starve(1_000), /^RTK_ERR_IMAGE_SLOW less than 30720 bytes came within 60 s/, 'the head is over')
+
+  let returned = 0
+  const finite = {
+    async *[Symbol.asyncIterator]() {
+      try {
+        yield new Uint8Array(1)
+        yield new Uint8Array(2)
+      } finally {
+        returned += 1
+      }
+    },
+  }
+  for await (const _ of new Pace(ctx).watch(finite)) break
+  t.equal(returned, 1, 'who reads no more ends the source')
+  const sizes: number[] = []
+  const armed = clock.pending
+  for await (const piece of new Pace(ctx).watch(finite)) sizes.push(piece.length)
+  t.same([sizes, returned, clock.pending], [[1, 2], 2, armed])
+})
+
+t.test('what shows that a station does its work', async (t) => {
+  const clock = new ManualClock()
+  let epoch = () => {}
+  const link = { up: true }
+  const asked: unknown[] = []
+  const http: { url: string } | undefined = { url: 'http://127.0.0.1:8080' }
+  const state = { http: http as { url: string } | undefined, answer: async (): Promise<unknown> => ({}) }
+  const ctx = {
+    clock,
+    on: (source: (fn: () => void) => void, fn: () => void) => source(fn),
+    fetch: (url: string, options: object) => {
+      asked.push([url, options])
+      return state.answer()
+    },
+    services: {
+      use: () => state,
+      find: () => link,
+      watch: (_: unknown, fn: (stream: unknown) => void) => {
+        fn(undefined)
+        fn({
+          onEpoch(take: () => void) {
+            epoch = take
+          },
+        })
+      },
+    },
+  } as unknown as PluginContext
+  const signs = new StationSigns(ctx)
+  signs.watch()
+  const answers = (status: number) => async () => ({ status, text: async () => '' })
+  state.answer = answers(200)
+  t.same(signs.before(), { rtcm: false, broker: true })
+  t.same(await signs.now(), { rtcm: false, broker: true, control: true })
+  t.same(asked, [['http://127.0.0.1:8080/get-info?0x01', { timeout_ms: 5_000 }]])
+  epoch()
+  link.up = false
+  for (const [at_ms, rtcm, before] of [
+    [14_999, true, { rtcm: true, broker: true }],
+    [15_000, false, { rtcm: true, broker: true }],
+    [59_999, false, { rtcm: true, broker: true }],
+    [60_000, false, { rtcm: false, broker: false }],
+  ] as const) {
+    await clock.advance(at_ms - clock.monotonic())
+    t.match(await signs.now(), { rtcm, broker: false }, `${at_ms} ms`)
+    t.same(signs.before(), before, `${at_ms} ms`)
+  }
+  const broken = async () => ({ status: 200, text: () => Promise.reject(new Error('cut off')) })
+  for (const [what, answer, control] of [
+    ['a login that is asked for', answers(401), true],
+    ['499', answers(499), true],
+    ['500', answers(500), false],
+    ['an answer that is cut off', broken, false],
+    ['none', () => Promise.reject(new Error('refused')), false],
+  ] as const) {
+    state.answer = answer
+    t.equal((await signs.now()).control, control, what)
+  }
+  state.answer = answers(200)
+  state.http = undefined
+  t.equal((await signs.now()).control, false, 'without an HTTP server')
+})
+
+t.test('a trial, look by look', async (t) => {
+  const good = { control: true, rtcm: false, broker: false }
+  /** @param fails what fails the next time that it is done */
+  function begin(pending: object | undefined, begun_ms?: number) {
+    const clock = new ManualClock()
+    const done: string[] = []
+    const fails = new Set<string>()
+    const state = { signs: good, pending, looks: 0 }
+    const extended: number[] = []
+    const progress: number[] = []
+    const act = (name: string) => async () => {
+      done.push(name)
+      if (fails.delete(name)) throw new Error(`${name} failed`)
+    }
+    const memory = {
+      pending: async () => state.pending,
+      confirm: async () => {
+        await act('floor')()
+        state.pending = undefined
+      },
+      note: (text: string) => act(`note ${text}`)(),
+    }
+    const station = {
+      version: '2.0.0',
+      extendStart: (ms: number) => extended.push(ms),
+      confirmed: () => done.push('ready'),
+    }
+    const signs = { now: async () => [state.signs, state.looks++][0] }
+    const installer = { confirm: act('confirm'), giveUp: act('giveUp'), restart: act('restart') }
+    const every = (ms: number, fn: () => void) => {
+      clock.timer(ms, () => {
+        every(ms, fn)
+        fn()
+      })
+    }
+    const log = { warn() {}, debug() {}, info() {}, error() {} }
+    const timers = { every, after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
+    const ctx = { clock, log, timers, services: { use: (token: unknown) => (token === device ? station : undefined) } }
+    const limits = { hold_ms: 60_000, limit_ms: 120_000, progress: (percent: number) => progress.push(percent) }
+    const trial = new Trial(ctx as never, { installer, memory, signs, ...limits } as never, begun_ms)
+    return { clock, done, fails, state, extended, progress, trial }
+  }
+
+  t.test('is confirmed after its time, once, and its floor is stored', async (t) => {
+    const { clock, done, state, extended, progress, trial } = begin({ before: { rtcm: false, broker: false } })
+    await trial.start()
+    await clock.advance(4_999)
+    t.equal(state.looks, 0)
+    await clock.advance(60_000)
+    t.same([done, trial.over, state.looks], [[], false, 12])
+    t.same(progress, [0, 8, 16, 25, 33, 41, 50, 58, 66, 75, 83, 91])
+    await clock.advance(1)
+    t.same([done, trial.over, progress.at(-1)], [['confirm', 'ready', 'floor'], true, 100])
+    t.same([new Set(extended), trial.begun_ms], [new Set([120_000]), 0])
+    await clock.advance(300_000)
+    t.same([done.length, state.looks, extended.length], [3, 13, 13], 'then nobody looks any more')
+  })
+
+  t.test('that cannot be confirmed is tried again; a floor that cannot be stored a minute later', async (t) => {
+    const { clock, done, fails, trial } = begin({ before: { rtcm: false, broker: false } })
+    await trial.start()
+    fails.add('confirm').add('floor')
+    await clock.advance(65_000)
+    t.same([done, trial.over], [['confirm'], false])
+    await clock.advance(5_000)
+    t.same([done, trial.over], [['confirm', 'confirm', 'ready', 'floor'], true])
+    await clock.advance(59_999)
+    t.equal(done.length, 4)
+    await clock.advance(1)
+    t.equal(done.at(-1), 'floor')
+    await clock.advance(120_000)
+    t.equal(done.length, 5)
+  })
+
+  t.test('that fails notes why, gives up and restarts, whatever of it fails', async (t) => {
+    for (const [begun_ms, at_ms] of [
+      [undefined, 120_000],
+      [-60_000, 60_000],
+    ] as const) {
+      const { clock, done, fails, state, trial } = begin({ before: { rtcm: true, broker: false } }, begun_ms)
+      const note = 'note no RTCM went out, though it did before the update (within 2 min)'
+      fails.add(note).add('giveUp').add('restart')
+      await trial.start()
+      await clock.advance(at_ms - 1)
+      t.same(done, [])
+      await clock.advance(1)
+      t.same([done, trial.over], [[note, 'giveUp', 'restart'], true])
+      const { looks } = state
+      await clock.advance(60_000)
+      t.same([done.length, state.looks], [3, looks])
+    }
+  })
+
+  t.test('without an update that is known asks for the HTTP server alone, and stores no floor', async (t) => {
+    const { clock, done, trial } = begin(undefined)
+    await trial.start()
+    await clock.advance(65_000)
+    t.same(done, ['confirm', 'ready'])
+    await clock.advance(120_000)
+    t.equal(done.length, 2)
+  })
+})
+
+t.test('the keys that are trusted: of the options, of files, of updates', async (t) => {
+  const [one, two, three] = [generateKeys(), generateKeys(), generateKeys()]
+  const file = join(scratch(t), 'two.pub')
+  writeFileSync(file, two.publicPem)
+  const raised: string[] = []
+  const keysOf = async (given: string[], stored?: unknown) => {
+    const errors = { raise: (_: string, text: string) => raised.push(text), clear: () => raised.push('') }
+    const store = { protected: { get: async (name: string) => (name === 'newKeys' ? stored : undefined) } }
+    return (await new Memory({ errors, store } as unknown as PluginContext, given).keys()).size
+  }
+  for (const [given, stored, count, told] of [
+    [[one.publicPem, file], [three.publicPem], 3, /^$/],
+    [[one.publicPem], [one.publicPem], 1, /^$/],
+    [[], 'no list', 0, /^$/],
+    [
+      ['/none.pub', one.publicPem],
+      [],
+      1,
+      /^\/none\.pub: ENOENT.*images signed with it are refused: correct ota\.keys$/,
+    ],
+    [['-----BEGIN x'], undefined, 0, /^a key: /],
+  ] as const) {
+    t.equal(await keysOf([...given], stored), count)
+    t.match(raised.at(-1), told)
+  }
 })
 
 t.test('what outlives an update: its starts, the floors of plugins, keys and the floor of bundles', async (t) => {
@@ -234,6 +453,18 @@ t.test('what outlives an update: its starts, the floors of plugins, keys and the
   t.same(await confirmed('1.4.0', ['k1', 'k2']), ['1.5.0', ['k1', 'k2']], 'a floor never falls, a key stands once')
   const many = Array.from({ length: 8 }, (_, n) => `new${n}`)
   t.same(await confirmed('1.6.0', many), ['1.6.0', many], 'the last eight keys')
+
+  await memory.begin({ version: '4.0.0' }, { from: '3.0.0', slot: 'a', before })
+  t.same(await memory.pending(), { version: '4.0.0', from: '3.0.0', slot: 'a', before })
+  await memory.end('it crashed')
+  t.same([await memory.pending(), await memory.failed()], [undefined, 'it crashed'])
+  await memory.begin({ version: '4.0.1' }, { from: '3.0.0', slot: 'a', before })
+  t.equal(await memory.failed(), '', 'the next one has not failed')
+  await memory.end('it crashed')
+  await memory.confirm({ version: '4.0.1', from: '3.0.0', slot: 'a', before })
+  t.same([await memory.failed(), await memory.minVersion()], ['', '1.6.0'])
+  kept.set('pending', { version: 4 }).set('failed', 1).set('pluginFloors', ['1.0.0'])
+  t.same([await memory.pending(), await memory.failed(), await memory.pluginFloor('0')], [undefined, '', ''], 'garbage')
 
   const floorOf = async (name: string, minVersion?: string) => {
     await memory.raisePluginFloor({ name, ...(minVersion && { minVersion }) })
