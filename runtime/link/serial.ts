@@ -49,6 +49,8 @@ export class SerialDevice implements BytePort {
     const { fd } = port.port as unknown as { readonly fd: number | null }
     // Without it the port works as well; a lock keeps those away that ask for it.
     if (fd !== null && (await makeExclusive(fd)) === 'no perl') this.#warnOnce()
+    // Lost meanwhile: what takes its place may have the same numbers, and nobody would notice that this one says nothing any more.
+    if (!port.isOpen) throw new Error('the device vanished while it was opened')
     this.#port = port
     this.#node = node
   }

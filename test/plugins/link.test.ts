@@ -2,8 +2,9 @@
 
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, realpathSync } from 'node:fs'
+import { chmodSync, existsSync, realpathSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { withRemedy } from '../../runtime/link/exclusive.js'
@@ -274,6 +275,35 @@ t.test('a serial port', async (t) => {
       }
       t.equal(lines.length, 1)
       t.match(lines[0], /without exclusive mode.*apt install perl-base/)
+    },
+  )
+
+  t.test(
+    'that is pulled while it is made exclusive is not open',
+    { skip: hasProgram('socat') ? false : 'needs socat' },
+    async (t) => {
+      const pty = await openPty()
+      const folder = t.testdir({ perl: `#!/bin/sh\n: > "$0.began"\nexec /bin/sleep 1\n` })
+      chmodSync(join(folder, 'perl'), 0o755)
+      const { PATH } = process.env
+      process.env.PATH = folder
+      t.teardown(() => {
+        process.env.PATH = PATH
+        void pty.close()
+      })
+      const closed: string[] = []
+      const device = new SerialDevice(realpathSync(pty.near))
+      const opened = device.open(115_200, { data: () => {}, closed: (reason) => void closed.push(reason) })
+      // At once: a promise that is refused before somebody looks is an uncaught error.
+      const outcome = opened.then(
+        () => 'open',
+        (error: Error) => error.message,
+      )
+      await until(() => existsSync(join(folder, 'perl.began')), 'the helper')
+      await pty.pull()
+      t.match(await outcome, /vanished while it was opened/)
+      t.notOk(device.write(Buffer.from('x')))
+      t.same(closed, [], 'who opens it hears of it by the refusal alone')
     },
   )
 
