@@ -21,8 +21,6 @@ import { SignalWatch } from './signal-watch.js'
 const tick_ms = 1_000
 /** RTCM counts as flowing for this long after a frame: low-rate sets send every few seconds. */
 const rtcmFlows_ms = 5_000
-/** An epoch older than this says nothing about now. */
-const fresh_ms = 5_000
 
 export interface HoldOptions {
   /** No RTCM goes out while the antenna is short or open. */
