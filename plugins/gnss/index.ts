@@ -65,6 +65,7 @@ export default definePlugin({
     observed.follow(handoff)
     watchTrouble(ctx, observed)
     const report = () => ctx.status(status())
+    ctx.on(observed.onState, report)
     ctx.timers.every(1_000, report)
     ctx.services.watch(procedureStatus, (procedure) => {
       report()

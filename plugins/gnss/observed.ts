@@ -209,6 +209,7 @@ export class Observed implements Reception {
     // What a recording ends with stays.
     if (!isUp && !this.#receiver?.recording?.ended) this.antennaWatch.absent()
     this.#wasUp = isUp
+    this.#reported = ''
     this.#report()
   }
 

@@ -19,7 +19,7 @@ export interface Reception {
   readonly satellitesVisible: number | undefined
   /** Why RTCM is held back by an option of the operator (`antennaHold`, `spoofedHold`); '' it is not. */
   readonly held: '' | 'antenna' | 'spoofed'
-  /** `antenna`, `jammed`, `spoofed` or `held` changed. */
+  /** `antenna`, `jammed`, `spoofed` or `held` changed, or the state of the receiver. */
   readonly onState: Event<void>
 }
 export const reception = defineService<Reception>('reception')
