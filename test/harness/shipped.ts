@@ -6,11 +6,12 @@ import { packageRoot, shippedPlugins } from '../../runtime/build/release.js'
 import { Loader } from '../../runtime/loader/load.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 
-/** A shipped plugin by its name. One with a page for browsers exists as a bundle alone. */
+/** A shipped plugin by its name. One with a page for browsers exists as a bundle alone, and in the published package every one. */
 export async function shippedPlugin(name: string): Promise<AnyPlugin> {
   const root = packageRoot()
-  if (!existsSync(join(root, 'plugins', name, 'ui'))) {
-    const module: unknown = await import(pathToFileURL(join(root, 'build', 'plugins', name, 'index.js')).href)
+  const plain = join(root, 'build', 'plugins', name, 'index.js')
+  if (existsSync(plain) && !existsSync(join(root, 'plugins', name, 'ui'))) {
+    const module: unknown = await import(pathToFileURL(plain).href)
     return (module as { default: AnyPlugin }).default
   }
   const cache = mkdtempSync(join(tmpdir(), 'rtk-base-shipped-'))

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type pino from 'pino'
-import gnss from '../../plugins/gnss/index.js'
-import { catalogueOf } from '../../runtime/build/catalogue.js'
+import { readCatalogue } from '../../runtime/build/catalogue.js'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../runtime/index.js'
 import { createLogger } from '../../runtime/log.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
@@ -13,8 +12,7 @@ import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { splitsOf, withSplits } from '../../runtime/splits.js'
 import type { Variant } from '../../schemas/variant.js'
 import { ManualClock } from './manual-clock.js'
-
-const splitPlugins: readonly AnyPlugin[] = [gnss]
+import { shippedPlugin } from './shipped.js'
 
 /** A log line as JSON. */
 export type LogLine = Record<string, unknown> & { msg: string; level: number }
@@ -81,10 +79,9 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
     wanted[name] = pluginOptions
   }
   // As a variant file that lists gnss-zed alone.
-  const complete = withSplits(wanted, splitsOf(catalogueOf(splitPlugins)))
+  const complete = withSplits(wanted, splitsOf(readCatalogue()))
   wanted = complete.plugins
-  for (const definition of splitPlugins)
-    if (complete.added.includes(definition.name)) definitions[definition.name] = definition
+  for (const name of complete.added) definitions[name] = await shippedPlugin(name)
   const data = rest.data ?? mkdtempSync(join(tmpdir(), 'rtk-base-test-'))
   let restarts = 0
   const runtime = await createRuntime({
