@@ -69,6 +69,10 @@ export const errorTable = {
     status: 500,
     help: 'Name the token in `needs` (or `provides`), and use it from `start` on.',
   },
+  RTK_ERR_SERVICE_SHAPE: {
+    status: 422,
+    help: 'Provide every required member of the interface that the token names: the message lists what is missing.',
+  },
   RTK_ERR_LATE_REGISTRATION: { status: 500, help: 'Register in `setup`; nothing can be registered later.' },
   RTK_ERR_ROUTES: { status: 422, help: 'Fastify refused the routes: see the message.' },
   RTK_ERR_CHANGE_BODY: { status: 400, help: 'Send one JSON object whose fields are change parameters.' },

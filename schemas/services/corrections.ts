@@ -14,7 +14,7 @@ export interface CorrectionInput {
    */
   take(packet: Uint8Array, remote: string, address: string): string
 }
-export const correctionInput = defineService<CorrectionInput>('correction-input')
+export const correctionInput = defineService<CorrectionInput>('correction-input', { shape: { take: 'function' } })
 
 /** The corrections that come in (`gnss.state.recvrtcm`). */
 export interface CorrectionStatus {
@@ -31,4 +31,6 @@ export interface CorrectionStatus {
   /** Distance to the reference point of the source, metres; undefined until its 1005 or 1006 came. */
   readonly distance_m: number | undefined
 }
-export const correctionStatus = defineService<CorrectionStatus>('correction-status')
+export const correctionStatus = defineService<CorrectionStatus>('correction-status', {
+  shape: { forced: 'value', age_s: 'function', count: 'value', remote: 'value', distance_m: 'value' },
+})

@@ -243,4 +243,21 @@ export interface SatelliteResidual {
   residual_m: number
   used: boolean
 }
-export const receiver = defineService<Receiver>('receiver')
+export const receiver = defineService<Receiver>('receiver', {
+  shape: {
+    link: 'value',
+    mode: 'value',
+    identity: 'value',
+    fix: 'value',
+    corruptRtcm: 'value',
+    onRtcm: 'function',
+    onFix: 'function',
+    onState: 'function',
+    sendCorrections: 'function',
+    configure: 'function',
+    configured: 'value',
+    readTarget: 'function',
+    sinceReset_ms: 'value',
+    stationId: 'value',
+  },
+})

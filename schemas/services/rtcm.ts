@@ -82,7 +82,21 @@ export interface RtcmStream {
   /** Station ID and antenna reference point of the newest 1005/1006 that went through the open gate. */
   readonly station: { id: number; arp: Ecef } | undefined
 }
-export const rtcmStream = defineService<RtcmStream>('rtcm-stream')
+export const rtcmStream = defineService<RtcmStream>('rtcm-stream', {
+  shape: {
+    open: 'value',
+    reason: 'value',
+    outputs: 'value',
+    subscribe: 'function',
+    onEpoch: 'function',
+    onState: 'function',
+    list: 'function',
+    sequence: 'value',
+    recent: 'function',
+    reference: 'function',
+    station: 'value',
+  },
+})
 
 /**
  * The gate in front of the stream, for the one plugin that judges the reference. Without a judge the receiver's own word
@@ -99,4 +113,4 @@ export interface RtcmJudge {
   /** The judge goes. `reload`: its last verdict holds for 10 s, until the next judge has its own; else the gate closes. */
   leave(reason: 'reload' | 'remove' | 'shutdown'): void
 }
-export const rtcmGate = defineService<RtcmGate>('rtcm-gate')
+export const rtcmGate = defineService<RtcmGate>('rtcm-gate', { shape: { judge: 'function' } })

@@ -76,6 +76,72 @@ t.test('states and order', async (t) => {
     },
   )
 
+  t.test(
+    'who provides something else than the token says is refused and named, and the one before it stays',
+    async (t) => {
+      interface Lamp {
+        readonly lit: boolean
+        readonly colour?: string
+        toggle(): void
+      }
+      const lamp = defineService<Lamp>('lamp', { shape: { lit: 'value', toggle: 'function' } })
+      let isLookedAt = false
+      const whole = {
+        get lit() {
+          isLookedAt = true
+          return true
+        },
+        toggle: () => {},
+      }
+      const provider = (value: unknown) =>
+        plugin('provider', { provides: [lamp], setup: (ctx) => ctx.services.provide(lamp, value as Lamp) })
+      const user = plugin('user', { needs: [lamp] })
+      const misfits: [value: unknown, what: RegExp][] = [
+        [{ lit: true }, /lacks toggle/],
+        [{ toggle: () => {} }, /lacks lit/],
+        [{ lit: true, toggle: 5 }, /has toggle, which is no function/],
+        [{}, /lacks lit, lacks toggle/],
+        [null, /is null, not an object/],
+        [5, /is number, not an object/],
+      ]
+      for (const [value, what] of misfits) {
+        const station = await createTestStation({ plugins: { provider: provider(value), user } })
+        t.teardown(() => station.stop())
+        const [failed, waiting] = station.station.plugins()
+        t.match(failed, { name: 'provider', state: 'failed', reason: what })
+        t.match(failed?.reason, /provider provides lamp 1\.0\.0/)
+        t.match(waiting, { name: 'user', state: 'waiting' })
+      }
+      const station = await createTestStation({ plugins: { provider: provider(whole), user } })
+      t.teardown(() => station.stop())
+      t.notOk(isLookedAt, 'a getter may have nothing to say before the start')
+      station.define('provider', provider({ lit: true }))
+      await t.rejects(station.reload('provider'), { code: 'RTK_ERR_SERVICE_SHAPE' })
+      t.same(
+        station.station.plugins().map(({ state }) => state),
+        ['running', 'running'],
+      )
+    },
+  )
+
+  t.test('another major version of a service is another service', async (t) => {
+    const first = defineService<{ value: number }>('number', { version: '1.4.0' })
+    const second = defineService<{ value: number }>('number', { version: '2.0.0' })
+    const provider = plugin('provider', {
+      provides: [first],
+      setup: (ctx) => ctx.services.provide(first, { value: 1 }),
+    })
+    const station = await createTestStation({
+      plugins: { provider, user: plugin('user', { needs: [number] }), later: plugin('later', { needs: [second] }) },
+    })
+    t.teardown(() => station.stop())
+    t.match(station.station.plugins(), [
+      { name: 'provider', state: 'running' },
+      { name: 'user', state: 'running' },
+      { name: 'later', state: 'waiting', reason: /^needs number@2 / },
+    ])
+  })
+
   t.test('those that need a plugin stop before it, also when the station stops', async (t) => {
     const order: string[] = []
     const provider = plugin('provider', {

@@ -1,3 +1,4 @@
+import { misfit } from '../../../schemas/token.js'
 import { RtkError } from '../../errors.js'
 import type { PluginContext, ServiceToken } from '../../plugin.js'
 import { currentOwner } from '../instance/attribution.js'
@@ -13,6 +14,13 @@ export function servicesOf(instance: Instance, host: ContextHost): PluginContext
     provide<T>(token: ServiceToken<T>, value: T) {
       if (!instance.definition.provides?.some(({ id }) => id === token.id)) {
         throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} provides ${token.id} but does not name it in provides`)
+      }
+      const wrong = misfit(token, value)
+      if (wrong !== '') {
+        throw new RtkError(
+          'RTK_ERR_SERVICE_SHAPE',
+          `${name} provides ${token.id} ${token.version}, but what it provides ${wrong}`,
+        )
       }
       instance.services.set(token.id, value)
     },
