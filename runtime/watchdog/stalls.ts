@@ -1,46 +1,54 @@
 /** The durable record of stalls that ended the process: written by the watchdog's thread, read at the next start. */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Type } from 'typebox'
-import { Value } from 'typebox/value'
 import { readRecordSync, replaceFileSync } from '../ports/durable-file.js'
 
 const mostKept = 32
 
-const Stall = Type.Object({
-  /** '' when nobody could be named. */
-  plugin: Type.String(),
-  phase: Type.String(),
-  /** `file:line:column` of the plugin's innermost frame, '' unknown. */
-  place: Type.String(),
-  /** Innermost first. */
-  stack: Type.Array(Type.String(), { maxItems: 64 }),
-  /** UTC milliseconds by the system clock. */
-  at_ms: Type.Number(),
-  blocked_s: Type.Number(),
-  /** Where it was the memory that was used up. */
-  used_mb: Type.Optional(Type.Number()),
-  limit_mb: Type.Optional(Type.Number()),
-  /** A start has kept the plugin out for it. */
-  served: Type.Optional(Type.Boolean()),
-})
 export interface Stall {
+  /** '' when nobody could be named. */
   plugin: string
   phase: string
+  /** `file:line:column` of the plugin's innermost frame, '' unknown. */
   place: string
+  /** Innermost first. */
   stack: string[]
+  /** UTC milliseconds by the system clock. */
   at_ms: number
   blocked_s: number
+  /** Where it was the memory that was used up. */
   used_mb?: number
   limit_mb?: number
+  /** A start has kept the plugin out for it. */
   served?: boolean
+}
+
+/** By hand: the watchdog's thread would need 300 kB of code for a schema. */
+function isStall(value: unknown): value is Stall {
+  if (typeof value !== 'object' || value === null) return false
+  const { plugin, phase, place, stack, at_ms, blocked_s, used_mb, limit_mb, served } = value as Record<
+    keyof Stall,
+    unknown
+  >
+  const isNumberOrLeftOut = (one: unknown) => one === undefined || Number.isFinite(one)
+  return (
+    [plugin, phase, place].every((text) => typeof text === 'string') &&
+    Array.isArray(stack) &&
+    stack.length <= 64 &&
+    stack.every((line) => typeof line === 'string') &&
+    Number.isFinite(at_ms) &&
+    Number.isFinite(blocked_s) &&
+    isNumberOrLeftOut(used_mb) &&
+    isNumberOrLeftOut(limit_mb) &&
+    (served === undefined || typeof served === 'boolean')
+  )
 }
 
 /** Oldest first; a file that is missing or damaged holds none. */
 export function readStalls(file: string): Stall[] {
   try {
     const value: unknown = JSON.parse(readRecordSync(file))
-    return Value.Check(Type.Array(Stall), value) ? value : []
+    return Array.isArray(value) && value.every(isStall) ? value : []
   } catch {
     return []
   }

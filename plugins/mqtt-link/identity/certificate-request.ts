@@ -2,19 +2,28 @@
  * Key pairs, certificate requests (PKCS #10, RFC 2986) and answers (certs-only PKCS #7, RFC 5652). Loaded when a certificate is
  * renewed, which is once in months.
  */
-import { createPrivateKey, createPublicKey, type KeyObject, webcrypto, X509Certificate } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign, X509Certificate } from 'node:crypto'
+import { promisify } from 'node:util'
 import {
-  Attribute,
-  Certificate,
-  CertificationRequest,
-  ContentInfo,
-  Extensions,
-  id_SubjectAltName,
-  SignedData,
-} from 'pkijs'
+  type BaseBlock,
+  BitString,
+  Constructed,
+  fromBER,
+  Integer,
+  Null,
+  ObjectIdentifier,
+  Sequence,
+  Set as SetOf,
+} from 'asn1js'
 import { toPem } from './certificate.js'
 
-const extensionRequest = '1.2.840.113549.1.9.14'
+const oids = {
+  extensionRequest: '1.2.840.113549.1.9.14',
+  subjectAltName: '2.5.29.17',
+  signedData: '1.2.840.113549.1.7.2',
+  ecdsaWithSha256: '1.2.840.10045.4.3.2',
+  sha256WithRsa: '1.2.840.113549.1.1.11',
+}
 
 export interface CertificateRequest {
   /** PKCS #10, DER. */
@@ -23,34 +32,88 @@ export interface CertificateRequest {
   key: string
 }
 
-type KeyAlgorithm = webcrypto.EcKeyGenParams | webcrypto.RsaHashedKeyGenParams
+/** @throws where these bytes are not DER, or something follows */
+function parsed(der: Uint8Array, what: string): BaseBlock {
+  const { offset, result } = fromBER(der)
+  if (offset !== der.byteLength) throw new Error(`${what} is not DER: ${result.error || 'something follows it'}`)
+  return result
+}
 
-/** The kind of the old key, because the authority accepted it. Unusual kinds become P-256. */
-function algorithmLike(old: KeyObject): KeyAlgorithm {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = old
+/** The members of a sequence, a set or an explicit tag; none of anything else. */
+const membersOf = (block: BaseBlock | undefined): BaseBlock[] =>
+  block instanceof Sequence || block instanceof SetOf || block instanceof Constructed ? block.valueBlock.value : []
+const isOid = (block: BaseBlock | undefined, oid: string): boolean =>
+  block instanceof ObjectIdentifier && block.valueBlock.toString() === oid
+/** The member with a context-specific tag. */
+const tagged = (members: readonly BaseBlock[], tag: number): BaseBlock | undefined =>
+  members.find(({ idBlock }) => idBlock.tagClass === 3 && idBlock.tagNumber === tag)
+
+/** Subject and alternative names of a certificate (RFC 5280, section 4.1). */
+function namesOf(certificate: X509Certificate): { subject: BaseBlock; alternative: BaseBlock | undefined } {
+  const [tbs] = membersOf(parsed(certificate.raw, 'the certificate'))
+  const fields = membersOf(tbs)
+  // Serial number, signature, issuer, validity and subject follow the version, which is tagged and may be left out.
+  const subject = fields[tagged(fields, 0) ? 5 : 4]
+  if (!subject) throw new Error('the certificate has no subject')
+  const [extensions] = membersOf(tagged(fields, 3))
+  const alternative = membersOf(extensions).find((one) => isOid(membersOf(one)[0], oids.subjectAltName))
+  return { subject, alternative }
+}
+
+/** A key of the kind of the old one, because the authority accepted it. Unusual kinds become P-256. */
+async function keyLike({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): Promise<KeyObject> {
+  const generate = promisify(generateKeyPair)
   if (type === 'rsa') {
     const modulusLength = Math.min(4_096, Math.max(2_048, details?.modulusLength ?? 2_048))
-    return { name: 'RSASSA-PKCS1-v1_5', modulusLength, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }
+    return (await generate('rsa', { modulusLength })).privateKey
   }
-  return { name: 'ECDSA', namedCurve: details?.namedCurve === 'secp384r1' ? 'P-384' : 'P-256' }
+  const namedCurve = details?.namedCurve === 'secp384r1' ? 'secp384r1' : 'prime256v1'
+  return (await generate('ec', { namedCurve })).privateKey
 }
 
 /** A request with a new key pair for the subject and the alternative names of `oldPem` (RFC 7030, section 4.2.2). */
 export async function requestLike(oldPem: string): Promise<CertificateRequest> {
   const old = new X509Certificate(oldPem)
-  const keys = (await webcrypto.subtle.generateKey(algorithmLike(old.publicKey), true, [
-    'sign',
-    'verify',
-  ])) as webcrypto.CryptoKeyPair
-  const { subject, extensions } = Certificate.fromBER(old.raw)
-  const request = new CertificationRequest({ version: 0, subject })
-  const names = extensions?.find(({ extnID }) => extnID === id_SubjectAltName)
-  const wanted = names && new Extensions({ extensions: [names] }).toSchema()
-  request.attributes = wanted ? [new Attribute({ type: extensionRequest, values: [wanted] })] : []
-  await request.subjectPublicKeyInfo.importKey(keys.publicKey)
-  await request.sign(keys.privateKey, 'SHA-256')
-  const key = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)
-  return { request: Buffer.from(request.toSchema(true).toBER()), key: toPem('PRIVATE KEY', new Uint8Array(key)) }
+  const { subject, alternative } = namesOf(old)
+  const key = await keyLike(old.publicKey)
+  const publicKey = createPublicKey(key).export({ type: 'spki', format: 'der' })
+  const extensions = alternative && new Sequence({ value: [alternative] })
+  const attributes = extensions
+    ? [
+        new Sequence({
+          value: [new ObjectIdentifier({ value: oids.extensionRequest }), new SetOf({ value: [extensions] })],
+        }),
+      ]
+    : []
+  const info = new Sequence({
+    value: [
+      new Integer({ value: 0 }),
+      subject,
+      parsed(publicKey, 'the new key'),
+      new Constructed({ idBlock: { tagClass: 3, tagNumber: 0 }, value: attributes }),
+    ],
+  })
+  const isRsa = key.asymmetricKeyType === 'rsa'
+  const algorithm = new ObjectIdentifier({ value: isRsa ? oids.sha256WithRsa : oids.ecdsaWithSha256 })
+  const signature = sign('sha256', Buffer.from(info.toBER()), key)
+  const request = new Sequence({
+    value: [
+      info,
+      new Sequence({ value: isRsa ? [algorithm, new Null()] : [algorithm] }),
+      new BitString({ valueHex: new Uint8Array(signature).buffer }),
+    ],
+  })
+  return { request: Buffer.from(request.toBER()), key: key.export({ type: 'pkcs8', format: 'pem' }) as string }
+}
+
+/** The certificates of a certs-only PKCS #7 message, in its order. */
+function certificatesIn(pkcs7: Uint8Array): X509Certificate[] {
+  const [type, content] = membersOf(parsed(pkcs7, 'the answer'))
+  if (!isOid(type, oids.signedData)) throw new Error('the answer is not a PKCS #7 message with certificates')
+  const [signedData] = membersOf(content)
+  return membersOf(tagged(membersOf(signedData), 0))
+    .filter((one) => one instanceof Sequence)
+    .map((one) => new X509Certificate(one.valueBeforeDecodeView))
 }
 
 /**
@@ -58,9 +121,7 @@ export async function requestLike(oldPem: string): Promise<CertificateRequest> {
  * @throws when there is none for that key, or when its subject is not that of `oldPem`
  */
 export function issuedFor(key: string, oldPem: string, pkcs7: Uint8Array): string {
-  const content = ContentInfo.fromBER(pkcs7)
-  const { certificates = [] } = new SignedData({ schema: content.content })
-  const all = certificates.map((one) => new X509Certificate(Buffer.from(one.toSchema().toBER())))
+  const all = certificatesIn(pkcs7)
   const spki = createPublicKey(createPrivateKey(key)).export({ type: 'spki', format: 'der' })
   const own = all.find(({ publicKey }) => publicKey.export({ type: 'spki', format: 'der' }).equals(spki))
   if (own === undefined) throw new Error('the answer has no certificate for the new key')
