@@ -137,7 +137,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     undo.push(() => plugins.close())
     const { manager } = plugins
     above.pluginTroubles = () => manager.troubles()
-    if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit(), noteRawHandles())
+    if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit())
+    if (options.tracesHandles) undo.push(noteRawHandles())
     let booted = false
     const notice = watchdog?.onStall(({ plugin, place, blocked_s }) => {
       // On a slow machine loading takes that long; the log has it all the same.

@@ -27,6 +27,8 @@ export interface RuntimeOptions {
   watch?: boolean
   /** Take uncaught errors of the process: a plugin's end the plugin, others the process. */
   ownProcess?: boolean
+  /** Follow every timer, socket and process listener back to its plugin, so that what one leaves open is named. Costs some of each call. */
+  tracesHandles?: boolean
   /** Sees blocks of the event loop; the caller closes it. */
   watchdog?: Watchdog
   /** Who started the service and watches it, e.g. systemd. */

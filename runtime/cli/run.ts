@@ -278,6 +278,7 @@ async function runOnce(
     careful: settings.careful,
     notices,
     ownProcess: true,
+    tracesHandles: variant.simulator === true || process.env.RTK_BASE_TRACE_HANDLES === '1',
     signal: stop,
     watchdog,
     ...(supervisor && { supervisor }),

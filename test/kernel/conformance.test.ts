@@ -259,7 +259,12 @@ t.test('a running station names once what a plugin left open', async (t) => {
     const timer = setInterval(() => {}, 777)
     leftovers.push(() => clearInterval(timer))
   }
-  const station = await createTestStation({ clock, ownProcess: true, plugins: { leaky: plugin({ start }) } })
+  const station = await createTestStation({
+    clock,
+    ownProcess: true,
+    tracesHandles: true,
+    plugins: { leaky: plugin({ start }) },
+  })
   t.teardown(() => station.stop())
   await station.unload('leaky')
   await clock.advance(60_000)
