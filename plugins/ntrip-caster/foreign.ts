@@ -5,8 +5,7 @@ import type { NtripCasterInfo } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { Contents } from './contents.js'
-import { type MountPoint, send } from './mount.js'
-import type { Rover } from './rovers.js'
+import { type MountPoint, type Rover, send } from './mount.js'
 
 /** A base that was silent for so long makes room for another push to its mount point. */
 const replaced_ms = 10_000

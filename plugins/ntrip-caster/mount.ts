@@ -1,8 +1,23 @@
+import type { Gga } from 'rtk-base/gnss'
 import { Outlet, type Piece, type Selection } from 'rtk-base/ntrip'
-import type { PluginContext } from 'rtk-base/plugin'
+import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { Ecef, RtcmStream } from 'rtk-base/services'
 import { Contents } from './contents.js'
-import type { Rover } from './rovers.js'
+
+/** One that takes the stream. */
+export interface Rover {
+  readonly connection: Connection
+  readonly user: string
+  readonly agent: string
+  readonly version: 1 | 2
+  readonly chunked: boolean
+  /** UTC seconds, 0 without a credible clock. */
+  readonly since: number
+  /** It has the position of the base: nothing else goes out before. */
+  primed: boolean
+  /** Where it says that it is, and when it said so (monotonic ms). */
+  gga?: { position: Gga; at_ms: number; distance_m: number | undefined }
+}
 
 /** What a rover has: the position as a text to compare, and the number of the newest item of the stream. */
 export interface Known {

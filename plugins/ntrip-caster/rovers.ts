@@ -3,7 +3,7 @@ import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { type RtcmSubscription, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
-import type { Known, MountPoint } from './mount.js'
+import type { Known, MountPoint, Rover } from './mount.js'
 
 /** A line of NMEA has 82 characters. */
 const longestLine = 256
@@ -21,21 +21,6 @@ export const HandedRover = Type.Object({
   since: Type.Number(),
   known: Type.Optional(Type.Object({ position: Type.String(), sequence: Type.Number() })),
 })
-
-/** One that takes the stream. */
-export interface Rover {
-  readonly connection: Connection
-  readonly user: string
-  readonly agent: string
-  readonly version: 1 | 2
-  readonly chunked: boolean
-  /** UTC seconds, 0 without a credible clock. */
-  readonly since: number
-  /** It has the position of the base: nothing else goes out before. */
-  primed: boolean
-  /** Where it says that it is, and when it said so (monotonic ms). */
-  gga?: { position: Gga; at_ms: number; distance_m: number | undefined }
-}
 
 interface Entry {
   readonly rover: Rover

@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util'
 import { buildDebs, type DebTarget, debTargets } from '../build/deb/index.js'
 import { RtkError } from '../errors.js'
-import { versionOf } from './build.js'
-import { readText, signingKey } from './signing.js'
+import { readText, signingKey, versionOf } from './arguments.js'
 import { readVariant } from './variant-file.js'
 
 const isTarget = (text: string): text is DebTarget => Object.hasOwn(debTargets, text)

@@ -16,8 +16,7 @@ import { licencesFile, licenceText } from '../build/deb/copyright.js'
 import { prebuild } from '../build/prebuild.js'
 import { RtkError } from '../errors.js'
 import { type ImageFacts, packImage } from '../image/pack.js'
-import { versionOf } from './build.js'
-import { signingKey } from './signing.js'
+import { signingKey, versionOf } from './arguments.js'
 
 export const buildPluginHelp = `rtk-base build-plugin DIR [--out DIR] [--sign KEY --hardware NAME... [--bundle SHA256]
                       [--min-version VERSION] [--allow-downgrade] [--image FILE]]

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { buildDevice, type DeviceTarget, deviceTargets } from '../build/device.js'
 import { RtkError } from '../errors.js'
 import { packImage } from '../image/pack.js'
-import { publicKeyText, signingKey } from './signing.js'
+import { publicKeyText, signingKey, versionOf } from './arguments.js'
 import { readVariant } from './variant-file.js'
 
 export const buildHelp = `rtk-base build VARIANT.json --out DIR [--target TARGET] [--release VERSION]
@@ -89,10 +89,4 @@ function targetOf(named: string | undefined): DeviceTarget | undefined {
   const target = deviceTargets.find((one) => one === named)
   if (named === undefined || target) return target
   throw new RtkError('RTK_ERR_USAGE', `--target takes ${deviceTargets.join(', ')}, not "${named}"`)
-}
-
-/** @throws RTK_ERR_USAGE */
-export function versionOf(flag: string, text: string | undefined): string | undefined {
-  if (text === undefined || /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(text)) return text
-  throw new RtkError('RTK_ERR_USAGE', `${flag} takes a version such as 1.4.0, not "${text}"`)
 }

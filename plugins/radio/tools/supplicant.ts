@@ -1,6 +1,5 @@
 import { RtkError } from 'rtk-base/plugin'
 import type { RadioMachine } from 'rtk-base/services'
-import { run } from './tools.js'
 
 const limit_ms = 5_000
 const service = 'fi.w1.wpa_supplicant1'
@@ -62,5 +61,23 @@ export class Supplicant {
     if (code === 0) return stdout
     const said = (stderr.trim() || `exit code ${code}`).split('\n')[0]?.slice(0, 200)
     throw new RtkError('RTK_ERR_NETWORK', `wpa_supplicant: ${said}`)
+  }
+}
+
+/** @param missing what to do where there is no such program. @throws RTK_ERR_NETWORK */
+export async function run(
+  machine: RadioMachine,
+  file: string,
+  args: readonly string[],
+  timeout_ms: number,
+  missing: string,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  try {
+    return await machine.execFile(file, args, { timeout_ms })
+  } catch (error) {
+    const { code, message } = error as RtkError
+    if (code === 'RTK_ERR_ABORTED') throw error
+    const hint = code === 'RTK_ERR_PROCESS_NOT_FOUND' ? ` (${missing})` : ''
+    throw new RtkError('RTK_ERR_NETWORK', `${message}${hint}`, { cause: error })
   }
 }

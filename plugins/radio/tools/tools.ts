@@ -1,7 +1,7 @@
 import { RtkError } from 'rtk-base/plugin'
 import type { RadioInterface, RadioLink, RadioMachine, RadioStation, RadioTools, Regulatory } from 'rtk-base/services'
 import { channelOf, combinationsOf, interfaceOf, linkOf, regulatoryOf, stationsOf } from './parse.js'
-import { Supplicant } from './supplicant.js'
+import { run, Supplicant } from './supplicant.js'
 
 const limit_ms = 5_000
 /** The kernel asks for the rules of a country, which come a moment later. */
@@ -128,24 +128,6 @@ export class Tools implements RadioTools {
     const said = (stderr.trim() || stdout.trim() || `exit code ${code}`).split('\n')[0]?.slice(0, 200)
     const hint = advice[/\((-\d+)\)/.exec(stderr)?.[1] ?? '']
     throw new RtkError('RTK_ERR_NETWORK', `iw ${args.join(' ')}: ${said}${hint ? `: ${hint}` : ''}`)
-  }
-}
-
-/** @param missing what to do where there is no such program. @throws RTK_ERR_NETWORK */
-export async function run(
-  machine: RadioMachine,
-  file: string,
-  args: readonly string[],
-  timeout_ms: number,
-  missing: string,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  try {
-    return await machine.execFile(file, args, { timeout_ms })
-  } catch (error) {
-    const { code, message } = error as RtkError
-    if (code === 'RTK_ERR_ABORTED') throw error
-    const hint = code === 'RTK_ERR_PROCESS_NOT_FOUND' ? ` (${missing})` : ''
-    throw new RtkError('RTK_ERR_NETWORK', `${message}${hint}`, { cause: error })
   }
 }
 

@@ -8,9 +8,10 @@ import { OutputsStep } from '../parts/guide/outputs-step.js'
 import { PositionStep } from '../parts/guide/position-step.js'
 import { useLoaded } from '../parts/loaded.js'
 import { Tone, type ToneName } from '../parts/tone.js'
-import { api, type Session } from '../station/api.js'
+import { api } from '../station/api.js'
 import type { Json } from '../station/document.js'
 import { document$, satellites, verdict } from '../station/live.js'
+import type { Session } from '../station/session.js'
 
 const loadParameters = () => api.parameters()
 const loadSession = () => api.session()

@@ -4,7 +4,8 @@ import { t } from '../i18n/index.js'
 import { hasValues, timesOf } from '../model/series.js'
 import { api } from '../station/api.js'
 import { type Loaded, useLoaded, Waiting } from './loaded.js'
-import { type Curve, TimePlot } from './time-plot.js'
+import type { Curve } from './plot-options.js'
+import { TimePlot } from './time-plot.js'
 
 export type DayCurve = Omit<Curve, 'values'> & {
   /** Of `GET /history`. */

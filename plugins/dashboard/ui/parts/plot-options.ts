@@ -1,8 +1,27 @@
 /** What uPlot is given: scales, axes in the reader's notation, lines that differ without their colours too. */
 import type uPlot from 'uplot'
 import { duration, figure, locale } from '../i18n/index.js'
+import type { Values } from '../model/series.js'
 import { colourOf } from './colours.js'
-import type { Curve, PlotKind } from './time-plot.js'
+
+export interface Curve {
+  readonly label: string
+  readonly values: Values
+  readonly unit: string
+  readonly digits: number
+  /** A custom property of the theme, e.g. `--main`. */
+  readonly colour: string
+  readonly isStepped?: boolean
+}
+
+export interface PlotKind {
+  /** Times are UTC seconds; else seconds since the beginning. */
+  readonly isClock: boolean
+  readonly isLog?: boolean
+  /** At least this much is shown. */
+  readonly least?: number
+  readonly most?: number
+}
 
 const dashes: readonly (number[] | undefined)[] = [undefined, [7, 4], [2, 3], [10, 3, 2, 3]]
 export const dashOf = (at: number): number[] | undefined => dashes[at % dashes.length]

@@ -5,26 +5,7 @@ import { figure, language, moment, t } from '../i18n/index.js'
 import { extentOf, thinned, type Values } from '../model/series.js'
 import { useScheme } from './colours.js'
 import { DataTable } from './data-table.js'
-import { dashOf, plotOptions, setSteps, timeText } from './plot-options.js'
-
-export interface Curve {
-  readonly label: string
-  readonly values: Values
-  readonly unit: string
-  readonly digits: number
-  /** A custom property of the theme, e.g. `--main`. */
-  readonly colour: string
-  readonly isStepped?: boolean
-}
-
-export interface PlotKind {
-  /** Times are UTC seconds; else seconds since the beginning. */
-  readonly isClock: boolean
-  readonly isLog?: boolean
-  /** At least this much is shown. */
-  readonly least?: number
-  readonly most?: number
-}
+import { type Curve, dashOf, type PlotKind, plotOptions, setSteps, timeText } from './plot-options.js'
 
 const tableRows = 25
 

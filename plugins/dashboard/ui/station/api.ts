@@ -1,6 +1,6 @@
 /** The station's operations, over the same HTTP interface that programs use. */
 import { commandQuery } from '../model/command.js'
-import { loginWanted } from './session.js'
+import { loginWanted, type Session } from './session.js'
 
 export interface Parameter {
   name: string
@@ -50,11 +50,6 @@ export interface ChangeAnswer {
   result: 'ok' | 'failed'
   leftover: Record<string, unknown>
   errors?: { name: string; message: string }[]
-}
-export interface Session {
-  role: 'none' | 'viewer' | 'operator'
-  login: boolean
-  expires: number
 }
 export interface HistorySeries {
   t: number

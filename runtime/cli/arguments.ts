@@ -1,4 +1,4 @@
-/** What `build` and `build-plugin` have in common when they sign. */
+/** Values of options that several commands take. */
 import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { messageOf, RtkError } from '../errors.js'
@@ -22,4 +22,10 @@ export function readText(file: string): string {
   } catch (error) {
     throw new RtkError('RTK_ERR_USAGE', `${file} cannot be read: ${messageOf(error)}`, { cause: error })
   }
+}
+
+/** @throws RTK_ERR_USAGE */
+export function versionOf(flag: string, text: string | undefined): string | undefined {
+  if (text === undefined || /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(text)) return text
+  throw new RtkError('RTK_ERR_USAGE', `${flag} takes a version such as 1.4.0, not "${text}"`)
 }
