@@ -2,7 +2,7 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { until } from 'rtk-base/testing'
+import { partOf, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 import { definePlugin, type PluginContext } from '../../runtime/plugin.js'
@@ -26,7 +26,10 @@ function flow() {
       const epochs = ctx.event<never>()
       edges.epoch = () => epochs.emit({} as never)
       const states = ctx.event<never>()
-      ctx.services.provide(rtcmStream, { open: true, reason: '', onEpoch: epochs.on, onState: states.on } as never)
+      ctx.services.provide(
+        rtcmStream,
+        partOf(rtcmStream, { open: true, reason: '', onEpoch: epochs.on as never, onState: states.on as never }),
+      )
     },
   })
   return { edges, plugins: { flow: plugin as AnyPlugin } }

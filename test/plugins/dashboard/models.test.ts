@@ -5,7 +5,7 @@ import type { NetworkInterfaceInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { createGunzip, gzipSync } from 'node:zlib'
-import { createTestStation, ManualClock, until } from 'rtk-base/testing'
+import { createTestStation, ManualClock, partOf, until } from 'rtk-base/testing'
 import t from 'tap'
 import { pageAddresses } from '../../../plugins/dashboard/address/page-addresses.js'
 import { qrLines, qrPath } from '../../../plugins/dashboard/address/qr-code.js'
@@ -692,7 +692,7 @@ t.test('the station tells its pages', async (t) => {
           return facts.satellites
         },
       }
-      ctx.services.provide(receiver, service as never)
+      ctx.services.provide(receiver, partOf(receiver, service as never))
       const procedure = {
         get status() {
           return facts.status

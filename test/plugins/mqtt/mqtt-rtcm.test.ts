@@ -5,7 +5,16 @@ import fc from 'fast-check'
 import { definePlugin } from 'rtk-base/plugin'
 import type { RtcmSignature } from 'rtk-base/schemas'
 import { type MqttLink, mqttLink, type RtcmEpoch, type RtcmFrame, type RtcmStream, rtcmStream } from 'rtk-base/services'
-import { arpFrame, conformance, createTestStation, fakeReceiver, ManualClock, msmFrame, until } from 'rtk-base/testing'
+import {
+  arpFrame,
+  conformance,
+  createTestStation,
+  fakeReceiver,
+  ManualClock,
+  msmFrame,
+  partOf,
+  until,
+} from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { Signer } from '../../../plugins/mqtt-link/identity/signer.js'
 import { Epochs } from '../../../plugins/mqtt-rtcm/epochs.js'
@@ -40,7 +49,7 @@ function fakeStream() {
     version: '1.0.0',
     api: '^1.0.0',
     provides: [rtcmStream],
-    setup: (ctx) => ctx.services.provide(rtcmStream, stream as unknown as RtcmStream),
+    setup: (ctx) => ctx.services.provide(rtcmStream, partOf(rtcmStream, stream as Partial<RtcmStream>)),
   })
   const epoch = (n: number, complete = true) => {
     for (const fn of listeners) fn({ complete, time: n, satellites: 0, frames: [frame(1074, n), frame(1084, n)] })

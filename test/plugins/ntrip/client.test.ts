@@ -7,7 +7,7 @@ import { decodeGga } from '../../../runtime/gnss/index.js'
 import { chunkOf, parseTable, readAnswer, TableReader } from '../../../runtime/ntrip/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { correctionInput, correctionStatus, type Ecef, procedureStatus, receiver } from '../../../schemas/services.js'
-import { arpFrame, createTestStation, msmFrame, until } from '../../harness/index.js'
+import { arpFrame, createTestStation, msmFrame, partOf, until } from '../../harness/index.js'
 import { fakeCaster, here } from './rig.js'
 
 async function setUp(t: Test) {
@@ -24,7 +24,7 @@ async function setUp(t: Test) {
         return ''
       }
       ctx.services.provide(correctionInput, { take })
-      ctx.services.provide(correctionStatus, { input: 'auto' } as never)
+      ctx.services.provide(correctionStatus, partOf(correctionStatus, { input: 'auto' }))
       const procedure = {
         get wantsCorrections() {
           return state.wants
@@ -36,7 +36,7 @@ async function setUp(t: Test) {
           return state.fix && { ok: true, position: state.fix }
         },
       }
-      ctx.services.provide(receiver, source as never)
+      ctx.services.provide(receiver, partOf(receiver, source as never))
     },
   }) as AnyPlugin
   const station = await createTestStation({ plugins: { around, 'ntrip-client': ntripClient as AnyPlugin } })

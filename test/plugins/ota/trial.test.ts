@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ManualClock, until } from 'rtk-base/testing'
+import { ManualClock, partOf, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { reasonOf } from '../../../plugins/ota/aftermath.js'
 import { Health, type Signs } from '../../../plugins/ota/health.js'
@@ -509,7 +509,10 @@ function surroundings() {
       const epochs = ctx.event<never>()
       const states = ctx.event<never>()
       edges.epoch = () => epochs.emit({} as never)
-      ctx.services.provide(rtcmStream, { open: true, reason: '', onEpoch: epochs.on, onState: states.on } as never)
+      ctx.services.provide(
+        rtcmStream,
+        partOf(rtcmStream, { open: true, reason: '', onEpoch: epochs.on as never, onState: states.on as never }),
+      )
       ctx.services.provide(mqttLink, {
         get up() {
           return edges.up
