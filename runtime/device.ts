@@ -1,10 +1,12 @@
-import type { Device, RunEnd } from '../schemas/services.js'
+import type { Device, RunEnd, StationError } from '../schemas/services.js'
 import type { Release } from './build/release.js'
 import type { Clock } from './ports/clock.js'
 import type { Machine } from './ports/machine.js'
 import type { RunningSlot } from './ports/slots.js'
 
 const mostErrors = 32
+/** Until a restart: the answer to whoever asked for it has to leave. */
+const answer_ms = 200
 /** No station runs a release for longer. */
 const longestLife_ms = 20 * 365.25 * 86_400_000
 /** The first time has to go on for so long. */
@@ -13,8 +15,6 @@ const proof_ms = 10_000
 const agreement_ms = 2_000
 /** A receiver that was wrong is set right by less than this: a known time cannot be further off. */
 const longestJump_ms = 3_600_000
-
-export type StationError = ReturnType<Device['errors']>[number]
 
 export interface DeviceDeps {
   hardware: string
@@ -61,6 +61,7 @@ export class StationDevice implements Device {
   #unproved: { offset_ms: number; since_ms: number } | undefined
   #onTrial: boolean
   #description = ''
+  #stopping = false
 
   constructor(deps: DeviceDeps) {
     this.#deps = deps
@@ -159,8 +160,20 @@ export class StationDevice implements Device {
     this.#deps.machine.restartService()
   }
 
-  reboot(): Promise<void> {
-    return this.#deps.machine.reboot()
+  get stopping(): boolean {
+    return this.#stopping
+  }
+
+  async reboot(): Promise<void> {
+    const { clock, machine } = this.#deps
+    this.#stopping = true
+    try {
+      await new Promise<void>((resolve) => void clock.timer(answer_ms, resolve))
+      await machine.reboot()
+    } catch (error) {
+      this.#stopping = false
+      throw error
+    }
   }
 
   keepSettings(): Promise<void> {

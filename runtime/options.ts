@@ -7,8 +7,9 @@ import type { Clock } from './ports/clock.js'
 import type { Machine } from './ports/machine.js'
 import type { ProcessPort } from './ports/processes.js'
 import type { RunningSlot } from './ports/slots.js'
-import type { Store, StoreTrouble } from './ports/store.js'
+import type { Store } from './ports/store.js'
 import type { Supervisor } from './ports/supervisor.js'
+import type { Notice } from './station-error.js'
 import type { Watchdog } from './watchdog/index.js'
 
 export interface RuntimeOptions {
@@ -38,7 +39,7 @@ export interface RuntimeOptions {
   /** Receivers are only listened to: the option `configure` of every plugin that has it is false. */
   careful?: boolean
   /** What went wrong before the service was there, for `base.state.errors`. */
-  notices?: readonly StoreTrouble[]
+  notices?: readonly Notice[]
   /** Aborts a start that is under way, between two of its steps. */
   signal?: AbortSignal
   // For tests and embedding:

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { PluginReport, PluginUpdates } from '../schemas/services.js'
+import type { PluginReport, PluginUpdates, Trouble } from '../schemas/services.js'
 import { messageOf, RtkError } from './errors.js'
 import type { Loaded } from './loader/load.js'
 import type { Logger } from './log.js'
@@ -47,7 +47,7 @@ export interface PluginUpdatesDeps {
   load(place: string): Promise<Loaded>
   clock: Clock
   log: Logger
-  raise(code: string, text: string): void
+  raise(code: string, trouble: string | Trouble): void
   clear(code: string): void
   plugins(): {
     report(): PluginReport[]
@@ -324,9 +324,9 @@ export class UpdatedPlugins implements PluginUpdates {
   }
 
   #tellLost(reason: string): void {
-    const text = `the list of updated plugins ${this.#file} cannot be used (${reason}): the plugins of the bundle run; send their updates again`
+    const text = `the list of updated plugins ${this.#file} cannot be used (${reason}): the plugins of the bundle run`
     this.#deps.log.error({ code: lostCode }, text)
-    this.#deps.raise(lostCode, text)
+    this.#deps.raise(lostCode, { text, advice: 'send their updates again' })
   }
 
   /** What is in memory counts for this run; a start from a disk that takes no writes decides the same again. */

@@ -14,6 +14,7 @@ import { Value } from 'typebox/value'
 import type { ClientBundle } from '../schemas/client-bundle.js'
 import type { Callback, Dispose, Event } from '../schemas/event.js'
 import type { MaskSelection } from '../schemas/mask.js'
+import type { Trouble } from '../schemas/services/device.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
 import type { Fetch } from './fetch/types.js'
@@ -26,6 +27,7 @@ import type { ProcessPort } from './ports/processes.js'
 
 export type { ClientBundle, ClientFile } from '../schemas/client-bundle.js'
 export type { Callback, Dispose, Event } from '../schemas/event.js'
+export type { Severity, Trouble } from '../schemas/services/device.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { anySignal } from './any-signal.js'
 export { RtkError } from './errors.js'
@@ -313,8 +315,11 @@ export interface PluginContext {
   readonly store: PluginStore & { readonly protected: PluginStore }
   /** Trouble that a person should see: an entry of `base.state.errors`, gone when cleared or when the plugin goes. */
   readonly errors: {
-    /** @param text what is beyond 600 characters is left out */
-    raise(code: string, text: string): void
+    /**
+     * @param trouble what happened, what a person can do, and how bad it is; a text alone has no advice and `degrades`. What is beyond
+     * 480 characters is left out.
+     */
+    raise(code: string, trouble: string | Trouble): void
     clear(code: string): void
   }
   /**

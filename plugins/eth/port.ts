@@ -109,10 +109,8 @@ export class Port {
       )
     } catch (error) {
       const verb = isWanted ? 'brought up' : 'taken down'
-      this.#ctx.errors.raise(
-        'eth',
-        `${port.name} could not be ${verb}, as eth-en wants it (${(error as Error).message}); it is tried again by itself`,
-      )
+      const text = `${port.name} could not be ${verb}, as eth-en wants it (${(error as Error).message})`
+      this.#ctx.errors.raise('eth', { text, advice: 'it is tried again by itself' })
     } finally {
       this.#busy = false
     }

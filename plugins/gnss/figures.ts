@@ -42,7 +42,9 @@ export function receivedFigures({ metrics }: Pick<PluginContext, 'metrics'>, obs
     name: 'antenna_faulty',
     help: '1 while the antenna line is open or short-circuited, else 0.',
     collect: (gauge) => {
-      if (observed.receiver?.link === 'up') gauge.set(observed.antennaWatch.fails ? 1 : 0)
+      // `init` and `unknown` are no answer.
+      if (observed.antennaWatch.fails) gauge.set(1)
+      else if (observed.antenna === 'ok') gauge.set(0)
     },
   })
 }

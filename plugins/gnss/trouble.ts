@@ -27,16 +27,18 @@ export function watchTrouble(ctx: PluginContext, observed: Observed): void {
     if (now_ms - Math.min(dataAt_ms, answerAt_ms) < patience_ms) ctx.errors.clear('gnss-link')
     else {
       const { port = 'its port', advice = 'check its cable and its power' } = place ?? {}
-      ctx.errors.raise('gnss-link', `no ${isUp ? 'answer' : 'data'} from the receiver at ${port}: ${advice}`)
+      const text = `no ${isUp ? 'answer' : 'data'} from the receiver at ${port}: ${advice}`
+      ctx.errors.raise('gnss-link', { text, severity: 'silences' })
     }
 
     for (const fault of ['short', 'open'] as const) {
       if (observed.antenna !== fault) ctx.errors.clear(`antenna-${fault}`)
       else
-        ctx.errors.raise(
-          `antenna-${fault}`,
-          `the antenna is ${fault}: check its cable and connectors${holdOf(observed)}`,
-        )
+        ctx.errors.raise(`antenna-${fault}`, {
+          text: `the antenna is ${fault}: check its cable and connectors`,
+          advice: observed.held === 'antenna' ? 'no RTCM goes out until then (option antennaHold)' : '',
+          severity: 'silences',
+        })
     }
     reportRadio(ctx, observed)
   })
@@ -44,31 +46,31 @@ export function watchTrouble(ctx: PluginContext, observed: Observed): void {
 
 const codes = ['gnss-link', 'antenna-short', 'antenna-open', 'gnss-jammed', 'gnss-spoofed', 'gnss-signals']
 
-const holdOf = ({ held }: Observed) => (held === 'antenna' ? '; no RTCM goes out until then (option antennaHold)' : '')
-
 /** Interference, feigned satellites, signals that are missing. */
 function reportRadio({ errors }: PluginContext, observed: Observed): void {
   const { radio, signals, antennaWatch, receiver } = observed
   if (!radio.jammed) errors.clear('gnss-jammed')
   else {
     const bands = radio.worst.map(({ band }) => band).join(' and ')
-    errors.raise(
-      'gnss-jammed',
-      `strong interference in the ${bands} band: the receiver can hardly work; look for a transmitter, a jammer or a faulty ` +
-        'active antenna nearby, gnss.state.rf shows how strong it is',
-    )
+    errors.raise('gnss-jammed', {
+      text: `strong interference in the ${bands} band: the receiver can hardly work`,
+      advice:
+        'look for a transmitter, a jammer or a faulty active antenna nearby, gnss.state.rf shows how strong it is',
+      severity: 'silences',
+    })
   }
   if (!radio.spoofed) errors.clear('gnss-spoofed')
   else {
-    const held =
-      observed.held === 'spoofed' ? 'no RTCM goes out until that is over (option spoofedHold)' : 'RTCM goes on'
-    errors.raise(
-      'gnss-spoofed',
-      `the receiver reports signals that seem to be feigned (spoofing): ${held}; look for a transmitter or repeater nearby`,
-    )
+    const isHeld = observed.held === 'spoofed'
+    const then = isHeld ? 'no RTCM goes out until that is over (option spoofedHold)' : 'RTCM goes on'
+    errors.raise('gnss-spoofed', {
+      text: `the receiver reports signals that seem to be feigned (spoofing): ${then}`,
+      advice: 'look for a transmitter or repeater nearby',
+      severity: isHeld ? 'silences' : 'degrades',
+    })
   }
   // An antenna that fails, or a receiver that is away, has an entry of its own.
   const troubles = receiver?.link === 'up' && !antennaWatch.fails ? signals.troubles(observed.now_ms()) : []
   if (troubles.length === 0) errors.clear('gnss-signals')
-  else errors.raise('gnss-signals', troubles.join('; '))
+  else errors.raise('gnss-signals', { text: troubles.join('; '), severity: 'silences' })
 }

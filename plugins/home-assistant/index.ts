@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { device, station } from 'rtk-base/services'
+import { device, reception, station, verdict } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { buttons, entities, stateOf } from './entities.js'
 
@@ -73,7 +73,13 @@ export default definePlugin({
     const tellState = () => {
       // Loaded into a station whose link is up already, or again with other options.
       if (!isIntroduced) introduce()
-      ctx.mqtt.publish(topics.state, JSON.stringify(stateOf(ctx.services.use(station).document())))
+      const { services } = ctx
+      const now = {
+        document: services.use(station).document(),
+        verdict: services.find(verdict)?.verdict,
+        reception: services.find(reception),
+      }
+      ctx.mqtt.publish(topics.state, JSON.stringify(stateOf(now)))
     }
     ctx.hooks.onMqttConnect.tap(() => {
       introduce()

@@ -1,8 +1,8 @@
 import { type Dispose, definePlugin, type PluginContext } from 'rtk-base/plugin'
-import { station } from 'rtk-base/services'
+import { device, mqttLink, procedureStatus, station, verdict } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { findLeds, show } from './led.js'
-import { factsOf, type LedName, ledNames, type Pattern, patternOf } from './patterns.js'
+import { type Facts, type LedName, ledNames, type Pattern, patternOf } from './patterns.js'
 import { makeLeds } from './simulator.js'
 
 const name = (colour: string) =>
@@ -34,7 +34,7 @@ export default definePlugin({
   name: 'leds',
   version: '1.0.0',
   api: '^1.1.0',
-  needs: [station],
+  needs: [station, device],
   // It writes below /sys.
   system: { unit: ['ProtectKernelTunables=no'] },
   options: Options,
@@ -54,7 +54,7 @@ class Leds {
   readonly #given: Partial<Record<LedName, string>>
   #there: Partial<Record<LedName, string>> = {}
   readonly #shown = new Map<LedName, Pattern>()
-  readonly #failed = new Map<LedName, string>()
+  readonly #failed = new Set<LedName>()
   /** Writes to one LED never overlap. */
   #work: Promise<void> = Promise.resolve()
   #soon: Dispose | undefined
@@ -89,7 +89,7 @@ class Leds {
     this.#look()
   }
 
-  /** Building the document costs: once for many changes. */
+  /** Once for many changes. */
   #lookSoon(): void {
     this.#soon ??= this.#ctx.timers.after(500, () => this.#look())
   }
@@ -97,12 +97,24 @@ class Leds {
   #look(): void {
     void this.#soon?.()
     this.#soon = undefined
-    const facts = factsOf(this.#ctx.services.use(station).document())
+    const facts = this.#facts()
     for (const led of ledNames) {
       const pattern = patternOf(led, facts)
       if (this.#there[led] === undefined || this.#shown.get(led) === pattern) continue
       this.#shown.set(led, pattern)
       this.#work = this.#work.then(() => this.#show(led, pattern))
+    }
+  }
+
+  #facts(): Facts {
+    const { services } = this.#ctx
+    const link = services.find(mqttLink)
+    return {
+      base: services.find(verdict)?.base,
+      status: services.find(procedureStatus)?.status,
+      errors: services.use(device).errors().length,
+      link: link?.state,
+      via: link?.via ?? '',
     }
   }
 
@@ -121,9 +133,9 @@ class Leds {
         })
         return
       }
-      const text = `the LED ${this.#there[led]} cannot be set: ${(error as Error).message}; check the udev rule of the LEDs`
-      this.#failed.set(led, text)
-      errors.raise(`leds-${led}`, text)
+      const text = `the LED ${this.#there[led]} cannot be set: ${(error as Error).message}`
+      this.#failed.add(led)
+      errors.raise(`leds-${led}`, { text, advice: 'check the udev rule of the LEDs' })
     }
   }
 }

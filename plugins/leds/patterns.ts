@@ -1,5 +1,6 @@
 /** What the LEDs show, as one table: the first row of each LED that holds is its pattern. */
-import { valueAt } from 'rtk-base/schemas'
+import type { BaseStateName, MqttLinkState } from 'rtk-base/schemas'
+import type { MqttLink } from 'rtk-base/services'
 
 /** Colour 0xRRGGBB for so many seconds; repeated for ever. */
 export interface Step {
@@ -10,17 +11,16 @@ export type Pattern = readonly Step[]
 export const ledNames = ['red', 'green', 'rgb'] as const
 export type LedName = (typeof ledNames)[number]
 
-/** What decides, from the information document. */
+/** What decides, from the services of the station; undefined: nobody says. */
 export interface Facts {
-  /** `base.state.base` */
-  base: string
-  /** `gnss.state.status` */
-  status: string
-  /** Entries in `base.state.errors`. */
+  base: BaseStateName | undefined
+  /** Of the GNSS procedure. */
+  status: string | undefined
+  /** What is wrong now: so many entries. */
   errors: number
-  /** `mqtt.state.link` and `mqtt.via`. */
-  link: string
-  via: string
+  /** To the broker. */
+  link: MqttLinkState | undefined
+  via: MqttLink['via']
 }
 
 const off: Pattern = [{ v: 0, t: 1 }]
@@ -62,16 +62,3 @@ export const table: Readonly<Record<LedName, readonly Row[]>> = {
 
 export const patternOf = (led: LedName, facts: Facts): Pattern =>
   table[led].find(([, holds]) => holds(facts))?.[2] ?? off
-
-/** The facts of a document, whichever plugins made it. */
-export function factsOf(document: Record<string, unknown>): Facts {
-  const text = (path: string) => String(valueAt(document, path) ?? '')
-  const errors = valueAt(document, 'base.state.errors')
-  return {
-    base: text('base.state.base'),
-    status: text('gnss.state.status'),
-    errors: Array.isArray(errors) ? errors.length : 0,
-    link: text('mqtt.state.link'),
-    via: text('mqtt.via'),
-  }
-}

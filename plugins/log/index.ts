@@ -165,9 +165,10 @@ class Keeper {
       this.#saved = this.#ring.count
       this.#ctx.errors.clear('log-not-saved')
     } catch (error) {
-      const text = `the log could not be saved: ${(error as Error).message}; free space on the disk of the data folder`
-      this.#ctx.errors.raise('log-not-saved', text)
-      throw new RtkError('RTK_ERR_STORE_WRITE', text, { cause: error })
+      const text = `the log could not be saved: ${(error as Error).message}`
+      const advice = 'free space on the disk of the data folder'
+      this.#ctx.errors.raise('log-not-saved', { text, advice })
+      throw new RtkError('RTK_ERR_STORE_WRITE', `${text}; ${advice}`, { cause: error })
     }
   }
 

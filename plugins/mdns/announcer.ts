@@ -102,7 +102,7 @@ export class Announcer {
         const delay_ms = this.#backoff.next()
         this.#retryAt_ms = this.#ctx.clock.monotonic() + delay_ms
         const text = `the station is not announced on ${on.name} (UDP port ${this.#options.port}): ${(error as Error).message}`
-        this.#ctx.errors.raise('mdns', `${text}; it is tried again in ${Math.round(delay_ms / 1000)} s`)
+        this.#ctx.errors.raise('mdns', { text, advice: `it is tried again in ${Math.round(delay_ms / 1000)} s` })
         return
       }
     }

@@ -137,9 +137,10 @@ export class Broker implements EmbeddedBroker {
       this.#ctx.log.info({ host, port: bound }, 'the embedded MQTT broker listens')
       return
     }
-    const text = `the embedded broker cannot listen on ${host}:${port} (${failed.message}); it tries again every 5 s`
-    this.#ctx.errors.raise('mqtt-broker', text)
-    this.#ctx.status(text)
+    const text = `the embedded broker cannot listen on ${host}:${port} (${failed.message})`
+    const advice = 'it tries again every 5 s'
+    this.#ctx.errors.raise('mqtt-broker', { text, advice })
+    this.#ctx.status(`${text}; ${advice}`)
     this.#ctx.timers.after(retry_ms, () => this.#listen())
   }
 

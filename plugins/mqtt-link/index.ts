@@ -111,5 +111,7 @@ const hostSchema = Type.String({
   description: 'a name or an IP address; empty: the embedded broker, or none',
 })
 
-const notAdopted = ({ message }: Error) =>
-  `the identity could not be copied into the protected store (${message}): the files are used; the next start tries again`
+const notAdopted = ({ message }: Error) => ({
+  text: `the identity could not be copied into the protected store (${message}): the files are used`,
+  advice: 'the next start tries again',
+})

@@ -13,6 +13,15 @@ export function linkService(link: Link, settings: () => LinkSettings): MqttLink 
     get up() {
       return link.session !== undefined
     },
+    get state() {
+      return link.state.link
+    },
+    get failure() {
+      return link.state.error
+    },
+    get certificateUntil_s() {
+      return link.state.cert.until
+    },
     get version() {
       return link.session?.version
     },

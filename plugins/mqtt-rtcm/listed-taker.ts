@@ -30,6 +30,7 @@ export class ListedTaker {
     return this.#stream.list({
       via: 'mqtt',
       name: this.#topic,
+      relays: true,
       get ip() {
         return services.find(mqttLink)?.brokerAddress ?? ''
       },

@@ -86,7 +86,8 @@ export class Publisher {
       return this.#epochs.payload() === undefined ? 'none' : this.#send(payload, signature)
     } catch (error) {
       const text = `RTCM is not published over MQTT, because it cannot be signed: ${(error as Error).message}`
-      this.#ctx.errors.raise('mqtt-rtcm-sign', `${text}; give the station a certificate, or set mqtt-rtcm-sign to 0`)
+      const advice = 'give the station a certificate, or set mqtt-rtcm-sign to 0'
+      this.#ctx.errors.raise('mqtt-rtcm-sign', { text, advice })
       return 'unsigned'
     } finally {
       this.#signing = false

@@ -141,8 +141,8 @@ export class Caster {
       if (trouble) errors.raise('ntrip-caster-certificate', trouble)
       else errors.clear('ntrip-caster-certificate')
     } catch (error) {
-      const text = `the certificate for rovers cannot be read: ${(error as Error).message}; the one before it stays in use`
-      errors.raise('ntrip-caster-certificate', text)
+      const text = `the certificate for rovers cannot be read: ${(error as Error).message}`
+      errors.raise('ntrip-caster-certificate', { text, advice: 'the one before it stays in use' })
     }
   }
 

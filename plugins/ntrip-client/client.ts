@@ -44,7 +44,7 @@ export class NtripClient {
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
-    this.#out = new Outbound(ctx, 'ntrip-client', '')
+    this.#out = new Outbound(ctx, 'ntrip-client', '', { carries: 'in' })
   }
 
   start(source: Source): void {

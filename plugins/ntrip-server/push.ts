@@ -277,7 +277,7 @@ export class Push implements StreamSink {
     this.#out.up(this.#line?.socket)
     this.#ctx.log.info({ caster: nameOf(this.target) }, 'the caster accepted the stream')
     const ip = this.#line?.socket.remoteAddress ?? ''
-    this.#listed = this.#stream.list({ via: 'ntrip', name: nameOf(this.target), ip, connected: true })
+    this.#listed = this.#stream.list({ via: 'ntrip', name: nameOf(this.target), ip, connected: true, relays: true })
     this.#proof.start(ip)
     this.#outlet.add({ primed: false })
   }

@@ -58,7 +58,11 @@ export class Memory {
       }
     }
     if (bad.length === 0) errors.clear('update-keys')
-    else errors.raise('update-keys', `${bad.join('; ')}; images signed with it are refused: correct ota.keys`)
+    else
+      errors.raise('update-keys', {
+        text: bad.join('; '),
+        advice: 'images signed with it are refused: correct ota.keys',
+      })
     return found
   }
 

@@ -142,10 +142,10 @@ export class Updates implements FirmwareInstaller {
     this.#show(state, progress)
   }
 
-  showFailure(text: string): void {
+  showFailure(text: string, advice = ''): void {
     this.#failed = true
     this.#show('failed', 0)
-    this.#ctx.errors.raise(errorCode, text)
+    this.#ctx.errors.raise(errorCode, { text, advice })
   }
 
   /** Starts what was installed. */
@@ -157,7 +157,7 @@ export class Updates implements FirmwareInstaller {
         await this.#installer()?.restart()
       } catch (error) {
         this.#running = false
-        this.showFailure(`what was installed is not started: ${(error as Error).message}; restart the machine`)
+        this.showFailure(`what was installed is not started: ${(error as Error).message}`, 'restart the machine')
       }
     })
   }

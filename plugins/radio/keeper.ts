@@ -310,7 +310,7 @@ export class Keeper {
       this.#apError = error
       this.#wishes = { ...this.#wishes, applied: '' }
       const text = `the access point could not be started on ${one.name}: ${messageOf(error)}`
-      this.#ctx.errors.raise('radio-ap', `${text}; it is tried again in ${Math.round(delay_ms / 1000)} s`)
+      this.#ctx.errors.raise('radio-ap', { text, advice: `it is tried again in ${Math.round(delay_ms / 1000)} s` })
     }
   }
 
@@ -358,11 +358,9 @@ export class Keeper {
     const advice = cause === 'password' ? 'check sta-pswd' : 'check sta-ssid and whether the network is in reach'
     const wait_s = Math.max(0, Math.round((this.#memory.retryAt_ms - this.#ctx.clock.monotonic()) / 1000))
     this.#joinText = message
-    this.#ctx.errors.raise(
-      'radio-join',
-      `the WiFi network ${ssid} is not joined: ${message}; ${advice}; it is tried again`,
-    )
-    this.#ctx.log.warn({ wait_s, tries: this.#memory.tries }, `the WiFi network ${ssid} is not joined: ${message}`)
+    const text = `the WiFi network ${ssid} is not joined: ${message}`
+    this.#ctx.errors.raise('radio-join', { text, advice: `${advice}; it is tried again` })
+    this.#ctx.log.warn({ wait_s, tries: this.#memory.tries }, text)
     if (code === 'RTK_ERR_UNAVAILABLE') await network.disconnect(one.name).catch(() => {})
   }
 

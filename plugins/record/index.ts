@@ -35,10 +35,10 @@ export default definePlugin({
       trouble(text) {
         if (text === undefined) ctx.errors.clear('record-not-written')
         else
-          ctx.errors.raise(
-            'record-not-written',
-            `the flight record is not written: ${text}; free space on the disk of the data folder`,
-          )
+          ctx.errors.raise('record-not-written', {
+            text: `the flight record is not written: ${text}`,
+            advice: 'free space on the disk of the data folder',
+          })
       },
     })
     const recorder = new Recorder(ctx, ring)

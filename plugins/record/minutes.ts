@@ -1,16 +1,16 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import type { GnssInfo, RecordMinute } from 'rtk-base/schemas'
-import { correctionStatus, links, type ReceiverFix, type RtcmEpoch, station } from 'rtk-base/services'
+import type { RecordMinute } from 'rtk-base/schemas'
+import {
+  correctionStatus,
+  links,
+  type ReceiverFix,
+  type RtcmEpoch,
+  receiver,
+  reception,
+  rtcmStream,
+} from 'rtk-base/services'
 
 const round = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits
-
-interface Document {
-  gnss?: Partial<GnssInfo>
-  ntrip?: { caster?: { connected?: number } }
-}
-
-/** The others are outputs of the station itself, which count as links; the rovers of its caster are in another list. */
-const isRover = ({ via }: { via: string }) => via !== 'mqtt' && via !== 'ntrip'
 
 /** Counts what one minute has. */
 export class Minutes {
@@ -45,22 +45,23 @@ export class Minutes {
   /** What the minute that is over had; the next one begins. */
   take(): RecordMinute {
     const { services, clock } = this.#ctx
-    const document = services.use(station).document() as Document
-    const { state, pos, rtcm } = document.gnss ?? {}
+    const fix = services.find(receiver)?.fix
+    const received = services.find(reception)
+    const place = fix?.ok && fix.fix !== 'none' ? fix : undefined
     const counted = services.find(correctionStatus)?.count ?? 0
     const minute: RecordMinute = {
       epochs: this.#epochs,
       gap: round(Math.min(86_400, Math.max(this.#gap_ms, clock.monotonic() - this.#lastEpoch_ms) / 1000), 1),
       frames: this.#frames,
-      rovers: (rtcm?.subscribers.filter(isRover).length ?? 0) + (document.ntrip?.caster?.connected ?? 0),
+      rovers: services.find(rtcmStream)?.rovers ?? 0,
       links: services.find(links)?.list.filter((one) => one.state === 'up').length ?? 0,
       fixes: this.#fixes,
-      fix: state?.gps_fix ?? 'none',
-      used: state?.satuse ?? 0,
-      visible: state?.satvis ?? 0,
-      acc: round(pos?.acc ?? 0, 1),
-      pos: pos && pos.t > 0 ? [round(pos.x, 2), round(pos.y, 2), round(pos.z, 2)] : [],
-      jam: state?.rf.jamming ?? 'unknown',
+      fix: fix?.fix ?? 'none',
+      used: received?.satellitesUsed ?? 0,
+      visible: received?.satellitesVisible ?? 0,
+      acc: place && Number.isFinite(place.acc_m) ? round(place.acc_m, 1) : 0,
+      pos: place ? [place.position.x, place.position.y, place.position.z].map((metres) => round(metres, 2)) : [],
+      jam: received?.jamming ?? 'unknown',
       corrections: Math.max(0, counted - this.#corrections),
     }
     this.#corrections = counted

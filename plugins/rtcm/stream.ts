@@ -195,6 +195,10 @@ export class GatedStream implements RtcmStream {
     return this.#subscribers.count
   }
 
+  get rovers(): number {
+    return this.#subscribers.rovers
+  }
+
   list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'> {
     return this.#subscribers.list(taker)
   }

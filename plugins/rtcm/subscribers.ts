@@ -122,6 +122,7 @@ interface Shown {
   name: string
   ip: string
   connected: true | undefined
+  relays: true | undefined
   seen_ms: number
 }
 
@@ -168,6 +169,12 @@ export class Subscribers {
     return this.#all.size + this.#listed.size
   }
 
+  get rovers(): number {
+    let rovers = 0
+    for (const { relays } of this.#shown()) if (!relays) rovers += 1
+    return rovers
+  }
+
   /** For the document: `seen` is seconds since it was last heard of, 0 for one that is connected. */
   block(): { via: string; name: string; seen: number; ip: string }[] {
     const now_ms = this.#deps.now()
@@ -184,12 +191,12 @@ export class Subscribers {
 
   *#shown(): Generator<Shown> {
     for (const { subscriber, name, seen_ms } of this.#all) {
-      const { via, ip, connected, shown } = subscriber
-      if (shown !== false) yield { via, name, ip, connected, seen_ms }
+      const { via, ip, connected, relays, shown } = subscriber
+      if (shown !== false) yield { via, name, ip, connected, relays, seen_ms }
     }
     for (const { taker, seen_ms } of this.#listed) {
-      const { via, name, ip, connected } = taker
-      yield { via, name, ip, connected, seen_ms }
+      const { via, name, ip, connected, relays } = taker
+      yield { via, name, ip, connected, relays, seen_ms }
     }
   }
 }

@@ -74,11 +74,9 @@ export class SystemClock {
       this.#rest(++this.#failures)
       // Of a program that failed: what it said last.
       const cause = (error as Error).message.trim().split('\n').at(-1)
-      errors.raise(
-        'clock',
-        `the system clock is off by ${Math.round(Math.abs(off_ms) / 1000)} s and could not be set (${cause}): ` +
-          'let NTP keep it, or run the service as a user that may set it; it is tried again',
-      )
+      const off = `the system clock is off by ${Math.round(Math.abs(off_ms) / 1000)} s and could not be set (${cause})`
+      const text = `${off}: let NTP keep it, or run the service as a user that may set it`
+      errors.raise('clock', { text, advice: 'it is tried again' })
     }
   }
 

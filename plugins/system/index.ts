@@ -1,13 +1,11 @@
-import { badValue, definePlugin, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { badValue, definePlugin, unavailable } from 'rtk-base/plugin'
 import { type Device, device as deviceToken, firmwareInstaller, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { BaseState } from './base-state.js'
 import { BootRecord } from './boot-record.js'
 import { SystemClock } from './clock.js'
 import { machineMemory, processMemory } from './memory.js'
 import { SelfTest } from './self-test/index.js'
 import { TimeServer } from './time-server.js'
-import { VerdictWatch } from './verdict-watch.js'
 
 const Options = Type.Object(
   {
@@ -21,7 +19,7 @@ const Options = Type.Object(
   { additionalProperties: false },
 )
 
-/** The controller itself: `esp`, `base.state`, restarts, the production flag, the system clock. */
+/** The controller itself: `esp`, what is wrong with it, restarts, the production flag, the system clock. */
 export default definePlugin({
   name: 'system',
   version: '1.0.0',
@@ -32,7 +30,6 @@ export default definePlugin({
   setup(ctx, options) {
     const device = (): Device => ctx.services.use(deviceToken)
     const record = new BootRecord(ctx)
-    const base = new BaseState(ctx)
 
     const esp = ctx.info.block('esp', {
       static: () => {
@@ -52,11 +49,12 @@ export default definePlugin({
       detail: { runtime: () => ({ mem: { internal: processMemory(), spiram: machineMemory() } }) },
     })
     ctx.info.block('esp.state', () => ({ uptime: Math.floor(device().uptime_ms() / 1000) }))
-    // The state comes first: its reason is one of the errors.
-    const state = ctx.info.block('base.state', () => {
-      const { trial } = ctx.services.use(station)
-      return { base: base.look(), verdict: verdict.verdict, errors: device().errors(), ...(trial && { trial }) }
-    })
+    ctx.info.block('base.state.errors', () =>
+      device()
+        .errors()
+        .map(({ code, text, t }) => ({ code, text, t })),
+    )
+    ctx.info.block('base.state.trial', () => ctx.services.use(station).trial)
     let clock: SystemClock | undefined
     let time: TimeServer | undefined
     ctx.info.block('base.clock', () => ({
@@ -70,14 +68,14 @@ export default definePlugin({
       time = new TimeServer(ctx, device())
       time.start(options.ntpPort)
     }
-    const verdict = new VerdictWatch(
-      ctx,
-      () => base.sending,
-      () => state.changed(),
-    )
 
     const reboot = () => {
-      restartSoon(ctx, device(), base)
+      void device()
+        .reboot()
+        .catch((error: Error) => {
+          const text = `the machine could not be restarted: ${error.message}`
+          ctx.errors.raise('reboot', { text, advice: 'check that the service is permitted to' })
+        })
       return 'restarting'
     }
     const factory = async () => {
@@ -113,32 +111,14 @@ export default definePlugin({
       esp.changed()
       return `prodflag=${record.fields.productionflag}`
     })
-    return { record, base, esp, verdict, keepTime }
+    return { record, esp, keepTime }
   },
 
-  async start(ctx, handoff, { record, base, esp, verdict, keepTime }) {
+  async start(ctx, handoff, { record, esp, keepTime }) {
     ctx.services.watch(firmwareInstaller, (installer) => installer && ctx.on(installer.onState, () => esp.changed()))
     await record.load(handoff.has('counted'))
-    base.watch()
-    verdict.watch()
     keepTime()
   },
 
   stop: () => [['counted', true]],
 })
-
-/** The answer goes out first. */
-function restartSoon(ctx: PluginContext, device: Device, base: BaseState): void {
-  base.stopping = true
-  ctx.timers.after(200, async () => {
-    try {
-      await device.reboot()
-    } catch (error) {
-      base.stopping = false
-      ctx.errors.raise(
-        'reboot',
-        `the machine could not be restarted: ${(error as Error).message}; check that the service is permitted to`,
-      )
-    }
-  })
-}

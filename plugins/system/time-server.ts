@@ -115,8 +115,8 @@ export class TimeServer {
     this.#socket = socket
     socket.on('error', (error) => {
       this.port = 0
-      const text = `the time is not served on 127.0.0.1:${port}: ${error.message}; give system.ntpPort another port`
-      errors.raise('time-server', text)
+      const text = `the time is not served on 127.0.0.1:${port}: ${error.message}`
+      errors.raise('time-server', { text, advice: 'give system.ntpPort another port' })
     })
     socket.on('message', (request, { address, port: asker }) => {
       const received = this.#time.now(clock.monotonic())

@@ -50,10 +50,8 @@ export class UdpService {
       await this.#bind(port)
     } catch (error) {
       const delay_ms = this.#backoff.next()
-      this.#ctx.errors.raise(
-        'udp',
-        `UDP port ${port} cannot be opened: ${(error as Error).message}; the next attempt follows in ${delay_ms / 1000} s`,
-      )
+      const text = `UDP port ${port} cannot be opened: ${(error as Error).message}`
+      this.#ctx.errors.raise('udp', { text, advice: `the next attempt follows in ${delay_ms / 1000} s` })
       this.#ctx.status(`port ${port} cannot be opened`)
       this.#retry = this.#ctx.timers.after(delay_ms, () => this.open(enabled, port))
     }

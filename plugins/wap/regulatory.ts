@@ -45,7 +45,7 @@ export class RegulatoryDomain {
       return wanted
     }
     const { maxChannel = wanted } = this.#rules ?? {}
-    this.#trouble.raise('wap-channel', `${refusal}; channel ${maxChannel} is used: set wap-chan`)
+    this.#trouble.raise('wap-channel', refusal, `channel ${maxChannel} is used: set wap-chan`)
     return maxChannel
   }
 

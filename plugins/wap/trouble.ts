@@ -21,11 +21,10 @@ export class Trouble {
     }
   }
 
-  raise(code: string, text: string): void {
+  raise(code: string, text: string, advice = ''): void {
     if (this.#shown.get(code) === text) return
     this.#shown.set(code, text)
-    this.#ctx.errors.raise(code, text)
-    this.#ctx.log.warn({ code }, text)
+    this.#ctx.errors.raise(code, { text, advice })
   }
 
   has(code: string): boolean {

@@ -10,7 +10,7 @@ import { Value } from 'typebox/value'
 import { messageOf } from '../errors.js'
 import type { Logger } from '../log.js'
 import { readRecordSync, replaceFileSync } from '../ports/durable-file.js'
-import type { StoreTrouble } from '../ports/store.js'
+import type { Notice } from '../station-error.js'
 import { parseVariant, readVariant, type VariantFile } from './variant-file.js'
 
 /** Arguments of `run` that may come from the person. */
@@ -30,7 +30,7 @@ export interface Settings extends Arguments {
   /** Receivers are only listened to. */
   readonly careful: boolean
   /** Not what the person has set now, and why. */
-  readonly notice?: StoreTrouble
+  readonly notice?: Notice
 }
 
 type Env = NodeJS.ProcessEnv
@@ -57,17 +57,22 @@ export function settingsOf(
   const { RTK_BASE_SETTINGS: mode = '' } = env
   const kept = mode === 'safe' ? undefined : keptIn(root)
   if (mode === '') return unlessLost(root, { ...given, file: readVariant(variant), careful: false }, kept, env)
-  const correct =
+  const advice =
     'correct /etc/default/rtk-base or the variant (`journalctl -u rtk-base` names the mistake), then restart the service'
   if (kept) {
     // The login that is refused with the rest was meant to stand.
     const open = !hasLogin(kept) && mentionsLogin(variant, raw)
     const where = open ? ', on this machine only, as the login that was set is not in them' : ''
-    const text = `the settings were refused three times: those that ran before are used${where}; ${correct}`
-    return { ...kept, ...(open && { set: [...kept.set, loopback] }), notice: { code: 'settings-refused', text } }
+    const text = `the settings were refused three times: those that ran before are used${where}`
+    return {
+      ...kept,
+      ...(open && { set: [...kept.set, loopback] }),
+      notice: { code: 'settings-refused', text, advice },
+    }
   }
-  const text = `the settings were refused three times, and none that ran before can be used: HTTP answers on this machine only, and the receiver is not configured; ${correct}`
-  return { ...nothing, file: readVariant(), careful: true, notice: { code: 'settings-refused', text } }
+  const text =
+    'the settings were refused three times, and none that ran before can be used: HTTP answers on this machine only, and the receiver is not configured'
+  return { ...nothing, file: readVariant(), careful: true, notice: { code: 'settings-refused', text, advice } }
 }
 
 const loopback = 'http.host=127.0.0.1'
@@ -80,8 +85,9 @@ function unlessLost(root: string, now: Settings, kept: Settings | undefined, env
   const lostOptions = kept.set.length > 0 && env.RTK_BASE_OPTIONS === undefined
   if (!lostVariant && !lostOptions) return now
   const what = lostVariant ? `the variant ${kept.file.file}` : 'RTK_BASE_OPTIONS in /etc/default/rtk-base'
-  const text = `${what} is gone, and with it the login: the settings that ran before are used; put it back, or delete ${keptFile(root)} and restart the service`
-  return { ...kept, notice: { code: 'settings-missing', text } }
+  const text = `${what} is gone, and with it the login: the settings that ran before are used`
+  const advice = `put it back, or delete ${keptFile(root)} and restart the service`
+  return { ...kept, notice: { code: 'settings-missing', text, advice } }
 }
 
 const isLogin = (set: string) => /^http\.(viewerT|t)oken=/.test(set)
@@ -149,17 +155,15 @@ function textOf(file: string): string | undefined {
 }
 
 /** Why the launcher has started another slot than the one that was confirmed last. */
-export function slotNotice(
-  { RTK_BASE_FALLBACK: why = '', RTK_BASE_SLOT: slot = '' }: Env = process.env,
-): StoreTrouble[] {
+export function slotNotice({ RTK_BASE_FALLBACK: why = '', RTK_BASE_SLOT: slot = '' }: Env = process.env): Notice[] {
   const runs = slot === 'f' ? 'the version of the package runs' : `slot ${slot} runs`
   const again = 'send the update again'
   if (why === 'state') {
-    const text = `the record of the slots is lost or damaged, so nobody knows which one is good: ${runs}; ${again}`
-    return [{ code: 'slot-state-lost', text }]
+    const text = `the record of the slots is lost or damaged, so nobody knows which one is good: ${runs}`
+    return [{ code: 'slot-state-lost', text, advice: again }]
   }
   if (!/^[abf]$/.test(why)) return []
   const which = why === 'f' ? 'the version of the package' : `slot ${why}`
-  const remedy = why === 'f' ? 'install the package again' : again
-  return [{ code: 'slot-damaged', text: `${which} is damaged and was not started: ${runs}; ${remedy}` }]
+  const advice = why === 'f' ? 'install the package again' : again
+  return [{ code: 'slot-damaged', text: `${which} is damaged and was not started: ${runs}`, advice }]
 }

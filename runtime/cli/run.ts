@@ -17,8 +17,8 @@ import { systemCode } from '../ports/durable-file.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
 import { NotifySupervisor } from '../ports/notify-supervisor.js'
 import type { RunningSlot } from '../ports/slots.js'
-import type { StoreTrouble } from '../ports/store.js'
 import { ownerNow, splitsOf } from '../splits.js'
+import type { Notice } from '../station-error.js'
 import { Watchdog } from '../watchdog/index.js'
 import { memoryLimit } from '../watchdog/memory.js'
 import { Desk } from './desk.js'
@@ -59,7 +59,7 @@ interface RunOptions {
   /** What another version of the service is started with. */
   deskArgs: string[]
   /** For `base.state.errors`. */
-  notices: StoreTrouble[]
+  notices: Notice[]
 }
 
 /** Cuts `NAME=VALUE`; the value may contain `=`. */
@@ -357,9 +357,10 @@ function openDataFolder(options: RunOptions): void {
     if (serviceRoot() === undefined) throw new RtkError('RTK_ERR_DATA_FOLDER', reason)
     options.data = join(process.env.RUNTIME_DIRECTORY ?? tmpdir(), 'rtk-base-data')
     makeFolder(options.data)
-    const text = `${reason}; the station runs with the defaults of its variant, and what is set now is gone after the next restart: mend the folder, then restart the service`
-    log.error({ code: 'data-in-memory' }, text)
-    options.notices.push({ code: 'data-in-memory', text })
+    const advice =
+      'the station runs with the defaults of its variant, and what is set now is gone after the next restart: mend the folder, then restart the service'
+    log.error({ code: 'data-in-memory' }, `${reason}; ${advice}`)
+    options.notices.push({ code: 'data-in-memory', text: reason, advice })
     return
   }
   // Not tightened: a folder that others use too may have been named.

@@ -43,8 +43,13 @@ export class Outbound {
   #family: 0 | 4 | 6 = 0
   readonly #ends: (() => unknown)[] = []
 
-  /** @param name unique in the station, without user or password */
-  constructor(ctx: PluginContext, name: string, peer: string, names: ResolveName = systemNames) {
+  /** @param name unique in the station, without user or password @param options.names asks for the addresses of a name */
+  constructor(
+    ctx: PluginContext,
+    name: string,
+    peer: string,
+    { carries = 'out', names = systemNames }: { carries?: Link['carries']; names?: ResolveName } = {},
+  ) {
     this.#ctx = ctx
     this.#names = names
     this.#ways = new Ways(ctx, name)
@@ -52,6 +57,7 @@ export class Outbound {
     this.#link = {
       name,
       peer,
+      carries,
       state: 'idle',
       local: false,
       since_ms,

@@ -1,5 +1,7 @@
 /** The listeners of plugins. The runtime owns their sockets, so that a reload drops no client. */
+
 import type { Logger } from 'pino'
+import type { Trouble } from '../../schemas/services.js'
 import { asRuntime, type Owner } from '../kernel/instance/attribution.js'
 import type { StopReason } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
@@ -34,7 +36,7 @@ export class Network {
     owner: Owner,
     options: ListenOptions,
     handler: ConnectionHandler,
-    report: (text: string | undefined) => void,
+    report: (trouble: Trouble | undefined) => void,
     runs: boolean,
   ): Listener {
     const { name } = options

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
+import type { Trouble } from '../../schemas/services.js'
 import { asRuntime, type Owner, runAs } from '../kernel/instance/attribution.js'
 import { clientRate } from '../link/rates.js'
 import { LogLimit } from '../log-limit.js'
@@ -28,7 +29,7 @@ export interface Claim {
   readonly options: ListenOptions
   readonly handler: ConnectionHandler
   /** Shows trouble with the address, or that there is none. */
-  report(text: string | undefined): void
+  report(trouble: Trouble | undefined): void
 }
 
 export interface ListeningDeps {
@@ -223,7 +224,7 @@ export class Listening {
       door.renew()
       this.#claim?.report(undefined)
     } catch (error) {
-      this.#claim?.report(`${(error as Error).message}; the one before it stays in use`)
+      this.#claim?.report({ text: (error as Error).message, advice: 'the one before it stays in use' })
     }
   }
 
@@ -241,7 +242,7 @@ export class Listening {
         this.#claim?.report(undefined)
         this.#log(`listening at ${addressText(had)}`, 'info')
       },
-      failed: (text, wait_ms) => this.#claim?.report(`${text}; it is tried again every ${wait_ms / 1000} s`),
+      failed: (text, wait_ms) => this.#claim?.report({ text, advice: `it is tried again every ${wait_ms / 1000} s` }),
     })
   }
 

@@ -1,8 +1,9 @@
 /** The first part of the service: what lasts (store, serial number), what it is (device), and what is wrong with it. */
 import { join } from 'node:path'
 import type { Variant } from '../../schemas/index.js'
+import type { StationError, Trouble } from '../../schemas/services.js'
 import { readRelease } from '../build/release.js'
-import { StationDevice, type StationError } from '../device.js'
+import { StationDevice } from '../device.js'
 import type { RuntimeOptions } from '../options.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import { DataFiles } from '../ports/data-files.js'
@@ -11,6 +12,7 @@ import { bootId, RunRecord } from '../ports/run-record.js'
 import { SealableStore } from '../ports/sealed-store.js'
 import { slotFromEnvironment } from '../ports/slots.js'
 import { isProtected, openStore, type Store, type StoreTrouble } from '../ports/store.js'
+import { stationError } from '../station-error.js'
 
 /** Trouble of the runtime itself, for `base.state.errors`. */
 export class Troubles {
@@ -21,10 +23,11 @@ export class Troubles {
     this.#deps = deps
   }
 
-  raise(code: string, text: string): void {
-    if (this.#all.get(code)?.text === text) return
-    this.#all.set(code, { code, text, t: this.#deps.utc_s() })
-    this.#deps.raised(code, text)
+  raise(code: string, trouble: string | Trouble): void {
+    const error = stationError(code, trouble, this.#deps.utc_s())
+    if (this.#all.get(code)?.text === error.text) return
+    this.#all.set(code, error)
+    this.#deps.raised(code, error.text)
     this.#deps.changed()
   }
 
@@ -88,8 +91,8 @@ export async function layFoundation(
       machine: options.machine,
       contradicted: (utc_ms) => {
         if (utc_ms === undefined) return troubles.clear('time-contradiction')
-        const text = 'the time of the receiver is off by more than an hour: it is not used; is the receiver deceived?'
-        troubles.raise('time-contradiction', text)
+        const text = 'the time of the receiver is off by more than an hour: it is not used'
+        troubles.raise('time-contradiction', { text, advice: 'is the receiver deceived?' })
       },
       errors: () => [...storeErrors, ...troubles.list(), ...later.pluginTroubles()],
       clearStore: async () => {
@@ -102,10 +105,10 @@ export async function layFoundation(
       const known = ({ code, text }: StoreTrouble) =>
         storeErrors.find((error) => error.code === code && error.text === text)
       const t = Math.floor(device.utc_ms() / 1000)
-      storeErrors = store.troubles.map((now) => known(now) ?? { ...now, t })
+      storeErrors = store.troubles.map((now) => known(now) ?? stationError(now.code, now, t))
       later.changed()
     }
-    for (const { code, text } of options.notices ?? []) troubles.raise(code, text)
+    for (const { code, ...trouble } of options.notices ?? []) troubles.raise(code, trouble)
     store.onTroubles(readStoreErrors)
     readStoreErrors()
     if (!device.onTrial) await store.dropCopy()

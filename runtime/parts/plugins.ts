@@ -102,7 +102,7 @@ export function buildPlugins(
     load: (place) => loader.load(place),
     clock,
     log,
-    raise: (code, text) => troubles.raise(code, text),
+    raise: (code, trouble) => troubles.raise(code, trouble),
     clear: (code) => troubles.clear(code),
     plugins: () => manager,
   })

@@ -81,7 +81,7 @@ export async function buildRegistries(
       changed()
       bus.look()
     },
-    trouble: (code, text) => troubles.raise(code, text),
+    trouble: (code, trouble) => troubles.raise(code, trouble),
     settled: (code) => troubles.clear(code),
   })
   await config.load()

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { isDeepStrictEqual } from 'node:util'
 import { Mutex } from 'async-mutex'
 import type { Logger } from 'pino'
-import type { ChangeResult, ParameterEntry } from '../../schemas/services.js'
+import type { ChangeResult, ParameterEntry, Trouble } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { SeriesHookPoint } from '../kernel/hook-point.js'
 import type { ParameterRecord, Registrant, RuleRecord } from '../kernel/instance/registrations.js'
@@ -55,7 +55,7 @@ export interface ConfigDeps {
   /** Something that a reader of the document may see has changed. */
   changed(): void
   /** Trouble that outlives the call, for `base.state.errors`, until a later change went well. */
-  trouble(code: ChangeTrouble, text: string): void
+  trouble(code: ChangeTrouble, trouble: string | Trouble): void
   settled(code: ChangeTrouble): void
 }
 
@@ -282,8 +282,8 @@ export class ConfigRegistry {
       const why = `nobody reached the station through what the change of ${[...before.keys()].join(', ')} governs`
       if (!(await this.#setBack(before))) return
       const advice = 'check the values and set them again; the command confirm-change keeps such a change'
-      const text = `${why} within ${this.#deps.trial_s} s: the values before are back; ${advice}`
-      this.#deps.trouble('change-rolled-back', text)
+      const text = `${why} within ${this.#deps.trial_s} s: the values before are back`
+      this.#deps.trouble('change-rolled-back', { text, advice })
     })
   }
 

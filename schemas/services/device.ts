@@ -17,6 +17,35 @@ export interface RunEnd {
   stack: string[]
 }
 
+/**
+ * How bad it is. `silences`: where no RTCM goes out, this is why. `doubts`: RTCM goes out, but the position in it may be wrong.
+ * `degrades`: anything else that should be mended.
+ */
+export type Severity = 'silences' | 'doubts' | 'degrades'
+
+/** What is wrong, as whoever found it says it. */
+export interface Trouble {
+  /** What happened. */
+  readonly text: string
+  /** What a person can do, or what follows by itself. */
+  readonly advice?: string
+  /** `degrades` when left out. */
+  readonly severity?: Severity
+}
+
+/** An entry of `base.state.errors`, with its parts. */
+export interface StationError {
+  readonly code: string
+  /** As the document shows it: `why; advice`. */
+  readonly text: string
+  readonly why: string
+  /** `''` where its plugin gives none. */
+  readonly advice: string
+  readonly severity: Severity
+  /** Since when: UTC seconds, 0 without a credible clock. */
+  readonly t: number
+}
+
 /** The controller that runs the service. */
 export interface Device {
   /** The variant's hardware name. */
@@ -53,14 +82,19 @@ export interface Device {
   readonly bootId: string
   /** Milliseconds since the service started. */
   uptime_ms(): number
-  /** Restarts the machine; in a simulator variant the service in place. Resolves when it is under way. */
+  /**
+   * Restarts the machine; in a simulator variant the service in place. Resolves when it is under way, a moment later: the answer to
+   * whoever asked goes out first.
+   */
   reboot(): Promise<void>
+  /** A restart of the machine was asked for. */
+  readonly stopping: boolean
   /** Ends this run of the service, which is then started again: from the slot that is to run then. */
   restartService(): void
   /** Clears settings, references, logs and user namespaces (the protected ones stay), then restarts. */
   factory(): Promise<void>
-  /** What is wrong right now: `base.state.errors`, newest last, at most 32. `t` is UTC seconds, 0 without a credible clock. */
-  errors(): { code: string; text: string; t: number }[]
+  /** What is wrong right now: `base.state.errors`, newest last, at most 32. */
+  errors(): StationError[]
   /**
    * UTC in milliseconds: from the receiver once that has reported it, else by the system clock, 0 if neither is credible (before
    * the build date).

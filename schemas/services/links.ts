@@ -13,6 +13,8 @@ export interface Link {
   /** `host:port` */
   readonly peer: string
   readonly state: LinkInfo['state']
+  /** `out` when left out: RTCM goes out through it. `in`: corrections come in. `control`: the station is run through it. */
+  readonly carries?: 'out' | 'in' | 'control'
   /** The peer is in an own network: it says nothing about the way out. */
   readonly local: boolean
   /** When `state` began, monotonic milliseconds of the station's clock. */

@@ -1,5 +1,6 @@
 /** The bus of the runtime, the link to the broker (mqtt-link) and the broker inside the service (mqtt-broker). */
 import type { Event } from '../event.js'
+import type { MqttFailureCause, MqttLinkState } from '../info/mqtt.js'
 import { defineService } from '../token.js'
 
 type Undo = () => void
@@ -49,6 +50,12 @@ export interface MqttLink {
   /** `mqtt-en` is 1. */
   readonly enabled: boolean
   readonly up: boolean
+  /** `mqtt.state.link` */
+  readonly state?: MqttLinkState
+  /** Why it is down, as in `mqtt.state.error`: both are empty while it is not. */
+  readonly failure?: { readonly cause: MqttFailureCause; readonly text: string }
+  /** Until when the certificate is valid, UTC seconds; 0 without one. */
+  readonly certificateUntil_s?: number
   /** MQTT 5 or 3.1.1 (4); undefined while the link is down. */
   readonly version: 4 | 5 | undefined
   /** Names the session that `onMqttConnect` was called for last: each session has another name. Undefined while there is none. */

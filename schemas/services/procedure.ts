@@ -17,5 +17,15 @@ export interface ProcedureStatus {
   readonly trustedSources?: readonly string[]
   /** The reference that is used, or would be used: distinguishes our own corrections from those of another station. */
   readonly reference: Ecef | undefined
+  /** The reference that is chosen, and what is known of it; undefined: there is none, or the plugin does not say. */
+  readonly chosen?: ChosenReference | undefined
+}
+
+export interface ChosenReference {
+  readonly method: 'manual' | 'survey'
+  /** Metres, 1 sigma; undefined: not known. */
+  readonly acc_m: number | undefined
+  /** false: of a survey-in that did not reach its accuracy, and that a person lets be used. */
+  readonly isComplete: boolean
 }
 export const procedureStatus = defineService<ProcedureStatus>('procedure-status')

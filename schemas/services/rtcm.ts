@@ -22,6 +22,8 @@ export interface RtcmSubscriber {
   ip: string
   /** It has a connection of its own (TCP): while that stands it counts as heard of now, and `seen` stays 0. */
   connected?: true
+  /** It hands the stream to a broker or a caster: no rover. */
+  relays?: true
   /** false: the document leaves it out: a part of the station that only looks, or one whose takers are shown by `list`. */
   shown?: false
   /**
@@ -52,6 +54,8 @@ export interface RtcmTaker {
   name: string
   /** It has a connection of its own: `seen` stays 0. */
   connected?: true
+  /** It hands the stream to a broker or a caster: no rover. */
+  relays?: true
   /** Read again for each document. */
   readonly ip: string
 }
@@ -66,6 +70,8 @@ export interface RtcmStream {
   readonly reason: string
   /** Who takes it now. */
   readonly outputs: number
+  /** The rovers among them; undefined: the plugin does not say. */
+  readonly rovers?: number
   /** A newcomer gets the newest 1005/1006, 1008, 1033 and 1230 at once. */
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription
   readonly onEpoch: Event<RtcmEpoch>

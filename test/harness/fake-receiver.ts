@@ -1,13 +1,17 @@
 import { ecefToGeodetic, encodeMsm, encodeRtcm, messageNumber } from '../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin, unavailable } from '../../runtime/plugin.js'
 import {
+  type AntennaStatus,
+  type BandReading,
   type Ecef,
+  type Jamming,
   type Receiver,
   type ReceiverFix,
   type ReceiverTarget,
   type RtcmFrame,
   receiver as receiverToken,
   type SatelliteResidual,
+  type Spoofing,
 } from '../../schemas/services.js'
 
 /** A receiver that says what a test tells it to: the edge in front of `rtcm` and everything behind it. */
@@ -15,15 +19,21 @@ export interface FakeReceiver {
   readonly definition: AnyPlugin
   /** Sends one frame, now. */
   emit(bytes: Uint8Array): void
-  /** Sets link and mode. */
+  /** Sets link, mode and the like. */
   become(
-    state: Partial<Pick<Receiver, 'link' | 'mode' | 'identity' | 'configured' | 'sinceReset_ms' | 'corruptRtcm'>>,
+    state: Partial<
+      Pick<Receiver, 'can' | 'link' | 'mode' | 'identity' | 'fix' | 'configured' | 'sinceReset_ms' | 'corruptRtcm'>
+    >,
   ): void
   /** One navigation epoch; what is left out is a good 3D fix. */
   fix(fix: Partial<ReceiverFix> & Pick<ReceiverFix, 'position'>): void
   residuals(residuals: readonly SatelliteResidual[]): void
   secondFix(fix: ReceiverFix): void
   warn(text: string): void
+  /** What it says of the antenna and of the air, once: a station believes the air for 10 s. */
+  antenna(status: AntennaStatus): void
+  interference(jamming: Jamming): void
+  spoofing(state: Spoofing): void
   /** The mode that it was put into, and what it answers when it is read. */
   target: ReceiverTarget
   /** Makes `configure` reject with this message. */
@@ -42,6 +52,9 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
   const residuals = new Set<(residuals: readonly SatelliteResidual[]) => void>()
   const secondFixes = new Set<(fix: ReceiverFix) => void>()
   const warnings = new Set<(text: string) => void>()
+  const antennas = new Set<Parameters<NonNullable<Receiver['onAntenna']>>[0]>()
+  const air = new Set<(bands: readonly BandReading[]) => void>()
+  const spoofings = new Set<(state: Spoofing) => void>()
   const corrections: Uint8Array[] = []
   const on =
     <F>(set: Set<F>) =>
@@ -71,6 +84,9 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
     onResiduals: on(residuals),
     onSecondFix: on(secondFixes),
     onWarning: on(warnings),
+    onAntenna: on(antennas),
+    onInterference: on(air),
+    onSpoofing: on(spoofings),
     async configure(target) {
       if (fake.refuseToConfigure) throw unavailable(fake.refuseToConfigure)
       fake.target = target
@@ -115,6 +131,16 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
     },
     warn: (text) => {
       for (const fn of warnings) fn(text)
+    },
+    antenna: (status) => {
+      for (const fn of antennas) fn({ status, isPowered: undefined })
+    },
+    interference: (jamming) => {
+      const band = { band: 'L1', jamming, indicator: jamming === 'critical' ? 200 : 5, agc: 40, noise: 90 }
+      for (const fn of air) fn([band])
+    },
+    spoofing: (state) => {
+      for (const fn of spoofings) fn(state)
     },
     emit(bytes) {
       const frame = { type: messageNumber(bytes), bytes, arrival_ms: now_ms() }

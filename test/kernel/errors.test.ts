@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { createTestStation } from 'rtk-base/testing'
+import { createTestStation, probe } from 'rtk-base/testing'
 import t from 'tap'
 import { Type } from 'typebox'
+import system from '../../plugins/system/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { parseVariant } from '../../runtime/cli/variant-file.js'
 import { ControlClient } from '../../runtime/control/client.js'
@@ -13,7 +14,7 @@ import { refusal } from '../../runtime/http/access.js'
 import type { Runtime } from '../../runtime/index.js'
 import { resolveOptions } from '../../runtime/kernel/options.js'
 import { checkDefinition } from '../../runtime/loader/load.js'
-import { definePlugin } from '../../runtime/plugin.js'
+import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
 
 const root = packageRoot()
 const rule = /^RTK_ERR_[A-Z_]+$/
@@ -197,4 +198,27 @@ t.test('the 17th client of the control socket learns that the service is busy', 
   const late = await ControlClient.open(data)
   await t.rejects(late.call('list'), { code: 'RTK_ERR_UNAVAILABLE', message: 'busy: 16 clients are connected' })
   for (const client of clients) client.close()
+})
+
+t.test('an error has its parts, and one text of both for the document', async (t) => {
+  let raise: PluginContext['errors']['raise'] = () => {}
+  const teller = probe([], ({ errors }) => {
+    raise = errors.raise
+  })
+  const station = await createTestStation({ plugins: { teller, system: system as AnyPlugin } })
+  t.teardown(() => station.stop())
+  const told = () => station.device.errors().map(({ code: _code, t: _t, ...parts }) => parts)
+  raise('lamp', 'the lamp is lit; or not')
+  t.same(told(), [
+    { text: 'the lamp is lit; or not', why: 'the lamp is lit; or not', advice: '', severity: 'degrades' },
+  ])
+  raise('lamp', { text: 'no oil', advice: 'fill it; then light it' })
+  const parts = { text: 'no oil; fill it; then light it', why: 'no oil', advice: 'fill it; then light it' }
+  t.same(told(), [{ ...parts, severity: 'degrades' }])
+  raise('lamp', { text: 'no oil', advice: 'fill it; then light it', severity: 'silences' })
+  t.same(told(), [{ ...parts, severity: 'silences' }], 'the same text, but worse')
+  t.match(station.field('base.state.errors'), [{ code: 'lamp', text: parts.text, t: Number }])
+  t.same(Object.keys((station.field('base.state.errors') as object[])[0] ?? {}), ['code', 'text', 't'])
+  raise('lamp', { text: 'x'.repeat(600), advice: 'y' })
+  t.equal(told()[0]?.text.length, 480)
 })

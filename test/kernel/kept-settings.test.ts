@@ -52,7 +52,11 @@ t.test('settings that were refused give way to those that ran well', async (t) =
   const started = start(own, given('http.prot=80'), 'kept')
   t.match(started, { ...good, careful: false, file: { file: own, variant: { name: 'roof', ...login } } })
   t.strictSame(started.set, good.set, 'with the login that stood')
-  t.match(started.notice, { code: 'settings-refused', text: /those that ran before are used; correct \/etc\/default/ })
+  t.match(started.notice, {
+    code: 'settings-refused',
+    text: /those that ran before are used$/,
+    advice: /^correct \/etc\/default/,
+  })
   t.match(start(undefined, given('http.prot=80'), 'kept'), { file: { variant: { name: 'roof' } } })
 
   t.test('a login that is refused with them leaves this machine only', async (t) => {
@@ -143,7 +147,9 @@ t.test('why the launcher has started another slot', async (t) => {
   t.strictSame(slotNotice({}), [])
   t.strictSame(notice('', 'a'), [])
   t.strictSame(notice('x', 'a'), [])
-  t.match(notice('state', 'f'), [{ code: 'slot-state-lost', text: /the version of the package runs; send the update/ }])
+  t.match(notice('state', 'f'), [
+    { code: 'slot-state-lost', text: /the version of the package runs$/, advice: /^send the update/ },
+  ])
   t.match(notice('b', 'a'), [{ code: 'slot-damaged', text: /^slot b is damaged and was not started: slot a runs/ }])
-  t.match(notice('f', 'a'), [{ code: 'slot-damaged', text: /install the package again/ }])
+  t.match(notice('f', 'a'), [{ code: 'slot-damaged', advice: /install the package again/ }])
 })

@@ -1086,8 +1086,10 @@ t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good
     fails()
     utc_s++
     t.equal(entry.state, state)
-    const text = `plugin wild does not run: broken; it is retried after ${ms / 1000} s, or at once with "rtk-base plugins reload wild"`
-    t.same(failures.troubles(), [{ code: 'plugin-failed', text, t: 1_000 }], 'since the first failure')
+    const why = 'plugin wild does not run: broken'
+    const advice = `it is retried after ${ms / 1000} s, or at once with "rtk-base plugins reload wild"`
+    const error = { code: 'plugin-failed', text: `${why}; ${advice}`, why, advice, severity: 'silences', t: 1_000 }
+    t.same(failures.troubles(), [error], 'since the first failure')
     await retriedAfter(ms)
   }
   t.equal(counted.length, 4)

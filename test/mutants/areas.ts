@@ -27,6 +27,12 @@ export const areas: readonly Area[] = [
     sample: 12,
   },
   {
+    name: 'verdict',
+    code: ['plugins/verdict', 'plugins/leds/patterns.ts', 'plugins/system/self-test/checks.ts'],
+    tests: ['plugins/verdict', 'plugins/leds', 'plugins/system', 'plugins/gnss/receiver-safety'],
+    sample: 14,
+  },
+  {
     name: 'phase',
     code: ['runtime/gnss/phase'],
     tests: ['gnss/integrity', 'gnss/phase-watch'],

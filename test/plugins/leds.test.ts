@@ -4,8 +4,16 @@ import { join } from 'node:path'
 import { createTestStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import leds from '../../plugins/leds/index.js'
-import { type Facts, factsOf, ledNames, patternOf, table } from '../../plugins/leds/patterns.js'
-import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
+import { type Facts, ledNames, patternOf, table } from '../../plugins/leds/patterns.js'
+import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
+import {
+  type BaseVerdict,
+  type MqttLink,
+  mqttLink,
+  type ProcedureStatus,
+  procedureStatus,
+  verdict,
+} from '../../schemas/services.js'
 
 /** A folder as the kernel has it; a write to `trigger` only marks the word, as here nobody makes its files. */
 function folderOf(t: Test, those: Record<string, { trigger: string; max?: string; index?: string }>): string {
@@ -23,19 +31,33 @@ function folderOf(t: Test, those: Record<string, { trigger: string; max?: string
 }
 
 async function setUp(t: Test, folder: string, options: object = {}) {
-  const state = { base: 'starting', errors: [] as unknown[], link: 'connecting', via: '', status: 'acquire' }
-  let ctx: PluginContext | undefined
+  const state: Facts = { base: 'starting', errors: 0, link: 'connecting', via: '', status: 'acquire' }
+  let told = (_count: number) => {}
   const facts = definePlugin({
     name: 'facts',
     version: '1.0.0',
     api: '^1.0.0',
-    setup(own) {
-      own.info.block('base.state', () => ({ base: state.base, errors: state.errors }))
-      own.info.block('gnss.state', () => ({ status: state.status }))
-      own.info.block('mqtt', () => ({ via: state.via, state: { link: state.link } }))
-    },
-    start: (own) => {
-      ctx = own
+    provides: [verdict, procedureStatus, mqttLink],
+    setup({ errors, services }) {
+      services.provide(verdict, {
+        get base() {
+          return state.base
+        },
+      } as BaseVerdict)
+      services.provide(procedureStatus, {
+        get status() {
+          return state.status
+        },
+      } as ProcedureStatus)
+      services.provide(mqttLink, {
+        get state() {
+          return state.link
+        },
+        get via() {
+          return state.via
+        },
+      } as MqttLink)
+      told = (count) => (count > 0 ? errors.raise('fact', 'something is wrong') : errors.clear('fact'))
     },
   }) as AnyPlugin
   const station = await createTestStation({
@@ -43,8 +65,9 @@ async function setUp(t: Test, folder: string, options: object = {}) {
     variant: { plugins: { leds: { folder, ...options } } },
   })
   t.teardown(() => station.stop())
-  const become = async (now: Partial<typeof state>) => {
+  const become = async (now: Partial<Facts>) => {
     Object.assign(state, now)
+    told(state.errors)
     await station.clock.advance(5_000)
   }
   const read = (path: string) => readFileSync(join(folder, path), 'utf8')
@@ -52,7 +75,6 @@ async function setUp(t: Test, folder: string, options: object = {}) {
     station,
     become,
     read,
-    ctx: ctx as unknown as PluginContext,
     pattern: (led: string) => station.field(`base.leds.${led}.pattern`),
   }
 }
@@ -60,11 +82,11 @@ async function setUp(t: Test, folder: string, options: object = {}) {
 t.test('every row of the table comes to show, and only one colour a pattern, which the kernel can blink', async (t) => {
   const usual: Facts = { base: 'ready', status: 'fixed', errors: 0, link: 'up', via: 'eth' }
   const found = new Set<unknown>()
-  for (const base of ['starting', 'surveying', 'ready', 'degraded', 'updating', 'stopping'])
+  for (const base of ['starting', 'surveying', 'ready', 'degraded', 'updating', 'stopping'] as const)
     for (const status of ['fixed', 'moved'])
       for (const errors of [0, 1])
-        for (const link of ['disabled', 'connecting', 'up', 'down', 'renewing'])
-          for (const via of ['', 'eth', 'sta', 'cellular'])
+        for (const link of ['disabled', 'connecting', 'up', 'down', 'renewing'] as const)
+          for (const via of ['', 'eth', 'sta', 'cellular'] as const)
             for (const led of ledNames) found.add(patternOf(led, { base, status, errors, link, via }))
   for (const led of ledNames)
     for (const [what, , pattern] of table[led]) {
@@ -72,7 +94,8 @@ t.test('every row of the table comes to show, and only one colour a pattern, whi
       t.equal(new Set(pattern.map(({ v }) => v).filter((v) => v !== 0)).size, 1, what)
     }
   t.strictSame(patternOf('red', usual), [{ v: 0, t: 1 }])
-  t.strictSame(factsOf({}), { base: '', status: '', errors: 0, link: '', via: '' })
+  const unknown: Facts = { base: undefined, status: undefined, errors: 0, link: undefined, via: '' }
+  for (const led of ledNames) t.strictSame(patternOf(led, unknown), [{ v: 0, t: 1 }], 'what nobody says is not green')
 })
 
 t.test('the pattern trigger of the kernel, hard edges, and what the document shows', async (t) => {
@@ -90,7 +113,7 @@ t.test('the pattern trigger of the kernel, hard edges, and what the document sho
   await become({ base: 'ready', link: 'up', via: 'cellular' })
   await until(() => read('base:green:status/pattern') === '255 1000 255 0', 'steady')
   await until(() => read('base:rgb:link/multi_intensity') === '255 0 255', 'cyan')
-  await become({ base: 'degraded', errors: [1] })
+  await become({ base: 'degraded', errors: 1 })
   await until(() => read('base:red:fault/pattern') === '1 1000 1 0', 'its own maximum')
   t.strictSame(pattern('red'), [{ v: 0xff0000, t: 1 }])
   t.strictSame(pattern('green'), [{ v: 0, t: 1 }])

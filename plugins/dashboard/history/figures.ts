@@ -1,19 +1,24 @@
 /** The figures of the day that plots need. Pure. */
-import { fitnesses, valueAt } from 'rtk-base/schemas'
-import type { SatelliteEpoch } from 'rtk-base/services'
+import { type Fitness, fitnesses, valueAt } from 'rtk-base/schemas'
+import type { Reception, SatelliteEpoch } from 'rtk-base/services'
 import type { Figure } from './ring.js'
 
-/** What they are read from: the information document, and the satellites of the newest epoch. */
+/** What they are read from: safety from the services, the rest from the document. Undefined: nobody says. */
 export interface Evidence {
-  readonly document: Record<string, unknown>
+  readonly fitness: Fitness | undefined
+  readonly reception: Pick<Reception, 'satellitesUsed' | 'satellitesVisible' | 'slips'> | undefined
+  /** The receiver is connected. */
+  readonly isUp: boolean
+  /** Of the newest epoch. */
   readonly satellites: SatelliteEpoch | undefined
+  readonly document: Record<string, unknown>
   /** RTCM bytes and epochs that went out since the sample before, and its length. */
   readonly rtcm: { bytes: number; epochs: number; elapsed_s: number }
 }
 
 type Read = (evidence: Evidence) => number | undefined
 
-const fromWorst: readonly unknown[] = [...fitnesses].reverse()
+const fromWorst: readonly Fitness[] = [...fitnesses].reverse()
 const L1 = /^(L1|E1|B1I|B1C)$/
 
 /** Mean of the signals in use, of one band group. */
@@ -39,14 +44,6 @@ const unless0 =
   (evidence) =>
     read(evidence) || undefined
 
-/** Undefined while the receiver is away, and where another figure says that nothing was measured. */
-const measured =
-  (read: Read, proof?: Read): Read =>
-  (evidence) => {
-    const isAway = /^(offline|stalled)$/.test(String(valueAt(evidence.document, 'gnss.state.status')))
-    return isAway || proof?.(evidence) === 0 ? undefined : read(evidence)
-  }
-
 const listAt = <T>(document: unknown, path: string) => (valueAt(document, path) ?? []) as readonly T[]
 
 const table: readonly (Figure & { read: Read })[] = [
@@ -54,13 +51,10 @@ const table: readonly (Figure & { read: Read })[] = [
     name: 'fitness',
     unit: '',
     resolution: 1,
-    read: ({ document }) => {
-      const found = fromWorst.indexOf(valueAt(document, 'base.state.verdict.fitness'))
-      return found < 0 ? undefined : found
-    },
+    read: ({ fitness }) => (fitness === undefined ? undefined : fromWorst.indexOf(fitness)),
   },
-  { name: 'satellites-used', unit: '', resolution: 1, read: measured(field('gnss.state.satuse')) },
-  { name: 'satellites-seen', unit: '', resolution: 1, read: measured(field('gnss.state.satvis')) },
+  { name: 'satellites-used', unit: '', resolution: 1, read: ({ reception }) => reception?.satellitesUsed },
+  { name: 'satellites-seen', unit: '', resolution: 1, read: ({ reception }) => reception?.satellitesVisible },
   { name: 'cno-l1', unit: 'dB-Hz', resolution: 0.1, read: cno((signal) => L1.test(signal)) },
   { name: 'cno-l2', unit: 'dB-Hz', resolution: 0.1, read: cno((signal) => !L1.test(signal)) },
   {
@@ -74,13 +68,17 @@ const table: readonly (Figure & { read: Read })[] = [
     name: 'slips',
     unit: '%',
     resolution: 0.1,
-    read: measured(field('gnss.state.rf.slips'), field('gnss.state.satvis')),
+    // Of nothing that is received nothing slips.
+    read: ({ reception }) => (reception?.satellitesVisible ? scaled(reception.slips, 100) : undefined),
   },
   {
     name: 'sway',
     unit: 'mm',
     resolution: 0.1,
-    read: measured((all) => scaled(field('gnss.state.motion.sway')(all), 1_000), field('gnss.state.motion.satellites')),
+    read: (all) =>
+      all.isUp && field('gnss.state.motion.satellites')(all) !== 0
+        ? scaled(field('gnss.state.motion.sway')(all), 1_000)
+        : undefined,
   },
   { name: 'distance', unit: 'm', resolution: 0.001, read: unless0(field('gnss.pos.delta')) },
   {

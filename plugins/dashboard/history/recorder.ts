@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { type Dispose, type PluginContext, replaceFile } from 'rtk-base/plugin'
-import { device, receiver, rtcmStream, station } from 'rtk-base/services'
+import { device, receiver, reception, rtcmStream, station, verdict } from 'rtk-base/services'
 import { figures, readFigures } from './figures.js'
 import { Ring } from './ring.js'
 import { Shading } from './shading.js'
@@ -74,10 +74,20 @@ export class Recorder {
     const now_ms = clock.monotonic()
     const elapsed_s = (now_ms - this.#before_ms) / 1_000
     const rtcm = { bytes: this.#bytes, epochs: this.#epochs, elapsed_s }
-    const satellites = services.find(receiver)?.satellites
+    const source = services.find(receiver)
+    const satellites = source?.satellites
     if (satellites) this.shading.add(satellites.satellites)
     this.#restore()
-    this.#ring.add(readFigures({ document: services.use(station).document(), satellites, rtcm }))
+    this.#ring.add(
+      readFigures({
+        fitness: services.find(verdict)?.verdict.fitness,
+        reception: services.find(reception),
+        isUp: source?.link === 'up',
+        satellites,
+        document: services.use(station).document(),
+        rtcm,
+      }),
+    )
     this.#bytes = 0
     this.#epochs = 0
     this.#before_ms = now_ms

@@ -73,7 +73,8 @@ export class Configurator {
       return { written: applied.written, refused: applied.refused }
     } catch (error) {
       if (!(error instanceof NotConfigured)) throw error
-      this.#ctx.errors.raise(errorCode, `${error.message}; nothing goes out until it is configured`)
+      const advice = 'nothing goes out until it is configured'
+      this.#ctx.errors.raise(errorCode, { text: error.message, advice, severity: 'silences' })
       throw unavailable(error.message)
     }
   }
@@ -171,10 +172,11 @@ export class Configurator {
     const { errors, timers } = this.#ctx
     const shown =
       differences.slice(0, 3).join('; ') + (differences.length > 3 ? `; ${differences.length - 3} more` : '')
-    errors.raise(
-      changedCode,
-      `somebody else changed the receiver: ${shown}; it is set back, check what else is connected to it`,
-    )
+    errors.raise(changedCode, {
+      text: `somebody else changed the receiver: ${shown}`,
+      advice: 'it is set back, check what else is connected to it',
+      severity: 'silences',
+    })
     this.#endOfChanged()
     const end = timers.after(changedShown_ms, () => errors.clear(changedCode))
     this.#endOfChanged = () => void end()
@@ -183,12 +185,10 @@ export class Configurator {
   #report({ refused, unexpected }: Applied, overload = ''): void {
     const { log, errors } = this.#ctx
     if (refused.length > 0) log.warn({ refused }, 'the receiver rejects these keys; it works without them')
-    const rejects =
-      unexpected.length > 0 &&
-      `the receiver rejects ${unexpected.join(', ')}; it works without them, check its firmware`
-    const troubles = [rejects, overload].filter(Boolean)
-    if (troubles.length === 0) errors.clear(errorCode)
-    else errors.raise(errorCode, troubles.join('; '))
+    const rejects = unexpected.length > 0 ? `the receiver rejects ${unexpected.join(', ')}` : ''
+    const advice = [rejects && 'it works without them, check its firmware', rejects && overload].filter(Boolean)
+    if (!rejects && !overload) errors.clear(errorCode)
+    else errors.raise(errorCode, { text: rejects || overload, advice: advice.join('; '), severity: 'silences' })
   }
 
   async #raise(steps: readonly Step[], port: ubx.PortName): Promise<void> {

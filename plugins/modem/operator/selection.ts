@@ -84,7 +84,11 @@ export class OperatorSelection {
     const now = readings.operator.value
     if (access.absence !== '' || jobs.has('operator') || this.#ctx.clock.monotonic() < this.#next_ms) return
     if (readings.identity.value?.operatorControl === false) {
-      if (wanted !== 0) this.#report('this modem does not let an operator be selected: set mobile-operator to 0')
+      if (wanted !== 0)
+        this.#ctx.errors.raise(
+          'modem-operator',
+          'this modem does not let an operator be selected: set mobile-operator to 0',
+        )
       return
     }
     // What cannot be read is as it should be, unless an operator is wanted.
@@ -143,7 +147,7 @@ export class OperatorSelection {
     this.#givenUp = plmn
     this.#givingUp = true
     const text = `the modem did not register with operator ${plmn} for ${minutes} min: the selection is automatic again`
-    this.#report(text)
+    this.#ctx.errors.raise('modem-operator', text)
     try {
       await this.#ctx.store.set(stored, text)
       const { result, errors } = await this.#ctx.services
@@ -151,15 +155,12 @@ export class OperatorSelection {
         .change({ [this.#key.name]: 0 }, { source: 'plugin' })
       if (result === 'failed') throw new Error(errors?.[0]?.message)
     } catch (error) {
-      this.#report(`${text}; mobile-operator could not be set to 0 (${reasonOf(error)}): set it by hand`)
+      const advice = `mobile-operator could not be set to 0 (${reasonOf(error)}): set it by hand`
+      this.#ctx.errors.raise('modem-operator', { text, advice })
     } finally {
       this.#givingUp = false
     }
     this.#next_ms = Number.NEGATIVE_INFINITY
     this.settle()
-  }
-
-  #report(text: string): void {
-    this.#ctx.errors.raise('modem-operator', text)
   }
 }

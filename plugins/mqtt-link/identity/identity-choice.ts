@@ -56,14 +56,13 @@ export class IdentityChoice {
       } else if (failure !== undefined) {
         await this.#identities.reject()
         const text = `the renewed certificate was not accepted (${failure.text}): the old one stays in use`
-        this.#ctx.errors.raise('mqtt-renew', `${text}; the next renewal follows by itself, or now with mqtt-renew`)
+        const advice = 'the next renewal follows by itself, or now with mqtt-renew'
+        this.#ctx.errors.raise('mqtt-renew', { text, advice })
       }
     } catch (error) {
       // Both stay in the store until the next connect.
-      this.#ctx.errors.raise(
-        'mqtt-renew',
-        `the renewed identity could not be stored (${(error as Error).message}); the next connect tries again`,
-      )
+      const text = `the renewed identity could not be stored (${(error as Error).message})`
+      this.#ctx.errors.raise('mqtt-renew', { text, advice: 'the next connect tries again' })
     }
   }
 }

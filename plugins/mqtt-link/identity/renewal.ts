@@ -123,7 +123,8 @@ export class Renewal {
     // 0.5 to 1.5 times this, so that stations that failed together do not come back together.
     this.#notBefore_ms = this.#ctx.clock.monotonic() + wait_s * 1000 * (0.5 + Math.random())
     const text = `the certificate could not be renewed (${failureOf(error).text}): the old one stays in use`
-    this.#ctx.errors.raise('mqtt-renew', `${text}; the next attempt follows by itself, or now with mqtt-renew`)
+    const advice = 'the next attempt follows by itself, or now with mqtt-renew'
+    this.#ctx.errors.raise('mqtt-renew', { text, advice })
     return text
   }
 }

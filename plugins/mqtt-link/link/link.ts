@@ -70,7 +70,7 @@ export class Link {
     this.#time = new TlsTime(ctx)
     this.#holds = new Holds(ctx)
     this.#retry = new Retry(ctx)
-    this.#out = new Outbound(ctx, 'mqtt-link', '')
+    this.#out = new Outbound(ctx, 'mqtt-link', '', { carries: 'control' })
     this.#ways = this.#out.ways
     this.#farewell = new Farewell((broker) => {
       const silent = { accepted() {}, alive() {}, message() {}, ended() {} }

@@ -45,10 +45,8 @@ async function untilFound(ctx: PluginContext, { installer, updates }: RaucLife):
       updates.look()
       return
     } catch (error) {
-      ctx.errors.raise(
-        errorCode,
-        `no update can be installed or confirmed: ${(error as Error).message}; asked again by itself`,
-      )
+      const text = `no update can be installed or confirmed: ${(error as Error).message}`
+      ctx.errors.raise(errorCode, { text, advice: 'asked again by itself' })
       await pause(ctx.timers, waits.next())
     }
   }

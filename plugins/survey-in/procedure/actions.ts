@@ -32,7 +32,7 @@ export class Actions {
         judge.hold(holdReason(event, suspicion.evidence, base))
         // A fault that was reported stands until the base is trusted, or a rover.
         if (isWrongBase(event) && !reports.stands('gnss-fault'))
-          reports.raise('gnss-fault', `${base.trouble}; ${againAdvice}`)
+          reports.raise('gnss-fault', { text: base.trouble, advice: againAdvice })
         return
       case 'trust':
         void suspicion.settle()
@@ -61,7 +61,10 @@ export class Actions {
         reportMove(this.#deps, event)
         return
       case 'report fault':
-        reports.raise('gnss-fault', `${base.trouble}; everything is tried again every minute`)
+        reports.raise('gnss-fault', {
+          text: base.trouble,
+          advice: 'everything is tried again every minute',
+        })
         return
     }
   }

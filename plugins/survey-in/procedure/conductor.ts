@@ -102,6 +102,13 @@ export class Conductor implements ProcedureStatus {
     return this.references.chosen?.arp
   }
 
+  get chosen(): ProcedureStatus['chosen'] {
+    const { chosen } = this.references
+    if (this.listening || !chosen) return undefined
+    const { method, acc_m } = chosen
+    return { method, acc_m: acc_m || undefined, isComplete: method === 'manual' || !this.surveyor.record.allowUse }
+  }
+
   /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
   get delta_m(): number | undefined {
     return this.#run?.delta_m

@@ -5,7 +5,7 @@ import type { Ledger } from '../reference/ledger.js'
 import type { Surroundings } from '../surroundings.js'
 import type { StartCheck } from '../watch/start-check.js'
 import type { Suspicion } from '../watch/suspicion.js'
-import { heldAdvice, movedText, type Reports } from './reports.js'
+import { heldText, movedText, type Reports } from './reports.js'
 import type { Event } from './table.js'
 
 export interface MoveReportDeps {
@@ -31,7 +31,7 @@ export function reportMove(deps: MoveReportDeps, event: Event): void {
   if (chosen) ledger.moved(chosen, surroundings.utc_s(), suspected ? evidence : event, offset)
   void memory.set('ledger', ledger.entries)
   if (event !== 'survey elsewhere') {
-    reports.raise('gnss-moved', `${what}: ${heldAdvice(choice.chosenMethod, isShown)}`)
+    reports.raise('gnss-moved', heldText(what, choice.chosenMethod, isShown))
     return
   }
   const text = `${what}: a new survey-in was started`
@@ -42,5 +42,5 @@ export function reportMove(deps: MoveReportDeps, event: Event): void {
 /** The antenna keeps moving after the report: its size and the advice are reported anew. */
 export function retellMove({ check, choice, receiver, reports, suspicion }: MoveReportDeps): void {
   const what = movedText(undefined, suspicion.evidence, receiver.fix?.geoidSeparation_m)
-  reports.raise('gnss-moved', `${what}: ${heldAdvice(choice.chosenMethod, check.tells())}`)
+  reports.raise('gnss-moved', heldText(what, choice.chosenMethod, check.tells()))
 }

@@ -1,6 +1,6 @@
 /** Texts for people: the entries of `base.state.errors`, why the gate is closed, and what to do about it. */
 import type { Enu } from 'rtk-base/gnss'
-import type { PluginContext } from 'rtk-base/plugin'
+import type { PluginContext, Trouble } from 'rtk-base/plugin'
 import { type Datum, datumText } from '../reference/datum.js'
 import { type Comparison, offsetText, type Reference } from '../reference/reference.js'
 import type { SurveyEnd } from '../survey/survey-run.js'
@@ -16,18 +16,27 @@ export type Report =
   | 'gnss-reference-moved'
   | 'gnss-fault'
 
+/** RTCM goes out with these; the others say why it does not. */
+const doubts: ReadonlySet<Report> = new Set([
+  'gnss-unwatched',
+  'gnss-reference-doubtful',
+  'gnss-reference-frame',
+  'gnss-reference-moved',
+])
+
 /** The errors of this plugin; remembers them, so that a reload does not lose one whose cause goes on. */
 export class Reports {
   readonly #errors: PluginContext['errors']
-  readonly #standing = new Map<Report, string>()
+  readonly #standing = new Map<Report, string | Trouble>()
 
   constructor(errors: PluginContext['errors']) {
     this.#errors = errors
   }
 
-  raise(report: Report, text: string): void {
-    this.#standing.set(report, text)
-    this.#errors.raise(report, text)
+  raise(report: Report, trouble: string | Trouble): void {
+    this.#standing.set(report, trouble)
+    const parts = typeof trouble === 'string' ? { text: trouble } : trouble
+    this.#errors.raise(report, { severity: doubts.has(report) ? 'doubts' : 'silences', ...parts })
   }
 
   clear(...reports: Report[]): void {
@@ -41,12 +50,12 @@ export class Reports {
     return this.#standing.has(report)
   }
 
-  snapshot(): [Report, string][] {
+  snapshot(): [Report, string | Trouble][] {
     return [...this.#standing]
   }
 
-  restore(standing: readonly [Report, string][]): void {
-    for (const [report, text] of standing) this.raise(report, text)
+  restore(standing: readonly [Report, string | Trouble][]): void {
+    for (const [report, trouble] of standing) this.raise(report, trouble)
   }
 }
 
@@ -57,19 +66,28 @@ const anotherAdvice = {
 }
 
 /** Why it takes so long. @param best_m the accuracy that there is, metres; undefined without a fix */
-export function lateText(state: State, accuracy_m: number, best_m: number | undefined): string {
+export function lateText(state: State, accuracy_m: number, best_m: number | undefined): Trouble {
   const late = 'nothing has gone out for 15 min'
   const sky = 'check the antenna and its view of the sky'
   const best = best_m === undefined ? 'no steady fix' : `${best_m.toFixed(1)} m`
   switch (state) {
     case 'acquire':
-      return `${late}: no 3D fix; ${sky}`
+      return { text: `${late}: no 3D fix`, advice: sky }
     case 'initial':
-      return `${late}: no steady position as good as ${accuracy_m} m (${best}); ${sky}, or raise gnss-initial-accuracy`
+      return {
+        text: `${late}: no steady position as good as ${accuracy_m} m (${best})`,
+        advice: `${sky}, or raise gnss-initial-accuracy`,
+      }
     case 'accept':
-      return `${late}: the receiver sends no observations; ${sky}, and what else may configure the receiver`
+      return {
+        text: `${late}: the receiver sends no observations`,
+        advice: `${sky}, and what else may configure the receiver`,
+      }
     default:
-      return `${late}: the station waits ${states[state].waits}; check that its line works both ways, and its power`
+      return {
+        text: `${late}: the station waits ${states[state].waits}`,
+        advice: 'check that its line works both ways, and its power',
+      }
   }
 }
 
@@ -78,30 +96,42 @@ export function doubtText(
   { distance_m, limits_m: [level_m, up_m], offset }: Comparison,
   method: Reference['method'],
   geoidSeparation_m?: number,
-): string {
+): Trouble {
   const beside = `the antenna seems to be ${distance_m.toFixed(1)} m from the reference (${offsetText(offset)})`
   const limits = `(${level_m.toFixed(1)} m, vertically ${up_m.toFixed(1)} m)`
   const then = `it is averaged for 10 min before anything goes out${heightHint(offset, geoidSeparation_m)}`
-  return `${beside}, more than the accuracies explain ${limits}: ${then}; if the reference is wrong, ${anotherAdvice[method]}`
+  return {
+    text: `${beside}, more than the accuracies explain ${limits}: ${then}`,
+    advice: `if the reference is wrong, ${anotherAdvice[method]}`,
+  }
 }
 
 /** @param used what the corrections were in @param runs the survey-in is not over */
-export function frameText(used: Datum, wanted: Datum, runs: boolean): string {
+export function frameText(used: Datum, wanted: Datum, runs: boolean): Trouble {
   const what = `the survey-in ${runs ? 'uses' : 'used'} corrections in ${datumText(used)}, but the reference is to be in ${datumText(wanted)}`
   const then = 'a corrected survey-in takes the frame of its corrections, which may be a metre away'
-  return `${what}: ${then}; take corrections in ${datumText(wanted)} and start a new survey-in, or set gnss-ref-frame and gnss-ref-epoch to what the corrections are in`
+  return {
+    text: `${what}: ${then}`,
+    advice: `take corrections in ${datumText(wanted)} and start a new survey-in, or set gnss-ref-frame and gnss-ref-epoch to what the corrections are in`,
+  }
 }
 
-export const unwatchedText =
-  'nothing has shown for 3 min where the antenna is, neither the ranges of at least 8 satellites nor a second position: a slow move would go unnoticed; check the view of the sky, and what else configures the receiver'
+export const unwatchedText: Trouble = {
+  text: 'nothing has shown for 3 min where the antenna is, neither the ranges of at least 8 satellites nor a second position: a slow move would go unnoticed',
+  advice: 'check the view of the sky, and what else configures the receiver',
+}
 
 /** How near to the geoid separation a difference in height has to be to be one. */
 const separation_m = 3
 
 /** @param offset of the antenna from the reference, by the ranges of the last 30 min */
-export function doubtfulText(offset: Enu, method: Reference['method'], geoidSeparation_m: number | undefined): string {
+export function doubtfulText(offset: Enu, method: Reference['method'], geoidSeparation_m: number | undefined): Trouble {
   const where = `by the ranges of the last 30 min the antenna is at ${offsetText(offset)} from the reference`
-  return `${where}; RTCM goes on: check the reference position${heightHint(offset, geoidSeparation_m)}; if it is wrong, ${anotherAdvice[method]}`
+  const hint = heightHint(offset, geoidSeparation_m)
+  return {
+    text: where,
+    advice: `RTCM goes on: check the reference position${hint}; if it is wrong, ${anotherAdvice[method]}`,
+  }
 }
 
 /** Says so where the difference is that of a height above the sea and one above the ellipsoid. */
@@ -117,16 +147,18 @@ function heightHint({ east, north, up }: Enu, geoidSeparation_m = 0): string {
   return `${separation}: ${cause}`
 }
 
-export const noPositionText =
-  'the survey-in got no position for 15 min: check the antenna and its view of the sky; it goes on as soon as one comes'
+export const noPositionText: Trouble = {
+  text: 'the survey-in got no position for 15 min: check the antenna and its view of the sky',
+  advice: 'it goes on as soon as one comes',
+}
 
 /** @param count epochs that went in @param returns to the reference before it, as there is one */
-export function surveyText({ state, reason }: SurveyEnd, count: number, returns: boolean): string {
+export function surveyText({ state, reason }: SurveyEnd, count: number, returns: boolean): Trouble {
   const use = state === 'incomplete' && count > 0 ? 'use-incomplete-survey-in lets it be used, ' : ''
   const then = returns
     ? 'the station returns to the reference that it had'
     : 'there is no other reference, so nothing goes out'
-  return `the survey-in is ${state}: ${reason}; ${then}; ${use}start-survey-in starts a new one`
+  return { text: `the survey-in is ${state}: ${reason}`, advice: `${then}; ${use}start-survey-in starts a new one` }
 }
 
 export const stoppedReason = 'it was ended by stop-survey-in'
@@ -145,12 +177,12 @@ export function movedText(seen: Enu | undefined, evidence: string, geoidSeparati
   return `reference moved by ${offsetText(seen)}${heightHint(seen, geoidSeparation_m)}`
 }
 
-/** @param isShown whether positions can show that the antenna is back: not after a move that is small beside their errors */
-export function heldAdvice(method: Reference['method'], isShown: boolean): string {
-  const held = `nothing goes out; ${anotherAdvice[method]}`
-  return !isShown
-    ? `${held}; where the antenna is exactly where it was, choose the same one again`
-    : `${held}; it goes on by itself when positions show for 10 min that the antenna is back`
+/** @param what moved, and how far @param isShown whether positions can show that the antenna is back: not after a move that is small beside their errors */
+export function heldText(what: string, method: Reference['method'], isShown: boolean): Trouble {
+  const back = isShown
+    ? 'it goes on by itself when positions show for 10 min that the antenna is back'
+    : 'where the antenna is exactly where it was, choose the same one again'
+  return { text: `${what}: nothing goes out`, advice: `${anotherAdvice[method]}; ${back}` }
 }
 
 export const againAdvice = 'the receiver is configured again; check whether something else configures it'

@@ -27,7 +27,7 @@ import { retellMove } from './move-report.js'
 import { Procedure, rowOf } from './procedure.js'
 import { ReceiverEvents } from './receiver-events.js'
 import { ReceiverSetup } from './receiver-setup.js'
-import { checkedFirst, holdReason, type Report, type Reports } from './reports.js'
+import { checkedFirst, holdReason, type Reports } from './reports.js'
 import { SurveyStep } from './survey-step.js'
 import { type Event, isAbsent, isPlaced, isSettled, type State } from './table.js'
 import { WatchReports } from './watch-reports.js'
@@ -43,7 +43,7 @@ export interface Snapshot {
   baselines: Baselines
   progress?: SurveySnapshot
   asked?: string
-  reports: [Report, string][]
+  reports: ReturnType<Reports['snapshot']>
 }
 
 export interface RunDeps {

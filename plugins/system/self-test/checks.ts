@@ -1,11 +1,21 @@
 /** What a person would check on a new or doubtful device, one line each, from what the station measures of itself. */
 import { valueAt } from 'rtk-base/schemas'
+import type { MqttLink, Receiver, Reception, StationError } from 'rtk-base/services'
 
-/** What the checks look at: two documents some seconds apart, and what they do not show. */
+/** What the checks look at. What the station does not have, or does not know, is undefined. */
 export interface Evidence {
-  before: Record<string, unknown>
-  now: Record<string, unknown>
+  /** The document, for equipment that no service describes: interfaces, radio, router and modem. */
+  document: Record<string, unknown>
   seconds: number
+  identity: Receiver['identity'] | undefined
+  /** RTCM frames that the receiver sent in these seconds. */
+  frames: number | undefined
+  reception: Omit<Reception, 'onState'> | undefined
+  /** Where the procedure stands, and how old the newest 1005 or 1006 is that went out. */
+  reference: { status: string; age_s: number } | undefined
+  link: Pick<MqttLink, 'enabled' | 'up' | 'via' | 'state' | 'failure' | 'certificateUntil_s'> | undefined
+  errors: readonly Pick<StationError, 'code'>[]
+  memoryFree_bytes: number
   /** Why the store did not take a value and give it back; '' it did. */
   store: string
   free_bytes: number | undefined
@@ -29,7 +39,8 @@ export interface Line {
   limit: string
 }
 
-type Outcome = { ok: boolean; value: string } | undefined
+/** `ok` undefined: nobody knows, which is not ok. */
+type Outcome = { ok: boolean | undefined; value: string } | undefined
 interface Check {
   name: string
   limit: string
@@ -37,9 +48,7 @@ interface Check {
   run(evidence: Evidence): Outcome
 }
 
-const has = (evidence: Evidence, path: string) => valueAt(evidence.now, path) !== undefined
-const text = (evidence: Evidence, path: string) => String(valueAt(evidence.now, path) ?? '')
-const number = (document: Record<string, unknown>, path: string) => Number(valueAt(document, path) ?? 0)
+const text = ({ document }: Evidence, path: string) => String(valueAt(document, path) ?? '')
 const MiB = 1_048_576
 
 export const checks: readonly Check[] = [
@@ -53,11 +62,7 @@ export const checks: readonly Check[] = [
   {
     name: 'memory-free',
     limit: '>= 32 MiB',
-    run(evidence) {
-      if (!has(evidence, 'esp.mem.spiram')) return undefined
-      const free = number(evidence.now, 'esp.mem.spiram.free')
-      return { ok: free >= 32 * MiB, value: `${Math.floor(free / MiB)} MiB` }
-    },
+    run: ({ memoryFree_bytes: free }) => ({ ok: free >= 32 * MiB, value: `${Math.floor(free / MiB)} MiB` }),
   },
   {
     name: 'temperature',
@@ -75,65 +80,57 @@ export const checks: readonly Check[] = [
   {
     name: 'receiver',
     limit: 'identified',
-    run(evidence) {
-      if (!has(evidence, 'gnss.zed')) return undefined
-      const [module, firmware, serial] = ['module', 'vfirmware', 'serial'].map((field) =>
-        text(evidence, `gnss.zed.${field}`),
-      )
-      return { ok: module !== '' && serial !== '', value: `${module || 'no answer'} ${firmware} ${serial}`.trim() }
+    run({ identity }) {
+      if (!identity) return undefined
+      const { module, firmware, serial } = identity
+      // Not every receiver has a serial number.
+      return { ok: module !== '', value: `${module || 'no answer'} ${firmware} ${serial}`.trim() }
     },
   },
   {
     name: 'receiver-data',
     limit: '> 0 RTCM messages in 3 s',
-    run({ before, now, seconds }) {
-      if (valueAt(now, 'gnss.rtcm.stat') === undefined) return undefined
-      const count = number(now, 'gnss.rtcm.stat.recvd') - number(before, 'gnss.rtcm.stat.recvd')
-      return { ok: count > 0, value: `${count} in ${seconds} s` }
-    },
+    run: ({ frames, seconds }) =>
+      frames === undefined ? undefined : { ok: frames > 0, value: `${frames} in ${seconds} s` },
   },
   {
     name: 'antenna',
     limit: 'neither short nor open',
-    run(evidence) {
-      const status = text(evidence, 'gnss.state.antenna.status')
+    run({ reception }) {
+      if (!reception) return undefined
+      const { antenna } = reception
       // A board without supervision says nothing of its antenna.
-      return ['', 'init', 'unknown'].includes(status) ? undefined : { ok: status === 'ok', value: status }
+      return { ok: antenna === 'init' || antenna === 'unknown' ? undefined : antenna === 'ok', value: antenna }
     },
   },
   {
     name: 'satellites',
     limit: '>= 10 used',
-    run(evidence) {
-      if (!has(evidence, 'gnss.state.satuse')) return undefined
-      const used = number(evidence.now, 'gnss.state.satuse')
-      return { ok: used >= 10, value: `${used} of ${number(evidence.now, 'gnss.state.satvis')}` }
+    run({ reception }) {
+      if (!reception) return undefined
+      const { satellitesUsed: used, satellitesVisible: visible } = reception
+      return used === undefined
+        ? { ok: undefined, value: 'unknown' }
+        : { ok: used >= 10, value: `${used} of ${visible ?? used}` }
     },
   },
   {
     name: 'interference',
     limit: 'none',
-    run(evidence) {
-      const [jamming, spoofing] = [text(evidence, 'gnss.state.rf.jamming'), text(evidence, 'gnss.state.rf.spoofing')]
-      const isKnown = jamming !== '' && jamming !== 'unknown'
-      const isFeigned = spoofing === 'indicated' || spoofing === 'multiple'
-      return isKnown
-        ? { ok: jamming === 'ok' && !isFeigned, value: `jamming ${jamming}, spoofing ${spoofing}` }
-        : undefined
+    run({ reception }) {
+      if (!reception) return undefined
+      const { jamming, jammed, spoofing, spoofed } = reception
+      const isBad =
+        jammed || spoofed || ['warning', 'critical'].includes(jamming) || /^(indicated|multiple)$/.test(spoofing)
+      const isKnown = jamming !== 'unknown' && spoofing !== 'unknown'
+      return { ok: isBad ? false : isKnown || undefined, value: `jamming ${jamming}, spoofing ${spoofing}` }
     },
   },
   {
     name: 'reference',
     limit: '1005 goes out, status fixed',
-    run(evidence) {
-      if (!has(evidence, 'gnss.ref')) return undefined
-      const sent = (valueAt(evidence.now, 'gnss.rtcm.msgs') as { id: number; since?: number }[] | undefined) ?? []
-      const newest = sent
-        .filter(({ id }) => id === 1005 || id === 1006)
-        .map(({ since = Number.POSITIVE_INFINITY }) => since)
-      const status = text(evidence, 'gnss.state.status')
-      return { ok: status === 'fixed' && Math.min(...newest) < 60, value: status }
-    },
+    run: ({ reference }) =>
+      reference && { ok: reference.status === 'fixed' && reference.age_s < 60, value: reference.status },
   },
   {
     name: 'clock',
@@ -145,8 +142,8 @@ export const checks: readonly Check[] = [
     name: 'ethernet',
     limit: 'cable and address, where enabled',
     run(evidence) {
-      if (valueAt(evidence.now, 'eth.enabled') !== true) return undefined
-      const [cable, ip] = [valueAt(evidence.now, 'eth.cable') === true, text(evidence, 'eth.ip')]
+      if (valueAt(evidence.document, 'eth.enabled') !== true) return undefined
+      const [cable, ip] = [valueAt(evidence.document, 'eth.cable') === true, text(evidence, 'eth.ip')]
       return { ok: cable && ip !== '', value: cable ? ip || 'no address' : 'no cable' }
     },
   },
@@ -154,7 +151,7 @@ export const checks: readonly Check[] = [
     name: 'access-point',
     limit: 'on the air, where enabled',
     run(evidence) {
-      if (valueAt(evidence.now, 'wap.enabled') !== true) return undefined
+      if (valueAt(evidence.document, 'wap.enabled') !== true) return undefined
       const bssid = text(evidence, 'wap.bssid')
       return {
         ok: bssid !== '',
@@ -166,8 +163,8 @@ export const checks: readonly Check[] = [
     name: 'wifi-uplink',
     limit: 'joined, >= -75 dBm',
     run(evidence) {
-      if (!has(evidence, 'sta')) return undefined
-      const rssi = number(evidence.now, 'sta.rssi')
+      if (!evidence.document.sta) return undefined
+      const rssi = Number(text(evidence, 'sta.rssi'))
       const joined = text(evidence, 'sta.bssid') !== '' && text(evidence, 'sta.ip4') !== ''
       return { ok: joined && rssi >= -75, value: joined ? `${rssi} dBm` : 'not joined' }
     },
@@ -180,22 +177,18 @@ export const checks: readonly Check[] = [
   {
     name: 'broker',
     limit: 'connected, where mqtt-en is 1',
-    run(evidence) {
-      const link = text(evidence, 'mqtt.state.link')
-      if (link === '' || link === 'disabled') return undefined
-      return {
-        ok: link === 'up',
-        value: link === 'up' ? text(evidence, 'mqtt.via') || 'up' : text(evidence, 'mqtt.state.error.text') || link,
-      }
+    run({ link }) {
+      if (!link?.enabled) return undefined
+      return { ok: link.up, value: link.up ? link.via || 'up' : link.failure?.text || (link.state ?? 'down') }
     },
   },
   {
     name: 'certificate',
     limit: '>= 14 days left',
-    run(evidence) {
-      const until_s = number(evidence.now, 'mqtt.state.cert.until')
+    run({ link, now_s }) {
+      const until_s = link?.certificateUntil_s ?? 0
       if (until_s === 0) return undefined
-      const days = Math.floor((until_s - evidence.now_s) / 86_400)
+      const days = Math.floor((until_s - now_s) / 86_400)
       return { ok: days >= 14, value: `${days} days` }
     },
   },
@@ -215,7 +208,7 @@ export const checks: readonly Check[] = [
     name: 'sim',
     limit: 'ready and registered',
     run(evidence) {
-      if (!has(evidence, 'modem')) return undefined
+      if (!evidence.document.modem) return undefined
       const [sim, net] = [text(evidence, 'modem.sim.state'), text(evidence, 'modem.state.network')]
       return { ok: sim === 'ready' && (net === 'home' || net === 'roaming'), value: `${sim}, ${net}` }
     },
@@ -223,18 +216,15 @@ export const checks: readonly Check[] = [
   {
     name: 'errors',
     limit: 'no entry in base.state.errors',
-    run(evidence) {
-      const errors = valueAt(evidence.now, 'base.state.errors') as { code: string }[] | undefined
-      return errors && { ok: errors.length === 0, value: errors.map(({ code }) => code).join(' ') || 'none' }
-    },
+    run: ({ errors }) => ({ ok: errors.length === 0, value: errors.map(({ code }) => code).join(' ') || 'none' }),
   },
 ]
 
 export function runChecks(evidence: Evidence): Line[] {
   return checks.map(({ name, limit, run }) => {
     const outcome = run(evidence)
-    if (!outcome) return { verdict: 'SKIP', name, value: '-', limit }
-    return { verdict: outcome.ok ? 'PASS' : 'FAIL', name, value: outcome.value, limit }
+    const { ok, value = '-' } = outcome ?? {}
+    return { verdict: ok === undefined ? 'SKIP' : ok ? 'PASS' : 'FAIL', name, value, limit }
   })
 }
 

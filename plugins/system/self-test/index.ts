@@ -4,7 +4,8 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { pause } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
-import { device, station } from 'rtk-base/services'
+import { device, mqttLink, procedureStatus, receiver, reception, rtcmStream, station } from 'rtk-base/services'
+import { machineMemory } from '../memory.js'
 import { type Evidence, report, runChecks } from './checks.js'
 
 const between_ms = 3_000
@@ -51,21 +52,30 @@ export class SelfTest {
 
   async #evidence(): Promise<Evidence> {
     const { services, clock } = this.#ctx
-    const { document } = services.use(station)
+    const document = services.use(station).document()
     const facts = services.use(device)
-    const before = document()
+    const source = services.find(receiver)
+    let frames = 0
+    const stopCounting = source && this.#ctx.on(source.onRtcm, () => void frames++)
     const [store, free_bytes, temperature_celsius, throttled, dns] = await Promise.all([
       this.#storeFault(),
       this.#freeBytes(),
       this.#temperature(),
       this.#throttled(),
-      this.#dns(before),
+      this.#dns(document),
       pause(this.#ctx.timers, between_ms),
     ])
+    void stopCounting?.()
     const utc_ms = facts.utc_ms()
     return {
-      before,
-      now: document(),
+      document,
+      identity: services.find(receiver)?.identity,
+      frames: source && frames,
+      reception: services.find(reception),
+      reference: this.#reference(),
+      link: services.find(mqttLink),
+      errors: facts.errors(),
+      memoryFree_bytes: machineMemory().free,
       seconds: between_ms / 1000,
       store,
       free_bytes,
@@ -75,6 +85,18 @@ export class SelfTest {
       dns,
       now_s: (utc_ms || clock.now()) / 1000,
     }
+  }
+
+  /** Without a procedure the word of the gate counts. */
+  #reference(): Evidence['reference'] {
+    const { services, clock } = this.#ctx
+    const stream = services.find(rtcmStream)
+    if (!stream) return undefined
+    const status = services.find(procedureStatus)?.status ?? (stream.open ? 'fixed' : stream.reason)
+    const sent_ms = stream
+      .reference()
+      .flatMap(({ type, arrival_ms }) => (type === 1005 || type === 1006 ? [arrival_ms] : []))
+    return { status, age_s: (clock.monotonic() - Math.max(...sent_ms)) / 1000 }
   }
 
   async #storeFault(): Promise<string> {

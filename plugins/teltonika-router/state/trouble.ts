@@ -41,8 +41,8 @@ export class RouterTrouble {
       const how = waiting
         ? `confirm it: ${confirmationOf(waiting)}`
         : 'router-certificate shows it, router-certificate=accept FINGERPRINT confirms it'
-      const text = `the router ${seen(waiting)} instead of the certificate ${pinned?.fingerprint}; if it was replaced or reset, ${how}`
-      errors.raise('router-certificate', text)
+      const text = `the router ${seen(waiting)} instead of the certificate ${pinned?.fingerprint}`
+      errors.raise('router-certificate', { text, advice: `if it was replaced or reset, ${how}` })
     } else errors.clear('router-certificate')
     if (isLocked && lasted_ms >= locked_ms) errors.raise('router-login', withoutCountdown(error))
     else if (!isLocked) errors.clear('router-login')
@@ -51,7 +51,7 @@ export class RouterTrouble {
       const text = answersGarbage
         ? `what answers at the address of the router cannot be read (${error}): check that it is the router, and restart it`
         : `the router does not answer (${error}): check its cable and power`
-      errors.raise('router-offline', `${text}; it is tried again by itself`)
+      errors.raise('router-offline', { text, advice: 'it is tried again by itself' })
     } else if (!isSilent) errors.clear('router-offline')
   }
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { RtkError } from '../../errors.js'
 import type { InfoBuilder, InfoParts, PluginContext } from '../../plugin.js'
+import { stationError } from '../../station-error.js'
 import { EventHub, listen } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import type { HookName, InfoPart } from '../instance/registrations.js'
@@ -32,9 +33,6 @@ function infoParts(build: InfoBuilder | InfoParts): InfoPart[] {
   return parts
 }
 
-/** Characters of an error's text: 32 of them stand in the document. */
-const longestError = 480
-
 /** Builds the `ctx` of one instance. Everything registered through it is recorded on, or owned by, the instance. */
 export function createContext(instance: Instance, host: ContextHost): PluginContext {
   const { registered, scope, name } = instance
@@ -50,11 +48,12 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
   const errors: PluginContext['errors'] = {
     raise(code, given) {
       if (scope.closed) return
-      const text = given.length > longestError ? `${given.slice(0, longestError - 1)}…` : given
+      const error = stationError(code, given, host.utc_s())
+      const { text, severity } = error
       const before = instance.errors.get(code)
-      if (before?.text === text) return
+      if (before?.text === text && before.severity === severity) return
       instance.errors.delete(code)
-      instance.errors.set(code, { code, text, t: instance.lastingSince(code, text) ?? host.utc_s() })
+      instance.errors.set(code, { ...error, t: instance.lastingSince(code, text) ?? error.t })
       instance.log.warn({ code }, text)
       host.infoChanged()
     },

@@ -1,3 +1,4 @@
+import type { Trouble } from '../../../schemas/services.js'
 import type { PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import type { ContextHost } from './host.js'
@@ -13,9 +14,9 @@ export function netOf(
     listen(options, onConnection) {
       opening(instance, `listener ${options.name}`)
       const code = `listen-${options.name}`
-      const report = (text: string | undefined) => {
-        if (text === undefined) errors.clear(code)
-        else errors.raise(code, text)
+      const report = (trouble: Trouble | undefined) => {
+        if (trouble === undefined) errors.clear(code)
+        else errors.raise(code, trouble)
       }
       return network.listen(instance, options, onConnection, report, instance.live)
     },

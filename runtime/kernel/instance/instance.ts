@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { StationError } from '../../../schemas/services.js'
 import { messageOf } from '../../errors.js'
 import type { Dispose, PluginContext, PluginDefinition } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
@@ -13,7 +14,7 @@ const sameFault_ms = 60_000
 /** An error that is found again this soon after a reload was never gone. */
 const sameError_ms = 60_000
 
-export type PluginErrors = Map<string, { code: string; text: string; t: number }>
+export type PluginErrors = Map<string, StationError>
 
 export interface ErrorsLeft {
   readonly errors: PluginErrors

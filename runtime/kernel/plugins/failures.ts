@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
-import type { StationError } from '../../device.js'
+import type { StationError } from '../../../schemas/services.js'
 import { messageOf } from '../../errors.js'
 import type { Clock } from '../../ports/clock.js'
+import { stationError } from '../../station-error.js'
 import type { Blocker } from '../../watchdog/stalls.js'
 import type { Entry } from './entry.js'
 import type { Roster } from './roster.js'
@@ -81,9 +82,9 @@ export class Failures {
     return this.#roster.entries
       .filter(({ state }) => state === 'failed' || state === 'quarantined')
       .map(({ name, reason, failedAt_s, retry_s }) => {
-        const again = `it is retried after ${retry_s} s, or at once with "rtk-base plugins reload ${name}"`
-        const text = `plugin ${name} does not run: ${reason}; ${again}`
-        return { code: 'plugin-failed', text, t: failedAt_s }
+        const text = `plugin ${name} does not run: ${reason}`
+        const advice = `it is retried after ${retry_s} s, or at once with "rtk-base plugins reload ${name}"`
+        return stationError('plugin-failed', { text, advice, severity: 'silences' }, failedAt_s)
       })
   }
 

@@ -1,6 +1,5 @@
 import { Mutex } from 'async-mutex'
-import type { PluginReport } from '../../../schemas/services.js'
-import type { StationError } from '../../device.js'
+import type { PluginReport, StationError } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import type { Loaded } from '../../loader/load.js'
 import type { BootKnowledge } from '../../settings.js'

@@ -10,7 +10,7 @@ import t from 'tap'
 import { pageAddresses } from '../../../plugins/dashboard/address/page-addresses.js'
 import { qrLines, qrPath } from '../../../plugins/dashboard/address/qr-code.js'
 import { EventClient } from '../../../plugins/dashboard/events/event-client.js'
-import { figures, readFigures } from '../../../plugins/dashboard/history/figures.js'
+import { type Evidence as FigureEvidence, figures, readFigures } from '../../../plugins/dashboard/history/figures.js'
 import { Ring } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
@@ -522,8 +522,16 @@ t.test('the QR code of an address', async (t) => {
 })
 
 t.test('the ring of the day', async (t) => {
-  const values = (document: Record<string, unknown>) => {
-    const read = readFigures({ document, satellites: undefined, rtcm: { bytes: 0, epochs: 0, elapsed_s: 10 } })
+  const nobody: FigureEvidence = {
+    fitness: undefined,
+    reception: undefined,
+    isUp: true,
+    satellites: undefined,
+    document: {},
+    rtcm: { bytes: 0, epochs: 0, elapsed_s: 10 },
+  }
+  const values = (document: Record<string, unknown>, more: Partial<FigureEvidence> = {}) => {
+    const read = readFigures({ ...nobody, document, ...more })
     return Object.fromEntries(figures.map(({ name }, at) => [name, read[at]]))
   }
   const signal = { rssi: -60, rsrp: -90, rsrq: -11, sinr: 0 }
@@ -540,23 +548,18 @@ t.test('the ring of the day', async (t) => {
     [undefined, undefined, undefined],
   )
 
-  const gnss = (status: string, more: object = {}) => ({
-    state: { status, satuse: 0, satvis: 12, rf: { slips: 0 }, motion: { sway: 0, satellites: 20 }, ...more },
-    pos: { delta: 0 },
-  })
+  t.strictSame([unknown.fitness, values({}, { fitness: 'unfit' }).fitness], [undefined, 0])
+  const gnss = { state: { motion: { sway: 0, satellites: 20 } }, pos: { delta: 0 } }
+  const reception = { satellitesUsed: 0, satellitesVisible: 12, slips: 0 }
   const names = ['satellites-used', 'slips', 'sway', 'distance'] as const
-  const seen = (of: object) => {
-    const found = values({ gnss: of })
+  const seen = (of: object, more: Partial<FigureEvidence>) => {
+    const found = values({ gnss: of }, more)
     return names.map((name) => found[name])
   }
-  t.strictSame(seen(gnss('fixed')), [0, 0, 0, undefined], 'a distance of 0 is none')
-  t.strictSame(seen(gnss('fixed', { satvis: 0, motion: { sway: 0, satellites: 0 } })), [
-    0,
-    undefined,
-    undefined,
-    undefined,
-  ])
-  t.strictSame(seen(gnss('stalled')), [undefined, undefined, undefined, undefined], 'a gap while the receiver is away')
+  t.strictSame(seen(gnss, { reception }), [0, 0, 0, undefined], 'a distance of 0 is none')
+  const still = { state: { motion: { sway: 0, satellites: 0 } }, pos: { delta: 0 } }
+  t.strictSame(seen(still, { reception: { ...reception, satellitesVisible: 0 } }), [0, undefined, undefined, undefined])
+  t.strictSame(seen(gnss, { isUp: false }), [undefined, undefined, undefined, undefined], 'a gap while it is away')
   const signalOf = (name: string, cno_dbhz: number, used: boolean) => ({
     signal: name,
     cno_dbhz,
@@ -575,7 +578,7 @@ t.test('the ring of the day', async (t) => {
     signals: [signalOf('L1', 46, true), signalOf('L1', 20, false), signalOf('L2', 40, true)],
   }
   const satellites = { tow_ms: 0, arrival_ms: 0, hasSignals: true, satellites: [satellite] }
-  const read = readFigures({ document: {}, satellites, rtcm: { bytes: 0, epochs: 0, elapsed_s: 10 } })
+  const read = readFigures({ ...nobody, satellites })
   t.strictSame(
     ['cno-l1', 'cno-l2'].map((name) => read[figures.findIndex((figure) => figure.name === name)]),
     [46, 40],

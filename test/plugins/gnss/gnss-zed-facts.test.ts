@@ -1,4 +1,5 @@
 /** What is made of single messages, in the order and at the times in which a receiver may send them. */
+
 import t from 'tap'
 import { ReportedCorrections } from '../../../plugins/gnss/corrections.js'
 import { Lasting, RadioWatch } from '../../../plugins/gnss/radio-watch.js'
@@ -17,7 +18,14 @@ import { runCommand } from '../../../plugins/gnss-zed/simulator/firmware/command
 import { ConfigStore } from '../../../plugins/gnss-zed/simulator/firmware/config-store.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import { decodeGga, encodeMsm, type Gga } from '../../../runtime/gnss/index.js'
-import type { ReceiverFix, ReceiverTarget, SatelliteEpoch, SatelliteResidual } from '../../../schemas/services.js'
+import { stationError } from '../../../runtime/station-error.js'
+import type {
+  ReceiverFix,
+  ReceiverTarget,
+  SatelliteEpoch,
+  SatelliteResidual,
+  Trouble,
+} from '../../../schemas/services.js'
 import { ManualClock } from '../../harness/index.js'
 
 const payload = (hex: string) => ubx.payloadOf(Uint8Array.from(Buffer.from(hex.replace(/\s/g, ''), 'hex')))
@@ -504,7 +512,7 @@ function configured() {
     timers: script.timers,
     log: { info: line('info'), warn: line('warn'), debug: line('debug') },
     errors: {
-      raise: (code: string, text: string) => errors.set(code, text),
+      raise: (code: string, trouble: string | Trouble) => errors.set(code, stationError('', trouble, 0).text),
       clear: (code: string) => errors.delete(code),
     },
   }

@@ -1,4 +1,5 @@
 /** The plugin as a whole, on its simulated receiver and on captures. */
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -12,7 +13,9 @@ import gnssZed from '../../../plugins/gnss-zed/index.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import { Framer } from '../../../runtime/gnss/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
+import { stationError } from '../../../runtime/station-error.js'
 import { GnssInfo } from '../../../schemas/info/gnss.js'
+import type { Trouble } from '../../../schemas/services.js'
 import {
   type Receiver,
   type ReceiverFix,
@@ -455,7 +458,7 @@ t.test('a receiver that sends but never answers', async (t) => {
       clock.timer(ms, again)
     }
     const entries = {
-      raise: (code: string, text: string) => errors.set(code, text),
+      raise: (code: string, trouble: string | Trouble) => errors.set(code, stationError('', trouble, 0).text),
       clear: (code: string) => errors.delete(code),
     }
     const observed = {

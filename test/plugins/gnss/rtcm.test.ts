@@ -620,7 +620,8 @@ t.test('the document shows 64 subscribers, those that are connected first', asyn
   subscribers.add({ ...taker('hidden'), shown: false }, [], 0)
   for (let i = 0; i < 40; i++) subscribers.add(taker(`datagrams ${i}`), [], 0)
   await clock.advance(1520)
-  const listed = subscribers.list({ via: 'mqtt', name: 'broker', ip: '1.2.3.4' })
+  const listed = subscribers.list({ via: 'mqtt', name: 'broker', ip: '1.2.3.4', relays: true })
+  t.equal(subscribers.rovers, 40, 'neither who only looks nor a broker is a rover')
   t.match(subscribers.block()[0], { via: 'mqtt', name: 'broker', ip: '1.2.3.4', seen: 0 })
   t.equal(names().length, 41)
   t.match(subscribers.block()[1], { seen: 1.5 })
@@ -634,6 +635,7 @@ t.test('the document shows 64 subscribers, those that are connected first', asyn
   t.notOk(names().includes('broker'))
   subscribers.add({ ...taker('connection 64'), connected: true }, [], 0)
   t.equal(names().length, 64)
+  t.equal(subscribers.rovers, 105, 'all of them, not only those that are shown')
 })
 
 t.test('a 1006 is the position as a 1005 is, and one takes the place of the other', async (t) => {

@@ -337,14 +337,20 @@ t.test('Home Assistant finds the station, and gets its figures', async (t) => {
     }
   }
   t.match(config.components.antenna, { value_template: /^\{\{ 'None' if value_json.antenna is none else 'ON' if/ })
-  const gnss = {
-    state: { status: 'stalled', antenna: { status: 'open' } },
-    pos: { delta: 0 },
-    ref: { survey: { acc: 0 } },
-  }
-  t.match(stateOf({ gnss }), { status: 'stalled', antenna: null, delta: null, accuracy: null }, 'not known')
-  const known = { ...gnss, state: { ...gnss.state, status: 'fixed' }, pos: { delta: 0.4 } }
-  t.match(stateOf({ gnss: known }), { antenna: 'open', delta: 0.4 })
+  const gnss = { state: { status: 'stalled' }, pos: { delta: 0 }, ref: { survey: { acc: 0 } } }
+  const unknown = { antenna: 'unknown', satellitesUsed: undefined } as const
+  for (const reception of [undefined, unknown])
+    t.match(
+      stateOf({ document: { gnss }, verdict: undefined, reception }),
+      { fitness: null, problem: null, status: 'stalled', antenna: null, satellites: null, delta: null, accuracy: null },
+      'not known',
+    )
+  const known = {
+    document: { gnss: { ...gnss, pos: { delta: 0.4 } } },
+    verdict: { fitness: 'unfit', why: 'the antenna line is open' },
+    reception: { antenna: 'open', satellitesUsed: 3 },
+  } as const
+  t.match(stateOf(known), { problem: 'unfit', why: /open/, antenna: 'open', satellites: 3, delta: 0.4 })
   const before = broker.texts('home-assistant').length
   await station.clock.advance(5_000)
   await until(() => broker.texts('home-assistant').length > before, 'the next state')

@@ -4,6 +4,8 @@ import t from 'tap'
 import Type from 'typebox'
 import { commandText, mostWaiting } from '../../../plugins/mqtt-api/command-requests.js'
 import { isOwnResponseTopic, Refusals } from '../../../plugins/mqtt-api/responses.js'
+import { stationError } from '../../../runtime/station-error.js'
+import type { Trouble } from '../../../schemas/services.js'
 import { sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 
 /** Of a valid size, and deeper than what recurses over it can go. */
@@ -158,7 +160,7 @@ t.test('requests', async (t) => {
   t.test('who is answered on a topic of its own knows', (t) => {
     const raised: string[] = []
     const errors = {
-      raise: (_code: string, text: string) => void raised.push(text),
+      raise: (_code: string, trouble: string | Trouble) => void raised.push(stationError('', trouble, 0).text),
       clear: () => void raised.splice(0),
     }
     const refusals = new Refusals({ errors, serial: sn })

@@ -7,6 +7,9 @@ import {
   links,
   type NetworkInterface,
   type RecoveryStep,
+  receiver,
+  reception,
+  rtcmStream,
   station,
   type Uplink,
   uplinks,
@@ -555,10 +558,9 @@ t.test('while a step is taken no other is, and the last four are shown', async (
 
 t.test('a minute of the record has what came in it, and how things are at its end', async (t) => {
   const clock = new ManualClock()
-  let document: object = {}
-  const known = new Map<unknown, unknown>([[station, { document: () => document }]])
+  const known = new Map<unknown, unknown>()
   const find = (token: unknown) => known.get(token)
-  const minutes = new Minutes({ clock, services: { find, use: find } } as unknown as PluginContext)
+  const minutes = new Minutes({ clock, services: { find } } as unknown as PluginContext)
   const empty = {
     ...{ epochs: 0, gap: 0, frames: {}, rovers: 0, links: 0, fixes: 0, fix: 'none', used: 0, visible: 0, acc: 0 },
     ...{ pos: [], jam: 'unknown', corrections: 0 },
@@ -570,10 +572,10 @@ t.test('a minute of the record has what came in it, and how things are at its en
   minutes.epoch({} as never)
   for (const type of [1005, 1074, 1074]) minutes.frame(type)
   minutes.fix({} as never)
-  const rovers = ['udp', 'tcp', 'mqtt', 'ntrip'].map((via) => ({ via }))
-  const pos = { x: 1.006, y: 2.004, z: -3.006, acc: 1.26, t: 1 }
-  const state = { gps_fix: '3d', satuse: 20, satvis: 30, rf: { jamming: 'ok' } }
-  document = { gnss: { state, pos, rtcm: { subscribers: rovers } }, ntrip: { caster: { connected: 3 } } }
+  const fix = { fix: '3d', ok: true, position: { x: 1.006, y: 2.004, z: -3.006 }, acc_m: 1.26 }
+  known.set(receiver, { fix })
+  known.set(reception, { satellitesUsed: 20, satellitesVisible: 30, jamming: 'ok' })
+  known.set(rtcmStream, { rovers: 5 })
   known.set(correctionStatus, { count: 7 })
   known.set(links, { list: [{ state: 'up' }, { state: 'down' }, { state: 'up' }] })
   const full = {
@@ -583,9 +585,10 @@ t.test('a minute of the record has what came in it, and how things are at its en
   t.same(minutes.take(), full)
   await clock.advance(60_040)
   known.set(correctionStatus, { count: 9 })
-  document = { gnss: { state, pos: { ...pos, t: 0 } } }
-  const next = { epochs: 0, gap: 60, frames: {}, rovers: 0, fixes: 0, pos: [], corrections: 2 }
-  t.same(minutes.take(), { ...full, ...next }, 'what is counted begins anew; a position of no time is none')
+  known.set(receiver, { fix: { ...fix, ok: false } })
+  known.delete(rtcmStream)
+  const next = { epochs: 0, gap: 60, frames: {}, rovers: 0, fixes: 0, acc: 0, pos: [], corrections: 2 }
+  t.same(minutes.take(), { ...full, ...next }, 'what is counted begins anew; a position that is not ok is none')
   known.set(correctionStatus, { count: 1 })
   t.equal(minutes.take().corrections, 0, 'a count that began anew is no loss')
   minutes.epoch({} as never)

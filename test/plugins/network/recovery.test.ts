@@ -84,7 +84,7 @@ t.test('a connection to a name: its addresses in the order of the ladder, its st
   })
   const station = await createTestStation({ plugins: { recovery: recovery as AnyPlugin, probe: own } })
   t.teardown(() => station.stop())
-  const out = new Outbound(ctx as PluginContext, 'test caster:1', 'caster:1', lookup)
+  const out = new Outbound(ctx as PluginContext, 'test caster:1', 'caster:1', { names: lookup })
   out.start()
   const shown = () => (station.field('links.outputs') as Record<string, unknown>[])[0]
   const dialled = () =>

@@ -15,6 +15,8 @@ import { bytesOf, Updates, type UpdatesDeps } from '../../../plugins/ota/updates
 import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
 import type { ImageManifest } from '../../../runtime/image/manifest.js'
 import { definePlugin } from '../../../runtime/plugin.js'
+import { stationError } from '../../../runtime/station-error.js'
+import type { Trouble } from '../../../schemas/services.js'
 import { firmwareInstaller } from '../../../schemas/services.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { bundleImage, imageOf, maker, otaStation, scratch } from './rig.js'
@@ -43,7 +45,10 @@ function updatesWith(given: Partial<UpdatesDeps> = {}) {
     signal: stop.signal,
     timers: { after: (ms: number, fn: () => void) => clock.timer(ms, fn) },
     services: { use: () => station },
-    errors: { raise: (_: string, text: string) => errors.push(text), clear: () => errors.push('') },
+    errors: {
+      raise: (_: string, trouble: string | Trouble) => errors.push(stationError('', trouble, 0).text),
+      clear: () => errors.push(''),
+    },
     event: () => ({ on: (fn: () => void) => listeners.push(fn), emit: () => void states.push(updates.state) }),
   }
   const memory = {

@@ -13,6 +13,8 @@ import { Trial } from '../../../plugins/ota/trial.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import type { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { stationError } from '../../../runtime/station-error.js'
+import type { Trouble } from '../../../schemas/services.js'
 import { device, mqttLink, rtcmStream } from '../../../schemas/services.js'
 import { bundleImage, maker, otaStation, type RigOptions, scratch } from './rig.js'
 
@@ -399,7 +401,10 @@ t.test('the keys that are trusted: of the options, of files, of updates', async 
   writeFileSync(file, two.publicPem)
   const raised: string[] = []
   const keysOf = async (given: string[], stored?: unknown) => {
-    const errors = { raise: (_: string, text: string) => raised.push(text), clear: () => raised.push('') }
+    const errors = {
+      raise: (_: string, trouble: string | Trouble) => raised.push(stationError('', trouble, 0).text),
+      clear: () => raised.push(''),
+    }
     const store = { protected: { get: async (name: string) => (name === 'newKeys' ? stored : undefined) } }
     return (await new Memory({ errors, store } as unknown as PluginContext, given).keys()).size
   }

@@ -35,10 +35,8 @@ export class RecordPlayer {
     try {
       this.#steps = scriptOf(await entriesIn(this.#file))
     } catch (error) {
-      this.#ctx.errors.raise(
-        code,
-        `the record ${this.#file} cannot be played: ${(error as Error).message}; fetch it with GET /record`,
-      )
+      const text = `the record ${this.#file} cannot be played: ${(error as Error).message}`
+      this.#ctx.errors.raise(code, { text, advice: 'fetch it with GET /record' })
       return
     }
     this.#begun_ms = before?.begun_ms ?? this.#ctx.clock.monotonic() + this.#delay_s * 1000

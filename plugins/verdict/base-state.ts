@@ -1,9 +1,8 @@
 import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
-import type { BaseStateName } from 'rtk-base/schemas'
-import { device, firmwareInstaller, procedureStatus, receiver, reception, rtcmStream } from 'rtk-base/services'
+import type { BaseStateName, UpdateStateName } from 'rtk-base/schemas'
+import { device, firmwareInstaller, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
 import { ObservationFlow } from './observation-flow.js'
-import { summaryOf } from './summary.js'
-import { isHeldAsSpoofed, silencing } from './verdict.js'
+import { degradedCode } from './rules.js'
 
 /** A station has this long after its start, and after a survey-in, before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
@@ -32,7 +31,6 @@ export function baseState({ stopping, updating, status, sending, elapsed_ms }: B
   return elapsed_ms < startTime_ms && !stuck ? 'starting' : 'degraded'
 }
 
-const errorCode = 'base-degraded'
 /** What a person can do, by the status of the procedure. */
 const advice: Readonly<Record<string, string>> = {
   offline: 'check the cable and the power of the receiver; its port is opened again by itself',
@@ -49,9 +47,36 @@ const advice: Readonly<Record<string, string>> = {
 }
 const usualAdvice = 'check the receiver, and the state of each plugin with `rtk-base plugins`'
 
-/** `base.state`, from what the station does and not from what it was configured to do. */
+export interface SummaryFacts {
+  base: BaseStateName
+  /** Of the GNSS procedure; `''` unknown. */
+  status: string
+  update: UpdateStateName
+  /** The version that runs is on trial. */
+  onTrial: boolean
+  /** Who takes the RTCM stream. */
+  outputs: number
+  /** Why no RTCM goes out. */
+  reason: string
+}
+
+const texts: Readonly<Record<BaseStateName, (facts: SummaryFacts) => string>> = {
+  starting: ({ status }) => `starting${status === '' ? '' : ` (${status})`}`,
+  surveying: () => 'surveying in',
+  ready: ({ outputs }) => `fixed, ${outputs} ${outputs === 1 ? 'output' : 'outputs'}`,
+  degraded: ({ reason }) => `no RTCM goes out: ${reason}`,
+  updating: ({ update }) => `update: ${update}`,
+  stopping: () => 'restarting',
+}
+
+/** What the station does, in a line. */
+export function summaryOf(facts: SummaryFacts): string {
+  const text = texts[facts.base](facts)
+  return facts.onTrial ? `update on trial; ${text}` : text
+}
+
+/** `base.state.base`, from what the station does and not from what it was configured to do. */
 export class BaseState {
-  stopping = false
   readonly #ctx: PluginContext
   /** Uptime when what is waited for began. */
   #begun_ms = 0
@@ -100,11 +125,12 @@ export class BaseState {
     const uptime_ms = services.use(device).uptime_ms()
     const status = services.find(procedureStatus)?.status
     if (status === 'survey') this.#begun_ms = uptime_ms
-    const { sending } = this
+    const { isSending } = this
     // What was ready once does not start any more: missing RTCM is a fault from then on.
-    if (sending) this.#begun_ms = Number.NEGATIVE_INFINITY
+    if (isSending) this.#begun_ms = Number.NEGATIVE_INFINITY
     const elapsed_ms = uptime_ms - this.#begun_ms
-    const state = baseState({ stopping: this.stopping, updating: this.#isUpdating(), status, sending, elapsed_ms })
+    const { stopping } = services.use(device)
+    const state = baseState({ stopping, updating: this.#isUpdating(), status, sending: isSending, elapsed_ms })
     this.#explain(state, status)
     this.#describe(state, status)
     void this.#look()
@@ -127,10 +153,16 @@ export class BaseState {
 
   #explain(state: BaseStateName, status: string | undefined): void {
     const { errors, services } = this.#ctx
-    const others = services.use(device).errors()
-    const explains = silencing(isHeldAsSpoofed(services.find(reception)))
-    if (state !== 'degraded' || others.some(({ code }) => explains.test(code))) errors.clear(errorCode)
-    else errors.raise(errorCode, `no RTCM goes out: ${this.#reason()}; ${advice[status ?? ''] ?? usualAdvice}`)
+    const isExplained = services
+      .use(device)
+      .errors()
+      .some(({ severity }) => severity === 'silences')
+    if (state !== 'degraded' || isExplained) errors.clear(degradedCode)
+    else
+      errors.raise(degradedCode, {
+        text: `no RTCM goes out: ${this.#reason()}`,
+        advice: advice[status ?? ''] ?? usualAdvice,
+      })
   }
 
   #reason(): string {
@@ -147,7 +179,7 @@ export class BaseState {
    * RTCM goes out, by what does: the gate stays open for a while when the observations end, and always where a receiver is only
    * listened to.
    */
-  get sending(): boolean {
+  get isSending(): boolean {
     const { services } = this.#ctx
     const status = services.find(procedureStatus)?.status
     const source = services.find(receiver)

@@ -1,39 +1,36 @@
 /**
- * Whether the base is fit to serve, by one table over the information document: the first row that holds is the verdict. Pure. What a
- * person sees (document, MQTT, metrics, page) is this, so that no two of them can disagree.
+ * Whether the base is fit to serve, by one table: the first row that holds is the verdict. Pure. What a person sees (document, MQTT,
+ * metrics, page) is this, so that no two of them can disagree. A row holds on evidence alone: what is unknown is no fault.
  */
-import { type Fitness, valueAt } from 'rtk-base/schemas'
-import type { Reception } from 'rtk-base/services'
+import type { BaseStateName, Fitness, MqttFailureCause } from 'rtk-base/schemas'
+import type { AntennaStatus, ChosenReference, Jamming, Link, Spoofing, StationError } from 'rtk-base/services'
 
-/** What decides, from the information document. What a station without that plugin does not have is `undefined`. */
+/** What decides, from the services of the station. What nobody says is `unknown` or undefined. */
 export interface Facts {
-  /** `base.state.base` */
-  base: string
+  base: BaseStateName
   /** RTCM goes out. */
   isSending: boolean
-  /** `base.state.errors` */
-  errors: readonly { code: string; text: string }[]
-  /** Of the GNSS procedure, as `gnss.state.status`; undefined: nothing runs a receiver. */
+  /** The oldest first. */
+  errors: readonly Omit<StationError, 'text' | 't'>[]
+  /** Of the GNSS procedure, or how the receiver is connected; undefined: nothing runs a receiver. */
   status: string | undefined
-  antenna: string
-  jamming: string
-  spoofing: string
-  /** See `isHeldAsSpoofed`. */
-  isHeldAsSpoofed: boolean
-  slips_percent: number
-  satellitesUsed: number
+  antenna: AntennaStatus
+  jamming: Jamming
+  spoofing: Spoofing
+  /** Of the phases, in 5 minutes. */
+  slips_percent: number | undefined
+  satellitesUsed: number | undefined
   /** The receiver is only listened to: nothing here judges its reference. */
   isListening: boolean
   /** A plugin of the station compares the reference with where the antenna is. */
   isJudged: boolean
-  /** The reference in use; `acc_m` 0: not known. */
-  reference: { method: string; acc_m: number; isIncomplete: boolean }
-  /** Who takes the stream. */
-  takers: number
-  /** An output that has not come through for more than a minute, MQTT excepted. */
-  output: { name: string; reason: string } | undefined
-  /** `mqtt.state.error.cause` while the link is down for more than a minute; `''` else. */
-  linkFailure: string
+  reference: ChosenReference | undefined
+  /** Clients of the stream. */
+  outputs: number
+  /** An output that has been down for more than a minute, MQTT excepted. */
+  failed: Pick<Link, 'name' | 'reason'> | undefined
+  /** Why the link to the broker has been down for more than a minute; `''`: it has not. */
+  linkFailure: MqttFailureCause
 }
 
 /** What is wrong, and what a person can do. */
@@ -47,29 +44,18 @@ const blindSatellites = 4
 /** So many of the phases lost lock: rovers lose their fix. */
 const manySlips_percent = 10
 /** A link without a broker is not wanted, and one that is held comes back at once. */
-const notAFailure = ['', 'config', 'held']
+const notAFailure: readonly MqttFailureCause[] = ['', 'config', 'held']
 /** A reference that is worse puts every position of every rover so far off. */
 const coarse_m = 5
+const noReference: ChosenReference = { method: 'manual', acc_m: undefined, isComplete: true }
 
 const when = (holds: boolean, why: string, advice: string): Finding | undefined => (holds ? [why, advice] : undefined)
 /** By what goes out, not by `base`: an update may be fetched while a survey-in runs, or without a receiver. */
 const stopped = (facts: Facts) => !facts.isSending
 /** Readings that come and go with single satellites and pulses; verdict-watch.ts waits until they last. */
-export const isFew = (satellites: number): boolean => satellites < fewSatellites
-export const isJammed = (jamming: string): boolean => /^(warning|critical)$/.test(jamming)
-export const isSpoofed = (spoofing: string): boolean => /^(indicated|multiple)$/.test(spoofing)
-
-/**
- * The codes of errors that say why no RTCM goes out. With a reference that is doubtful or new it goes out, and with spoofed signals too,
- * unless the receiver holds it back then.
- */
-export const silencing = (isHeldAsSpoofed: boolean): RegExp =>
-  isHeldAsSpoofed
-    ? /^(gnss-(?!reference-(doubtful|moved)$)|receiver-|antenna-|plugin-failed)/
-    : /^(gnss-(?!reference-(doubtful|moved)$|spoofed$)|receiver-|antenna-|plugin-failed)/
-
-/** The receiver reports spoofed signals, and no RTCM goes out while it does (`spoofedHold`). */
-export const isHeldAsSpoofed = (received: Pick<Reception, 'held'> | undefined): boolean => received?.held === 'spoofed'
+export const isFew = (satellites: number | undefined): boolean => satellites !== undefined && satellites < fewSatellites
+export const isJammed = (jamming: Jamming): boolean => jamming === 'warning' || jamming === 'critical'
+export const isSpoofed = (spoofing: Spoofing): boolean => spoofing === 'indicated' || spoofing === 'multiple'
 
 /** What a station that starts is at, by the status of its procedure. */
 const beginnings: Readonly<Record<string, string>> = {
@@ -84,13 +70,19 @@ function startOf({ status = '' }: Facts): string {
   return beginning ? `the station starts: ${beginning}` : 'the station starts'
 }
 
-/** The error of the first of these codes, in its own words. */
-function reported({ errors }: Facts, codes: RegExp): Finding | undefined {
-  const found = errors.find(({ code }) => codes.test(code))
-  if (!found) return undefined
-  const [why = '', ...advice] = found.text.split('; ')
-  return [why, advice.join('; ')]
+/** The oldest of these errors, in its own words. */
+function reported({ errors }: Facts, isMeant: (error: Facts['errors'][number]) => boolean): Finding | undefined {
+  const found = errors.find(isMeant)
+  return found && [found.why, found.advice]
 }
+
+const coded =
+  (...codes: string[]) =>
+  ({ code }: { code: string }): boolean =>
+    codes.includes(code)
+
+/** The code of the error that stands where no other error says why no RTCM goes out. */
+export const degradedCode = 'base-degraded'
 
 const antennaOf = ({ antenna }: Facts): Finding | undefined =>
   when(
@@ -118,14 +110,14 @@ export const rules: readonly Rule[] = [
   [
     'antenna',
     'unfit',
-    (facts) => (stopped(facts) && facts.satellitesUsed < blindSatellites ? antennaOf(facts) : undefined),
+    (facts) => (stopped(facts) && (facts.satellitesUsed ?? 0) < blindSatellites ? antennaOf(facts) : undefined),
   ],
   [
     'moved',
     'unfit',
     (facts) =>
       facts.status === 'moved'
-        ? (reported(facts, /^gnss-moved$/) ?? [
+        ? (reported(facts, coded('gnss-moved')) ?? [
             'the antenna is not where its reference is',
             'start a survey-in, or enter the position',
           ])
@@ -136,7 +128,7 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       stopped(facts) && facts.status === 'survey'
-        ? (reported(facts, /^gnss-survey$/) ?? [
+        ? (reported(facts, coded('gnss-survey')) ?? [
             'a survey-in determines the position',
             'wait until it ends; nothing may move meanwhile',
           ])
@@ -147,7 +139,7 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       facts.base === 'starting'
-        ? (reported(facts, /^gnss-(initial|survey)$/) ?? [startOf(facts), 'wait up to 2 minutes'])
+        ? (reported(facts, coded('gnss-initial', 'gnss-survey')) ?? [startOf(facts), 'wait up to 2 minutes'])
         : undefined,
   ],
   [
@@ -155,8 +147,8 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       stopped(facts)
-        ? (reported(facts, silencing(facts.isHeldAsSpoofed)) ??
-          reported(facts, /^base-degraded$/) ?? [
+        ? (reported(facts, ({ severity }) => severity === 'silences') ??
+          reported(facts, coded(degradedCode)) ?? [
             'no RTCM goes out',
             'check the receiver, and the state of each plugin',
           ])
@@ -184,7 +176,7 @@ export const rules: readonly Rule[] = [
         'look for transmitters, cameras and switching power supplies near the antenna',
       ),
   ],
-  ['unwatched', 'degraded', (facts) => reported(facts, /^gnss-unwatched$/)],
+  ['unwatched', 'degraded', (facts) => reported(facts, coded('gnss-unwatched'))],
   [
     'unverified',
     'degraded',
@@ -200,13 +192,13 @@ export const rules: readonly Rule[] = [
             'add survey-in to the variant',
           ),
   ],
-  ['reference', 'degraded', (facts) => reported(facts, /^gnss-(reference-|initial)/)],
+  ['reference', 'degraded', (facts) => reported(facts, ({ severity }) => severity === 'doubts')],
   [
     'incomplete',
     'degraded',
     ({ reference }) =>
       when(
-        reference.isIncomplete,
+        reference?.isComplete === false,
         'the position comes from a survey-in that did not reach its accuracy',
         'repeat the survey-in with a better view of the sky, or enter the position',
       ),
@@ -214,7 +206,7 @@ export const rules: readonly Rule[] = [
   [
     'coarse',
     'degraded',
-    ({ reference: { acc_m, method } }) =>
+    ({ reference: { acc_m = 0, method } = noReference }) =>
       when(
         acc_m > coarse_m,
         `the ${method === 'survey' ? 'surveyed' : 'entered'} position is good to ${acc_m.toFixed(1)} m only: every position of a rover is off by as much`,
@@ -224,7 +216,7 @@ export const rules: readonly Rule[] = [
   [
     'slips',
     'degraded',
-    ({ slips_percent }) =>
+    ({ slips_percent = 0 }) =>
       when(
         slips_percent > manySlips_percent,
         `${Math.round(slips_percent)} % of the phases lost lock in 5 minutes`,
@@ -264,13 +256,13 @@ export const rules: readonly Rule[] = [
   [
     'output',
     'degraded',
-    ({ output }) =>
-      output && [
-        `no corrections reach ${output.name}${output.reason && `: ${output.reason}`}`,
+    ({ failed }) =>
+      failed && [
+        `no corrections reach ${failed.name}${failed.reason && `: ${failed.reason}`}`,
         'check the settings of this output, and its peer',
       ],
   ],
-  ['error', 'degraded', (facts) => reported(facts, /./)],
+  ['error', 'degraded', (facts) => reported(facts, () => true)],
 ]
 
 export interface Judgement {
@@ -287,54 +279,8 @@ export function judge(facts: Facts): Judgement {
     if (found) return { fitness, code, why: found[0], advice: found[1] }
   }
   const why =
-    facts.takers > 0
+    facts.outputs > 0
       ? 'RTCM goes out from a position that is checked'
       : 'RTCM is ready from a position that is checked; nobody takes it now'
   return { fitness: 'fit', code: 'ok', why, advice: '' }
-}
-
-/** What only the services know. */
-type Seen = Omit<Facts, 'base' | 'errors' | 'linkFailure' | 'output' | 'reference'>
-
-/** An output that does not come through for less is no fault: its next attempts follow. */
-const patience_s = 60
-/** The broker has a rule of its own; corrections that come in are no output. */
-const notAnOutput = /^(mqtt-link|ntrip-client)\b/
-
-/** Of `links.outputs`. */
-interface Link {
-  name: string
-  state: string
-  reason: string
-  since: number
-}
-
-function outputOf(links: readonly Link[]): Facts['output'] {
-  return links.find(
-    ({ name, since, state }) =>
-      (state === 'down' || state === 'refused') && since >= patience_s && !notAnOutput.test(name),
-  )
-}
-
-/** The facts of a document, whichever plugins made it. */
-export function factsOf(document: Record<string, unknown>, seen: Seen): Facts {
-  const at = (path: string) => valueAt(document, path)
-  const text = (path: string) => String(at(path) ?? '')
-  const number = (path: string) => Number(at(path) ?? 0)
-  const method = text('gnss.ref.chosen')
-  const isAllowed = at('gnss.ref.survey.allow_use') === 1
-  // A survey-in that failed is shown, while the station serves from the reference before it.
-  const isInUse = method !== 'survey' || isAllowed || text('gnss.ref.survey.state') === 'complete'
-  return {
-    ...seen,
-    base: text('base.state.base'),
-    errors: (at('base.state.errors') as Facts['errors'] | undefined) ?? [],
-    reference: {
-      method,
-      acc_m: isInUse ? number(`gnss.ref.${method || 'manual'}.acc`) : 0,
-      isIncomplete: method === 'survey' && isAllowed,
-    },
-    output: outputOf((at('links.outputs') as readonly Link[] | undefined) ?? []),
-    linkFailure: text('mqtt.state.link') === 'down' ? text('mqtt.state.error.cause') : '',
-  }
 }

@@ -1,0 +1,29 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { device, station, verdict } from 'rtk-base/services'
+import { BaseState } from './base-state.js'
+import { VerdictWatch } from './verdict-watch.js'
+
+/** What the base does, and whether it is fit to serve: `base.state.base`, `base.state.verdict`, judged from services alone. */
+export default definePlugin({
+  name: 'verdict',
+  version: '1.0.0',
+  api: '^1.0.0',
+  needs: [device, station],
+  provides: [verdict],
+  splitFrom: { system: [] },
+
+  setup(ctx) {
+    const state = new BaseState(ctx)
+    const watch = new VerdictWatch(ctx, state)
+    ctx.services.provide(verdict, watch)
+    // Built before `base.state.errors` of system, as it is shallower: why there is no RTCM is one of them.
+    const block = ctx.info.block('base.state', () => ({ base: watch.base, verdict: watch.verdict }))
+    return { state, watch, block }
+  },
+
+  start(ctx, _handoff, { state, watch, block }) {
+    ctx.on(watch.onChange, () => block.changed())
+    state.watch()
+    watch.watch()
+  },
+})
