@@ -24,18 +24,25 @@ export interface Beat {
  * minute only. A stop in order stores the moment with the settings.
  */
 export class Heartbeat {
-  readonly #file: string
+  readonly #dir: () => DataDir
+  #file: string | undefined
   #writing: Promise<unknown> = Promise.resolve()
 
-  /** @param dir a volatile data folder; may throw where there is none */
+  /** @param dir a volatile data folder, asked for when it is needed first: a plugin has one from its start on */
   constructor(dir: () => DataDir) {
-    this.#file = fileIn(dir)
+    this.#dir = dir
+  }
+
+  /** @throws where there is no folder */
+  #path(): string {
+    this.#file ??= join(this.#dir().path, 'last.json')
+    return this.#file
   }
 
   /** Undefined where there is none, or none that can be read. */
   read(): Beat | undefined {
     try {
-      const value: unknown = JSON.parse(readFileSync(this.#file, 'utf8'))
+      const value: unknown = JSON.parse(readFileSync(this.#path(), 'utf8'))
       return Value.Check(Beat, value) ? value : undefined
     } catch {
       return undefined
@@ -44,19 +51,13 @@ export class Heartbeat {
 
   /** Never rejects: without it the next start checks more. */
   async write(beat: Beat): Promise<void> {
-    const aside = `${this.#file}.new`
-    this.#writing = this.#writing
-      .then(() => writeFile(aside, JSON.stringify(beat), { mode: 0o600 }))
-      .then(() => rename(aside, this.#file))
-      .catch(() => {})
+    this.#writing = this.#writing.then(() => this.#replace(beat)).catch(() => {})
     await this.#writing
   }
-}
 
-function fileIn(dir: () => DataDir): string {
-  try {
-    return join(dir().path, 'last.json')
-  } catch {
-    return ''
+  async #replace(beat: Beat): Promise<void> {
+    const file = this.#path()
+    await writeFile(`${file}.new`, JSON.stringify(beat), { mode: 0o600 })
+    await rename(`${file}.new`, file)
   }
 }

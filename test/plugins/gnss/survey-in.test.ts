@@ -291,6 +291,10 @@ t.test('a restart of the service', async (t) => {
       const found = await Promise.all(names.map(async (name) => [name, await before.store.entries(name)] as const))
       const after = await restarted(t, before, 2, { store: new MemoryStore(Object.fromEntries(found)), data })
       t.ok((await after.until(() => after.arps().length > 0, 30)) <= 25)
+      t.notOk(
+        after.station.lines.some(({ msg }) => /the start-up check comes first/.test(msg)),
+        'the start is warm',
+      )
     },
   )
 
