@@ -1,8 +1,8 @@
 /** The parts of the `gnss` block that the procedure fills. Shapes and units: schemas/info/gnss.ts. */
 import { formatTm, hasTenthMm, roundTo } from 'rtk-base/gnss'
 import type { Parameters } from './parameters.js'
-import type { Conductor } from './procedure/conductor.js'
 import type { Reference } from './reference/reference.js'
+import type { ReferenceStation } from './reference-station.js'
 import { never_s } from './survey/survey-run.js'
 
 const nothing = { type: '', x: 0, y: 0, z: 0, acc: 0, t: 0, tm: '', hp: false, corr: false, frame: '', epoch: '' }
@@ -13,7 +13,7 @@ function referenceFields(reference: Reference) {
 }
 
 /** What was entered; no reference until a group of coordinates is complete. */
-function manualBlock({ references }: Conductor, parameters: Parameters) {
+function manualBlock({ references }: ReferenceStation, parameters: Parameters) {
   const { x, y, z, acc, hp, corr } = parameters.manual()
   const { manual } = references
   const { point, offset_m: offset } = parameters.point()
@@ -22,7 +22,7 @@ function manualBlock({ references }: Conductor, parameters: Parameters) {
   return { ...referenceFields(manual), ...entry }
 }
 
-function surveyBlock({ surveyor }: Conductor) {
+function surveyBlock({ surveyor }: ReferenceStation) {
   const {
     state,
     mean,
@@ -56,16 +56,16 @@ function surveyBlock({ surveyor }: Conductor) {
   }
 }
 
-export function runtimeRef(conductor: Conductor) {
-  return { survey: surveyBlock(conductor) }
+export function runtimeRef(base: ReferenceStation) {
+  return { survey: surveyBlock(base) }
 }
 
 /** Of a receiver that is only listened to the manual reference is its own; the parameters are in force all the same. */
-export function configRef(conductor: Conductor, parameters: Parameters) {
+export function configRef(base: ReferenceStation, parameters: Parameters) {
   const { frame: frame_corr, epoch: epoch_corr } = parameters.datum.ofCorrections()
   const { mintime_s: mintime, maxtime_s: maxtime, accuracy_m: accuracy, accuracyCorr_m } = parameters.limits()
   return {
-    ...(!conductor.listening && { manual: manualBlock(conductor, parameters) }),
+    ...(!base.listening && { manual: manualBlock(base, parameters) }),
     survey: { config: { mintime, maxtime, accuracy, accuracy_corr: accuracyCorr_m, frame_corr, epoch_corr } },
     chosen: parameters.chosen(),
   }

@@ -29,27 +29,6 @@ const model = (defaults: AccuracyModel, description: string) =>
 /** Deploy-time options of the plugin. */
 export const SurveyInOptions = Type.Object(
   {
-    initial_s: Type.Integer({
-      default: 60,
-      minimum: 5,
-      maximum: 600,
-      description: 'Window of the median that the start-up check goes by, seconds',
-    }),
-    phases: Type.Object(
-      {
-        enabled: Type.Boolean({
-          default: true,
-          description: 'Whether the carrier phases are watched for moves of the antenna',
-        }),
-        threshold_m: Type.Number({
-          default: 0.03,
-          minimum: 0.01,
-          maximum: 10,
-          description: 'A net displacement within 10 s from which on the antenna has moved, metres',
-        }),
-      },
-      { default: {}, additionalProperties: false, description: 'The phase watch' },
-    ),
     plain: model(plainModel, 'What is assumed of single-point positions'),
     corrected: model(correctedModel, 'What is assumed of RTK-fixed positions'),
     trustedSources: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {

@@ -4,7 +4,6 @@ import { type TSchema, Type } from 'typebox'
 import { type DatumParameters, defineDatum } from './reference/datum.js'
 import { disagreement, type ManualEntry, manualPosition, type ReferenceSettings } from './reference/manual-entry.js'
 import type { SurveyLimits } from './survey/survey-run.js'
-import type { StartLimits } from './watch/start-check.js'
 
 const longest_s = 2_592_000
 const axis_m = 7e6
@@ -37,8 +36,6 @@ export interface Parameters extends ReferenceSettings {
   /** Which point of the antenna was entered, and how far the phase centre is above the reference point. */
   point(): { point: Point; offset_m: number }
   limits(): SurveyLimits
-  /** The limits of the start-up check. */
-  start(): StartLimits
 }
 
 type Point = 'arp' | 'phase-centre'
@@ -74,28 +71,6 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
   config.action('trigger-gnss-survey', Type.Boolean(), (start) => {
     if (start) trigger()
   })
-
-  const initialAccuracy = metres(
-    'gnss-initial-accuracy',
-    5,
-    0.001,
-    100_000,
-    'Start-up check: needed accuracy of the first position, m',
-  )
-  const maxDelta = metres(
-    'gnss-initial-max-delta',
-    15,
-    0,
-    100_000,
-    'Start-up check: allowed distance to the reference, m',
-  )
-  const maxDeltaCorr = metres(
-    'gnss-initial-max-delta-corr',
-    0.5,
-    0,
-    100_000,
-    'Start-up check: the same with corrections, m',
-  )
 
   const acc = metres(keyOf('acc'), 0, 0, 100_000, 'Entered position: accuracy, 3D 1 sigma, m')
   const corr = flag(keyOf('corr'), false, 'Entered position: was determined with RTK corrections')
@@ -168,10 +143,5 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
       ...(datum.wanted().frame !== '' && { datum: datum.wanted() }),
     }),
     chosen: () => chosen.get(),
-    start: () => ({
-      accuracy_m: initialAccuracy.get(),
-      maxDelta_m: maxDelta.get(),
-      maxDeltaCorr_m: maxDeltaCorr.get(),
-    }),
   }
 }

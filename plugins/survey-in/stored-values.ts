@@ -1,6 +1,6 @@
 /** What the stored values of the plugin look like: a disk may have damaged them, or a person. Additional members are ignored. */
 import { type TSchema, Type } from 'typebox'
-import type { Memories } from './memory.js'
+import type { StoredValues } from './reference-store.js'
 
 const number = Type.Number()
 const count = Type.Number({ minimum: 0 })
@@ -84,7 +84,7 @@ export const ledgerEntry = Type.Object({
   evidence: optional(text),
 })
 
-export const storedValues: Readonly<Record<keyof Memories, TSchema>> = {
+export const storedValues: Readonly<Record<keyof StoredValues, TSchema>> = {
   survey: Type.Object({
     state: Type.Union(['none', 'running', 'complete', 'incomplete', 'aborted'].map((state) => Type.Literal(state))),
     corrected: flag,
@@ -104,15 +104,8 @@ export const storedValues: Readonly<Record<keyof Memories, TSchema>> = {
     previous: optional(reference),
   }),
   manual: Type.Object({ entry: text, t: number, by: text }),
-  trusted: Type.Object({
-    reference,
-    uid: text,
-    msss_ms: count,
-    t: number,
-    seen: optional(seen),
-    baselines: Type.Object({ residuals: optional(enu), second: optional(enu) }),
-  }),
-  suspicion: Type.Object({ evidence: text, size_m: optional(count) }),
+  trusted: Type.Unknown(),
+  suspicion: Type.Unknown(),
   moved: text,
   ledger: Type.Array(Type.Unknown()),
 }

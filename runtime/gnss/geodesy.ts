@@ -1,18 +1,13 @@
 /** WGS84 geometry. Angles in degrees, lengths in metres, heights above the ellipsoid. */
-import type { Ecef } from '../../schemas/services.js'
+import type { Ecef, Enu } from '../../schemas/services.js'
+
+export type { Enu }
 
 export interface Geodetic {
   lat: number
   lon: number
   /** Ellipsoidal height, metres. */
   alt: number
-}
-
-/** East, north, up; metres. */
-export interface Enu {
-  east: number
-  north: number
-  up: number
 }
 
 /** WGS84 (NIMA TR8350.2): semi-major axis, metres, and flattening. */
@@ -52,6 +47,12 @@ export function ecefToGeodetic({ x, y, z }: Ecef): Geodetic {
     lon: p === 0 ? 0 : Math.atan2(y, x) / radians,
     alt: p * Math.cos(lat) + z * sin - a * Math.sqrt(1 - e2 * sin * sin),
   }
+}
+
+/** `E +30.0 / N -0.2 / U +1.4 m` */
+export function offsetText({ east, north, up }: Enu): string {
+  const part = (name: string, value: number) => `${name} ${value < 0 ? '-' : '+'}${Math.abs(value).toFixed(1)}`
+  return `${part('E', east)} / ${part('N', north)} / ${part('U', up)} m`
 }
 
 /** Straight-line distance. */

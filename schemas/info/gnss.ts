@@ -123,7 +123,7 @@ export const MotionInfo = closed(
       description: 'Part of the satellites that lost carrier lock within 3 s',
     }),
   },
-  'The antenna by the carrier phases of the own observations. There where survey-in runs',
+  'The antenna by the carrier phases of the own observations. There where integrity runs',
 )
 
 export const GnssZedInfo = closed(
@@ -165,7 +165,7 @@ export const GnssConfig = closed(
         delta_max: metres('gnss-initial-max-delta: allowed distance to the reference'),
         delta_max_corr: metres('gnss-initial-max-delta-corr: the same when both are RTK-corrected'),
       },
-      'The start-up check; all 0 where survey-in does not run: nothing is checked then',
+      'The start-up check; all 0 where integrity does not run: nothing is checked then',
     ),
     station: closed(
       {

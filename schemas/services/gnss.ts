@@ -7,6 +7,13 @@ export interface Ecef {
   z: number
 }
 
+/** East, north, up; metres. */
+export interface Enu {
+  east: number
+  north: number
+  up: number
+}
+
 /** A verified RTCM 3 frame. Owns its bytes; never changed by anyone. */
 export interface RtcmFrame {
   /** Message number, 0-4095. */

@@ -3,7 +3,7 @@
  * kinds of evidence, one for each 10 s. Seeded.
  */
 import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
-import { rules as allRules, OffsetWatch, type Prior } from '../../plugins/survey-in/watch/evidence/offset-watch.js'
+import { rules as allRules, OffsetWatch, type Prior } from '../../plugins/integrity/code/offset-watch.js'
 import type { Enu } from '../../runtime/gnss/index.js'
 import { atMost, type Measurement } from './measurement.js'
 

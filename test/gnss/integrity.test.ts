@@ -3,49 +3,50 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
-import type { Memories, Memory } from '../../plugins/survey-in/memory.js'
+import { AntennaPhases, phaseText } from '../../plugins/integrity/antenna-phases.js'
+import { warningEvidence } from '../../plugins/integrity/code/evidence.js'
+import { MovementWatch, type Seen } from '../../plugins/integrity/code/movement.js'
+import { OffsetWatch } from '../../plugins/integrity/code/offset-watch.js'
+import { offsetOf } from '../../plugins/integrity/code/residual-offset.js'
+import { compare } from '../../plugins/integrity/comparison.js'
+import { Creep } from '../../plugins/integrity/phase/creep.js'
+import { type Displacement, DisplacementFit } from '../../plugins/integrity/phase/displacement.js'
+import { EpochClock } from '../../plugins/integrity/phase/epoch-clock.js'
+import type { PhaseReport } from '../../plugins/integrity/phase/report.js'
+import { SignalTracks } from '../../plugins/integrity/phase/signal-tracks.js'
+import { Calm } from '../../plugins/integrity/phase/third-difference.js'
+import { PositionCheck } from '../../plugins/integrity/position-check.js'
+import { Heartbeat } from '../../plugins/integrity/warm/heartbeat.js'
+import { LastTrust } from '../../plugins/integrity/warm/last-trust.js'
+import { Remembered, type Trusted } from '../../plugins/integrity/warm/remembered.js'
+import { Verification } from '../../plugins/integrity/warm/verification.js'
+import { warmStart } from '../../plugins/integrity/warm/warm-start.js'
+import { BaseWatch } from '../../plugins/survey-in/procedure/base-watch.js'
+import { ListenedReceiver } from '../../plugins/survey-in/procedure/listened-receiver.js'
 import { surveyDatum } from '../../plugins/survey-in/reference/datum.js'
 import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
 import { disagreement } from '../../plugins/survey-in/reference/manual-entry.js'
-import { compare, offsetText, type Reference } from '../../plugins/survey-in/reference/reference.js'
-import type { Surroundings } from '../../plugins/survey-in/surroundings.js'
+import type { Reference } from '../../plugins/survey-in/reference/reference.js'
 import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
 import { correctedModel, PositionEstimator, plainModel, reduction } from '../../plugins/survey-in/survey/estimator.js'
 import { Initialisations } from '../../plugins/survey-in/survey/initialisations.js'
 import { LogMedian } from '../../plugins/survey-in/survey/log-median.js'
 import { PlainPosition } from '../../plugins/survey-in/survey/plain-position.js'
-import { BaseTrust } from '../../plugins/survey-in/trust/base-trust.js'
-import { Heartbeat } from '../../plugins/survey-in/trust/heartbeat.js'
-import { LastTrust } from '../../plugins/survey-in/trust/last-trust.js'
-import { type Trusted, warmStart } from '../../plugins/survey-in/trust/warm-start.js'
-import { AntennaPhases, phaseText } from '../../plugins/survey-in/watch/antenna-phases.js'
-import { BaseWatch } from '../../plugins/survey-in/watch/base-watch.js'
-import { OffsetWatch } from '../../plugins/survey-in/watch/evidence/offset-watch.js'
-import { offsetOf } from '../../plugins/survey-in/watch/evidence/residual-offset.js'
-import { WarningEvidence } from '../../plugins/survey-in/watch/evidence/warning.js'
-import { ListenedReceiver } from '../../plugins/survey-in/watch/listened-receiver.js'
-import { isPosition, median, PositionWindow, type Seen } from '../../plugins/survey-in/watch/live-position.js'
-import { MovementWatch } from '../../plugins/survey-in/watch/movement.js'
-import { StartCheck } from '../../plugins/survey-in/watch/start-check.js'
-import { Suspicion } from '../../plugins/survey-in/watch/suspicion.js'
-import { Verification } from '../../plugins/survey-in/watch/verification.js'
 import {
   type Enu,
   ecefToGeodetic,
   encodeMsm,
+  isPosition,
   type Msm,
+  median,
   messageNumber,
   offsetEnu,
-  type PhaseReport,
+  offsetText,
+  PositionWindow,
   roundEcef,
 } from '../../runtime/gnss/index.js'
-import { Calm } from '../../runtime/gnss/phase/calm.js'
-import { Creep } from '../../runtime/gnss/phase/creep.js'
-import { type Displacement, DisplacementFit } from '../../runtime/gnss/phase/displacement.js'
-import { EpochClock } from '../../runtime/gnss/phase/epoch-clock.js'
-import { SignalTracks } from '../../runtime/gnss/phase/signal-tracks.js'
 import type { DataDir, PluginContext } from '../../runtime/plugin.js'
-import type { Receiver, ReceiverFix, RtcmFrame, RtcmJudge, SatelliteResidual } from '../../schemas/services.js'
+import type { EvidenceName, Receiver, ReceiverFix, RtcmFrame, SatelliteResidual } from '../../schemas/services.js'
 import { arpFrame, msmFrame, until } from '../harness/index.js'
 import { Scene } from './support/phase-scenes.js'
 
@@ -534,8 +535,8 @@ t.test('the offset that is shown is that of the second solution, else of the ran
   t.ok(Math.abs((watch.delta_m(15_000) ?? 0) - 4) < 0.1)
   for (let s = 0; s <= 15; s++) watch.secondFix(fixAt(-3, s * 1000), s * 1000)
   t.ok(Math.abs((watch.delta_m(15_000) ?? 0) - 3) < 0.01)
-  t.match(watch.warning('Base station position seems incorrect', 0), { text: /^the receiver says: Base/, size_m: 50 })
-  t.equal(new WarningEvidence().hear('txbuf alloc'), undefined)
+  t.match(watch.warning('Base station position seems incorrect'), { text: /^the receiver says: Base/, size_m: 50 })
+  t.equal(warningEvidence('txbuf alloc'), undefined)
 })
 
 // ── positions and the start-up check ────────────────────────────────────────────────────────────────────────────────
@@ -581,48 +582,45 @@ t.test('a position is compared by what the accuracies explain, up to what is all
     up: number,
     more: { acc_m?: number; corrected?: boolean } = {},
     of: Partial<Reference> = {},
-  ) => compare({ position: at(east, 0, up), acc_m: 1, corrected: false, ...more }, reference(of), limits).verdict
-  t.same([verdict(2.49, 0), verdict(2.51, 0), verdict(15.1, 0)], ['agrees', 'doubt', 'elsewhere'])
-  t.same([verdict(0, 3.79), verdict(0, 3.81)], ['agrees', 'doubt'], '4 × 0.85 × √(1² + 0.5²)')
+  ) => compare({ position: at(east, 0, up), acc_m: 1, corrected: false, ...more }, reference(of), limits).agrees
+  t.same([verdict(2.49, 0), verdict(2.51, 0), verdict(15.1, 0)], [true, undefined, false])
+  t.same([verdict(0, 3.79), verdict(0, 3.81)], [true, undefined], '4 × 0.85 × √(1² + 0.5²)')
   t.same(
     [verdict(2.45, 0, { acc_m: 0.1 }), verdict(0, -3.51, { acc_m: 0.1 })],
-    ['agrees', 'doubt'],
+    [true, undefined],
     'never less than 2.5 and 3.5 m',
   )
   t.same(
     [verdict(4.9, 0, { acc_m: 2 }, { acc_m: 0 }), verdict(4.94, 0, { acc_m: 2 }, { acc_m: 0 })],
-    ['agrees', 'doubt'],
+    [true, undefined],
     'an unknown accuracy is 1 m',
   )
   const corrected = { corrected: true }
-  t.same(
-    [verdict(0.49, 0, corrected, { corr: true }), verdict(0.51, 0, corrected, { corr: true })],
-    ['agrees', 'elsewhere'],
-  )
-  t.equal(verdict(0.51, 0, corrected), 'agrees', 'only where both are')
+  t.same([verdict(0.49, 0, corrected, { corr: true }), verdict(0.51, 0, corrected, { corr: true })], [true, false])
+  t.equal(verdict(0.51, 0, corrected), true, 'only where both are')
   t.equal(offsetText(enu(30, -0.24, 1.36)), 'E +30.0 / N -0.2 / U +1.4 m')
 })
 
 /** A start-up check of a base that moved, with one position a second. */
-function check({ size_m, chosen = reference() }: { size_m?: number; chosen?: Reference | undefined } = {}) {
+function check({ size_m, chosen = reference() }: { size_m?: number; chosen?: Reference } = {}) {
   const state = { now_ms: 0, stands: false, doubts: [] as boolean[] }
-  const made = new StartCheck(
+  const made = new PositionCheck(
     {
-      choice: { chosen },
-      suspicion: {
-        get stands() {
-          return state.stands
-        },
-        size_m,
-      },
+      suspicion: () => (state.stands || size_m !== undefined ? { size_m } : undefined),
       doubts: (comparison) => state.doubts.push(comparison !== undefined),
       limits: () => ({ accuracy_m: 3, ...limits }),
+      geoidSeparation_m: () => undefined,
       now_ms: () => state.now_ms,
     },
     10,
   )
   /** @returns after how many seconds `then` was true */
-  const seconds = (count: number, east: number, then = () => made.agreed(), more: Partial<ReceiverFix> = {}) => {
+  const seconds = (
+    count: number,
+    east: number,
+    then = () => made.isBack(chosen) === true,
+    more: Partial<ReceiverFix> = {},
+  ) => {
     for (let s = 1; s <= count; s++) {
       made.add(fixAt(east, state.now_ms, more))
       state.now_ms += 1000
@@ -636,7 +634,7 @@ function check({ size_m, chosen = reference() }: { size_m?: number; chosen?: Ref
 t.test('a base that moved is back after ten minutes without a break', async (t) => {
   const { check: made, seconds } = check()
   t.equal(seconds(700, 0), 610, 'ten minutes after the window of ten seconds')
-  made.clear()
+  made.forget()
   t.equal(seconds(605, 0), undefined)
   seconds(9, 30)
   t.equal(seconds(500, 0), undefined, 'one that is elsewhere begins them again')
@@ -649,7 +647,7 @@ t.test('a base that moved is back after ten minutes without a break', async (t) 
   )
 })
 
-t.test('the start-up check decides by the chosen reference, and takes longer in doubt', async (t) => {
+t.test('the start-up check compares with the reference, and takes longer in doubt', async (t) => {
   const decide = (
     east: number,
     more: Parameters<typeof check>[0] = {},
@@ -658,49 +656,77 @@ t.test('the start-up check decides by the chosen reference, and takes longer in 
   ) => {
     const rig = check(more)
     rig.state.stands = stands
-    let event: string | undefined
+    let found: ReturnType<PositionCheck['locate']>
     const after = rig.seconds(
       1000,
       east,
       () => {
-        event = rig.check.initial(false)
-        return event !== undefined
+        found = rig.check.locate(more.chosen ?? reference())
+        return found !== undefined
       },
       fix,
     )
-    return { event, after, doubts: rig.state.doubts }
+    return { found: found?.agrees, after, doubts: rig.state.doubts }
   }
-  t.match(decide(0), { event: 'agrees', after: 10, doubts: [] })
-  t.match(decide(30), { event: 'survey elsewhere', after: 10 })
-  t.match(decide(30, { chosen: reference({ method: 'manual' }) }), { event: 'manual elsewhere' })
-  t.match(decide(5), { event: 'survey elsewhere', after: 610, doubts: [true, false] })
-  t.match(decide(0, {}, { acc_m: 3.1 }), { event: undefined }, 'no position is good enough')
-  t.match(decide(0, {}, { acc_m: 3 }), { event: 'agrees' })
-  t.match(decide(0, {}, {}, true), { event: 'move suspected' })
+  t.match(decide(0), { found: true, after: 10, doubts: [] })
+  t.match(decide(30), { found: false, after: 10 })
+  t.match(decide(5), { found: false, after: 610, doubts: [true, false] })
+  t.match(decide(0, {}, { acc_m: 3.1 }), { found: undefined, after: undefined }, 'no position is good enough')
+  t.match(decide(0, {}, { acc_m: 3 }), { found: true })
+  t.match(decide(5, {}, {}, true), { found: undefined, after: 10, doubts: [] }, 'a suspicion is not averaged')
   const { check: made, seconds, state } = check()
   seconds(10, 5, () => false)
-  t.equal(made.initial(true), 'nothing to compare')
-  t.equal(made.initial(false), undefined)
-  made.clear()
+  t.strictSame(made.locate(undefined), { agrees: undefined }, 'there is nothing to compare with')
+  t.equal(made.locate(reference()), undefined)
+  made.forget()
   t.same(state.doubts, [true, false], 'the doubt ends with the positions that it was of')
   const asked = check()
-  asked.seconds(10, 5, () => asked.check.initial(false) !== undefined)
+  asked.seconds(10, 5, () => asked.check.locate(reference()) !== undefined)
   asked.state.now_ms = 0
-  t.equal(asked.check.initial(true), undefined)
-  t.same(asked.state.doubts, [true, false], 'a survey-in that is asked for ends it')
+  t.equal(asked.check.locate(undefined), undefined)
+  t.same(asked.state.doubts, [true, false], 'nobody asks for the reference any more: that ends it')
   seconds(12, 1, () => false)
-  t.ok(Math.abs((made.delta_m() ?? 0) - 1) < 1e-6)
-  t.same([made.isWhere(reference()), made.isNear(reference())], [true, true])
-  t.same([made.isWhere(reference({ arp: at(30) })), made.isNear(reference({ arp: at(30) }))], [false, false])
-  t.equal(made.surveyed(reference({ arp: at(1) }), reference({ method: 'manual' })), 'agrees')
-  t.equal(made.surveyed(reference({ arp: at(40) }), reference({ method: 'manual' })), 'manual elsewhere')
+  t.ok(Math.abs((made.distance_m(reference()) ?? 0) - 1) < 1e-6)
+  for (const by of ['window', 'newest'] as const)
+    t.same([made.isAt(reference(), by), made.isAt(reference({ arp: at(30) }), by)], [true, false])
+  const live = (east: number) => ({ position: at(east), acc_m: 0.5, corrected: false })
+  t.match(made.judge(live(1), reference({ method: 'manual' })), { agrees: true })
+  t.match(made.judge(live(40), reference({ method: 'manual' })), { agrees: false, text: /^E \+40\.0/, hint: '' })
+  t.equal(made.comparison?.agrees, false, 'which is the last comparison')
+  made.forget(state.now_ms - 2_000)
+  t.equal(made.isAt(reference(), 'window'), undefined, 'two positions are too few')
+  t.equal(made.isAt(reference(), 'newest'), true)
+  made.forget()
+  t.same([made.isAt(reference(), 'newest'), made.distance_m(reference())], [undefined, undefined])
+})
+
+t.test('whether an antenna is back is not known while positions cannot tell', async (t) => {
+  const { check: made, seconds } = check()
+  t.equal(made.isBack(reference()), undefined, 'there are none')
+  seconds(12, 0, () => false)
+  t.equal(made.isBack(reference()), undefined, 'not for ten minutes yet')
+  made.forget()
+  seconds(12, 30, () => false)
+  t.equal(made.isBack(reference()), false)
 })
 
 // ── a warm start ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
-  const verify = (isBrief: boolean, confirms: boolean | undefined) =>
-    new Verification({ confirms: () => confirms } as unknown as MovementWatch, 0, isBrief)
+  const verify = (isBrief: boolean, confirms: boolean | undefined) => {
+    const made = new Verification({ confirms: () => confirms }, 0, isBrief)
+    let announced = false
+    return {
+      heard: made.heard.bind(made),
+      announced: () => {
+        announced = true
+      },
+      second: (now_ms: number) => made.second(now_ms, announced).answer,
+      get missing() {
+        return made.second(0, announced).why
+      },
+    }
+  }
   /** Twelve signals of as many satellites, `held` of them in lock for 64 s. */
   const heard = (held: number, net?: number, of = 12) =>
     ({
@@ -716,33 +742,36 @@ t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
   t.match(whole.missing, /no 1005/)
   t.equal(whole.second(2000), undefined)
   whole.announced()
-  t.match(whole.missing, /ranges do not show/)
-  t.equal(whole.second(3000), 'nothing changed')
+  t.equal(whole.second(3000), true)
+  const unseen = verify(false, undefined)
+  unseen.announced()
+  unseen.heard(heard(8, 0.029), 60_000)
+  t.match(unseen.missing, /ranges do not show/)
 
   const few = verify(false, true)
   few.announced()
   few.heard(heard(7, 0), 60_000)
   t.equal(few.second(23_999), undefined, '7 of 12 signals are less than 60 %')
-  t.equal(few.second(24_000), 'cannot be verified')
+  t.equal(few.second(24_000), false)
   const five = verify(false, true)
   five.announced()
   five.heard(heard(5, 0, 5), 60_000)
-  t.equal(five.second(24_000), 'cannot be verified', 'five satellites are too few')
+  t.equal(five.second(24_000), false, 'five satellites are too few')
   five.heard(heard(6, 0, 6), 60_000)
-  t.equal(five.second(24_000), 'nothing changed')
+  t.equal(five.second(24_000), true)
 
   const moving = verify(false, true)
   moving.announced()
   moving.heard(heard(12, 0.03), 60_000)
   t.equal(moving.second(10_000), undefined, '3 cm may be the beginning of a move')
   moving.heard(heard(12, 0.01), 60_000)
-  t.equal(moving.second(11_000), 'nothing changed')
-  t.equal(verify(true, false).second(0), 'cannot be verified', 'evidence that denies')
+  t.equal(moving.second(11_000), true)
+  t.equal(verify(true, false).second(0), false, 'evidence that denies')
 
   const brief = verify(true, undefined)
   brief.announced()
   brief.heard(heard(12, 0.01), 60_000)
-  t.equal(brief.second(1000), 'nothing changed', 'heard a moment ago')
+  t.equal(brief.second(1000), true, 'heard a moment ago')
   const afresh = verify(true, undefined)
   afresh.announced()
   afresh.heard(heard(12), 60_000)
@@ -1105,7 +1134,7 @@ t.test('the first two wrong 1005 are of the mode before; a base that is fixed se
     base.begin()
     t.same(rounds(), [open, open, last], what)
   }
-  base.trust(undefined, {})
+  base.trusted()
   for (const last of [again, again, 'not taken']) {
     base.begin()
     t.same(rounds(), [open, open, last], 'a base that was trusted has three again')
@@ -1160,52 +1189,56 @@ t.test('a right 1005 is waited for 15 s, or three intervals, of flowing RTCM', a
   t.equal(one.difference, '', 'that was of the step before')
 })
 
-t.test('what watches a base goes on when it is trusted', async (t) => {
-  const base = new BaseWatch()
-  base.watch(undefined, {})
-  t.equal(base.movement, undefined, 'no reference, nothing to watch')
-  base.target = reference({})
-  base.trust(undefined, { residuals: enu(1) })
-  const { movement } = base
-  t.same(movement?.baselines, { residuals: enu(1) })
-  base.trust(undefined, {})
-  t.equal(base.movement, movement)
-  base.watch(undefined, { second: enu(2) })
-  t.same(base.movement?.baselines, { second: enu(2) })
-})
-
-/** The memory of the plugin, and what was written to it. */
-function memoryOf(values: Partial<Memories> = {}) {
+/** What is remembered, and what was written of it. */
+function memoryOf(values: Partial<Record<EvidenceName, unknown>> = {}) {
   const writes: string[] = []
-  const set = async (name: keyof Memories, value: never) => {
+  const damaged: string[] = []
+  const set = async (name: EvidenceName, value: unknown) => {
     writes.push(name)
     values[name] = value
   }
-  return { memory: { get: (name: keyof Memories) => values[name], set } as unknown as Memory, values, writes }
+  const make = () => {
+    const remembered = new Remembered({ error: ({ name }: { name: string }) => damaged.push(name) } as never)
+    remembered.open({ get: (name) => values[name], set })
+    return remembered
+  }
+  return { remembered: make(), make, values, writes, damaged }
 }
 
-t.test('a suspicion stands over a restart until it is settled; its evidence stays', async (t) => {
-  const { memory } = memoryOf()
-  const suspicion = new Suspicion(memory)
-  suspicion.recall()
-  t.same([suspicion.stands, suspicion.evidence, suspicion.size_m], [false, '', undefined])
-  await suspicion.raise({ text: 'the ranges say 12.0 m', size_m: 12 })
-  const next = new Suspicion(memory)
-  t.equal(next.evidence, '')
-  next.recall()
-  for (const one of [suspicion, next])
-    t.same([one.stands, one.evidence, one.size_m], [true, 'the ranges say 12.0 m', 12])
+t.test('a suspicion stands over a restart until it is settled', async (t) => {
+  const { remembered, make } = memoryOf()
+  t.equal(remembered.suspicion, undefined)
+  const suspected = { text: 'the ranges say 12.0 m', size_m: 12 }
+  const written = remembered.suspect(suspected)
+  t.strictSame(remembered.suspicion, suspected, 'at once')
+  await written
+  const next = make()
+  t.strictSame(next.suspicion, suspected)
   await next.settle()
-  t.same([suspicion.stands, next.evidence, next.size_m], [false, 'the ranges say 12.0 m', undefined])
+  t.same([next.suspicion, make().suspicion], [undefined, undefined])
+  await next.suspect({ text: 'the phases', size_m: undefined })
+  t.strictSame(make().suspicion, { text: 'the phases', size_m: undefined })
+})
+
+t.test('what is remembered and damaged is as if it had never been, but a suspicion stands', async (t) => {
+  const arp = here
+  for (const value of [5, 'x', [null, 7], {}, { evidence: 3 }, { reference: { arp }, uid: 'A', msss_ms: 1, t: 1 }]) {
+    const { remembered, damaged } = memoryOf({ trusted: value, suspicion: value })
+    t.equal(remembered.trusted, undefined)
+    t.match(remembered.suspicion, { text: /suspected before, the evidence is lost/, size_m: undefined })
+    t.same(damaged, ['trusted', 'suspicion'])
+  }
+  const none = memoryOf({ suspicion: null })
+  t.same([none.remembered.suspicion, none.damaged], [undefined, []])
 })
 
 /** What is known of the last trusted moment, on a clock of the test. */
-function lastTrust(t: Test, stands = false) {
+function lastTrust(t: Test) {
   const dir = { path: t.testdir({}) } as DataDir
   const now = { ms: 1_000_000 }
   const store = memoryOf()
-  const surroundings = { now_ms: () => now.ms, utc_s: () => Math.floor(now.ms / 1_000) + 1_789_999_000 } as Surroundings
-  const make = () => new LastTrust(store.memory, surroundings, { stands }, () => dir)
+  const clocks = { now_ms: () => now.ms, utc_s: () => Math.floor(now.ms / 1_000) + 1_789_999_000 }
+  const make = () => new LastTrust(store.make(), clocks, () => dir)
   const receiver = { identity: { serial: 'A' }, sinceReset_ms: 5_000, stationId: 7 } as {
     sinceReset_ms?: number
   } & Receiver
@@ -1214,37 +1247,41 @@ function lastTrust(t: Test, stands = false) {
     if (receiver.sinceReset_ms !== undefined)
       Object.assign(receiver, { sinceReset_ms: receiver.sinceReset_ms + seconds * 1_000 })
   }
-  return { ...store, dir, last: make(), make, now, pass, receiver, surroundings }
+  return { ...store, dir, last: new LastTrust(store.remembered, clocks, () => dir), make, now, pass, receiver }
 }
 const seenHere = { position: here, acc_m: 1 }
 
 t.test('a warm start is not asked for where nothing can come of it', async (t) => {
   const rig = lastTrust(t)
   const { last, pass, receiver } = rig
-  t.match(last.againstAsking(false), /nothing was trusted before/)
-  t.same([last.isThere, last.isBrief, last.seen], [false, false, undefined])
-  t.equal(last.against(receiver, reference({}), undefined), 'there is no reference')
+  const judged = (one = last) => {
+    const { answer, why } = one.judge(receiver, reference({}), 'not asked')
+    return answer === undefined ? 'ask' : why
+  }
+  t.match(judged(), /nothing was trusted before/)
+  t.same([last.isBrief, last.seen], [false, undefined])
+  t.match(last.judge(receiver, reference({}), undefined), { answer: false, why: /nothing was trusted before/ })
   t.equal(last.age_ms, 1_790_000_001_000)
   await last.remember(receiver, reference({}), seenHere, { second: enu(1) })
-  t.same([last.isThere, last.seen, last.age_ms], [true, seenHere, 1_000])
-  t.equal(last.against(receiver, undefined, undefined), 'there is no reference')
-  t.equal(last.against(receiver, reference({}), { mode: 'fixed', arp: here } as never), '')
-  t.match(last.againstAsking(true), /a survey-in was asked for/)
+  t.same([judged(), last.seen, last.age_ms], ['ask', seenHere, 1_000])
+  t.match(last.judge(receiver, undefined, undefined), { answer: false, why: 'there is no reference' })
+  t.match(last.judge(receiver, reference({}), undefined), { answer: false, why: /holds no reference/ })
+  t.strictSame(last.judge(receiver, reference({}), { mode: 'fixed', arp: here } as never), { answer: true, why: '' })
   for (const [seconds, isBrief, against] of [
-    [3, true, ''],
-    [0.001, false, ''],
-    [1.999, false, ''],
+    [3, true, 'ask'],
+    [0.001, false, 'ask'],
+    [1.999, false, 'ask'],
     [0.1, false, 'the receiver was away for 5 s'],
   ] as const) {
     pass(seconds)
-    t.same([last.isBrief, last.againstAsking(false)], [isBrief, against])
+    t.same([last.isBrief, judged()], [isBrief, against])
   }
   t.equal(last.age_ms, 6_100)
   rig.now.ms = 1_060_000
   const next = rig.make()
-  t.same([next.isThere, next.isBrief, next.againstAsking(false), next.age_ms], [true, false, '', 61_000])
-  const doubted = lastTrust(t, true)
-  t.match(doubted.last.againstAsking(false), /may have moved/)
+  t.same([next.isBrief, judged(next), next.age_ms], [false, 'ask', 61_000])
+  await rig.remembered.suspect({ text: 'x', size_m: 1 })
+  t.match(judged(rig.make()), /may have moved/)
 })
 
 t.test('the trusted moment is kept twice a minute, and in the settings what has changed', async (t) => {
@@ -1299,40 +1336,6 @@ t.test('baselines hold for the very same base that was not looked at again', asy
   }
 })
 
-t.test('a base that is trusted opens the gate, is entered as used, and is kept', async (t) => {
-  const { last, memory, receiver, surroundings, values, writes } = lastTrust(t)
-  const trusted: unknown[] = []
-  const base = new BaseWatch()
-  const ledger = new Ledger(5)
-  const { check: made } = check()
-  const judge = { trust: (...given: unknown[]) => trusted.push(...given) } as unknown as RtcmJudge
-  const trust = new BaseTrust({ receiver, judge, base, check: made, last, ledger, memory, surroundings })
-  trust.trust()
-  await trust.remember(true)
-  t.same([trusted, writes, base.movement, last.heardAt_ms], [[], [], undefined, undefined], 'there is no reference')
-  base.target = reference({})
-  made.live = { ...seenHere, corrected: true }
-  trust.trust({ residuals: enu(1) })
-  t.same(trusted, [{ arp: here, stationId: 7 }])
-  t.same(writes, ['ledger', 'trusted'])
-  t.match(values.ledger, [{ what: 'used', t: 1_790_000_000 }])
-  t.match(values.trusted, { uid: 'A', seen: seenHere, baselines: { residuals: enu(1) } })
-  trust.trust()
-  t.same(writes, ['ledger', 'trusted', 'trusted'], 'one entry of a reference')
-  await trust.remember(false)
-  t.equal(writes.length, 3, 'twice a minute')
-
-  trust.place(undefined)
-  t.equal(made.live, undefined)
-  base.target = undefined
-  base.movement = undefined
-  trust.watch(reference({ arp: here }))
-  t.match(base.target, { arp: here })
-  t.same(made.live, { ...seenHere, corrected: false }, 'where it was seen by the run before')
-  t.same((base.movement as MovementWatch | undefined)?.baselines, { residuals: enu(1) })
-  t.equal(trusted.length, 2, 'it is not trusted yet')
-})
-
 /** Twenty satellites of two constellations, and what the ranges to them say of an antenna that is beside its reference. */
 function skyOfResiduals({ east, north, up }: Enu, noise_m: (elevation_deg: number) => number, lowest_deg = 12) {
   return Array.from({ length: 20 }, (_, i): SatelliteResidual => {
@@ -1354,11 +1357,11 @@ function skyOfResiduals({ east, north, up }: Enu, noise_m: (elevation_deg: numbe
 
 t.test('what speaks for a move says how far it is', async (t) => {
   const watch = new MovementWatch(reference({}), seenHere)
-  t.same(watch.warning('Base station position seems incorrect', 0), {
+  t.same(watch.warning('Base station position seems incorrect'), {
     text: 'the receiver says: Base station position seems incorrect',
     size_m: 50,
   })
-  t.equal(watch.warning('antenna short', 0), undefined)
+  t.equal(watch.warning('antenna short'), undefined)
   for (const [acc_m, sigma_m] of [
     [0, Math.SQRT2],
     [3, Math.hypot(3, 1)],

@@ -1,6 +1,9 @@
 /** The phase watch: on real receivers' observations, and on a simulated sky for what captures do not hold. */
 import fc from 'fast-check'
 import t from 'tap'
+import { PhaseWatch } from '../../plugins/integrity/phase/phase-watch.js'
+import type { PhaseReport } from '../../plugins/integrity/phase/report.js'
+import { msmSatellite, skyOf } from '../../plugins/integrity/phase/sky.js'
 import {
   type Constellation,
   type Enu,
@@ -9,10 +12,6 @@ import {
   lockTime,
   type Msm,
   MsmEpochs,
-  msmSatellite,
-  type PhaseReport,
-  PhaseWatch,
-  skyOf,
 } from '../../runtime/gnss/index.js'
 import { noCaptures } from '../harness/captures.js'
 import { sample } from '../harness/sample.js'

@@ -34,13 +34,24 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'phase',
-    code: ['runtime/gnss/phase'],
+    code: ['plugins/integrity/phase'],
     tests: ['gnss/integrity', 'gnss/phase-watch'],
     sample: 14,
   },
   {
     name: 'integrity',
-    code: [survey('watch'), survey('trust')],
+    code: [
+      ...[
+        'code',
+        'warm',
+        'monitor.ts',
+        'comparison.ts',
+        'position-check.ts',
+        'antenna-phases.ts',
+        'watch-reports.ts',
+      ].map((part) => `plugins/integrity/${part}`),
+      'runtime/gnss/position-window.ts',
+    ],
     tests: [...surveyTests, 'plugins/gnss/survey-in-integrity', 'plugins/gnss/survey-in-simulator'],
     sample: 12,
   },

@@ -23,7 +23,7 @@ export const equivalents: readonly Equivalent[] = [
     because: 'a fourth axis is read by nobody',
   },
   {
-    source: 'plugins/survey-in/watch/evidence/residual-offset.ts',
+    source: 'plugins/integrity/code/residual-offset.ts',
     after: 'j <= width; j++) rows[i][j] -= factor * rows[column][j]',
     because: 'a typed array takes nothing beyond its end',
   },

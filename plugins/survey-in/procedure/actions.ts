@@ -1,71 +1,230 @@
 /** Carries out the actions of the procedure. The result of one that takes a while comes back as an event. */
-import type { RtcmJudge } from 'rtk-base/services'
-import type { BaseTrust } from '../trust/base-trust.js'
-import type { BaseWatch } from '../watch/base-watch.js'
-import type { BaseSetup } from './base-setup.js'
-import { type MoveReportDeps, reportMove } from './move-report.js'
-import { againAdvice, holdReason, isStillWrong, isWrongBase } from './reports.js'
+import type { PluginContext } from 'rtk-base/plugin'
+import type { HeldTarget, Integrity, MoveEvidence, Receiver, ReceiverTarget, RtcmJudge } from 'rtk-base/services'
+import type { Reference } from '../reference/reference.js'
+import type { References } from '../reference/references.js'
+import type { ReferenceStore } from '../reference-store.js'
+import type { Surveyor } from '../survey/surveyor.js'
+import type { BaseWatch } from './base-watch.js'
+import { ReceiverSetup } from './receiver-setup.js'
+import type { Reports } from './reports.js'
 import type { SurveyStep } from './survey-step.js'
-import type { Action, Event } from './table.js'
+import { type Action, type Event, isConfirmed, isPlaced, type State } from './table.js'
+import { againAdvice, anotherAdvice, heldText, holdReason, isStillWrong, isWrongBase, movedText } from './texts.js'
 
-export interface ActionDeps extends MoveReportDeps {
+export interface ActionDeps {
+  ctx: PluginContext
+  receiver: Receiver
   judge: RtcmJudge
+  integrity: Integrity
   base: BaseWatch
-  trust: BaseTrust
-  setup: BaseSetup
+  references: References
+  reports: Reports
+  store: ReferenceStore
   survey: SurveyStep
+  surveyor: Surveyor
+}
+
+export interface Course {
+  readonly state: State
+  dispatch(event: Event): void
 }
 
 export class Actions {
   readonly #deps: ActionDeps
+  readonly #course: Course
+  readonly #setup: ReceiverSetup
+  #isSuspecting: boolean = false
+  /** What was seen last of the antenna, for people. */
+  #seen = ''
 
-  constructor(deps: ActionDeps) {
+  constructor(deps: ActionDeps, course: Course) {
     this.#deps = deps
+    this.#course = course
+    this.#setup = new ReceiverSetup(deps.ctx, deps.receiver)
   }
 
   /** @param event that it is done for */
   act(action: Action, event: Event): void {
-    const { base, check, judge, reports, setup, survey, suspicion, trust } = this.#deps
+    const { base, integrity, receiver, reports, survey } = this.#deps
     switch (action) {
       case 'hold':
-        if (!isStillWrong(event)) base.difference = ''
-        judge.hold(holdReason(event, suspicion.evidence, base))
-        // A fault that was reported stands until the base is trusted, or a rover.
-        if (isWrongBase(event) && !reports.stands('gnss-fault'))
-          reports.raise('gnss-fault', { text: base.trouble, advice: againAdvice })
-        return
+        this.#hold(event)
+        break
       case 'trust':
-        void suspicion.settle()
-        trust.trust()
-        return
+        integrity.settle()
+        this.trust()
+        break
       case 'read mode':
-        setup.readMode()
-        return
+        this.#readMode()
+        break
       case 'set rover':
-        check.clear()
-        setup.setRover()
-        return
+        integrity.forgetPositions()
+        this.#configure({ mode: 'rover' })
+        break
       case 'set base':
-        setup.setBase()
-        return
+        this.#setBase()
+        break
       case 'confirm base':
-        setup.confirm()
-        return
+        this.#confirmBase()
+        break
       case 'gather positions':
-        check.clear()
-        return
+        // Of this epoch on: it has the fix.
+        integrity.forgetPositions(receiver.fix?.arrival_ms)
+        break
       case 'survey':
         survey.begin()
-        return
+        break
       case 'report move':
-        reportMove(this.#deps, event)
-        return
+        this.#reportMove(event)
+        break
       case 'report fault':
-        reports.raise('gnss-fault', {
-          text: base.trouble,
-          advice: 'everything is tried again every minute',
-        })
-        return
+        reports.raise('gnss-fault', { text: base.trouble, advice: 'everything is tried again every minute' })
+        break
     }
   }
+
+  /** The step is over: the result of what is under way is dropped. */
+  cancel(): void {
+    this.#setup.cancel()
+  }
+
+  // ── the gate ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #hold(event: Event): void {
+    const { base, judge, reports } = this.#deps
+    if (!isStillWrong(event)) base.difference = ''
+    const evidence = event === 'signals lost' ? this.#seen : this.#suspected
+    judge.hold(holdReason(event, evidence, base))
+    // A fault that was reported stands until the base is trusted, or a rover.
+    if (isWrongBase(event) && !reports.stands('gnss-fault'))
+      reports.raise('gnss-fault', { text: base.trouble, advice: againAdvice })
+  }
+
+  /** Opens the gate for the base. */
+  trust(): void {
+    const { base, integrity, judge, receiver, references } = this.#deps
+    const { target } = base
+    if (!target) return
+    base.trusted()
+    judge.trust({ arp: target.arp, stationId: receiver.stationId })
+    references.used(target)
+    integrity.trust(target, anotherAdvice[target.method])
+  }
+
+  /** Nothing is known of the antenna any more, as it was seen at this moment. */
+  lost({ text }: MoveEvidence): void {
+    this.#seen = text
+    this.#course.dispatch(this.#course.state === 'verify' ? 'cannot be verified' : 'signals lost')
+  }
+
+  /** Held at once; announced when it is durable: a restart in between must not forget it. */
+  suspect(evidence: MoveEvidence): void {
+    const { base, integrity, judge } = this.#deps
+    judge.hold(holdReason('move suspected', evidence.text, base))
+    this.#isSuspecting = true
+    void integrity.suspect(evidence).then(() => {
+      this.#isSuspecting = false
+      if (integrity.suspicion && isPlaced(this.#course.state)) this.#course.dispatch('move suspected')
+    })
+  }
+
+  /** A suspicion was raised and is being written. */
+  get isSuspecting(): boolean {
+    return this.#isSuspecting
+  }
+
+  /** A base that is suspected is not trusted again, whatever else happens while that is being written. */
+  overrules(to: State): boolean {
+    const isSuspected = this.#isSuspecting && this.#deps.integrity.suspicion !== undefined
+    return isSuspected && isPlaced(this.#course.state) && isPlaced(to)
+  }
+
+  // ── the receiver ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #setBase(): void {
+    const { base, references } = this.#deps
+    base.target = references.chosen
+    if (base.target) this.#configure(targetOf(base.target))
+    else this.#course.dispatch('reference changed')
+  }
+
+  #configure(target: ReceiverTarget): void {
+    void this.#setup.configure(target, (held) => {
+      if (!held) this.#deps.base.rejected(this.#setup.trouble)
+      this.#course.dispatch(held ? 'configured' : 'not taken')
+    })
+  }
+
+  /** Verifies the base while the procedure goes on, and writes it again where someone else changed it. A rejection counts while it is in use. */
+  #confirmBase(): void {
+    const { base } = this.#deps
+    const { target } = base
+    if (!target) return
+    void this.#setup.confirm(targetOf(target), () => {
+      if (target !== base.target || !isConfirmed(this.#course.state)) return
+      base.rejected(this.#setup.trouble)
+      this.#course.dispatch('not taken')
+    })
+  }
+
+  /** Reads what the receiver holds, where that can make a difference. */
+  #readMode(): void {
+    if (this.#startsWarm('not asked') === undefined) void this.#setup.read((held) => this.#startsWarm(held))
+  }
+
+  /** @returns whether it does; undefined: the receiver has to be asked */
+  #startsWarm(held: HeldTarget | 'not asked'): boolean | undefined {
+    const { base, ctx, integrity, references, surveyor } = this.#deps
+    const { chosen } = references
+    // A survey-in may have been asked for while it was read.
+    const { answer, why } = surveyor.isWanted
+      ? { answer: false, why: 'a survey-in was asked for or interrupted' }
+      : integrity.startsWarm(chosen, held)
+    if (answer && chosen) {
+      base.target = chosen
+      integrity.resume(chosen)
+      this.#course.dispatch('still our base')
+    } else if (answer !== undefined) {
+      ctx.log.info(`the start-up check comes first: ${why}`)
+      this.#course.dispatch('not our base')
+    }
+    return answer
+  }
+
+  // ── a move ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get #suspected(): string {
+    return this.#deps.integrity.suspicion?.text ?? ''
+  }
+
+  #reportMove(event: Event): void {
+    const { integrity, references, reports, store } = this.#deps
+    const isSuspected = event === 'move suspected'
+    const seen = isSuspected ? undefined : integrity.comparison
+    references.moved(isSuspected ? this.#suspected : event, seen?.offset)
+    const what = movedText(seen, this.#suspected)
+    if (event !== 'survey elsewhere') {
+      const isShown = !isSuspected || integrity.canSeeReturn
+      reports.raise('gnss-moved', heldText(what, references.chosenMethod, isShown))
+      return
+    }
+    const text = `${what}: a new survey-in was started`
+    reports.raise('gnss-reference-moved', text)
+    void store.set('moved', text)
+  }
+
+  /** A walk is held at its first centimetres: how far it goes shows afterwards, and is reported anew. */
+  movesOn(evidence: MoveEvidence): void {
+    const { integrity, references, reports } = this.#deps
+    const { suspicion } = integrity
+    integrity.forgetPositions()
+    const { size_m = 0 } = evidence
+    if (!suspicion || size_m < 1.5 * (suspicion.size_m ?? Number.POSITIVE_INFINITY)) return
+    void integrity.suspect(evidence)
+    const what = movedText(undefined, this.#suspected)
+    reports.raise('gnss-moved', heldText(what, references.chosenMethod, integrity.canSeeReturn))
+  }
 }
+
+const targetOf = ({ arp, acc_m }: Reference): ReceiverTarget => ({ mode: 'fixed', arp, acc_m })

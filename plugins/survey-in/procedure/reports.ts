@@ -1,15 +1,10 @@
-/** Texts for people: the entries of `base.state.errors`, why the gate is closed, and what to do about it. */
-import type { Enu } from 'rtk-base/gnss'
+/** The entries of `base.state.errors` of this plugin. */
 import type { PluginContext, Trouble } from 'rtk-base/plugin'
-import { type Datum, datumText } from '../reference/datum.js'
-import { type Comparison, offsetText, type Reference } from '../reference/reference.js'
-import type { SurveyEnd } from '../survey/survey-run.js'
-import { type Event, type State, states } from './table.js'
+import { isAbsent, isSettled, type State } from './table.js'
+import { lateText } from './texts.js'
 
 export type Report =
   | 'gnss-initial'
-  | 'gnss-unwatched'
-  | 'gnss-reference-doubtful'
   | 'gnss-reference-frame'
   | 'gnss-survey'
   | 'gnss-moved'
@@ -17,17 +12,19 @@ export type Report =
   | 'gnss-fault'
 
 /** RTCM goes out with these; the others say why it does not. */
-const doubts: ReadonlySet<Report> = new Set([
-  'gnss-unwatched',
-  'gnss-reference-doubtful',
-  'gnss-reference-frame',
-  'gnss-reference-moved',
-])
+const doubts: ReadonlySet<Report> = new Set(['gnss-reference-frame', 'gnss-reference-moved'])
 
-/** The errors of this plugin; remembers them, so that a reload does not lose one whose cause goes on. */
+/** A person is informed when the way to a base takes longer than this. */
+export const late_s = 900
+/** The text follows the cause this often: fix and accuracy may come and go every second. */
+const retold_s = 300
+
+/** Remembers what stands, so that a reload does not lose an error whose cause goes on. */
 export class Reports {
   readonly #errors: PluginContext['errors']
   readonly #standing = new Map<Report, string | Trouble>()
+  /** How long the station has been on its way, whatever states it went through; time without a receiver does not count. */
+  #onTheWay_s = 0
 
   constructor(errors: PluginContext['errors']) {
     this.#errors = errors
@@ -50,189 +47,21 @@ export class Reports {
     return this.#standing.has(report)
   }
 
+  /** Called every second. @param needed_m the accuracy that the first position needs @param best_m that there is; undefined without a fix */
+  second(state: State, needed_m: number, best_m: number | undefined): void {
+    if (isSettled(state)) this.#onTheWay_s = 0
+    if (isSettled(state) || isAbsent(state)) return
+    this.#onTheWay_s += 1
+    if (this.#onTheWay_s < late_s) return
+    if (this.stands('gnss-initial') && this.#onTheWay_s % retold_s !== 0) return
+    this.raise('gnss-initial', lateText(state, needed_m, best_m))
+  }
+
   snapshot(): [Report, string | Trouble][] {
     return [...this.#standing]
   }
 
   restore(standing: readonly [Report, string | Trouble][]): void {
     for (const [report, trouble] of standing) this.raise(report, trouble)
-  }
-}
-
-/** A survey-in does not take the place of a manual reference that is chosen. */
-const anotherAdvice = {
-  survey: 'send start-survey-in, or set or choose another reference',
-  manual: 'enter the right position, or set gnss-ref-chosen to survey and send start-survey-in',
-}
-
-/** Why it takes so long. @param best_m the accuracy that there is, metres; undefined without a fix */
-export function lateText(state: State, accuracy_m: number, best_m: number | undefined): Trouble {
-  const late = 'nothing has gone out for 15 min'
-  const sky = 'check the antenna and its view of the sky'
-  const best = best_m === undefined ? 'no steady fix' : `${best_m.toFixed(1)} m`
-  switch (state) {
-    case 'acquire':
-      return { text: `${late}: no 3D fix`, advice: sky }
-    case 'initial':
-      return {
-        text: `${late}: no steady position as good as ${accuracy_m} m (${best})`,
-        advice: `${sky}, or raise gnss-initial-accuracy`,
-      }
-    case 'accept':
-      return {
-        text: `${late}: the receiver sends no observations`,
-        advice: `${sky}, and what else may configure the receiver`,
-      }
-    default:
-      return {
-        text: `${late}: the station waits ${states[state].waits}`,
-        advice: 'check that its line works both ways, and its power',
-      }
-  }
-}
-
-/** The start-up check takes longer. */
-export function doubtText(
-  { distance_m, limits_m: [level_m, up_m], offset }: Comparison,
-  method: Reference['method'],
-  geoidSeparation_m?: number,
-): Trouble {
-  const beside = `the antenna seems to be ${distance_m.toFixed(1)} m from the reference (${offsetText(offset)})`
-  const limits = `(${level_m.toFixed(1)} m, vertically ${up_m.toFixed(1)} m)`
-  const then = `it is averaged for 10 min before anything goes out${heightHint(offset, geoidSeparation_m)}`
-  return {
-    text: `${beside}, more than the accuracies explain ${limits}: ${then}`,
-    advice: `if the reference is wrong, ${anotherAdvice[method]}`,
-  }
-}
-
-/** @param used what the corrections were in @param runs the survey-in is not over */
-export function frameText(used: Datum, wanted: Datum, runs: boolean): Trouble {
-  const what = `the survey-in ${runs ? 'uses' : 'used'} corrections in ${datumText(used)}, but the reference is to be in ${datumText(wanted)}`
-  const then = 'a corrected survey-in takes the frame of its corrections, which may be a metre away'
-  return {
-    text: `${what}: ${then}`,
-    advice: `take corrections in ${datumText(wanted)} and start a new survey-in, or set gnss-ref-frame and gnss-ref-epoch to what the corrections are in`,
-  }
-}
-
-export const unwatchedText: Trouble = {
-  text: 'nothing has shown for 3 min where the antenna is, neither the ranges of at least 8 satellites nor a second position: a slow move would go unnoticed',
-  advice: 'check the view of the sky, and what else configures the receiver',
-}
-
-/** How near to the geoid separation a difference in height has to be to be one. */
-const separation_m = 3
-
-/** @param offset of the antenna from the reference, by the ranges of the last 30 min */
-export function doubtfulText(offset: Enu, method: Reference['method'], geoidSeparation_m: number | undefined): Trouble {
-  const where = `by the ranges of the last 30 min the antenna is at ${offsetText(offset)} from the reference`
-  const hint = heightHint(offset, geoidSeparation_m)
-  return {
-    text: where,
-    advice: `RTCM goes on: check the reference position${hint}; if it is wrong, ${anotherAdvice[method]}`,
-  }
-}
-
-/** Says so where the difference is that of a height above the sea and one above the ellipsoid. */
-function heightHint({ east, north, up }: Enu, geoidSeparation_m = 0): string {
-  const isHeight = Math.hypot(east, north) < Math.abs(up) / 2
-  const isSeparation = Math.abs(Math.abs(up) - Math.abs(geoidSeparation_m)) <= separation_m
-  if (geoidSeparation_m === 0 || !isHeight || !isSeparation) return ''
-  const separation = `; the difference in height equals the geoid separation here (${geoidSeparation_m.toFixed(1)} m)`
-  const cause =
-    Math.sign(up) === Math.sign(geoidSeparation_m)
-      ? 'a height above mean sea level was entered where one above the ellipsoid is needed'
-      : 'it was added to a height that was one above the ellipsoid already'
-  return `${separation}: ${cause}`
-}
-
-export const noPositionText: Trouble = {
-  text: 'the survey-in got no position for 15 min: check the antenna and its view of the sky',
-  advice: 'it goes on as soon as one comes',
-}
-
-/** @param count epochs that went in @param returns to the reference before it, as there is one */
-export function surveyText({ state, reason }: SurveyEnd, count: number, returns: boolean): Trouble {
-  const use = state === 'incomplete' && count > 0 ? 'use-incomplete-survey-in lets it be used, ' : ''
-  const then = returns
-    ? 'the station returns to the reference that it had'
-    : 'there is no other reference, so nothing goes out'
-  return { text: `the survey-in is ${state}: ${reason}`, advice: `${then}; ${use}start-survey-in starts a new one` }
-}
-
-export const stoppedReason = 'it was ended by stop-survey-in'
-
-/** @param returns to the reference before it @param asked it had not begun */
-export function stoppedText(returns: boolean, asked: boolean): string {
-  if (returns)
-    return 'the survey-in has ended; the station returns to the reference that it had, which is checked first'
-  if (asked) return 'the survey-in has ended; there is no reference, so the station surveys with the next position'
-  return 'the survey-in has ended; there is no other reference, so nothing goes out until there is one'
-}
-
-/** @param seen where the antenna is instead; undefined where that is only suspected */
-export function movedText(seen: Enu | undefined, evidence: string, geoidSeparation_m?: number): string {
-  if (!seen) return `the antenna seems to have moved: ${evidence}`
-  return `reference moved by ${offsetText(seen)}${heightHint(seen, geoidSeparation_m)}`
-}
-
-/** @param what moved, and how far @param isShown whether positions can show that the antenna is back: not after a move that is small beside their errors */
-export function heldText(what: string, method: Reference['method'], isShown: boolean): Trouble {
-  const back = isShown
-    ? 'it goes on by itself when positions show for 10 min that the antenna is back'
-    : 'where the antenna is exactly where it was, choose the same one again'
-  return { text: `${what}: nothing goes out`, advice: `${anotherAdvice[method]}; ${back}` }
-}
-
-export const againAdvice = 'the receiver is configured again; check whether something else configures it'
-
-/** The base sends something else than the reference, or no reference. */
-export const isWrongBase = (event: Event): boolean => event === 'wrong 1005' || event === 'no 1005'
-
-/** What the base sends was wrong before, and nothing has shown yet that it is not any more. */
-export const isStillWrong = (event: Event): boolean =>
-  isWrongBase(event) || event === 'not taken' || event === 'not our base' || event === 'cannot be verified'
-
-export const checkedFirst = 'the reference is checked first'
-
-/**
- * Why the gate was closed.
- * @param evidence that the antenna was moved
- * @param base what is wrong with it, and how its newest 1005 differs from the reference
- */
-export function holdReason(event: Event, evidence: string, base: { trouble: string; difference: string }): string {
-  const { trouble, difference } = base
-  switch (event) {
-    case 'move suspected':
-      return movedText(undefined, evidence)
-    case 'port gone':
-    case 'receiver silent':
-      return 'the receiver is not there'
-    case 'receiver restarted':
-      return 'the receiver restarted: its reference is checked again'
-    case 'still our base':
-      return 'what the receiver sends shows first that nothing changed'
-    case 'reference changed':
-      return checkedFirst
-    case 'station ID changed':
-      return 'the receiver gets another station ID'
-    case 'survey over':
-      return checkedFirst
-    case 'not our base':
-    case 'cannot be verified':
-      return difference ? `${difference}; ${checkedFirst}` : checkedFirst
-    case 'survey failed':
-      return 'the survey-in did not succeed, and there is no other reference'
-    case 'survey asked for':
-      return 'a survey-in runs'
-    case 'observations stopped':
-      return 'the receiver sends no observations: the reference is checked again'
-    case 'signals lost':
-      return 'most signals were lost at once, or their phases contradict each other: the reference is checked again'
-    case '1005 stopped':
-      return 'the receiver sends no 1005'
-    default:
-      return trouble
   }
 }

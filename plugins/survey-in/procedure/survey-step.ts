@@ -1,103 +1,115 @@
 /** The survey-in as a step of the procedure: how it begins, what each second and each epoch brings, what its end means. */
+import { isPosition } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Receiver, ReceiverFix } from 'rtk-base/services'
-import type { ReferenceChoice } from '../reference/choice.js'
-import type { Surroundings } from '../surroundings.js'
-import type { SurveyRequest } from '../survey/survey-request.js'
-import type { SurveyEnd } from '../survey/survey-run.js'
+import type { Integrity, Receiver, ReceiverFix, ReferencePosition } from 'rtk-base/services'
+import type { References } from '../reference/references.js'
+import type { CorrectionInput } from '../survey/correction-input.js'
+import type { SurveyEnd, SurveyRun } from '../survey/survey-run.js'
 import type { Surveyor } from '../survey/surveyor.js'
-import { isPosition } from '../watch/live-position.js'
-import type { StartCheck } from '../watch/start-check.js'
-import { late_s } from './lateness.js'
-import { noPositionText, type Reports, stoppedReason, surveyText } from './reports.js'
+import { late_s, type Reports } from './reports.js'
 import type { Event } from './table.js'
+import { noPositionText, stoppedReason, surveyText } from './texts.js'
 
 /** Without positions for longer than this nobody knows what happened to the antenna. */
 const gap_ms = 5_000
 
 export interface SurveyStepDeps {
-  log: PluginContext['log']
+  ctx: Pick<PluginContext, 'clock' | 'log'>
   receiver: Receiver
+  integrity: Integrity
   surveyor: Surveyor
-  check: StartCheck
-  choice: ReferenceChoice
-  request: SurveyRequest
+  references: References
+  corrections: CorrectionInput
   reports: Reports
-  surroundings: Surroundings
-  dispatch(event: Event): void
 }
+
+/** Where a survey-in finds the antenna so far; undefined before its first epoch. */
+const placeOf = ({ mean, corrected, acc_m }: SurveyRun): ReferencePosition | undefined =>
+  mean && { arp: mean, corr: corrected, acc_m }
 
 /** A receiver that was asked to determine its ambiguities again has so long for it. */
 const initialises_ms = 120_000
 
 export class SurveyStep {
   readonly #deps: SurveyStepDeps
+  readonly #dispatch: (event: Event) => void
   #askedAt_ms = Number.NEGATIVE_INFINITY
 
   #isInterrupted: boolean = false
   #positionAt_ms = 0
-  /** The last survey-in found the corrections wrong: the station must not come back to its reference by them. Until the next one. */
-  distrustsCorrections: boolean = false
+  #distrustsCorrections: boolean = false
 
-  constructor(deps: SurveyStepDeps) {
+  constructor(deps: SurveyStepDeps, dispatch: (event: Event) => void) {
     this.#deps = deps
+    this.#dispatch = dispatch
+  }
+
+  /** The last survey-in found the corrections wrong: the station must not come back to its reference by them. Until the next one. */
+  get distrustsCorrections(): boolean {
+    return this.#distrustsCorrections
+  }
+
+  #distrust(distrusted: boolean): void {
+    this.#distrustsCorrections = distrusted
+    this.#deps.integrity.distrustCorrections(distrusted)
   }
 
   /** Begins a new survey-in, or goes on with the one that was interrupted. */
   begin(): void {
-    const { check, choice, log, receiver, reports, request, surroundings, surveyor } = this.#deps
-    const { run } = surveyor
+    const { corrections, ctx, integrity, receiver, references, reports, surveyor } = this.#deps
+    const { asked, run } = surveyor
     this.#isInterrupted = false
-    this.distrustsCorrections = false
-    this.#positionAt_ms = surroundings.now_ms()
-    const goesOn =
-      request.by === undefined && run?.mean && check.isNear({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })
-    if (goesOn) log.info('the survey-in continues where it was interrupted')
+    this.#distrust(false)
+    this.#positionAt_ms = this.#now_ms()
+    const place = asked === undefined && run ? placeOf(run) : undefined
+    if (place && integrity.isAt(place, 'newest') === true)
+      ctx.log.info('the survey-in continues where it was interrupted')
     else {
       const askedBy = run && !run.mean ? run.by : undefined
       // One that was aborted for want of corrections stays a corrected one when it starts again.
       const { state, corrected } = surveyor.record
-      const wasCorrected = request.by === undefined && state === 'aborted' && corrected
-      surveyor.begin(wasCorrected || surroundings.isCorrected(receiver), request.by ?? askedBy ?? 'survey')
+      const wasCorrected = asked === undefined && state === 'aborted' && corrected
+      surveyor.begin(wasCorrected || corrections.isCorrected(receiver), asked ?? askedBy ?? 'survey')
     }
-    request.by = undefined
-    choice.noteChosen()
+    surveyor.asked = undefined
+    references.noteChosen()
     reports.clear('gnss-survey')
   }
 
   /** What was averaged so far belongs to another place. */
   restart(why: string): void {
-    const { check, log, surveyor } = this.#deps
+    const { ctx, integrity, surveyor } = this.#deps
     const { run } = surveyor
-    check.clear()
+    integrity.forgetPositions()
     surveyor.plain.clear()
     this.#isInterrupted = false
     if (!run) return
-    log.warn(`${why}: the survey-in starts again`)
+    ctx.log.warn(`${why}: the survey-in starts again`)
     surveyor.begin(run.corrected, run.by)
   }
 
   /** The antenna may have been carried away meanwhile: nothing counts until positions show that it was not. */
   interrupted(): void {
     if (this.#isInterrupted || !this.#deps.surveyor.run?.mean) return
-    this.#deps.check.clear()
+    this.#deps.integrity.forgetPositions()
     this.#isInterrupted = true
   }
 
   epoch(fix: ReceiverFix): void {
-    if (isPosition(fix)) this.#positionAt_ms = this.#deps.surroundings.now_ms()
+    if (isPosition(fix)) this.#positionAt_ms = this.#now_ms()
     if (this.#isInterrupted) return
     if (this.#deps.surveyor.epoch(fix)) {
-      this.#deps.log.warn('the corrected position jumped: the averaging of the survey-in starts again')
+      this.#deps.ctx.log.warn('the corrected position jumped: the averaging of the survey-in starts again')
     }
   }
 
   second(): void {
-    const { check, reports, surveyor } = this.#deps
+    const { integrity, reports, surveyor } = this.#deps
     const { run } = surveyor
-    if (run?.mean) {
-      if (this.#deps.surroundings.now_ms() - this.#positionAt_ms > gap_ms) this.interrupted()
-      const isThere = check.isWhere({ arp: run.mean, corr: run.corrected, acc_m: run.acc_m })
+    const place = run && placeOf(run)
+    if (place) {
+      if (this.#now_ms() - this.#positionAt_ms > gap_ms) this.interrupted()
+      const isThere = integrity.isAt(place, 'window')
       if (isThere === false) {
         this.restart('the antenna is not where the survey-in found it so far')
         return
@@ -122,29 +134,29 @@ export class SurveyStep {
 
   /** @param wanted a person ended it: where the station returns to its reference, that is no error */
   #over(end: SurveyEnd, wanted = false): void {
-    const { check, choice, dispatch, log, reports, surveyor } = this.#deps
-    check.live = check.newest()
-    this.distrustsCorrections = end.wrongCorrections === true
-    log.info({ ...end }, `the survey-in ended: ${end.state}`)
+    const { ctx, integrity, references, reports, surveyor } = this.#deps
+    integrity.notePosition()
+    this.#distrust(end.wrongCorrections === true)
+    ctx.log.info({ ...end }, `the survey-in ended: ${end.state}`)
     if (end.state === 'complete') {
       this.done()
       return
     }
-    const returns = choice.chosen !== undefined
+    const returns = references.chosen !== undefined
     if (wanted && returns) reports.clear('gnss-survey')
     else reports.raise('gnss-survey', surveyText(end, surveyor.record.count, returns))
-    dispatch(returns ? 'survey over' : 'survey failed')
+    this.#dispatch(returns ? 'survey over' : 'survey failed')
   }
 
   /** One determination of the ambiguities may be wrong: the receiver makes another one. */
   #initialise(): void {
-    const { log, receiver, surroundings } = this.#deps
-    const now_ms = surroundings.now_ms()
+    const { ctx, receiver } = this.#deps
+    const now_ms = this.#now_ms()
     if (!receiver.resetAmbiguities || now_ms - this.#askedAt_ms < initialises_ms) return
     this.#askedAt_ms = now_ms
-    log.info('the survey-in is good enough; the receiver determines its ambiguities again to check it')
+    ctx.log.info('the survey-in is good enough; the receiver determines its ambiguities again to check it')
     receiver.resetAmbiguities().catch((error: unknown) => {
-      log.warn(
+      ctx.log.warn(
         { err: error },
         'the receiver could not be made to determine its ambiguities again; it is asked again in 2 min',
       )
@@ -160,12 +172,20 @@ export class SurveyStep {
 
   /** Its result can be used. */
   done(): void {
-    const { check, choice, dispatch, reports, surveyor } = this.#deps
-    const { result: reference } = surveyor
-    const { manual, chosenMethod } = choice
+    const { integrity, references, reports, surveyor } = this.#deps
+    const { result } = surveyor
+    const { manual, chosenMethod } = references
     reports.clear('gnss-survey')
-    choice.noteChosen()
-    const usable = chosenMethod === 'survey' || !manual || !reference
-    dispatch(usable ? 'survey usable' : check.surveyed(reference, manual))
+    references.noteChosen()
+    if (chosenMethod === 'survey' || !manual || !result) {
+      this.#dispatch('survey usable')
+      return
+    }
+    const found = integrity.compare({ position: result.arp, acc_m: result.acc_m, corrected: result.corr }, manual)
+    this.#dispatch(found.agrees ? 'agrees' : 'manual elsewhere')
+  }
+
+  #now_ms(): number {
+    return this.#deps.ctx.clock.monotonic()
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The GNSS procedure as one table: states × events → next state and actions. The README prints it, a test keeps the two
- * equal, `procedure.ts` interprets it and knows nothing else.
+ * equal, `run.ts` interprets it and knows nothing else.
  */
 
 /** What each state shows as `gnss.state.status`, and what it waits for. */
@@ -28,6 +28,9 @@ export const isSettled = (state: State): boolean => settled.includes(state)
 /** The antenna is where the reference is, as far as is known: a move from there is one from the reference. */
 const placed: readonly State[] = ['base', 'accept', 'verify', 'fixed']
 export const isPlaced = (state: State): boolean => placed.includes(state)
+/** The base is expected to hold what was written. */
+const confirmed: readonly State[] = ['accept', 'verify', 'fixed']
+export const isConfirmed = (state: State): boolean => confirmed.includes(state)
 /** Nothing can be done with the receiver. */
 export const isAbsent = (state: State): boolean => state === 'offline' || state === 'stalled' || state === 'fault'
 
@@ -164,6 +167,13 @@ export const table: readonly Row[] = [
   ['initial', 'survey asked for', 'initial', []],
   ['any', 'survey asked for', 'configure', ['hold', 'set rover']],
 ]
+
+const rows = new Map<string, Row>(table.map((row) => [`${row[0]} ${row[1]}`, row]))
+
+/** The row that an event finds in a state; undefined when nothing happens. */
+export function rowOf(state: State, event: Event): Row | undefined {
+  return rows.get(`${state} ${event}`) ?? rows.get(`any ${event}`)
+}
 
 /** The tables of the README. */
 export function printed(): string {

@@ -1,6 +1,9 @@
 /** Where the receiver finds itself without corrections: what a corrected survey-in is checked against. Pure. */
-import type { ReceiverFix } from 'rtk-base/services'
-import { isPosition, PositionWindow, type Seen } from '../watch/live-position.js'
+import { isPosition, PositionWindow } from 'rtk-base/gnss'
+import type { LivePosition, ReceiverFix } from 'rtk-base/services'
+
+/** A position that the antenna was seen at. */
+export type Seen = Pick<LivePosition, 'position' | 'acc_m'>
 
 const window_s = 120
 /** Fewer epochs say nothing. */

@@ -1,10 +1,9 @@
 /** One survey-in: which epochs count, when it is good enough, when it has to end. Pure; the time is always passed in. */
-import { distance, enu } from 'rtk-base/gnss'
+import { distance, enu, isPosition, offsetText } from 'rtk-base/gnss'
 import type { Ecef, ReceiverFix } from 'rtk-base/services'
-import { offsetText } from '../reference/reference.js'
-import { isPosition, type Seen } from '../watch/live-position.js'
 import { type AccuracyModel, type EstimatorSnapshot, PositionEstimator } from './estimator.js'
 import { type InitialisationSnapshot, Initialisations } from './initialisations.js'
+import type { Seen } from './plain-position.js'
 
 /** The change parameters of a survey-in; read again each time. */
 export interface SurveyLimits {

@@ -67,6 +67,8 @@ const latest_ms = 600_000
 const share = 1 / 20
 
 export class Surveyor {
+  /** Who asked for a survey-in that has not begun yet; undefined: nobody. */
+  asked: string | undefined
   /** Where the receiver finds itself without corrections: fed all the time, not only while a survey-in runs. */
   readonly plain = new PlainPosition()
   readonly #deps: SurveyorDeps
@@ -106,6 +108,11 @@ export class Surveyor {
   /** The one that runs or was interrupted. */
   get run(): SurveyRun | undefined {
     return this.#run
+  }
+
+  /** One runs, was interrupted, or was asked for. */
+  get isWanted(): boolean {
+    return this.asked !== undefined || this.#run !== undefined
   }
 
   /** Its result, when that may be used; else that of the one before it. */

@@ -3,16 +3,9 @@
  * without NAV-SAT. Good to a few hundredths of a degree, which unit vectors need; light time and clocks are left out.
  * It is test support: the service has directions from its receiver.
  */
+import { type Direction, msmSatellite, type Sky } from '../../../plugins/integrity/phase/sky.js'
 import { BitReader } from '../../../runtime/gnss/bits.js'
-import {
-  type Constellation,
-  type Direction,
-  distance,
-  enu,
-  messageNumber,
-  msmSatellite,
-  type Sky,
-} from '../../../runtime/gnss/index.js'
+import { type Constellation, distance, enu, messageNumber } from '../../../runtime/gnss/index.js'
 import { type Field, readFields, reserved, signed, uint, unsigned } from '../../../runtime/gnss/rtcm-layout.js'
 import type { Ecef } from '../../../schemas/services.js'
 

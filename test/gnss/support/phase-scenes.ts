@@ -1,8 +1,8 @@
 /** Observations with something done to them: displaced captures, and a seeded sky for what captures do not hold. */
+import type { Direction, Sky } from '../../../plugins/integrity/phase/sky.js'
 import {
   type Constellation,
   constellationOf,
-  type Direction,
   type Enu,
   lockTime,
   type Msm,
@@ -10,7 +10,6 @@ import {
   type MsmObservation,
   msmEpochTime,
   msmType,
-  type Sky,
 } from '../../../runtime/gnss/index.js'
 import type { Ecef } from '../../../schemas/services.js'
 import type { Observed } from './phase-captures.js'

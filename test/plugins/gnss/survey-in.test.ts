@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import surveyIn from '../../../plugins/survey-in/index.js'
-import { rowOf } from '../../../plugins/survey-in/procedure/procedure.js'
-import { type Event, printed, type State, states, table } from '../../../plugins/survey-in/procedure/table.js'
+import { type Event, printed, rowOf, type State, states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { Ledger } from '../../../plugins/survey-in/reference/ledger.js'
 import { packageRoot } from '../../../runtime/build/release.js'
 import {
@@ -292,6 +291,10 @@ t.test('a restart of the service', async (t) => {
       const found = await Promise.all(names.map(async (name) => [name, await before.store.entries(name)] as const))
       const after = await restarted(t, before, 2, { store: new MemoryStore(Object.fromEntries(found)), data })
       t.ok((await after.until(() => after.arps().length > 0, 30)) <= 25)
+      t.notOk(
+        after.station.lines.some(({ msg }) => /the start-up check comes first/.test(msg)),
+        'the start is warm',
+      )
     },
   )
 

@@ -1,0 +1,138 @@
+/** The carrier phases of the station's own observations: frames and directions go in, what the antenna did comes out. */
+import { isMsm, type MsmEpoch, MsmEpochs, stationId } from 'rtk-base/gnss'
+import type { MoveEvidence, RtcmFrame, Satellite } from 'rtk-base/services'
+import { stale_ms } from './limits.js'
+import { PhaseWatch } from './phase/phase-watch.js'
+import type { PhaseReport } from './phase/report.js'
+import { type Sky, skyOf, type UbloxDirection } from './phase/sky.js'
+
+interface Direction extends Pick<Satellite, 'satellite' | 'azimuth_deg' | 'elevation_deg'> {
+  constellation: string
+}
+
+/** As u-blox numbers the constellations. */
+const gnssIds: Readonly<Record<string, number>> = {
+  gps: 0,
+  sbas: 1,
+  galileo: 2,
+  beidou: 3,
+  qzss: 5,
+  glonass: 6,
+  navic: 7,
+}
+/** Directions are known for so long: a satellite moves by up to 0.6° in a minute. */
+const skyLasts_ms = 60_000
+/** A report of a slow receiver lasts for so many intervals between its observations. */
+const staleIntervals = 2.5
+
+export interface PhaseOptions {
+  /** False: carrier phases are not looked at. */
+  enabled: boolean
+  /** From how far on a net displacement within 10 s is a move, metres. */
+  threshold_m: number
+}
+
+/** Of about two minutes at 1 Hz with four constellations; half of them are kept when it is full. */
+const mostFrames = 960
+
+export interface PhaseSnapshot {
+  frames: Uint8Array[]
+  directions: UbloxDirection[]
+  at_ms: number
+}
+
+/** What one epoch said; `report` is undefined for one that came late. */
+export interface HeardEpoch {
+  readonly epoch: MsmEpoch
+  readonly report: PhaseReport | undefined
+}
+
+export class AntennaPhases {
+  readonly #epochs = new MsmEpochs()
+  readonly #watch: PhaseWatch | undefined
+  #sky: Sky | undefined
+  #skyAt_ms = 0
+  #newest: PhaseReport | undefined
+  #newestAt_ms = 0
+  /** The frames of the last epochs: with them the next instance of the plugin knows what this one knew. */
+  #frames: Uint8Array[] = []
+  #directions: UbloxDirection[] = []
+
+  constructor({ enabled, threshold_m }: PhaseOptions) {
+    this.#watch = enabled ? new PhaseWatch({ threshold_m }) : undefined
+  }
+
+  /** Where the satellites stand, as far as that is known. */
+  look(satellites: readonly Direction[], now_ms: number): void {
+    this.#skyAt_ms = now_ms
+    this.#directions = satellites.flatMap(({ constellation, satellite, azimuth_deg, elevation_deg }) =>
+      azimuth_deg === undefined || elevation_deg === undefined
+        ? []
+        : { gnssId: gnssIds[constellation] ?? -1, svId: satellite, azimuth_deg, elevation_deg },
+    )
+    this.#sky = skyOf(this.#directions)
+  }
+
+  /** @param station that the receiver is configured to send: others are not of our antenna @returns the epochs that the frame completes, mostly none or one */
+  hear({ type, bytes, arrival_ms }: RtcmFrame, station: number): HeardEpoch[] {
+    if (!isMsm(type) || stationId(bytes) !== station) return []
+    this.#frames.push(bytes)
+    if (this.#frames.length > mostFrames) this.#frames = this.#frames.slice(-mostFrames / 2)
+    const sky = arrival_ms - this.#skyAt_ms <= skyLasts_ms ? this.#sky : undefined
+    return this.#epochs.push(bytes).map((epoch) => {
+      const report = this.#watch?.take(epoch, sky)
+      if (report) {
+        this.#newest = report
+        this.#newestAt_ms = arrival_ms
+      }
+      return { epoch, report }
+    })
+  }
+
+  /** For the next instance of the plugin. */
+  snapshot(): PhaseSnapshot {
+    return { frames: this.#frames, directions: this.#directions, at_ms: this.#newestAt_ms }
+  }
+
+  /** Goes on where the instance before it was. */
+  restore({ frames, directions, at_ms }: PhaseSnapshot): void {
+    this.#directions = directions
+    this.#sky = skyOf(directions)
+    this.#skyAt_ms = at_ms
+    for (const bytes of frames) {
+      this.#frames.push(bytes)
+      for (const epoch of this.#epochs.push(bytes)) this.#watch?.take(epoch, this.#sky)
+    }
+  }
+
+  /** Whether they are looked at. */
+  get enabled(): boolean {
+    return this.#watch !== undefined
+  }
+
+  /** The newest report, unless it is of a time that is over. */
+  at(now_ms: number): PhaseReport | undefined {
+    const newest = this.#newest
+    const lasts_ms = Math.max(stale_ms, staleIntervals * 1000 * (newest?.interval_s ?? 0))
+    return now_ms - this.#newestAt_ms <= lasts_ms ? newest : undefined
+  }
+}
+
+/** What one epoch shows, if that is anything. It is believed at once. */
+export function evidenceOf(report: PhaseReport): MoveEvidence | undefined {
+  const { contradiction, lossOfLock, move, moved } = report
+  if (moved) return { moved, by: 'phases', text: phaseText(report), size_m: move?.distance_m ?? 0 }
+  if (!lossOfLock && !contradiction) return undefined
+  const text = 'most signals were lost at once, or their phases contradict each other'
+  return { moved: undefined, by: 'phases', text, size_m: undefined }
+}
+
+/** What was found, for people. */
+export function phaseText({ move }: PhaseReport): string {
+  if (!move) return 'the carrier phases show a move'
+  const [unit, per] = move.distance_m < 1 ? ['cm', 100] : ['m', 1]
+  const part = (name: string, value_m: number) =>
+    `${name} ${value_m < 0 ? '-' : '+'}${Math.abs(value_m * per).toFixed(1)}`
+  const parts = [part('E', move.east_m), part('N', move.north_m), part('U', move.up_m)].join(' / ')
+  return `the carrier phases show a move of ${(move.distance_m * per).toFixed(1)} ${unit} (${parts} ${unit})`
+}

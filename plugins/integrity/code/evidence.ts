@@ -1,0 +1,57 @@
+/** What speaks for a move of a base whose own position is an echo of its reference: ranges, a second position, the receiver's own words. */
+import { type Enu, enu, isPosition } from 'rtk-base/gnss'
+import type { Ecef, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
+import { OffsetWatch, type Prior } from './offset-watch.js'
+import { offsetOf } from './residual-offset.js'
+
+/** Why the antenna is suspected to have moved, and how far. */
+export interface Suspect {
+  /** For people. */
+  readonly text: string
+  /** Metres; the least where only that is known. */
+  readonly size_m: number
+}
+
+/** The pseudorange residuals beside the position that the base holds. */
+export class ResidualEvidence extends OffsetWatch {
+  constructor(prior: Prior, baseline: Enu | undefined) {
+    super(prior, baseline, true)
+  }
+
+  /** @returns undefined while nothing speaks for a move */
+  hear(residuals: readonly SatelliteResidual[], now_ms: number): Suspect | undefined {
+    const offset = offsetOf(residuals)
+    const away_m = offset && this.add(offset, now_ms)
+    return away_m === undefined ? undefined : { text: `the ranges say ${away_m.toFixed(1)} m`, size_m: away_m }
+  }
+}
+
+/** A second position solution of the receiver that goes on in fixed mode. */
+export class SecondFixEvidence extends OffsetWatch {
+  readonly #arp: Ecef
+
+  constructor(arp: Ecef, prior: Prior, baseline: Enu | undefined) {
+    super(prior, baseline, false)
+    this.#arp = arp
+  }
+
+  /** @returns undefined while nothing speaks for a move */
+  hear(fix: ReceiverFix, now_ms: number): Suspect | undefined {
+    // In firmware whose second solution only echoes the first it is of kind `time`, and says nothing.
+    if (!isPosition(fix)) return undefined
+    const away_m = this.add({ ...enu(this.#arp, fix.position), sigma_m: fix.acc_m }, now_ms)
+    return away_m === undefined
+      ? undefined
+      : { text: `the second position solution says ${away_m.toFixed(1)} m`, size_m: away_m }
+  }
+}
+
+/** How the receiver says that its ranges do not fit the position that it holds. */
+const warning = /base station position seems incorrect/i
+/** What the receiver notices is about 50 m to 25 km. */
+const warned_m = 50
+
+/** The receiver's own judgement, in its own words. */
+export function warningEvidence(text: string): Suspect | undefined {
+  return warning.test(text) ? { text: `the receiver says: ${text}`, size_m: warned_m } : undefined
+}

@@ -1,0 +1,51 @@
+/** How a live position compares with a reference position. Pure. */
+import { distance, type Enu, enu, offsetText } from 'rtk-base/gnss'
+import type { LivePosition, PositionComparison, ReferencePosition } from 'rtk-base/services'
+import { explained, unknownAccuracy_m } from './limits.js'
+
+/** The change parameters `gnss-initial-*`. */
+export interface StartLimits {
+  accuracy_m: number
+  maxDelta_m: number
+  maxDeltaCorr_m: number
+}
+
+/**
+ * Compares a live position with a reference, horizontally and vertically apart. The limits come from the evidence: four times
+ * the accuracies of both together, capped by `maxDelta_m`; where both are RTK-corrected `maxDeltaCorr_m` alone counts.
+ * @param geoidSeparation_m at the antenna; 0 or left out: not known
+ */
+export function compare(
+  live: LivePosition,
+  reference: ReferencePosition,
+  { maxDelta_m, maxDeltaCorr_m }: Omit<StartLimits, 'accuracy_m'>,
+  geoidSeparation_m?: number,
+): PositionComparison {
+  const bothCorrected = live.corrected && reference.corr
+  const most_m = bothCorrected ? maxDeltaCorr_m : maxDelta_m
+  const sigma_m = Math.hypot(live.acc_m, reference.acc_m || unknownAccuracy_m)
+  const limit = ({ share, least_m }: { share: number; least_m: number }) =>
+    bothCorrected ? most_m : Math.max(least_m, explained.sigmas * share * sigma_m)
+  const limits_m = [limit(explained.level), limit(explained.up)] as const
+  const offset = enu(reference.arp, live.position)
+  const distance_m = distance(live.position, reference.arp)
+  const isExplained = Math.hypot(offset.east, offset.north) <= limits_m[0] && Math.abs(offset.up) <= limits_m[1]
+  const agrees = distance_m > most_m ? false : isExplained || undefined
+  return { agrees, distance_m, limits_m, offset, text: offsetText(offset), hint: heightHint(offset, geoidSeparation_m) }
+}
+
+/** How near to the geoid separation a difference in height has to be to be one. */
+const separation_m = 3
+
+/** Says so where the difference is that of a height above the sea and one above the ellipsoid; else ''. */
+export function heightHint({ east, north, up }: Enu, geoidSeparation_m = 0): string {
+  const isHeight = Math.hypot(east, north) < Math.abs(up) / 2
+  const isSeparation = Math.abs(Math.abs(up) - Math.abs(geoidSeparation_m)) <= separation_m
+  if (geoidSeparation_m === 0 || !isHeight || !isSeparation) return ''
+  const separation = `; the difference in height equals the geoid separation here (${geoidSeparation_m.toFixed(1)} m)`
+  const cause =
+    Math.sign(up) === Math.sign(geoidSeparation_m)
+      ? 'a height above mean sea level was entered where one above the ellipsoid is needed'
+      : 'it was added to a height that was one above the ellipsoid already'
+  return `${separation}: ${cause}`
+}

@@ -1,0 +1,35 @@
+/** What the carrier phases say of the antenna, as figures: in the document and as metrics. Unknown is 0 there, and no value here. */
+import { roundTo } from 'rtk-base/gnss'
+import type { PluginContext } from 'rtk-base/plugin'
+import type { AntennaMotion, Integrity } from 'rtk-base/services'
+
+export function motionFigures({ info, metrics }: Pick<PluginContext, 'info' | 'metrics'>, monitor: Integrity): void {
+  info.block('gnss.state.motion', () => {
+    const { net_m = 0, sway_m = 0, satellites = 0, lostShare = 0 } = monitor.motion ?? {}
+    return { net: roundTo(net_m, 3), sway: roundTo(sway_m, 4), satellites, lost: roundTo(lostShare, 2) }
+  })
+  const gauge = (name: string, of: keyof AntennaMotion, help: string) =>
+    metrics.gauge({
+      name,
+      help,
+      collect(gauge) {
+        const value = monitor.motion?.[of]
+        if (value !== undefined) gauge.set(value)
+      },
+    })
+  gauge(
+    'antenna_displacement_meters',
+    'net_m',
+    'How far the antenna is from where it was 10 s ago, by the carrier phases.',
+  )
+  gauge(
+    'antenna_sway_meters',
+    'sway_m',
+    'Rms of the distance of the antenna from its mean position over 10 s, by the carrier phases.',
+  )
+  gauge(
+    'carrier_lock_lost_ratio',
+    'lostShare',
+    'Satellites that lost their carrier lock within 3 s, of those that were tracked.',
+  )
+}

@@ -1,0 +1,360 @@
+/** The integrity monitor: hears what the receiver says, keeps the evidence, and answers whether the antenna is where a reference says. */
+import { isPosition, sameEcef } from 'rtk-base/gnss'
+import type { EventSource, PluginContext, Event as PluginEvent } from 'rtk-base/plugin'
+import {
+  type AntennaMotion,
+  device,
+  type EvidenceMemory,
+  type HeldTarget,
+  type Integrity,
+  type Judgement,
+  type LivePosition,
+  type MoveEvidence,
+  type MoveSuspicion,
+  type PositionComparison,
+  type Receiver,
+  type ReceiverFix,
+  type ReferencePosition,
+  type RtcmFrame,
+  rtcmGate,
+} from 'rtk-base/services'
+import { AntennaPhases, evidenceOf, type PhaseSnapshot } from './antenna-phases.js'
+import type { Suspect } from './code/evidence.js'
+import { type Baselines, MovementWatch, type Seen } from './code/movement.js'
+import type { StartLimits } from './comparison.js'
+import { longestReload_ms, stale_ms } from './limits.js'
+import type { IntegrityOptions } from './options.js'
+import { PositionCheck } from './position-check.js'
+import { LastTrust } from './warm/last-trust.js'
+import { Remembered } from './warm/remembered.js'
+import { Verification } from './warm/verification.js'
+import { WatchReports } from './watch-reports.js'
+
+/** What is handed over to the next instance on a reload. */
+export interface Snapshot {
+  at_ms: number
+  uid: string
+  /** A base was trusted. */
+  inUse: boolean
+  evidence?: MoveEvidence
+  phases: PhaseSnapshot
+  baselines: Baselines
+  seen?: Seen
+  heardAt_ms?: number
+  reports: ReturnType<WatchReports['snapshot']>
+}
+
+const tick_ms = 1000
+
+export class IntegrityMonitor implements Integrity {
+  readonly #ctx: PluginContext
+  readonly #limits: () => StartLimits
+  readonly #phases: AntennaPhases
+  readonly #remembered: Remembered
+  readonly #last: LastTrust
+  readonly #check: PositionCheck
+  readonly #reports: WatchReports
+  readonly #found: EventSource<MoveEvidence>
+  readonly #doubt: EventSource<PositionComparison | undefined>
+  #receiver: Receiver | undefined
+  #positionAt_ms = Number.NEGATIVE_INFINITY
+  #distrustsCorrections: boolean = false
+  /** The base that is trusted, or that was and is verified. */
+  #base: ReferencePosition | undefined
+  /** It is trusted: RTCM goes out. */
+  #inUse: boolean = false
+  #movement: MovementWatch | undefined
+  /** After `resume` only. */
+  #verification: Verification | undefined
+  #evidence: MoveEvidence | undefined
+  /** Of the instance before this one, for the base that was in use. */
+  #handed: { uid: string; baselines: Baselines } | undefined
+
+  constructor(ctx: PluginContext, options: IntegrityOptions, limits: () => StartLimits) {
+    this.#ctx = ctx
+    this.#limits = limits
+    this.#found = ctx.event()
+    this.#doubt = ctx.event()
+    this.#phases = new AntennaPhases(options.phases)
+    this.#remembered = new Remembered(ctx.log)
+    const clocks = { now_ms: () => this.#now_ms(), utc_s: () => this.#utc_s() }
+    this.#last = new LastTrust(this.#remembered, clocks, (...where) => ctx.dataDir(...where))
+    const geoidSeparation_m = () => this.#receiver?.fix?.geoidSeparation_m
+    this.#reports = new WatchReports(ctx.errors, geoidSeparation_m)
+    this.#check = new PositionCheck(
+      {
+        suspicion: () => this.suspicion,
+        doubts: (comparison) => this.#doubt.emit(comparison),
+        limits,
+        geoidSeparation_m,
+        now_ms: clocks.now_ms,
+      },
+      options.initial_s,
+    )
+  }
+
+  // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  start(receiver: Receiver, before: Snapshot | undefined): void {
+    // Someone else set it up: it is trusted as it is.
+    if (receiver.mode === 'listening') return
+    const { on, services, timers } = this.#ctx
+    this.#receiver = receiver
+    if (before) this.#resumeFrom(before)
+    // Behind the gate, also after that was reloaded: what is computed here delays no frame.
+    services.watch(rtcmGate, () => on(receiver.onRtcm, (frame) => this.#heardRtcm(frame)))
+    on(receiver.onFix, (fix) => this.#heardFix(fix))
+    const { onResiduals, onSatellites, onSecondFix, onWarning } = receiver
+    if (onSatellites) on(onSatellites, ({ satellites }) => this.#phases.look(satellites, this.#now_ms()))
+    if (onResiduals)
+      on(onResiduals, (residuals) => {
+        if (!onSatellites) this.#phases.look(residuals, this.#now_ms())
+        this.#heardCode(this.#movement?.residuals(residuals, this.#now_ms()))
+      })
+    if (onSecondFix) on(onSecondFix, (fix) => this.#heardCode(this.#movement?.secondFix(fix, this.#now_ms())))
+    if (onWarning) on(onWarning, (text) => this.#heardCode(this.#movement?.warning(text)))
+    timers.every(tick_ms, () => this.#second())
+  }
+
+  snapshot(): Snapshot | undefined {
+    if (!this.#receiver) return undefined
+    const { heardAt_ms } = this.#last
+    const seen = this.#seen
+    return {
+      at_ms: this.#now_ms(),
+      uid: this.#receiver.identity.serial,
+      inUse: this.#inUse,
+      phases: this.#phases.snapshot(),
+      baselines: this.#movement?.baselines ?? {},
+      reports: this.#reports.snapshot(),
+      ...(this.#evidence && { evidence: this.#evidence }),
+      ...(seen && { seen }),
+      ...(heardAt_ms !== undefined && { heardAt_ms }),
+    }
+  }
+
+  #resumeFrom({ at_ms, uid, inUse, evidence, phases, baselines, seen, heardAt_ms, reports }: Snapshot): void {
+    const away_ms = this.#now_ms() - at_ms
+    this.#phases.restore(phases)
+    this.#last.heardAt_ms = heardAt_ms
+    this.#check.live = seen && { ...seen, corrected: false }
+    if (!inUse) return
+    this.#inUse = true
+    this.#handed = { uid, baselines }
+    this.#evidence = evidence
+    this.#reports.restore(reports)
+    if (away_ms > longestReload_ms)
+      this.#keep(unknown(`nobody watched the antenna for ${Math.round(away_ms / 1000)} s`))
+  }
+
+  open(memory: EvidenceMemory): void {
+    this.#remembered.open(memory)
+  }
+
+  // ── what the receiver says ────────────────────────────────────────────────────────────────────────────────────────
+
+  #heardRtcm(frame: RtcmFrame): void {
+    for (const heard of this.#phases.hear(frame, this.#receiver?.stationId ?? 0)) {
+      this.#verification?.heard(heard, this.#last.age_ms)
+      const evidence = heard.report && evidenceOf(heard.report)
+      if (evidence) this.#tell(evidence)
+    }
+  }
+
+  #heardFix(fix: ReceiverFix): void {
+    if (!isPosition(fix)) return
+    this.#positionAt_ms = this.#now_ms()
+    if (!fix.corrected || !this.#distrustsCorrections) this.#check.add(fix)
+  }
+
+  #heardCode(suspect: Suspect | undefined): void {
+    if (suspect) this.#tell({ moved: true, by: 'code', ...suspect })
+  }
+
+  #tell(evidence: MoveEvidence): void {
+    this.#keep(evidence)
+    this.#found.emit(evidence)
+  }
+
+  /** Who uses it may be away at this moment. A move is more than a time of which nothing is known. */
+  #keep(evidence: MoveEvidence): void {
+    if (this.#inUse && !this.#evidence?.moved) this.#evidence = evidence
+  }
+
+  #second(): void {
+    const [base, movement, receiver] = [this.#base, this.#movement, this.#receiver]
+    if (!this.#inUse || !base || !movement || !receiver) return
+    this.#last.tick(receiver, base, this.#seen, movement.baselines)
+    this.#reports.second(movement, this.#now_ms())
+  }
+
+  // ── where the antenna is ──────────────────────────────────────────────────────────────────────────────────────────
+
+  get needed_m(): number {
+    return this.#limits().accuracy_m
+  }
+
+  get position(): LivePosition | undefined {
+    return this.#check.newest
+  }
+
+  get comparison(): PositionComparison | undefined {
+    return this.#check.comparison
+  }
+
+  get onDoubt(): PluginEvent<PositionComparison | undefined> {
+    return this.#doubt.on
+  }
+
+  distrustCorrections(distrusted: boolean): void {
+    this.#distrustsCorrections = distrusted
+  }
+
+  forgetPositions(since_ms?: number): void {
+    this.#check.forget(since_ms)
+  }
+
+  notePosition(): void {
+    this.#check.live = this.#check.newest
+  }
+
+  locate(reference: ReferencePosition | undefined): Pick<PositionComparison, 'agrees'> | undefined {
+    return this.#check.locate(reference)
+  }
+
+  isAt(place: ReferencePosition, by: 'window' | 'newest'): boolean | undefined {
+    return this.#check.isAt(place, by)
+  }
+
+  isBack(reference: ReferencePosition): boolean | undefined {
+    return this.#check.isBack(reference)
+  }
+
+  get canSeeReturn(): boolean {
+    return this.#check.canSeeReturn
+  }
+
+  compare(live: LivePosition, reference: ReferencePosition): PositionComparison {
+    return this.#check.judge(live, reference)
+  }
+
+  distance_m(reference: ReferencePosition | undefined): number | undefined {
+    const now_ms = this.#now_ms()
+    if (this.#inUse) return this.#movement?.delta_m(now_ms)
+    if (!reference || now_ms - this.#positionAt_ms > stale_ms) return undefined
+    return this.#check.distance_m(reference)
+  }
+
+  // ── whether it has moved ──────────────────────────────────────────────────────────────────────────────────────────
+
+  get motion(): AntennaMotion | undefined {
+    const report = this.#phases.at(this.#now_ms())
+    if (!report) return undefined
+    const { net, sway_m, lostShare } = report
+    return { net_m: net?.distance_m, satellites: net?.satellites ?? 0, sway_m, lostShare }
+  }
+
+  get seesMoves(): boolean | undefined {
+    if (!this.#phases.enabled) return false
+    return this.#phases.at(this.#now_ms())?.net !== undefined || undefined
+  }
+
+  get onEvidence(): PluginEvent<MoveEvidence> {
+    return this.#found.on
+  }
+
+  get stayed(): boolean | undefined {
+    if (!this.#inUse) return undefined
+    if (!this.#evidence) return true
+    return this.#evidence.moved ? false : undefined
+  }
+
+  get evidence(): MoveEvidence | undefined {
+    return this.#evidence
+  }
+
+  // ── a base in use ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  startsWarm(reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement {
+    if (!this.#receiver) return { answer: false, why: 'there is no receiver' }
+    return this.#last.judge(this.#receiver, reference, held)
+  }
+
+  resume(reference: ReferencePosition): void {
+    const { isBrief, seen } = this.#last
+    this.#check.live = seen && { ...seen, corrected: false }
+    this.leave()
+    const movement = this.#watch(reference)
+    this.#verification = new Verification(movement, this.#now_ms(), isBrief)
+  }
+
+  wentOn(announced: boolean): Judgement {
+    return this.#verification?.second(this.#now_ms(), announced) ?? { answer: false, why: 'it is not watched' }
+  }
+
+  trust(reference: ReferencePosition, advice: string): void {
+    const isSame = this.#base && sameEcef(this.#base.arp, reference.arp)
+    if (!isSame || !this.#movement) this.#watch(reference)
+    this.#base = reference
+    this.#inUse = true
+    this.#verification = undefined
+    this.#evidence = undefined
+    this.#reports.begin(this.#now_ms(), advice)
+    void this.remember()
+  }
+
+  #watch(reference: ReferencePosition): MovementWatch {
+    const handed = this.#handed?.uid === this.#receiver?.identity.serial ? this.#handed?.baselines : undefined
+    const known = this.#receiver && this.#last.baselines(this.#receiver, reference, this.#seen)
+    this.#base = reference
+    this.#movement = new MovementWatch(reference, this.#seen, { ...known, ...handed })
+    this.#handed = undefined
+    return this.#movement
+  }
+
+  leave(): void {
+    this.#base = undefined
+    this.#inUse = false
+    this.#movement = undefined
+    this.#verification = undefined
+    this.#evidence = undefined
+    this.#handed = undefined
+    this.#reports.end()
+  }
+
+  async remember(): Promise<void> {
+    const [base, receiver] = [this.#base, this.#receiver]
+    if (!this.#inUse || !base || !receiver) return
+    await this.#last.remember(receiver, base, this.#seen, this.#movement?.baselines ?? {})
+  }
+
+  get #seen(): Seen | undefined {
+    const { live } = this.#check
+    return live && { position: live.position, acc_m: live.acc_m }
+  }
+
+  // ── suspicion ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get suspicion(): MoveSuspicion | undefined {
+    return this.#remembered.suspicion
+  }
+
+  suspect(evidence: MoveSuspicion): Promise<void> {
+    return this.#remembered.suspect(evidence)
+  }
+
+  settle(): void {
+    void this.#remembered.settle()
+  }
+
+  #now_ms(): number {
+    return this.#ctx.clock.monotonic()
+  }
+
+  /** 0 while no time is known. */
+  #utc_s(): number {
+    return Math.floor((this.#ctx.services.find(device)?.utc_ms() ?? 0) / 1000)
+  }
+}
+
+const unknown = (text: string): MoveEvidence => ({ moved: undefined, by: 'phases', text, size_m: undefined })

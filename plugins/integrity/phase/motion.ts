@@ -1,0 +1,328 @@
+import type { Enu } from 'rtk-base/gnss'
+import type { Displacement } from './displacement.js'
+
+/** Positions that are kept: more than `span_ms` at 5 Hz. */
+const capacity = 128
+/** The net displacement is the one over this time. */
+const span_ms = 10_000
+/** A displacement that lasts this long is no swing. At 1 Hz these are three epochs. */
+const confirm_ms = 2_000
+/** While a mast sways, as long as this. */
+const confirmSwaying_ms = 8_000
+/** Decides from this part of the threshold, so that noise does not hide a move of just the threshold. */
+const decideFrom = 0.6
+/** Of the displacement, that the epochs which confirm it may differ from their mean. */
+const steadiness = 0.5
+/** A displacement below so many standard deviations is noise. */
+export const significance = 5
+/**
+ * A move of less than so many thresholds is decided from this many: under multipath of 4 mm an antenna that stands still seems to be 2 to
+ * 4 cm higher or lower at 5 every other week, at 6 once a year.
+ */
+const small = { thresholds: 4 / 3, significance: 6 }
+/** Above this rms, as a part of the threshold, the mast sways. */
+const swaying = 1 / 3
+/** And above so many standard deviations: else it is noise. */
+const noisy = 2
+/** A step is looked for between the medians of this time before and behind it. */
+const settle_ms = 4_000
+/** An antenna that stays within this for as many samples as a third difference has leaves less than 8 cm in it. */
+const still_m = 0.01
+const stillSamples = 4
+/** And only with this part of the satellites of the minute, all the time: others have other errors, which look like a step. */
+const settlesWith = 0.8
+/** With less than this share a move must be so many times the usual limit: few satellites give a position a little beside that of all. */
+const fewer = { share: 0.6, times: 3 }
+const usual_ms = 60_000
+/** From what size, from how many standard deviations, and which part of it must happen within two samples. */
+const step = { least_m: 0.012, significance: 7, sharpness: 0.6 }
+
+export interface Net extends Enu {
+  /** Over how many seconds: 10, fewer after a start. */
+  readonly span_s: number
+}
+
+/**
+ * What the sequence of positions says. Positions count from the start of the watch. The *level* is where the antenna is when
+ * it does not swing: it changes only by steps that last, and each kept epoch remembers its own, so that a step does not bend
+ * the polynomials that are fitted later.
+ */
+export class Motion {
+  readonly #threshold_m: number
+  /** Rings by sample number. */
+  readonly #times_ms = new Float64Array(capacity)
+  readonly #positions = new Float64Array(capacity * 3)
+  readonly #levels = new Float64Array(capacity * 3)
+  readonly #sigmas = new Float64Array(capacity * 3)
+  readonly #satellites = new Uint8Array(capacity)
+  readonly #sorted = new Float64Array(capacity)
+  readonly #candidate = new Float64Array(3)
+  #next = 0
+  #first = 0
+  /** The level of now. */
+  readonly level = { east: 0, north: 0, up: 0 }
+  /** When the last step began, as far as the level changed. */
+  #stepped_ms = -Infinity
+  #usualFrom_ms = -Infinity
+  /** The last rms before the antenna left its level, and when that was. */
+  #calm_m = 0
+  #calmAt_ms = -Infinity
+
+  constructor(threshold_m: number) {
+    this.#threshold_m = threshold_m
+  }
+
+  /** Nothing is known about the time before; the antenna is at its level by definition. */
+  restart(): void {
+    this.#first = this.#next
+    this.level.east = 0
+    this.level.north = 0
+    this.level.up = 0
+    this.#stepped_ms = -Infinity
+    this.#calm_m = 0
+  }
+
+  /** When the antenna was last where it used to be. */
+  get calmAt_ms(): number {
+    return this.#calmAt_ms
+  }
+
+  /** Most satellites were lost, and that was said: fewer are usual from now on. */
+  forgetUsual(): void {
+    if (this.#next > this.#first) this.#usualFrom_ms = this.#times_ms[(this.#next - 1) % capacity]
+  }
+
+  /** Since the last sample; undefined without one. */
+  step(position: Displacement): Enu | undefined {
+    if (this.#next === this.#first) return undefined
+    const at = ((this.#next - 1) % capacity) * 3
+    return {
+      east: position.east_m - this.#positions[at],
+      north: position.north_m - this.#positions[at + 1],
+      up: position.up_m - this.#positions[at + 2],
+    }
+  }
+
+  /**
+   * Takes the position of an epoch.
+   * @param stepNoise standard deviation of the difference of two positions, in those of one
+   * @returns when the level stepped, since when; else undefined
+   */
+  add(time_ms: number, position: Displacement, stepNoise: number): number | undefined {
+    if (this.#next - this.#first === capacity) this.#first++
+    const slot = this.#next++ % capacity
+    this.#times_ms[slot] = time_ms
+    this.#positions.set([position.east_m, position.north_m, position.up_m], slot * 3)
+    this.#levels.set([this.level.east, this.level.north, this.level.up], slot * 3)
+    const { east_m, north_m, up_m } = position.sigma
+    this.#sigmas.set([east_m, north_m, up_m], slot * 3)
+    this.#satellites[slot] = position.satellites
+    return this.#settle(time_ms, position, stepNoise)
+  }
+
+  /** Whether third differences up to this time hold nothing of the motion of the antenna. */
+  isStill(time_ms: number): boolean {
+    const isKnown = this.#times_ms[(this.#next + capacity - 1) % capacity] === time_ms
+    if (!isKnown || this.#next - this.#first < stillSamples) return false
+    for (let sample = this.#next - stillSamples; sample < this.#next; sample++) {
+      const at = (sample % capacity) * 3
+      const [east, north, up] = this.#levels.subarray(at, at + 3)
+      const positions = this.#positions
+      if (Math.hypot(positions[at] - east, positions[at + 1] - north, positions[at + 2] - up) > still_m) return false
+    }
+    return true
+  }
+
+  /** The displacement between the level 10 s ago and now. */
+  net(time_ms: number, position: Displacement): Net {
+    let sample = this.#first
+    while (sample < this.#next - 1 && this.#times_ms[(sample + 1) % capacity] <= time_ms - span_ms) sample++
+    const at = (sample % capacity) * 3
+    return {
+      span_s: Math.min(span_ms, time_ms - this.#times_ms[sample % capacity]) / 1000,
+      east: position.east_m - this.#levels[at],
+      north: position.north_m - this.#levels[at + 1],
+      up: position.up_m - this.#levels[at + 2],
+    }
+  }
+
+  /**
+   * Where the antenna is, the threshold or more off its level: such an epoch would bend the polynomials that it comes into later.
+   * Only what is as clear as a move, of an antenna that was calm before: errors would feed themselves.
+   * @param position the newest that was added
+   */
+  swungOut({ east_m, north_m, up_m, sigma }: Displacement): Enu | undefined {
+    if (this.#calm_m > this.#threshold_m * swaying) return undefined
+    const { level } = this
+    const [east, north, up] = [east_m - level.east, north_m - level.north, up_m - level.up]
+    const normalised = Math.hypot(east / sigma.east_m, north / sigma.north_m, up / sigma.up_m)
+    if (Math.hypot(east, north, up) < this.#threshold_m || normalised < significance) return undefined
+    if (!this.#isSeenBy(fewer.share, this.#next - 1, this.#next)) return undefined
+    return { east: east_m, north: north_m, up: up_m }
+  }
+
+  /** Rms of the distance from the level over the last 10 s, or since the last step; undefined with fewer than 5 samples. */
+  sway_m(time_ms: number): number | undefined {
+    const from_ms = Math.max(time_ms - span_ms, this.#stepped_ms)
+    const mean = this.#candidate.fill(0)
+    let count = 0
+    for (let sample = this.#next - 1; sample >= this.#first; sample--) {
+      const slot = sample % capacity
+      if (this.#times_ms[slot] < from_ms) break
+      for (let axis = 0; axis < 3; axis++) mean[axis] += this.#positions[slot * 3 + axis]
+      count++
+    }
+    if (count < 5) return undefined
+    let squares = 0
+    for (let sample = this.#next - count; sample < this.#next; sample++) {
+      const at = (sample % capacity) * 3
+      for (let axis = 0; axis < 3; axis++) squares += (this.#positions[at + axis] - mean[axis] / count) ** 2
+    }
+    return Math.sqrt(squares / count)
+  }
+
+  /**
+   * Whether the antenna moved: it is settled at least the threshold away from where it was at the start, or every sample of the last 2 s lies beyond the decision level, they agree with each other, and
+   * their mean is significant. While the mast sways, 8 s are looked at, and their mean and median alone.
+   */
+  moved(time_ms: number, position: Displacement): boolean {
+    const { level } = this
+    if (Math.hypot(level.east, level.north, level.up) >= this.#threshold_m) return true
+    const net = this.net(time_ms, position)
+    const decide_m = this.#threshold_m * decideFrom
+    if (Math.hypot(net.east, net.north, net.up) < decide_m) {
+      this.#calm_m = this.sway_m(time_ms) ?? 0
+      this.#calmAt_ms = time_ms
+    }
+    const { east_m, north_m, up_m } = position.sigma
+    const sways = this.#calm_m > Math.max(this.#threshold_m * swaying, noisy * Math.hypot(east_m, north_m, up_m))
+    const from_ms = time_ms - (sways ? confirmSwaying_ms : confirm_ms) * 0.99
+    let samples = 0
+    let covered_ms = 0
+    let east = 0
+    let north = 0
+    let up = 0
+    // A second in which few satellites were received is no better for the good one behind it.
+    const worst = this.#candidate.fill(0)
+    // One more than begins within the time: the samples must span it.
+    for (let sample = this.#next - 1; sample >= this.#first; sample--) {
+      const slot = sample % capacity
+      east += this.#positions[slot * 3]
+      north += this.#positions[slot * 3 + 1]
+      up += this.#positions[slot * 3 + 2]
+      for (let axis = 0; axis < 3; axis++) worst[axis] = Math.max(worst[axis], this.#sigmas[slot * 3 + axis])
+      samples++
+      covered_ms = time_ms - this.#times_ms[slot]
+      if (this.#times_ms[slot] <= from_ms) break
+    }
+    if (samples < 2 || covered_ms < time_ms - from_ms) return false
+    const offset = { east: position.east_m - net.east, north: position.north_m - net.north, up: position.up_m - net.up }
+    east = east / samples - offset.east
+    north = north / samples - offset.north
+    up = up / samples - offset.up
+    const size_m = Math.hypot(east, north, up)
+    const normalised = Math.hypot(east / worst[0], north / worst[1], up / worst[2])
+    const least_m = this.#isSeenBy(fewer.share, this.#next - samples, this.#next) ? decide_m : fewer.times * decide_m
+    const clear = size_m < small.thresholds * this.#threshold_m ? small.significance : significance
+    if (size_m < least_m || normalised < clear) return false
+    if (sways) {
+      // A single swing, however far, is in the mean as well.
+      this.#median(this.#next - samples, this.#next, this.#after)
+      const [e, n, u] = this.#after
+      return Math.hypot(e - offset.east, n - offset.north, u - offset.up) >= least_m
+    }
+    for (let sample = this.#next - samples; sample < this.#next; sample++) {
+      const at = (sample % capacity) * 3
+      const e = this.#positions[at] - offset.east
+      const n = this.#positions[at + 1] - offset.north
+      const u = this.#positions[at + 2] - offset.up
+      if (Math.hypot(e, n, u) < decide_m) return false
+      if (Math.hypot(e - east, n - north, u - up) > steadiness * size_m) return false
+    }
+    return true
+  }
+
+  /**
+   * A step becomes the level when the median of 4 s behind it differs from that of 4 s before it, clearly and at once. Slow
+   * changes do not count: they may be errors of the extrapolation, which a changed level would feed.
+   */
+  #settle(time_ms: number, { sigma }: Displacement, stepNoise: number): number | undefined {
+    const end = this.#next
+    const middle = this.#reaching(end, time_ms - settle_ms)
+    if (middle <= this.#first + 1) return undefined
+    const stepped_ms = this.#times_ms[middle % capacity]
+    const begin = this.#reaching(middle, stepped_ms - settle_ms)
+    if (end - middle < 3 || middle - begin < 3 || !this.#isSeenBy(settlesWith, begin, end)) return undefined
+    this.#median(middle, end, this.#after)
+    this.#median(begin, middle, this.#before)
+    const [e, n, u] = this.#after.map((value, axis) => value - this.#before[axis])
+    const size_m = Math.hypot(e, n, u)
+    const normalised = Math.hypot(e / sigma.east_m, n / sigma.north_m, u / sigma.up_m) / stepNoise
+    if (size_m < step.least_m || normalised < step.significance) return undefined
+    const sharp = this.#between(middle - 2, middle, e, n, u) / size_m
+    if (sharp < step.sharpness * size_m) return undefined
+    for (let sample = begin; sample < end; sample++) {
+      const side = sample < middle ? this.#before : this.#after
+      if (this.#distance(sample, side) > steadiness * size_m) return undefined
+    }
+    const { level } = this
+    level.east += e
+    level.north += n
+    level.up += u
+    for (let sample = middle; sample < end; sample++) {
+      this.#levels.set([level.east, level.north, level.up], (sample % capacity) * 3)
+    }
+    this.#stepped_ms = stepped_ms
+    return stepped_ms
+  }
+
+  /** Whether all of these samples rest on at least this share of the satellites that there were. */
+  #isSeenBy(share: number, begin: number, end: number): boolean {
+    let most = 0
+    const from_ms = Math.max(this.#times_ms[(end - 1) % capacity] - usual_ms, this.#usualFrom_ms)
+    for (let sample = end - 1; sample >= this.#first && this.#times_ms[sample % capacity] >= from_ms; sample--) {
+      most = Math.max(most, this.#satellites[sample % capacity])
+    }
+    for (let sample = begin; sample < end; sample++) {
+      if (this.#satellites[sample % capacity] < share * most) return false
+    }
+    return true
+  }
+
+  readonly #after = new Float64Array(3)
+  readonly #before = new Float64Array(3)
+
+  /** The first sample of those before `end` that lie at `from_ms` or later. */
+  #reaching(end: number, from_ms: number): number {
+    let sample = end
+    while (sample > this.#first && this.#times_ms[(sample - 1) % capacity] >= from_ms) sample--
+    return sample
+  }
+
+  #median(begin: number, end: number, into: Float64Array): void {
+    for (let axis = 0; axis < 3; axis++) {
+      for (let sample = begin; sample < end; sample++) {
+        this.#sorted[sample - begin] = this.#positions[(sample % capacity) * 3 + axis]
+      }
+      into[axis] = this.#sorted.subarray(0, end - begin).sort()[(end - begin) >> 1]
+    }
+  }
+
+  /** The way from one sample to another along a direction, times its length. */
+  #between(from: number, to: number, east: number, north: number, up: number): number {
+    const p = (from % capacity) * 3
+    const q = (to % capacity) * 3
+    const positions = this.#positions
+    return (
+      (positions[q] - positions[p]) * east +
+      (positions[q + 1] - positions[p + 1]) * north +
+      (positions[q + 2] - positions[p + 2]) * up
+    )
+  }
+
+  #distance(sample: number, from: Float64Array): number {
+    const at = (sample % capacity) * 3
+    const positions = this.#positions
+    return Math.hypot(positions[at] - from[0], positions[at + 1] - from[1], positions[at + 2] - from[2])
+  }
+}

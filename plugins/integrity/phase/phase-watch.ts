@@ -1,0 +1,230 @@
+import type { Enu, MsmEpoch } from 'rtk-base/gnss'
+import { moved_m } from '../limits.js'
+import { Creep } from './creep.js'
+import type { Displacement } from './displacement.js'
+import { EpochClock } from './epoch-clock.js'
+import { Motion, significance } from './motion.js'
+import { type Fitted, PhaseFit } from './phase-fit.js'
+import { quickPlans, slowPlans } from './reference.js'
+import type { Move, PhaseReport } from './report.js'
+import { kept, type LockReport, SignalTracks } from './signal-tracks.js'
+import type { Sky } from './sky.js'
+import { Calm, type ThirdDifference, ThirdDifferences } from './third-difference.js'
+
+export interface PhaseWatchOptions {
+  /** A net displacement from which the antenna counts as moved, metres. */
+  threshold_m?: number
+}
+
+/** Satellites that lose lock within 3 s: from this share, of at least as many, it is an event of the antenna or the sky. */
+const lossShare = 0.5
+const lossOf = 5
+/** From this share on it is one too where the satellites that are left do not determine the position any more, as they did before. */
+const blindingShare = 0.25
+const blindingOf = 2
+/**
+ * For so long a constellation may be missing, where the others still show a move, and where they do not: lines drop frames, and its lock
+ * times say afterwards whether it was tracked meanwhile.
+ */
+const absence_ms = { seen: 10_000, blind: 6_000 }
+/** Epochs whose phases contradict each other before that is reported and everything starts afresh: a single one may be damaged. */
+const patience = 2
+/** After a move the history before it is of no use any more. */
+const renewAfter_ms = 10_000
+
+interface Solved extends Partial<Fitted> {
+  readonly step?: Enu | undefined
+  /** Of the level, since when. */
+  readonly since_ms?: number | undefined
+}
+
+/**
+ * Watches the antenna through the carrier phases of its own observations: once an epoch it says how far the antenna moved
+ * since the last one and over the last 10 s, whether lock was lost, and whether the antenna `moved`.
+ *
+ * Each phase is held against a polynomial through its own past, which takes the motion of the satellite away. What is left
+ * of all signals is the motion of the antenna along the lines of sight, and the clock of the receiver.
+ */
+export class PhaseWatch {
+  readonly #threshold_m: number
+  readonly #tracks = new SignalTracks()
+  readonly #thirdDifferences = new ThirdDifferences(this.#tracks)
+  readonly #motion: Motion
+  readonly #creep: Creep
+  /** Level of the antenna by slot of the history. */
+  readonly #levels = new Float64Array(kept * 3)
+  readonly #quick = new PhaseFit('quick', this.#tracks, quickPlans, this.#levels)
+  readonly #slow = new PhaseFit('slow', this.#tracks, slowPlans, this.#levels)
+  readonly #clock = new EpochClock()
+  #contradicted = 0
+  #losing = false
+  /** The satellites determined the position, and nothing has been reported since. */
+  #isSeen = false
+  /** How far it moved, since that is reported. */
+  #move: Enu | undefined
+  /** When a move is over for the history, and all starts afresh. */
+  #renew_ms = Infinity
+
+  constructor({ threshold_m = moved_m }: PhaseWatchOptions = {}) {
+    this.#threshold_m = threshold_m
+    this.#motion = new Motion(threshold_m)
+    this.#creep = new Creep(threshold_m)
+  }
+
+  /**
+   * Takes one epoch, in order of time.
+   * @param sky directions of the satellites; without, only lock and third differences are watched
+   */
+  take(epoch: MsmEpoch, sky?: Sky): PhaseReport | undefined {
+    const { pause_ms } = this.#clock
+    const interval_ms = this.#clock.advance(epoch.time_ms)
+    if (interval_ms === undefined) return undefined
+    const lock = this.#tracks.take(
+      epoch,
+      this.#clock.time_ms,
+      Math.max(pause_ms, this.#isSeen ? absence_ms.seen : absence_ms.blind),
+    )
+    const interrupted = interval_ms > pause_ms
+    if (this.#clock.time_ms >= this.#renew_ms) this.#restart()
+    if (interrupted) this.#restart()
+    const solved = sky && this.#position(sky)
+    const lossOfLock = this.#lost(lock, sky !== undefined && !solved?.position)
+    const contradiction = this.#contradicts(solved?.contradicts)
+    if (contradiction) this.#restart()
+    if (lossOfLock) this.#motion.forgetUsual()
+    if (solved?.position) this.#isSeen = true
+    const slot = this.#tracks.keep(this.#clock.time_ms)
+    if (slot !== undefined) {
+      const { east, north, up } = (solved?.position && this.#motion.swungOut(solved.position)) ?? this.#motion.level
+      this.#levels.set([east, north, up], slot * 3)
+      if (solved?.since_ms !== undefined) this.#relevel(solved.since_ms)
+    }
+    const crept = sky && slot !== undefined ? this.#crept(sky) : undefined
+    const moved = this.#moved(solved ?? {}, crept)
+    const third = slot === undefined ? undefined : this.#thirdDifferences.newest()
+    // A phase with little history takes no part in the position, and its slip would show when it does.
+    if (third && this.#motion.isStill(this.#clock.time_ms)) this.#thirdDifferences.restartSlipped()
+    const events = { interrupted, lossOfLock, contradiction, moved }
+    return this.#report(epoch.time_ms, interval_ms, events, lock, solved, third)
+  }
+
+  /** @param isUnknown the position is not determined @returns whether lock was lost on so many satellites that nothing is known about the antenna */
+  #lost({ tracked, lostShare }: LockReport, isUnknown: boolean): boolean {
+    const blinds = this.#isSeen && isUnknown && lostShare >= blindingShare && lostShare * tracked >= blindingOf
+    const losing = tracked >= lossOf && (lostShare > lossShare || blinds)
+    const begins = losing && !this.#losing
+    this.#losing = losing
+    if (isUnknown) this.#isSeen = false
+    return begins
+  }
+
+  /** @returns whether phases in lock have contradicted each other for long enough to be evidence */
+  #contradicts(contradicts = false): boolean {
+    this.#contradicted = contradicts ? this.#contradicted + 1 : 0
+    return this.#contradicted >= patience
+  }
+
+  #restart(): void {
+    this.#tracks.restartAll()
+    this.#motion.restart()
+    this.#creep.restart()
+    this.#contradicted = 0
+    this.#move = undefined
+    this.#renew_ms = Infinity
+    this.#calm.restart()
+  }
+
+  /** The position in the frame of `Motion`, with the slips that the solution shows; undefined when it is not observable. */
+  #position(sky: Sky): Solved | undefined {
+    const { time_ms, interval_ms } = this.#clock
+    const fitted = this.#quick.solve(time_ms, interval_ms, sky)
+    const { position, stepNoise, plan } = fitted ?? {}
+    if (!fitted || !position || stepNoise === undefined) return fitted
+    const step = this.#motion.step(position)
+    const since_ms = this.#motion.add(time_ms, position, stepNoise)
+    // A short fit has the step in it by now, and little history to lose.
+    if (since_ms !== undefined && plan?.degree === 2) this.#renew_ms = Math.min(this.#renew_ms, time_ms + 1)
+    return { ...fitted, step, since_ms }
+  }
+
+  /** A displacement by less a second than the quick polynomials tell from the motion of the satellites. */
+  #crept(sky: Sky): Enu | undefined {
+    const { time_ms, interval_ms } = this.#clock
+    const position = this.#slow.solve(time_ms, interval_ms, sky)?.position
+    return position && this.#creep.take(time_ms, position, this.#motion.level)
+  }
+
+  #moved({ position, plan }: Solved, crept: Enu | undefined): boolean | undefined {
+    const { time_ms } = this.#clock
+    if (crept || (position && this.#motion.moved(time_ms, position))) {
+      if (this.#renew_ms === Infinity) this.#renew_ms = time_ms + renewAfter_ms
+      // Later the move is part of the past that phases are extrapolated from.
+      const isMeasured = position && plan && time_ms - plan.lag_ms <= this.#motion.calmAt_ms
+      const net = isMeasured ? this.#motion.net(time_ms, position) : undefined
+      this.#move = farthest(this.#move, net, isMeasured ? this.#motion.level : undefined, crept)
+      return true
+    }
+    if (!position) return undefined
+    const { east_m, north_m, up_m } = position.sigma
+    return Math.max(east_m, north_m, up_m) * significance <= this.#threshold_m ? false : undefined
+  }
+
+  #relevel(since_ms: number): void {
+    const { next, first, times_ms } = this.#tracks
+    const { east, north, up } = this.#motion.level
+    for (let number = next - 1; number >= Math.max(first, next - kept); number--) {
+      const slot = number % kept
+      if (times_ms[slot] < since_ms) break
+      this.#levels.set([east, north, up], slot * 3)
+    }
+  }
+
+  #report(
+    time_ms: number,
+    interval_ms: number,
+    events: Pick<PhaseReport, 'interrupted' | 'lossOfLock' | 'contradiction' | 'moved'>,
+    lock: LockReport,
+    solved: Solved | undefined,
+    third: ThirdDifference | undefined,
+  ): PhaseReport {
+    const position = solved?.position
+    const net = position && this.#motion.net(this.#clock.time_ms, position)
+    return {
+      time_ms,
+      interval_s: interval_ms / 1000,
+      ...events,
+      ...lock,
+      slips: solved?.slips ?? 0,
+      step: position && solved?.step && toDisplacement(solved.step, position, solved.stepNoise ?? 1),
+      net: position && net && { ...toDisplacement(net, position, 1), distance_m: length(net), span_s: net.span_s },
+      move: events.moved && this.#move ? toMove(this.#move) : undefined,
+      sway_m: position && this.#motion.sway_m(this.#clock.time_ms),
+      thirdDifference: third,
+      disturbed: third && this.#calm.disturbed(third),
+    }
+  }
+  readonly #calm = new Calm()
+}
+
+const length = ({ east, north, up }: Enu) => Math.hypot(east, north, up)
+
+function farthest(...moves: readonly (Enu | undefined)[]): Enu | undefined {
+  return moves.reduce((far, move) => (move && (!far || length(move) > length(far)) ? move : far), undefined)
+}
+
+const toMove = (move: Enu): Move => ({
+  east_m: move.east,
+  north_m: move.north,
+  up_m: move.up,
+  distance_m: length(move),
+})
+
+function toDisplacement({ east, north, up }: Enu, { sigma, satellites }: Displacement, factor: number): Displacement {
+  return {
+    east_m: east,
+    north_m: north,
+    up_m: up,
+    sigma: { east_m: sigma.east_m * factor, north_m: sigma.north_m * factor, up_m: sigma.up_m * factor },
+    satellites,
+  }
+}

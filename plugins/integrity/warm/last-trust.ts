@@ -1,0 +1,141 @@
+/** The last moment at which the base was trusted: remembered over restarts, and compared with the receiver that is there now. */
+import { isDeepStrictEqual } from 'node:util'
+import { sameEcef } from 'rtk-base/gnss'
+import type { PluginContext } from 'rtk-base/plugin'
+import type { HeldTarget, Judgement, Receiver, ReferencePosition } from 'rtk-base/services'
+import type { Baselines, Seen } from '../code/movement.js'
+import { brief_ms, longestAway_s } from '../limits.js'
+import { Heartbeat } from './heartbeat.js'
+import type { Remembered, Trusted } from './remembered.js'
+import { warmStart } from './warm-start.js'
+
+/** A lock time that receivers count up to no more than a minute shows no break for as long: it has to be newer than that. */
+const remember_ms = 30_000
+/** What a time in whole seconds may be off by, and an epoch. */
+const second_ms = 1000
+
+export interface Clocks {
+  now_ms(): number
+  /** 0 while no time is known. */
+  utc_s(): number
+}
+
+export class LastTrust {
+  readonly #remembered: Remembered
+  readonly #clocks: Clocks
+  readonly #heartbeat: Heartbeat
+  #rememberedAt_ms = Number.NEGATIVE_INFINITY
+  /** When the trusted base was heard last, by this process; undefined before it trusted one. */
+  heardAt_ms: number | undefined
+
+  constructor(remembered: Remembered, clocks: Clocks, dataDir: PluginContext['dataDir']) {
+    this.#remembered = remembered
+    this.#heartbeat = new Heartbeat(() => dataDir('trust', { volatile: true }))
+    this.#clocks = clocks
+  }
+
+  /** What the settings have, with the newest moment: that is in a file of its own. */
+  get #trusted(): Trusted | undefined {
+    const stored = this.#remembered.trusted
+    if (!stored) return undefined
+    const beat = this.#heartbeat.read()
+    return beat?.uid === stored.uid && beat.t > stored.t ? { ...stored, msss_ms: beat.msss_ms, t: beat.t } : stored
+  }
+
+  /** Whether a start is warm: what speaks against it, before the receiver is asked what it holds and after it. */
+  judge(receiver: Receiver, reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement {
+    const why = this.#againstAsking || (held === 'not asked' ? '' : this.#against(receiver, reference, held))
+    if (why) return { answer: false, why }
+    return held === 'not asked'
+      ? { answer: undefined, why: 'the receiver was not asked yet what it holds' }
+      : { answer: true, why }
+  }
+
+  /** Why it is not even worth asking the receiver; '' when it is. */
+  get #againstAsking(): string {
+    if (this.#remembered.suspicion) return 'the antenna may have moved'
+    if (!this.#trusted) return 'nothing was trusted before'
+    const away_s = this.#away_ms(Number.POSITIVE_INFINITY) / 1000
+    return away_s > longestAway_s ? `the receiver was away for ${Math.round(away_s)} s` : ''
+  }
+
+  #against(receiver: Receiver, reference: ReferencePosition | undefined, held: HeldTarget): string {
+    const trusted = this.#trusted
+    if (!trusted || !reference) return 'there is no reference'
+    const now = { uid: receiver.identity.serial, msss_ms: receiver.sinceReset_ms, t: this.#clocks.utc_s() }
+    return warmStart(trusted, reference, now, held)
+  }
+
+  #away_ms(unheard_ms: number): number {
+    return this.#clocks.now_ms() - (this.heardAt_ms ?? unheard_ms)
+  }
+
+  /** Where the antenna was when that was last known otherwise than by an echo. */
+  get seen(): Seen | undefined {
+    return this.#trusted?.seen
+  }
+
+  /** It was heard by this process a moment ago: less than the pause after which a phase watch knows nothing. */
+  get isBrief(): boolean {
+    return this.#away_ms(Number.NEGATIVE_INFINITY) <= brief_ms
+  }
+
+  /** Milliseconds since the last trusted moment: heard by this process, or remembered by the one before it. */
+  get age_ms(): number {
+    if (this.heardAt_ms !== undefined) return this.#away_ms(0) + second_ms
+    const t = this.#trusted?.t ?? 0
+    return (this.#clocks.utc_s() - t) * second_ms + second_ms
+  }
+
+  /** What the watch before saw of this very base in its first 10 min, when nothing was checked again since. */
+  baselines(receiver: Receiver, { arp }: ReferencePosition, seen: Seen | undefined): Baselines {
+    const trusted = this.#trusted
+    const isSame = trusted?.uid === receiver.identity.serial && sameEcef(trusted.reference.arp, arp)
+    return isSame && sameSeen(seen, trusted.seen) ? trusted.baselines : {}
+  }
+
+  /** Called every second while the base is trusted: remembers it twice a minute, and in the settings what has changed. */
+  tick(...now: Parameters<LastTrust['remember']>): void {
+    this.heardAt_ms = this.#clocks.now_ms()
+    if (this.heardAt_ms - this.#rememberedAt_ms < remember_ms) return
+    const trusted = this.#momentOf(...now)
+    if (!trusted) return
+    const stored = this.#remembered.trusted
+    if (!stored || !sameButForTime(stored, trusted)) void this.#remembered.trust(trusted)
+    const { uid, msss_ms, t } = trusted
+    void this.#heartbeat.write({ uid, msss_ms, t })
+  }
+
+  /** Resolves when the moment is durable. */
+  async remember(
+    receiver: Receiver,
+    reference: ReferencePosition,
+    seen: Seen | undefined,
+    baselines: Baselines,
+  ): Promise<void> {
+    this.heardAt_ms = this.#clocks.now_ms()
+    const trusted = this.#momentOf(receiver, reference, seen, baselines)
+    if (trusted) await this.#remembered.trust(trusted)
+  }
+
+  /** Undefined where the receiver does not report how long it has been on. */
+  #momentOf(
+    receiver: Receiver,
+    reference: ReferencePosition,
+    seen: Seen | undefined,
+    baselines: Baselines,
+  ): Trusted | undefined {
+    this.#rememberedAt_ms = this.#clocks.now_ms()
+    const msss_ms = receiver.sinceReset_ms
+    if (msss_ms === undefined) return undefined
+    const t = this.#clocks.utc_s()
+    return { reference, uid: receiver.identity.serial, msss_ms, t, baselines, ...(seen && { seen }) }
+  }
+}
+
+const sameButForTime = (a: Trusted, b: Trusted) =>
+  isDeepStrictEqual({ ...a, msss_ms: 0, t: 0 }, { ...b, msss_ms: 0, t: 0 })
+
+function sameSeen(a: Seen | undefined, b: Seen | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && sameEcef(a.position, b.position))
+}

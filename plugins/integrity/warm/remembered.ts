@@ -1,0 +1,89 @@
+/** What outlives a restart of the service: the last trusted moment, and a suspicion. Kept by the plugin that uses integrity. */
+
+import type { PluginContext } from 'rtk-base/plugin'
+import type { EvidenceMemory, EvidenceName, MoveSuspicion, ReferencePosition } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Baselines, Seen } from '../code/movement.js'
+
+const number = Type.Number()
+const count = Type.Number({ minimum: 0 })
+const ecef = Type.Object({ x: number, y: number, z: number })
+const enu = Type.Object({ east: number, north: number, up: number })
+
+/** Additional members are kept: the plugin that gave the reference may need them. */
+const Moment = Type.Object({
+  reference: Type.Object({ arp: ecef, acc_m: count, corr: Type.Boolean() }),
+  uid: Type.String(),
+  msss_ms: count,
+  t: number,
+  seen: Type.Optional(Type.Object({ position: ecef, acc_m: count })),
+  baselines: Type.Object({ residuals: Type.Optional(enu), second: Type.Optional(enu) }),
+})
+const Suspected = Type.Object({ evidence: Type.String(), size_m: Type.Optional(count) })
+
+/** The last moment at which the base was trusted. */
+export interface Trusted {
+  reference: ReferencePosition
+  /** Unique id of the receiver. */
+  uid: string
+  /** Its own clock, milliseconds since its start, and UTC seconds, at one moment. */
+  msss_ms: number
+  t: number
+  /** Where the antenna was when that was last known otherwise than by an echo of the base. */
+  seen?: Seen
+  baselines: Baselines
+}
+
+export class Remembered {
+  readonly #log: Pick<PluginContext['log'], 'error'>
+  #memory: EvidenceMemory | undefined
+  #trusted: Trusted | undefined
+  #suspicion: Static<typeof Suspected> | undefined
+
+  constructor(log: Pick<PluginContext['log'], 'error'>) {
+    this.#log = log
+  }
+
+  /** Without what is damaged: that is as if it had never been stored, but a suspicion stands whatever it says. */
+  open(memory: EvidenceMemory): void {
+    this.#memory = memory
+    const [trusted, suspicion] = [memory.get('trusted') ?? undefined, memory.get('suspicion') ?? undefined]
+    const isMoment = Value.Check(Moment, trusted)
+    const isSuspected = Value.Check(Suspected, suspicion)
+    if (trusted !== undefined && !isMoment) this.#damaged('trusted')
+    if (suspicion !== undefined && !isSuspected) this.#damaged('suspicion')
+    this.#trusted = isMoment ? (trusted as Trusted) : undefined
+    const lost = suspicion === undefined ? undefined : { evidence: 'it was suspected before, the evidence is lost' }
+    this.#suspicion = isSuspected ? suspicion : lost
+  }
+
+  #damaged(name: EvidenceName): void {
+    this.#log.error({ name }, `the stored value ${name} is damaged and is not used`)
+  }
+
+  get trusted(): Trusted | undefined {
+    return this.#trusted
+  }
+
+  /** Resolves when it is durable, or was reported not to be. */
+  async trust(moment: Trusted): Promise<void> {
+    this.#trusted = moment
+    await this.#memory?.set('trusted', moment)
+  }
+
+  get suspicion(): MoveSuspicion | undefined {
+    return this.#suspicion && { text: this.#suspicion.evidence, size_m: this.#suspicion.size_m }
+  }
+
+  /** Stands at once. Resolves when it is durable, or was reported not to be. */
+  async suspect({ text, size_m }: MoveSuspicion): Promise<void> {
+    this.#suspicion = { evidence: text, ...(size_m !== undefined && { size_m }) }
+    await this.#memory?.set('suspicion', this.#suspicion)
+  }
+
+  async settle(): Promise<void> {
+    this.#suspicion = undefined
+    await this.#memory?.set('suspicion', undefined)
+  }
+}

@@ -1,0 +1,60 @@
+/** Whether a base that was trusted before went on without a break: what a warm start needs instead of the start-up check. Pure. */
+import { lockTime } from 'rtk-base/gnss'
+import type { Judgement } from 'rtk-base/services'
+import type { HeardEpoch } from '../antenna-phases.js'
+import type { MovementWatch } from '../code/movement.js'
+import { fewestSatellites, moved_m, trackedShare, verified_ms } from '../limits.js'
+
+export class Verification {
+  readonly #movement: Pick<MovementWatch, 'confirms'>
+  readonly #began_ms: number
+  #isBrief: boolean
+  #unbroken = false
+  /** From now on the carrier phases would show a move. */
+  #watched = false
+
+  /** @param isBrief the base was heard a moment ago: signals that were tracked all the time say enough */
+  constructor(movement: Pick<MovementWatch, 'confirms'>, began_ms: number, isBrief: boolean) {
+    this.#movement = movement
+    this.#began_ms = began_ms
+    this.#isBrief = isBrief
+  }
+
+  /** @param trusted_ms since the last trusted moment: most signals must have been tracked since before it */
+  heard({ epoch: { messages }, report }: HeardEpoch, trusted_ms: number): void {
+    const net = report?.net
+    // A net displacement from there on may be the beginning of a move that is not reported yet.
+    this.#watched = net !== undefined && net.distance_m < moved_m
+    // The carrier phases started afresh: until they have a history again a move would go unnoticed.
+    if (report && !net) this.#isBrief = false
+    if (this.#unbroken) return
+    let signals = 0
+    let held = 0
+    const satellites = new Set<string>()
+    for (const { type, observations } of messages) {
+      for (const { satellite, lock } of observations) {
+        signals++
+        if (lockTime(type, lock).from_ms < trusted_ms) continue
+        held++
+        satellites.add(`${type} ${satellite}`)
+      }
+    }
+    this.#unbroken = held >= trackedShare * signals && satellites.size >= fewestSatellites
+  }
+
+  /** Called every second. @param announced the right 1005 came @returns what came out, and what is missing */
+  second(now_ms: number, announced: boolean): Judgement {
+    const confirms = this.#movement.confirms(now_ms)
+    const why = this.#missing(announced)
+    if (confirms === false) return { answer: false, why }
+    const isOver = now_ms - this.#began_ms >= verified_ms
+    const isWatched = this.#watched || this.#isBrief || isOver
+    if ((confirms || this.#isBrief) && announced && this.#unbroken && isWatched) return { answer: true, why: '' }
+    return { answer: isOver ? false : undefined, why }
+  }
+
+  #missing(announced: boolean): string {
+    if (!this.#unbroken) return 'it is not shown that the signals were tracked all the time'
+    return announced ? 'the ranges do not show where the antenna is' : 'the receiver sends no 1005'
+  }
+}

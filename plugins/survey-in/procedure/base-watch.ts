@@ -1,0 +1,115 @@
+/** Whether the base does what it was configured to do: its 1005, and the flow of its RTCM. Pure. */
+import { isMsm, referenceDifference } from 'rtk-base/gnss'
+import type { Receiver, RtcmFrame } from 'rtk-base/services'
+import type { Reference } from '../reference/reference.js'
+import type { Event } from './table.js'
+
+/** The first message may still be of the previous mode. */
+const wrongFrames = 3
+/** How often it is configured again before that counts as a fault. */
+const acceptRounds = 3
+/** A message is missing after this many of its intervals, but not before the time below. */
+const missed = 3
+const accept_ms = 15_000
+const flows_ms = 5000
+const announces_ms = 10_000
+
+export type Intervals = NonNullable<Receiver['intervals_s']>
+
+export class BaseWatch {
+  /** The reference that the receiver was configured to, or is about to be. */
+  target: Reference | undefined
+  /** What was wrong last, for people. */
+  trouble = ''
+  /** How the newest 1005 differs from the target, for people; '' while it does not. */
+  difference = ''
+  /** What the receiver is configured to send, and how often. */
+  expected: { stationId: number; intervals_s: Intervals } = {
+    stationId: 0,
+    intervals_s: { observations: 1, reference: 1 },
+  }
+  #rtcmAt_ms = Number.NEGATIVE_INFINITY
+  #referenceAt_ms = Number.NEGATIVE_INFINITY
+  /** Since when RTCM flows without a gap. */
+  #since_ms = Number.NEGATIVE_INFINITY
+  #wrong = 0
+  #rounds = 0
+
+  flows(now_ms: number): boolean {
+    return now_ms - this.#rtcmAt_ms < this.#patience_ms(flows_ms, 'observations')
+  }
+
+  /** What a rover needs and does not get any more. Without observations nobody knows where the antenna is. */
+  stopped(now_ms: number): Event | undefined {
+    if (!this.flows(now_ms)) return 'observations stopped'
+    const patience_ms = this.#patience_ms(announces_ms, 'reference')
+    return now_ms - this.#referenceAt_ms > patience_ms ? '1005 stopped' : undefined
+  }
+
+  /** A new step of the procedure begins. @param now_ms given when RTCM is known to flow */
+  begin(now_ms?: number): void {
+    this.#wrong = 0
+    if (now_ms === undefined) return
+    this.#rtcmAt_ms = now_ms
+    this.#referenceAt_ms = now_ms
+  }
+
+  /** @param step what is waited for: acceptance, or that it stays as it is @returns what the frame means then */
+  heard(frame: RtcmFrame, step: 'accept' | 'fixed' | undefined): Event | undefined {
+    const { type, arrival_ms } = frame
+    // A base without satellites goes on sending its 1005: only observations show that it works.
+    if (isMsm(type) || !this.target) {
+      if (!this.flows(arrival_ms)) this.#since_ms = arrival_ms
+      this.#rtcmAt_ms = arrival_ms
+    }
+    if (!step || !this.target) return undefined
+    const difference = referenceDifference(frame.bytes, { arp: this.target.arp, stationId: this.expected.stationId })
+    if (difference === undefined) {
+      if (type !== 1005 && type !== 1006) return undefined
+      this.#referenceAt_ms = arrival_ms
+      this.difference = ''
+      return step === 'accept' && this.flows(arrival_ms) ? 'right 1005' : undefined
+    }
+    this.difference = difference
+    this.trouble = difference
+    if (step === 'fixed') return 'wrong 1005'
+    return ++this.#wrong < wrongFrames ? undefined : this.#round('wrong 1005')
+  }
+
+  #patience_ms(least_ms: number, of: keyof Intervals): number {
+    return Math.max(least_ms, missed * this.expected.intervals_s[of] * 1000)
+  }
+
+  /** Called every second of waiting for the right 1005. @param since_ms when that began */
+  waits(since_ms: number, now_ms: number): Event | undefined {
+    if (!this.flows(now_ms)) {
+      const flowed = this.#rtcmAt_ms >= since_ms
+      return flowed || now_ms - since_ms > this.#patience_ms(accept_ms, 'observations')
+        ? 'observations stopped'
+        : undefined
+    }
+    // The right one may have come already: acceptance waits for more than that.
+    const begun_ms = Math.max(since_ms, this.#since_ms, this.#referenceAt_ms)
+    if (now_ms - begun_ms < this.#patience_ms(accept_ms, 'reference')) return undefined
+    // A 1005 that comes rarely may have been wrong, but not often enough to count as that.
+    if (this.#wrong === 0) this.difference = ''
+    this.trouble = this.difference || 'the receiver sends RTCM without a 1005'
+    return this.#round('no 1005')
+  }
+
+  /** The receiver rejected the configuration. What its 1005 said stays true beside that. */
+  rejected(why: string): void {
+    this.trouble = this.difference ? `${this.difference}; ${why}` : why
+  }
+
+  /** The base is trusted: it may be configured again as often as before. */
+  trusted(): void {
+    this.#rounds = 0
+  }
+
+  #round(event: Event): Event {
+    if (++this.#rounds < acceptRounds) return event
+    this.#rounds = 0
+    return 'not taken'
+  }
+}

@@ -1,0 +1,259 @@
+/** The reference and its procedure as others see them: the service, what people ask for, and what outlives a receiver and a restart. */
+import { type EventSource, type PluginContext, type Event as PluginEvent, unavailable } from 'rtk-base/plugin'
+import {
+  device,
+  type Ecef,
+  type Integrity,
+  type PositionComparison,
+  type ProcedureStatus,
+  type Receiver,
+  type RtcmGate,
+} from 'rtk-base/services'
+import type { SurveyInOptions } from './options.js'
+import type { Parameters } from './parameters.js'
+import { BaseWatch } from './procedure/base-watch.js'
+import { ListenedReceiver } from './procedure/listened-receiver.js'
+import { Reports } from './procedure/reports.js'
+import { Run, type RunSnapshot } from './procedure/run.js'
+import { SurveyStep } from './procedure/survey-step.js'
+import { type Event, type State, states } from './procedure/table.js'
+import { doubtText, frameText, stoppedReason, stoppedText } from './procedure/texts.js'
+import { differs, isUndeclared, surveyDatum } from './reference/datum.js'
+import type { Reference } from './reference/reference.js'
+import { References } from './reference/references.js'
+import { ReferenceStore } from './reference-store.js'
+import { CorrectionInput } from './survey/correction-input.js'
+import type { SurveySnapshot } from './survey/survey-run.js'
+import { Surveyor, type SurveyRecord } from './survey/surveyor.js'
+
+/** What is handed over to the next instance on a reload. */
+export interface Snapshot extends RunSnapshot {
+  progress?: SurveySnapshot
+  asked?: string
+}
+
+export class ReferenceStation implements ProcedureStatus {
+  readonly trustedSources: readonly string[]
+  readonly surveyor: Surveyor
+  readonly references: References
+  readonly #ctx: PluginContext
+  readonly #parameters: Parameters
+  readonly #store: ReferenceStore
+  readonly #corrections: CorrectionInput
+  readonly #reports: Reports
+  readonly #changed: EventSource<void>
+  #integrity: Integrity | undefined
+  #survey: SurveyStep | undefined
+  #run: Run | undefined
+  #listened: ListenedReceiver | undefined
+
+  constructor(ctx: PluginContext, options: SurveyInOptions, parameters: Parameters) {
+    this.#ctx = ctx
+    this.#parameters = parameters
+    this.#changed = ctx.event()
+    this.#store = new ReferenceStore(ctx)
+    this.trustedSources = options.trustedSources
+    this.#corrections = new CorrectionInput(ctx, options.trustedSources)
+    this.#reports = new Reports(ctx.errors)
+    const utc_s = () => Math.floor((ctx.services.find(device)?.utc_ms() ?? 0) / 1000)
+    this.surveyor = new Surveyor({
+      models: { plain: options.plain, corrected: options.corrected },
+      limits: () => parameters.limits(),
+      corrections: () => this.#corrections.now(),
+      now_ms: () => ctx.clock.monotonic(),
+      utc_s,
+      datum: (corrected) => surveyDatum(corrected, parameters.datum.ofCorrections(), utc_s()),
+      save: (record) => this.#keep(record),
+    })
+    this.references = new References(parameters, this.surveyor, this.#store, options.history, utc_s)
+  }
+
+  // ── the service, and what the document shows ──────────────────────────────────────────────────────────────────────
+
+  get status(): string {
+    return this.#listened?.status ?? states[this.state].status
+  }
+
+  get onState(): PluginEvent<void> {
+    return this.#changed.on
+  }
+
+  /** Someone else set the receiver up: nothing here applies. */
+  get listening(): boolean {
+    return this.#listened !== undefined
+  }
+
+  get pausesCorrections(): boolean {
+    const survey = this.#survey
+    return this.state === 'survey' ? survey?.pausesCorrections === true : survey?.distrustsCorrections === true
+  }
+
+  get wantsCorrections(): boolean {
+    if (this.listening) return false
+    const { state } = this
+    return state === 'acquire' || state === 'initial' || (state === 'survey' && this.surveyor.run?.corrected === true)
+  }
+
+  get reference(): Ecef | undefined {
+    return this.references.chosen?.arp
+  }
+
+  /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
+  get delta_m(): number | undefined {
+    return this.#run && this.#integrity?.distance_m(this.references.chosen)
+  }
+
+  get state(): State {
+    return this.#run?.state ?? 'offline'
+  }
+
+  /** Whole seconds in this state; 0 before there is a receiver. */
+  get since_s(): number {
+    return this.#run?.since_s ?? 0
+  }
+
+  // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async start(receiver: Receiver, integrity: Integrity, gate: RtcmGate, before: Snapshot | undefined): Promise<void> {
+    const changed = () => this.#changed.emit()
+    if (receiver.mode === 'listening') {
+      this.#listened = new ListenedReceiver(this.#ctx, receiver, changed)
+      this.#listened.start()
+      return
+    }
+    await this.#recall(before)
+    integrity.open(this.#store)
+    this.#integrity = integrity
+    this.#ctx.on(integrity.onDoubt, (comparison) => this.#doubts(comparison))
+    const shared = {
+      ctx: this.#ctx,
+      ...{ receiver, integrity, surveyor: this.surveyor, references: this.references, reports: this.#reports },
+    }
+    const dispatch = (event: Event) => this.#run?.dispatch(event)
+    const survey = new SurveyStep({ ...shared, corrections: this.#corrections }, dispatch)
+    this.#survey = survey
+    // Not sooner: from here on the verdict of the instance before this one has no time limit.
+    const judge = gate.judge()
+    this.#run = new Run({ ...shared, judge, survey, base: new BaseWatch(), store: this.#store }, changed)
+    this.#run.start(before)
+  }
+
+  async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot | undefined> {
+    this.surveyor.pause()
+    const left = await this.#run?.stop(reason)
+    await this.#store.flush()
+    const progress = this.surveyor.run?.snapshot()
+    const { asked } = this.surveyor
+    return left && { ...left, ...(progress && { progress }), ...(asked !== undefined && { asked }) }
+  }
+
+  /** What outlived the service, and what the previous instance knew. */
+  async #recall(before: Snapshot | undefined): Promise<void> {
+    const store = this.#store
+    await store.load()
+    const survey = store.get('survey')
+    if (survey)
+      this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)
+    const moved = store.get('moved')
+    if (moved) this.#reports.raise('gnss-reference-moved', moved)
+    await this.references.recall()
+    this.compareFrames()
+    this.surveyor.asked = before?.asked
+  }
+
+  #keep(record: SurveyRecord): void {
+    void this.#store.set('survey', record)
+    const { state, corrected, datum } = record
+    if (state === 'complete' && corrected && datum && isUndeclared(datum) && this.#parameters.datum.wanted().frame)
+      this.#ctx.log.warn(
+        'nobody said which frame the corrections are in (gnss-recvrtcm-frame): the surveyed reference takes it, whether it is gnss-ref-frame or not',
+      )
+    this.compareFrames()
+  }
+
+  /** Reports where a corrected survey-in takes another frame than the one that the reference is meant to be in. */
+  compareFrames(): void {
+    const { state, corrected, datum } = this.surveyor.record
+    const runs = state === 'running'
+    const { chosen } = this.references
+    const used = runs ? corrected && datum : chosen?.method === 'survey' && chosen.corr && chosen.datum
+    const wanted = this.#parameters.datum.wanted()
+    if (used && differs(used, wanted)) this.#reports.raise('gnss-reference-frame', frameText(used, wanted, runs))
+    else this.#reports.clear('gnss-reference-frame')
+  }
+
+  #doubts(comparison: PositionComparison | undefined): void {
+    if (comparison) this.#reports.raise('gnss-initial', doubtText(comparison, this.references.chosenMethod))
+    else this.#reports.clear('gnss-initial')
+  }
+
+  // ── what people ask for ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** @throws RTK_ERR_UNAVAILABLE where the receiver is only listened to */
+  #mustApply(): void {
+    if (this.listening) throw unavailable('the receiver is only listened to: someone else set its reference')
+  }
+
+  /** @param by who asks @returns what will happen */
+  askForSurvey(by: string): string {
+    this.#mustApply()
+    this.surveyor.asked = by
+    // Shown and kept from now on, whatever becomes of the receiver and of the service.
+    this.surveyor.begin(false, by)
+    const { state } = this
+    this.#run?.dispatch('survey asked for')
+    if (state === 'offline' || state === 'stalled') return 'a survey-in starts as soon as the receiver is there'
+    return this.state === 'survey' ? 'a survey-in has started' : 'a survey-in starts with the next fix'
+  }
+
+  /** @returns what follows @throws RTK_ERR_UNAVAILABLE where none runs */
+  stopSurvey(): string {
+    this.#mustApply()
+    if (!this.surveyor.run) throw unavailable('no survey-in runs')
+    this.surveyor.asked = undefined
+    const isAsked = this.state !== 'survey'
+    // One that has not begun is no step of the procedure yet: the start-up check goes on without it.
+    if (isAsked) this.surveyor.abort(stoppedReason)
+    else this.#survey?.stop()
+    this.references.noteChosen()
+    return stoppedText(this.references.chosen !== undefined, isAsked)
+  }
+
+  /** @throws RTK_ERR_UNAVAILABLE where there is none */
+  useIncomplete(): string {
+    this.#mustApply()
+    const problem = this.surveyor.allow()
+    if (problem) throw unavailable(problem)
+    if (this.state === 'survey' || this.state === 'idle') this.#survey?.done()
+    else {
+      this.#reports.clear('gnss-survey')
+      if (this.references.noteChosen()) this.#run?.dispatch('reference changed')
+    }
+    return 'the incomplete survey-in is the surveyed reference'
+  }
+
+  /** Parameters of the reference were changed. @param by who changed them */
+  async changed(by: string): Promise<void> {
+    if (this.listening) return
+    await this.references.noteManual(by)
+    this.#reports.clear('gnss-reference-moved')
+    await this.#store.set('moved', undefined)
+    this.compareFrames()
+    this.#referenceMayHaveChanged()
+  }
+
+  /** Uses an earlier survey-in as the surveyed reference. */
+  reuse(reference: Reference): void {
+    this.surveyor.reuse(reference)
+    this.#referenceMayHaveChanged()
+  }
+
+  #referenceMayHaveChanged(): void {
+    // Whoever sends the reference again while the antenna is said to have moved answers for it.
+    if (!this.references.noteChosen() && !this.#integrity?.suspicion) return
+    this.#integrity?.settle()
+    this.#reports.clear('gnss-survey')
+    if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
+    this.#run?.dispatch('reference changed')
+  }
+}

@@ -1,0 +1,89 @@
+/** The references that there are, which of them is chosen, and the ledger of those that were used. */
+import type { Enu } from 'rtk-base/gnss'
+import type { ReferenceStore } from '../reference-store.js'
+import type { Surveyor } from '../survey/surveyor.js'
+import { Ledger } from './ledger.js'
+import { manualPosition, type ReferenceSettings } from './manual-entry.js'
+import { type Reference, signatureOf } from './reference.js'
+
+export class References {
+  readonly ledger: Ledger
+  readonly #settings: ReferenceSettings
+  readonly #surveyor: Pick<Surveyor, 'reference'>
+  readonly #store: ReferenceStore
+  readonly #utc_s: () => number
+  #signature = ''
+
+  /** @param most entries of the ledger */
+  constructor(
+    settings: ReferenceSettings,
+    surveyor: Pick<Surveyor, 'reference'>,
+    store: ReferenceStore,
+    most: number,
+    utc_s: () => number,
+  ) {
+    this.ledger = new Ledger(most)
+    this.#settings = settings
+    this.#surveyor = surveyor
+    this.#store = store
+    this.#utc_s = utc_s
+  }
+
+  /** What was kept of them. */
+  async recall(): Promise<void> {
+    this.ledger.restore(this.#store.get('ledger'))
+    await this.noteManual('plugin')
+    this.noteChosen()
+  }
+
+  /** Undefined until one group of coordinates is complete. */
+  get manual(): Reference | undefined {
+    const entry = this.#settings.manual()
+    const arp = manualPosition(entry)
+    if (!arp) return undefined
+    const { t = 0, by = 'plugin' } = this.#store.get('manual') ?? {}
+    const { acc: acc_m, corr, datum } = entry
+    return { method: 'manual', arp, acc_m, corr, t, by, samples: 0, elapsed_s: 0, ...(datum && { datum }) }
+  }
+
+  get chosenMethod(): Reference['method'] {
+    return this.#settings.chosen()
+  }
+
+  /** The chosen one; undefined while there is none. */
+  get chosen(): Reference | undefined {
+    return this.chosenMethod === 'manual' ? this.manual : this.#surveyor.reference
+  }
+
+  /** Remembers when and by whom the manual reference was changed. @param by surface of the change */
+  async noteManual(by: string): Promise<void> {
+    const entry = JSON.stringify(this.#settings.manual())
+    const before = this.#store.get('manual')
+    const isSet = manualPosition(this.#settings.manual()) !== undefined
+    if (before ? before.entry === entry : !isSet) return
+    await this.#store.set('manual', { entry, t: this.#utc_s(), by })
+  }
+
+  /** Remembers the chosen reference as it is now. @returns whether it differs from the one remembered before */
+  noteChosen(): boolean {
+    const before = this.#signature
+    this.#signature = signatureOf(this.chosen)
+    return this.#signature !== before
+  }
+
+  /** RTCM goes out for it. */
+  used(reference: Reference): void {
+    if (this.ledger.used(reference, this.#utc_s())) this.#keepLedger()
+  }
+
+  /** The antenna was found away from the chosen one. */
+  moved(evidence: string, offset: Enu | undefined): void {
+    const { chosen } = this
+    if (chosen) this.ledger.moved(chosen, this.#utc_s(), evidence, offset)
+    this.#keepLedger()
+  }
+
+  #keepLedger(): void {
+    void this.#store.set('ledger', this.ledger.entries)
+  }
+}

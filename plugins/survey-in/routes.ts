@@ -1,0 +1,77 @@
+/** Over HTTP: the ledger, with the way back to a reference that was used, and the procedure, of which the document shows the states that people know. */
+import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
+import { station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { states, table } from './procedure/table.js'
+import type { LedgerEntry } from './reference/ledger.js'
+import type { ReferenceStation } from './reference-station.js'
+
+export function historyRoutes(ctx: PluginContext, base: ReferenceStation): void {
+  ctx.http.route({
+    method: 'GET',
+    url: '/reference/history',
+    schema: { summary: 'Every reference that was used' },
+    handler: async () => ({ entries: base.references.ledger.entries }),
+  })
+  ctx.http.route({
+    method: 'POST',
+    url: '/reference/history/:id',
+    schema: {
+      summary: 'Goes back to a reference of the history',
+      params: Type.Object({
+        id: Type.String({ pattern: '^\\d{1,9}$', description: 'a number of at most nine digits' }),
+      }),
+    },
+    handler: async (request) => {
+      const id = Number((request.params as { id: string }).id)
+      const entry = base.references.ledger.find(id)
+      if (!entry) throw new RtkError('RTK_ERR_NOT_FOUND', `the history has no entry ${id}`)
+      if (base.listening) throw unavailable('the receiver is only listened to: its reference is not set from here')
+      return goBack(ctx, base, entry)
+    },
+  })
+}
+
+/** Chooses the reference of an entry again. The start-up check comes before it is used. */
+async function goBack(ctx: PluginContext, base: ReferenceStation, entry: LedgerEntry) {
+  const { method, x, y, z, acc, corr, frame = '', epoch = '' } = entry
+  const manual = {
+    'gnss-ref-manual-x': x,
+    'gnss-ref-manual-y': y,
+    'gnss-ref-manual-z': z,
+    'gnss-ref-manual-lat': null,
+    'gnss-ref-manual-lon': null,
+    'gnss-ref-manual-alt': null,
+    'gnss-ref-manual-hp': true,
+    'gnss-ref-manual-acc': acc,
+    'gnss-ref-manual-corr': corr,
+    // What was used, and is entered again, is the reference point.
+    'gnss-ref-manual-point': 'arp',
+    'gnss-ref-frame': frame,
+    'gnss-ref-epoch': epoch,
+  }
+  const values = { ...(method === 'manual' && manual), 'gnss-ref-chosen': method }
+  const answer = await ctx.services.use(station).change(values, { source: 'http' })
+  if (method === 'survey' && answer.result === 'ok') {
+    const { samples, elapsed: elapsed_s, determined: t, by } = entry
+    const datum = frame && { datum: { frame, epoch } }
+    base.reuse({ method, arp: { x, y, z }, acc_m: acc, corr, t, by, samples, elapsed_s, ...datum })
+  }
+  return answer
+}
+
+export function procedureRoute(ctx: PluginContext, base: ReferenceStation): void {
+  ctx.http.route({
+    method: 'GET',
+    url: '/procedure',
+    handler: async () => {
+      if (base.listening) throw unavailable('the receiver is only listened to: there is no procedure')
+      return {
+        state: base.state,
+        since: base.since_s,
+        states: Object.entries(states).map(([name, { status, waits }]) => ({ name, status, waits })),
+        table: table.map(([from, on, to, actions]) => ({ from, on, to, actions })),
+      }
+    },
+  })
+}

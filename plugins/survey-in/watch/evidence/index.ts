@@ -1,5 +1,0 @@
-export * from './evidence.js'
-export type { Prior } from './offset-watch.js'
-export { ResidualEvidence } from './residuals.js'
-export { SecondFixEvidence } from './second-fix.js'
-export { WarningEvidence } from './warning.js'
