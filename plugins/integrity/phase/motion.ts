@@ -20,7 +20,7 @@ export const significance = 5
  * those just before, else from `slowly`: multipath and the clocks of satellites let an antenna that stands still drift by 2 to 3 cm in 10 s,
  * at 5 standard deviations every other week, but never by more than a third of that within 3 s.
  */
-const small = { thresholds: 4 / 3, atOnce: 4.5, slowly: 7, share: 0.5, samples: 3 }
+const small = { thresholds: 4 / 3, atOnce: 4.5, slowly: 7, share: 0.6, samples: 3 }
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
 /** And above so many standard deviations: else it is noise. */
