@@ -35,7 +35,8 @@ import { Failures } from '../../runtime/kernel/plugins/failures.js'
 import type { Roster } from '../../runtime/kernel/plugins/roster.js'
 import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
-import type { Caller } from '../../runtime/plugin.js'
+import { Network } from '../../runtime/net/index.js'
+import type { Caller, Connection, ListenOptions } from '../../runtime/plugin.js'
 import {
   type FileSystem,
   nodeFileSystem,
@@ -267,6 +268,7 @@ t.test('the prefixes of interfaces are asked for again after 10 s', async (t) =>
   os.networkInterfaces = () => interfaces
   syncBuiltinESMExports()
   const clock = new ManualClock()
+  await clock.advance(3_600_000)
   const network = new LocalNetwork(clock)
   const [here, there] = ['203.0.113.7', '198.51.100.7']
   interfaces = {
@@ -458,6 +460,144 @@ t.test('an address that is taken is tried again after 1, 2, 5, 10 and then 30 s,
   door.close()
   t.equal(door.address, undefined)
   t.same([addressText({ host: '::1', port: 1 }), addressText({ host: 'a', port: 1 })], ['[::1]:1', 'a:1'])
+})
+
+t.test('of decisions about an address the last one counts, also while an earlier one is under way', async (t) => {
+  const opened: unknown[] = []
+  const events = { failed() {}, opened: (address: unknown) => opened.push(address) } as unknown as DoorEvents
+  const anywhere = { host: '127.0.0.1', port: 0 }
+  const newDoor = () => {
+    const door = new Door(new ManualClock(), anywhere, undefined, events)
+    t.teardown(() => door.close())
+    return door
+  }
+  const closed = newDoor()
+  const meanwhile = t.rejects(closed.move(anywhere), {
+    code: 'RTK_ERR_NET_LISTEN',
+    message: /closed or moved meanwhile/,
+  })
+  closed.close()
+  await meanwhile
+  // What is asked of the system later is answered later.
+  const other = newDoor()
+  await until(() => opened.length > 0, 'the other one')
+  t.same([opened, closed.address], [[other.address], undefined], 'one that was moved and closed opens nothing')
+
+  const moved = newDoor()
+  const first = t.rejects(moved.move(anywhere), /closed or moved meanwhile/)
+  await moved.move(anywhere)
+  await first
+  t.same(opened.slice(1), [moved.address], 'one that was moved twice opens once')
+})
+
+t.test('a listener: what is left of it without clients, and when quiet ones end', async (t) => {
+  const listen = async (t: Test, options: Partial<ListenOptions> = {}) => {
+    const clock = new ManualClock()
+    const lines: string[] = []
+    const say = (_: unknown, text: string) => void lines.push(text)
+    const log = { debug: say, info: say, warn: say } as never
+    const network = new Network({ log, clock, isProxy: (address) => address === '127.0.0.2' })
+    t.teardown(() => network.close())
+    let release = () => {}
+    const plugin: Owner = {
+      ...owner('caster'),
+      own: (_, dispose) => {
+        release = () => void dispose()
+        return dispose
+      },
+    }
+    const taken: Connection[] = []
+    const whole = { name: 'rovers', host: '127.0.0.1', port: 0, ...options }
+    const listener = network.listen(
+      plugin,
+      whole,
+      (one) => void taken.push(one),
+      () => {},
+      true,
+    )
+    const { port } = await listener.opened
+    const connected = async (more = {}) => {
+      const socket = connect({ port, host: '127.0.0.1', ...more }).on('error', () => {})
+      t.teardown(() => socket.destroy())
+      await once(socket, 'connect')
+      return socket
+    }
+    return { clock, lines, network, listener, taken, connected, release: () => release() }
+  }
+
+  t.test('no timer without a client', async (t) => {
+    const { clock, taken, connected } = await listen(t)
+    t.equal(clock.pending, 0)
+    const clients = [await connected(), await connected()]
+    await until(() => taken.length === 2, 'two')
+    t.equal(clock.pending, 1, 'one for all of them')
+    await clock.advance(5_000)
+    t.equal(clock.pending, 1)
+    clients[0]?.destroy()
+    await until(() => taken.filter(({ closed }) => closed).length === 1, 'one is gone')
+    t.equal(clock.pending, 1)
+    clients[1]?.destroy()
+    await until(() => taken.every(({ closed }) => closed), 'both are gone')
+    t.equal(clock.pending, 0)
+    await connected()
+    await until(() => taken.length === 3, 'a third one')
+    t.equal(clock.pending, 1)
+  })
+
+  t.test('its figures stay until its last client is gone', async (t) => {
+    const figures = { plugin: 'caster', listener: 'rovers', refused: 0 }
+    const empty = await listen(t)
+    t.same(empty.network.figures(), [{ ...figures, open: 0 }])
+    empty.release()
+    t.same(empty.network.figures(), [])
+    const { clock, network, listener, taken, connected, release } = await listen(t)
+    // They do not end in their turn.
+    for (let n = 0; n < 2; n++) await connected({ allowHalfOpen: true })
+    await until(() => taken.length === 2, 'two')
+    taken[0]?.destroy()
+    await until(() => listener.connections === 1, 'one')
+    release()
+    t.same(network.figures(), [{ ...figures, open: 1 }])
+    await clock.advance(4_999)
+    t.same(network.figures(), [{ ...figures, open: 1 }])
+    await clock.advance(1)
+    await until(() => network.figures().length === 0, 'it is cut off')
+    t.equal(clock.pending, 0)
+  })
+
+  t.test('a quiet one ends when its limit is seen to be over: every 5 s, or 4 times within it', async (t) => {
+    for (const [idle_ms, first_ms] of [
+      [10_000, 2_500],
+      [20_000, 5_000],
+      [40_000, 5_000],
+    ] as const) {
+      const { clock, taken, connected } = await listen(t, { idle_ms })
+      const socket = await connected()
+      const ended = once(socket, 'close')
+      await until(() => taken.length === 1, 'a client')
+      await clock.advance(first_ms + idle_ms - 1)
+      t.notOk(taken[0]?.closed, `${idle_ms}`)
+      await clock.advance(1)
+      t.ok(taken[0]?.closed, `${idle_ms}`)
+      await ended
+    }
+  })
+
+  t.test('what a proxy does wrong is told once a minute, with what was left out', async (t) => {
+    const { clock, lines, connected } = await listen(t)
+    const wrong = async () => {
+      const socket = await connected({ localAddress: '127.0.0.2' })
+      socket.end('GET / HTTP/1.0\r\n\r\n')
+      await once(socket, 'close')
+    }
+    lines.length = 0
+    for (let n = 0; n < 3; n++) await wrong()
+    await clock.advance(60_000)
+    await wrong()
+    const line =
+      'listener rovers: a connection of the proxy 127.0.0.2 is refused: its connection does not begin with a PROXY header'
+    t.same(lines, [line, `${line} (2 more like this)`])
+  })
 })
 
 /** A trial of changes of `host`, which callers by HTTP reach through; `name` belongs to it, `colour` does not. */
