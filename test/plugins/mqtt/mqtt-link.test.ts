@@ -273,6 +273,16 @@ t.test('the link', async (t) => {
     await until(() => broker.online() === 'yqy', 'y')
   })
 
+  t.test('switched on, off and on again while it still leaves, it makes one session', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port)
+    await until(isUp(station), 'up')
+    await Promise.all([0, 1, 0, 1].map((on) => station.station.change({ 'mqtt-en': on }, { source: 'http' })))
+    await until(isUp(station), 'up again', 5_000)
+    await until(() => broker.online().length === 3, 'y', 5_000)
+    t.same([broker.online(), station.field('mqtt.stat.sessions')], ['yqy', 2])
+  })
+
   t.test('what keeps it down is in the document, told once, and tried again', async (t) => {
     const server = createServer()
     const port = await listen(server)
