@@ -43,6 +43,11 @@ export const equivalents: readonly Equivalent[] = [
     because: 'every piece is looked at as it comes: only a word in two pieces is found in what is kept',
   },
   {
+    source: 'plugins/teltonika-router/credentials/guard.ts',
+    after: 'utc_ms < now.utc_ms',
+    because: 'what is of this millisecond counts from now either way',
+  },
+  {
     source: 'plugins/rtcm/epochs.ts',
     after: 'this.sequence += 2',
     because: 'epochs are told apart by it, not counted',
