@@ -7,7 +7,7 @@ import type { Memories, Memory } from '../../plugins/survey-in/memory.js'
 import { surveyDatum } from '../../plugins/survey-in/reference/datum.js'
 import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
 import { disagreement } from '../../plugins/survey-in/reference/manual-entry.js'
-import { compare, offsetText, type Reference } from '../../plugins/survey-in/reference/reference.js'
+import { compare, leastLimit_m, offsetText, type Reference } from '../../plugins/survey-in/reference/reference.js'
 import type { Surroundings } from '../../plugins/survey-in/surroundings.js'
 import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
 import { correctedModel, PositionEstimator, plainModel, reduction } from '../../plugins/survey-in/survey/estimator.js'
@@ -647,6 +647,12 @@ t.test('a base that moved is back after ten minutes without a break', async (t) 
     undefined,
     'a move that the positions cannot tell from none is not undone by them',
   )
+  for (const [size_m, tells] of [
+    [2 * leastLimit_m, false],
+    [2 * leastLimit_m + 0.001, true],
+    [undefined, true],
+  ] as const)
+    t.equal(check(size_m === undefined ? {} : { size_m }).check.tells(), tells, `a move of ${size_m} m`)
 })
 
 t.test('the start-up check decides by the chosen reference, and takes longer in doubt', async (t) => {

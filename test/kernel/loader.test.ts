@@ -318,7 +318,7 @@ t.test(
     t.match(running.station.plugins(), [{ state: 'failed', reason: /wrap\.ts:1/ }])
     write(folder, files())
     await running.clock.advance(1_000)
-    await until(() => running.station.plugins()[0].state === 'running', 'the second try')
+    await until(() => running.station.plugins()[0].state === 'running', 'the second try', 10_000)
     t.equal(running.station.plugins()[0].name, 'third-party')
     t.equal(running.field('third.key'), 9)
   },
