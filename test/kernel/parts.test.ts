@@ -30,6 +30,7 @@ import {
 } from '../../runtime/kernel/instance/attribution.js'
 import { EventHub } from '../../runtime/kernel/instance/events.js'
 import { describeHandle, leftOpen, noteRawHandles, openHandles } from '../../runtime/kernel/instance/raw-handles.js'
+import { Scope } from '../../runtime/kernel/instance/scope.js'
 import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
 import { Failures } from '../../runtime/kernel/plugins/failures.js'
 import type { Roster } from '../../runtime/kernel/plugins/roster.js'
@@ -133,6 +134,38 @@ t.test('an uncaught error is put down to whose context it is, or to who handed t
   const failures: string[] = []
   t.same(outcome(owner('gone', failures), undefined, false, false).fatal, [])
   t.same(failures, ['gone left behind: late'])
+})
+
+t.test('what a plugin owns is undone once, the last first; one that hangs is left after 5 s', async (t) => {
+  const clock = new ManualClock()
+  const lines: string[] = []
+  const say = (_: unknown, text: string) => void lines.push(text)
+  const scope = new Scope('rover', { warn: say, error: say } as never, clock)
+  const undone: string[] = []
+  const own = (label: string) => scope.own(label, () => void undone.push(label))
+  const early = own('early')
+  own('first')
+  scope.own('hanging', () => new Promise(() => {}))
+  own('last')
+  t.same([scope.size, scope.closed, scope.signal.aborted], [4, false, false])
+  void early()
+  void early()
+  t.same([scope.size, undone], [3, ['early']])
+  scope.abort()
+  t.same([scope.closed, scope.signal.aborted], [false, true])
+  const closing = scope.close()
+  t.equal(scope.close(), closing)
+  await new Promise(setImmediate)
+  t.same([undone, scope.closed], [['early', 'last'], true])
+  void own('late')()
+  t.same(undone.splice(2), ['late'])
+  await clock.advance(4_999)
+  t.same(undone, ['early', 'last'])
+  await clock.advance(1)
+  await new Promise(setImmediate)
+  t.same([undone, scope.size], [['early', 'last', 'first'], 0])
+  await closing
+  t.match(lines, [/^registered after/, /^could not undo hanging: .*; the rest is undone$/])
 })
 
 t.test(

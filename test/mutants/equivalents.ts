@@ -43,6 +43,11 @@ export const equivalents: readonly Equivalent[] = [
     because: 'every piece is looked at as it comes: only a word in two pieces is found in what is kept',
   },
   {
+    source: 'plugins/mqtt-link/session/farewell.ts',
+    after: 'performance.now() <= latest_ms',
+    because: 'no two moments of the real clock are equal',
+  },
+  {
     source: 'plugins/teltonika-router/credentials/guard.ts',
     after: 'utc_ms < now.utc_ms',
     because: 'what is of this millisecond counts from now either way',

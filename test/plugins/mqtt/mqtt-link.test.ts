@@ -668,6 +668,16 @@ t.test('the link', async (t) => {
     t.match(station.field('mqtt.state.error'), { cause: 'timeout', text: /did not answer the subscription in 20 s$/ })
   })
 
+  t.test('a broker that rejects a subscription is told in the log, and publications go on', async (t) => {
+    for (const rejects of [false, true]) {
+      const broker = await startBroker(t)
+      if (rejects) broker.aedes.authorizeSubscribe = (_client, _subscription, done) => done(null, null)
+      const station = await startLinkStation(t, broker.port)
+      await until(() => broker.texts('info').length > 0, 'the document', 10_000)
+      t.equal(station.lines.filter(({ msg }) => /rejected a subscription/.test(msg)).length > 0, rejects)
+    }
+  })
+
   t.test('commands faster than 100 a second wait in the broker; the parser gets the burst alone', async (t) => {
     const topic = `base/${sn}/cmd`
     const command = Buffer.from([0x30, topic.length + 4, 0, topic.length, ...Buffer.from(topic), 0, 120])
