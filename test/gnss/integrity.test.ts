@@ -793,6 +793,14 @@ t.test('ambiguities that were determined twice agree within 5 cm, or three times
   for (let i = 0; i < 10; i++) next.add(here)
   t.equal(next.settle(0.01), true, 'the first one is what others are held against')
   t.same(next.snapshot(), { agreed: true, agreements: 1, first: one.snapshot().first })
+  const spread = new Initialisations()
+  const steps = { x: 0.01, y: -0.02, z: 0.03 }
+  const axes = ['x', 'y', 'z'] as const
+  for (let i = 0; i < 11; i++) spread.add({ x: here.x + i * steps.x, y: here.y + i * steps.y, z: here.z + i * steps.z })
+  spread.lost()
+  const { first } = spread.snapshot()
+  for (const axis of axes)
+    t.ok(Math.abs((first?.[axis] ?? 0) - here[axis] - 5 * steps[axis]) < 1e-6, `the mean of ${axis}`)
 })
 
 t.test('the accuracy is that of the larger noise, what drifts, and what never averages out', async (t) => {
