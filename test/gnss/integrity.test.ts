@@ -30,6 +30,7 @@ import { StartCheck } from '../../plugins/survey-in/watch/start-check.js'
 import { Suspicion } from '../../plugins/survey-in/watch/suspicion.js'
 import { Verification } from '../../plugins/survey-in/watch/verification.js'
 import {
+  distance,
   type Enu,
   ecefToGeodetic,
   encodeMsm,
@@ -880,6 +881,11 @@ t.test('a position without corrections is new, of ten epochs, and not echoed', a
   t.equal(plain.newest(9000), undefined)
   add(10, 9)
   t.equal(plain.newest(19_000), undefined, 'what was before does not count')
+  for (let i = 0; i < 60; i++) plain.add(fixAt(30, 20_000 + i * 1_000))
+  plain.clear()
+  for (let i = 0; i < 10; i++) plain.add(fixAt(2, 80_000 + i * 1_000))
+  const { position = here } = plain.newest(89_000) ?? {}
+  t.ok(distance(position, at(2)) < 0.01, 'nor is it averaged')
 })
 
 t.test('the ledger has each reference and each move once, and keeps the newest', async (t) => {
