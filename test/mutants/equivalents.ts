@@ -43,6 +43,11 @@ export const equivalents: readonly Equivalent[] = [
     because: 'every piece is looked at as it comes: only a word in two pieces is found in what is kept',
   },
   {
+    source: 'runtime/gnss/phase/reference.ts',
+    after: 'number <= next; number++',
+    because: 'a plan ends at its lag, always before the newest epoch',
+  },
+  {
     source: 'plugins/mqtt-link/session/farewell.ts',
     after: 'performance.now() <= latest_ms',
     because: 'no two moments of the real clock are equal',
