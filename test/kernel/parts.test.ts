@@ -18,6 +18,7 @@ import { type AddressInfo, BlockList, connect, createServer } from 'node:net'
 import os, { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { type TSchema, Type } from 'typebox'
 import { isLocalPeer, normalAddress, refusal } from '../../runtime/http/access.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
@@ -33,7 +34,7 @@ import { describeHandle, leftOpen, noteRawHandles, openHandles } from '../../run
 import { Scope } from '../../runtime/kernel/instance/scope.js'
 import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
 import { Failures } from '../../runtime/kernel/plugins/failures.js'
-import type { Roster } from '../../runtime/kernel/plugins/roster.js'
+import { Roster } from '../../runtime/kernel/plugins/roster.js'
 import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
 import { Network } from '../../runtime/net/index.js'
@@ -51,7 +52,8 @@ import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/snapshot.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
-import { quote } from '../../runtime/validate.js'
+import { parseBySchema, quote } from '../../runtime/validate.js'
+import { ownerSymbol } from '../../runtime/watchdog/activity.js'
 import { MemoryWatch } from '../../runtime/watchdog/memory.js'
 import { ManualClock, until } from '../harness/index.js'
 
@@ -117,6 +119,9 @@ t.test('an uncaught error is put down to whose context it is, or to who handed t
     }
     return { crashed, fatal }
   }
+  // The watchdog asks a thread that it has stopped.
+  const whose = (globalThis as Record<symbol, unknown>)[Symbol.for(ownerSymbol)] as () => string
+  t.same([whose(), runAs(owner('rover'), whose), whose()], ['', 'rover', ''])
   const provider = owner('provider')
   t.same(outcome(provider, undefined, false).crashed, [['provider', 'provider']])
   t.same(outcome(provider, 'provider', false).crashed, [['provider', 'provider']])
@@ -136,6 +141,35 @@ t.test('an uncaught error is put down to whose context it is, or to who handed t
   t.same(failures, ['gone left behind: late'])
 })
 
+t.test('what a plugin waits for is named with the plugin that would provide it', async (t) => {
+  const homes = { clock: 'here', map: 'away' }
+  const roster = new Roster({ find: () => undefined } as never, homes, () => {})
+  roster.add(newEntry('here', { source: 'here', options: {} }))
+  const provider = newEntry('other', { source: 'other', options: {} })
+  roster.add(Object.assign(provider, { state: 'failed', definition: { provides: [{ id: 'sky' }] } }))
+  for (const [service, home] of [
+    ['sky', 'plugin other, which is failed'],
+    ['clock', 'plugin here, which does not run'],
+    ['map', 'plugin away, which this variant does not have'],
+    ['toString', 'no known plugin provides it'],
+  ] as const)
+    t.equal(roster.named([service]), `${service} (${home})`)
+})
+
+t.test('a value of a command line is read by its schema', async (t) => {
+  for (const [schema, ...cases] of [
+    [Type.Boolean(), ['true', true], ['1', true], ['false', false], ['0', false], ['yes', undefined], ['', undefined]],
+    [Type.Integer(), ['12', 12], ['-1', -1], ['0x10', 16], [' ', undefined], ['x', undefined], ['1e999', undefined]],
+    [Type.Number(), ['0.5', 0.5], ['Infinity', undefined]],
+    [Type.String(), ['12345678', '12345678'], ['true', 'true'], ['', '']],
+    [Type.Array(Type.Number()), ['[1,2]', [1, 2]], ['[', undefined]],
+    [{ const: 'auto' }, ['auto', 'auto'], ['"auto"', 'auto'], ['manual', undefined]],
+    [Type.Union([Type.Literal('auto'), Type.Integer({ maximum: 9 })]), ['auto', 'auto'], ['9', 9], ['10', undefined]],
+    [Type.Union([Type.Boolean(), Type.String()]), ['1', true], ['no', 'no']],
+  ] as [TSchema, ...[string, unknown][]][])
+    for (const [text, value] of cases) t.same(parseBySchema(schema, text), value, `${JSON.stringify(schema)}: ${text}`)
+})
+
 t.test('what a plugin owns is undone once, the last first; one that hangs is left after 5 s', async (t) => {
   const clock = new ManualClock()
   const lines: string[] = []
@@ -149,6 +183,7 @@ t.test('what a plugin owns is undone once, the last first; one that hangs is lef
   own('last')
   t.same([scope.size, scope.closed, scope.signal.aborted], [4, false, false])
   void early()
+  t.same([scope.size, undone], [3, ['early']])
   void early()
   t.same([scope.size, undone], [3, ['early']])
   scope.abort()
@@ -555,7 +590,7 @@ t.test('a listener: what is left of it without clients, and when quiet ones end'
       await once(socket, 'connect')
       return socket
     }
-    return { clock, lines, network, listener, taken, connected, release: () => release() }
+    return { clock, lines, network, plugin, listener, taken, connected, release: () => release() }
   }
 
   t.test('no timer without a client', async (t) => {
@@ -575,6 +610,29 @@ t.test('a listener: what is left of it without clients, and when quiet ones end'
     await connected()
     await until(() => taken.length === 3, 'a third one')
     t.equal(clock.pending, 1)
+  })
+
+  t.test('who connects while its plugin is reloaded waits 5 s; a stop of the station ends all at once', async (t) => {
+    const { clock, network, plugin, listener, taken, connected } = await listen(t)
+    const first = await connected()
+    await until(() => taken.length === 1, 'the first')
+    network.leaving(owner('caster'), 'reload')
+    await connected()
+    await until(() => taken.length === 2, 'another version of the plugin says nothing about this one')
+    network.leaving(plugin, 'reload')
+    await connected()
+    await until(() => listener.connections === 3, 'the third one', 5_000)
+    await new Promise(setImmediate)
+    t.equal(taken.length, 2)
+    await clock.advance(4_999)
+    t.equal(listener.connections, 3)
+    await clock.advance(1)
+    await until(() => listener.connections === 2, 'its patience is over', 5_000)
+    const ended = once(first, 'close')
+    network.entered(plugin)
+    network.leaving(plugin, 'shutdown')
+    await ended
+    await until(() => network.figures().length === 0, 'nothing is left', 5_000)
   })
 
   t.test('its figures stay until its last client is gone', async (t) => {
@@ -890,6 +948,14 @@ t.test('five wrong tries block a peer until its minute is over; the oldest of 1,
   add('one more', 1)
   t.notOk(tries.isBlocked('a'), 'the one whose minute began first')
   t.ok(tries.isBlocked('first'))
+
+  const order = new WrongTries(clock)
+  order.add('early')
+  await clock.advance(60_000)
+  for (const peer of ['second', 'early']) for (let n = 0; n < 5; n++) order.add(peer)
+  for (let n = 0; n < 1_023; n++) order.add(`stranger ${n}`)
+  t.notOk(order.isBlocked('second'))
+  t.ok(order.isBlocked('early'), 'its minute before the last does not make it the oldest')
 })
 
 t.test('a value in a message is quoted whole up to 60 characters', async (t) => {
@@ -1017,15 +1083,16 @@ t.test('those that replace one file wait for each other; those of other files do
   await put('b', 'other')
   await until(() => held.length === 1, 'the first')
   writes.push(put('a', 'third'))
-  for (const n of [0, 1, 2]) {
+  for (const n of [0, 1, 2, 3]) {
     await until(() => held.length > n, 'its turn')
     t.equal(held.length, n + 1, 'one at a time')
     held[n]?.()
     await writes[n]
+    if (n === 0) writes.push(put('a', 'fourth'))
   }
   t.same(
     order.filter((text) => text !== 'other'),
-    ['first', 'second', 'third'],
+    ['first', 'second', 'third', 'fourth'],
   )
 })
 
@@ -1281,9 +1348,9 @@ t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good
   failures.stopTrying(entry)
   await clock.advance(1_000_000)
   t.equal(tried.length, length)
-  Object.assign(entry, { failures: 0, failedAt_s: 0 })
-  failures.blocked(entry, { plugin: 'wild', reason: 'it ended the process', quarantine_ms: 60_000 } as never)
-  t.match(entry, { state: 'quarantined', reason: 'it ended the process', failedAt_s: 5_000 })
+  const blocked = newEntry('blocked', { source: 'blocked', options: {} })
+  failures.blocked(blocked, { plugin: 'blocked', reason: 'it ended the process', quarantine_ms: 60_000 } as never)
+  t.match(blocked, { state: 'quarantined', reason: 'it ended the process', failedAt_s: 5_000 })
   await retriedAfter(60_000)
   entry.state = 'running'
   t.same(failures.troubles(), [])

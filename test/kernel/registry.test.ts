@@ -404,6 +404,16 @@ t.test('a change', async (t) => {
       t.equal(await store.get('runtime', 'trial'), undefined)
     })
 
+    t.test('is on trial also where nobody waits for an answer', async (t) => {
+      await reset()
+      const { station, errors, trial } = await start(t)
+      await station.station.change({ chan: 5 }, { source: 'http', address: '127.0.0.1' })
+      t.match(trial(), { parameters: ['chan'], left_s: 90 })
+      await station.clock.advance(90_000)
+      await until(() => errors().includes('change-rolled-back'), 'change-rolled-back', 10_000)
+      t.strictSame(applied, [5, 1])
+    })
+
     t.test('is on trial for nobody else, nor where the window is 0, nor when nothing changes', async (t) => {
       await reset()
       const other = await start(t, { address: '192.168.4.1' })

@@ -405,7 +405,10 @@ t.test('the link', async (t) => {
     const release = await link().hold('an operator scan')
     await until(() => broker.online() === 'yq', 'q')
     t.match(station.field('mqtt.state'), { link: 'down', error: { cause: 'held', text: 'an operator scan' } })
+    const attempts = () => station.lines.filter(({ next }) => next === 'connecting').length
+    const before = attempts()
     link().networkUp()
+    t.equal(attempts(), before, 'a network that comes up makes none while it is held')
     await station.clock.advance(300_000)
     t.equal(station.field('mqtt.state.link'), 'down', 'no attempt while it is held')
     await station.station.change({ 'mqtt-en': 1 }, { source: 'http' })

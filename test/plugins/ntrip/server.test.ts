@@ -487,6 +487,7 @@ t.test('a look at the caster from a rover’s side', async (t) => {
       await clock.advance(9_999)
       t.same(found, [])
       await clock.advance(1)
+      await until(() => found.length > 0, 'an end', 5_000)
       await done
       t.match(found, [expected])
     })
