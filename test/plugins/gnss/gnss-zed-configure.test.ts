@@ -599,6 +599,7 @@ t.test('the age of corrections is a setting of the receiver too', async (t) => {
 t.test('signals are reported where the line has room for them', async (t) => {
   for (const [simulator, options, wanted] of [
     [{ wiring: 'USB' }, {}, 1],
+    [{ wiring: 'USB' }, { baud: 9_600, raiseBaud: false }, 1],
     [{ wiring: 'UART1' }, {}, 0],
     [{ wiring: 'UART1' }, { rtcm: { msm: 7 }, raiseBaud: false }, 0],
   ] as const) {
@@ -608,6 +609,7 @@ t.test('signals are reported where the line has room for them', async (t) => {
     await seconds(5)
     await configure(fixed)
     t.equal(simulated.value(`CFG-MSGOUT-UBX_NAV_SIG_${simulator.wiring}`), wanted)
+    t.same(receiver.expectedSignals?.get('gps'), ['L1', 'L2'], 'what it is set to track')
     await seconds(60)
     const newest = receiver.satellites
     t.equal(newest, epochs.at(-1))

@@ -280,6 +280,7 @@ t.test('the residuals of NAV-SAT are those of its bytes', async (t) => {
   ])
   facts.ubx(0x01, 0x61, payload('b56201610400007099148388'), 0)
   t.equal(facts.sky?.satellites.length, 3)
+  t.equal(facts.fixAt_ms, 0)
   await clock.advance(4999)
   t.ok(facts.sky)
   await clock.advance(1)
