@@ -372,7 +372,7 @@ t.test('--watch reloads what was edited, once it settles, and only when the code
     return String((running.field('third') as { says: string } | undefined)?.says)
   }
   write(folder, { 'lib/nested/answer.ts': helper(5) })
-  await until(async () => (await settled()) === 'version 5', 'the edit')
+  await until(async () => (await settled()) === 'version 5', 'the edit', 15_000)
   write(folder, { 'lib/wrap.ts': 'export const wrapped = (' })
   await until(async () => {
     await settled()

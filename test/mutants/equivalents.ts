@@ -58,6 +58,16 @@ export const equivalents: readonly Equivalent[] = [
     because: 'any shift beyond the bits of an id makes a key of both: 80 is 16',
   },
   {
+    source: 'runtime/kernel/plugins/entry.ts',
+    after: 'retry_s: 1,',
+    because: 'it is shown of a failed plugin alone, and each failure sets it',
+  },
+  {
+    source: 'runtime/ports/store.ts',
+    after: 'settle: stale >= 0',
+    because: 'each start writes once, which settles what is marked',
+  },
+  {
     source: 'plugins/mqtt-link/session/farewell.ts',
     after: 'performance.now() <= latest_ms',
     because: 'no two moments of the real clock are equal',

@@ -249,6 +249,7 @@ t.test('a time mode that someone left in the flash is overridden', async (t) => 
   for (const mode of ['survey-in', { arp: away }] as const) {
     const { receiver, simulated, seconds, configure, settle, newestArp } = await start(t)
     simulated.flash(mode)
+    simulated.set('CFG-NAVHPG-DGNSSMODE', 2, 'flash')
     await seconds(2)
     simulated.restart()
     await seconds(8)
@@ -257,6 +258,7 @@ t.test('a time mode that someone left in the flash is overridden', async (t) => 
     else t.match(found, { mode: 'fixed', arp: away })
     t.ok((await configure(rover)).value)
     t.match((await settle(receiver.readTarget())).value, { mode: 'rover' })
+    t.equal(simulated.value('CFG-NAVHPG-DGNSSMODE', 'ram'), 3, 'whole ambiguities again')
     t.ok((await configure(fixed)).value)
     await seconds(3)
     t.ok(sameEcef(newestArp() ?? away, arp))
