@@ -78,7 +78,7 @@ class Leds {
 
   /** Begins as soon as there are simulated LEDs, once: their files stay where they are. */
   async #whenSimulated(): Promise<void> {
-    const { errors, services, status } = this.#ctx
+    const { errors, log, services, signal, status } = this.#ctx
     let begun: Promise<void> | undefined
     services.watch(simulatedLeds, (simulated) => {
       if (simulated) {
@@ -86,6 +86,10 @@ class Leds {
         begun ??= simulated.folder().then((folder) => {
           this.#folder = folder
           return this.#begin()
+        })
+        // A station that stops meanwhile takes its folders away.
+        begun.catch((error: unknown) => {
+          if (!signal.aborted) log.error({ err: error }, 'the simulated LEDs cannot be used')
         })
       } else if (!begun) {
         status(noMachine)
