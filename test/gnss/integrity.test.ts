@@ -1,8 +1,8 @@
 /** The parts that judge whether the antenna is where it was, each at its limits. */
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Random } from 'rtk-base/simulation'
 import t, { type Test } from 'tap'
-import { Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
 import { AntennaPhases, phaseText } from '../../plugins/integrity/antenna-phases.js'
 import { warningEvidence } from '../../plugins/integrity/code/evidence.js'
 import { MovementWatch, type Seen } from '../../plugins/integrity/code/movement.js'

@@ -14,9 +14,9 @@ import { EpochAssembler, fixOfPvt } from '../../../plugins/gnss-zed/facts/epoch.
 import { type FactEvents, ReceiverFacts } from '../../../plugins/gnss-zed/facts/receiver-facts.js'
 import { SatelliteAssembler } from '../../../plugins/gnss-zed/facts/satellites.js'
 import { UbxDialog } from '../../../plugins/gnss-zed/link/ubx-dialog.js'
-import { runCommand } from '../../../plugins/gnss-zed/simulator/firmware/commands.js'
-import { ConfigStore } from '../../../plugins/gnss-zed/simulator/firmware/config-store.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
+import { runCommand } from '../../../plugins/simulated-receiver/firmware/commands.js'
+import { ConfigStore } from '../../../plugins/simulated-receiver/firmware/config-store.js'
 import { decodeGga, encodeMsm, type Gga } from '../../../runtime/gnss/index.js'
 import { stationError } from '../../../runtime/station-error.js'
 import type {
