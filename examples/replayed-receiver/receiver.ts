@@ -1,8 +1,15 @@
 /** The receiver that a recording stands for: all that the station knows of it. */
 import { ecefToGeodetic, encodeRtcm, knownLeap_s, messageNumber, roundEcef, unixToGps } from 'rtk-base/gnss'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
-import type { AntennaReading, BandReading, ReceiverTarget, SatelliteEpoch, Spoofing } from 'rtk-base/services'
-import { type Receiver, type ReceiverFix, type RtcmFrame, receiverSettings } from 'rtk-base/services'
+import type { AntennaReading, BandReading, ReceiverTarget, SatelliteEpoch } from 'rtk-base/services'
+import {
+  type Receiver,
+  type ReceiverFix,
+  type RtcmFrame,
+  receiverSettings,
+  type SatelliteResidual,
+  type Spoofing,
+} from 'rtk-base/services'
 import { type Fault, type Recording, readRecording, retimed } from './recording.js'
 
 /** What a real receiver keeps while its plugin is reloaded. */
@@ -15,6 +22,7 @@ export function replayedReceiver(ctx: PluginContext, script: string) {
   const [rtcm, fix, state] = [ctx.event<RtcmFrame>(), ctx.event<ReceiverFix>(), ctx.event<void>()]
   const [antenna, spoofing] = [ctx.event<AntennaReading>(), ctx.event<Spoofing>()]
   const [interference, satellites] = [ctx.event<readonly BandReading[]>(), ctx.event<SatelliteEpoch>()]
+  const residuals = ctx.event<readonly SatelliteResidual[]>()
   const told = new Set<Fault>()
   const has = (fault: Fault) =>
     told.has(fault) ||
@@ -70,7 +78,7 @@ export function replayedReceiver(ctx: PluginContext, script: string) {
     readTarget: async () => (receiver.link === 'up' ? kept.target : undefined),
     restart: async () => tell('restart'),
     ...{ onRtcm: rtcm.on, onFix: fix.on, onState: state.on, onSatellites: satellites.on },
-    ...{ onAntenna: antenna.on, onInterference: interference.on, onSpoofing: spoofing.on },
+    ...{ onAntenna: antenna.on, onInterference: interference.on, onSpoofing: spoofing.on, onResiduals: residuals.on },
   }
 
   /** From now on: that fault alone, none, or a restart. */
@@ -116,6 +124,7 @@ export function replayedReceiver(ctx: PluginContext, script: string) {
     }
     fix.emit(newest.fix)
     if (reports.has('satellites')) satellites.emit(newest.sky)
+    if (reports.has('residuals')) residuals.emit(sky.map((where) => ({ ...where, residual_m: 0, used: true })))
     const line = has('short') ? 'short' : has('open') ? 'open' : 'ok'
     if (reports.has('antenna')) antenna.emit({ status: line, isPowered: line === 'ok' })
     const jamming = has('jammed') ? 'critical' : 'ok'

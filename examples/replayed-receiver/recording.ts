@@ -23,7 +23,7 @@ export type Fault = (typeof faults)[number]
 export interface Recording {
   identity: ReceiverIdentity
   can: ReceiverCapabilities
-  sky: Pick<Satellite, 'constellation' | 'satellite' | 'azimuth_deg' | 'elevation_deg'>[]
+  sky: (Pick<Satellite, 'constellation' | 'satellite'> & { azimuth_deg: number; elevation_deg: number })[]
   /** Seconds since the start of the plugin. */
   faults: { fault: Fault; from_s: number; to_s: number }[]
   /** The MSM of each epoch. */

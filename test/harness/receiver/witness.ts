@@ -16,7 +16,9 @@ import {
 
 /** An arrival time may be as old as that: frames wait for their epoch. */
 const oldest_ms = 2_000
-const described: readonly number[] = [1008, 1033]
+/** A change of state is told within that. */
+const untold_ms = 1_500
+const descriptors: readonly number[] = [1008, 1033]
 
 export class Witness {
   readonly definition: AnyPlugin
@@ -33,8 +35,9 @@ export class Witness {
   #ctx: PluginContext | undefined
   #receiver: Receiver | undefined
   #stream: RtcmStream | undefined
-  #last = ''
-  #stateEvents = 0
+  /** What the newest `onState` told, and since when it is otherwise. */
+  #told = ''
+  #otherSince_ms: number | undefined
 
   constructor() {
     this.definition = definePlugin({
@@ -81,7 +84,8 @@ export class Witness {
     })
     ctx.services.watch(receiverToken, (source) => {
       this.#receiver = source
-      this.#last = ''
+      this.#told = source ? described(source) : ''
+      this.#otherSince_ms = undefined
       if (!source) return undefined
       const undo = this.#listen(ctx, source)
       return () => undo.forEach((dispose) => void dispose?.())
@@ -95,7 +99,8 @@ export class Witness {
     }
     return [
       on(source.onState, () => {
-        this.#stateEvents++
+        this.#told = described(source)
+        this.#otherSince_ms = undefined
         this.configured.push(source.configured)
       }),
       on(source.onFix, (fix) => this.#heardFix(fix)),
@@ -133,7 +138,7 @@ export class Witness {
     this.#heardAt(`RTCM ${type}`, arrival_ms)
     if (crc24q(bytes, 0, bytes.length) !== 0) this.problems.add(`sends RTCM ${type} with a wrong CRC`)
     else if (messageNumber(bytes) !== type) this.problems.add(`sends RTCM ${messageNumber(bytes)} as ${type}`)
-    if (described.includes(type) && source.can?.antennaDescriptor !== true)
+    if (descriptors.includes(type) && source.can?.antennaDescriptor !== true)
       this.problems.add(`sends ${type}, but can.antennaDescriptor is not true`)
     const id = referencePoint(bytes)?.stationId
     if (id !== undefined && source.can?.stationId && id !== source.stationId)
@@ -146,15 +151,15 @@ export class Witness {
       this.problems.add(`sends ${what} with an arrival_ms that is not a time of now by ctx.clock.monotonic()`)
   }
 
-  /** To be called often: a change has to be told. */
+  /** To be called often: a change has to be told soon. */
   look(): void {
-    const source = this.#receiver
-    if (!source) return
-    const { link, mode, configured, identity } = source
-    const now = JSON.stringify({ link, mode, configured, identity })
-    if (this.#last !== '' && now !== this.#last && this.#stateEvents === 0)
-      this.problems.add(`changes without onState: ${this.#last} → ${now}`)
-    this.#last = now
-    this.#stateEvents = 0
+    const [source, now_ms] = [this.#receiver, this.#ctx?.clock.monotonic() ?? 0]
+    if (!source || described(source) === this.#told) this.#otherSince_ms = undefined
+    else this.#otherSince_ms ??= now_ms
+    if (now_ms - (this.#otherSince_ms ?? now_ms) > untold_ms && source)
+      this.problems.add(`changes without onState: ${this.#told} → ${described(source)}`)
   }
 }
+
+const described = ({ link, mode, configured, identity }: Receiver) =>
+  [link, mode, `configured ${configured}`, ...Object.values(identity)].filter((word) => word !== '').join(' ')

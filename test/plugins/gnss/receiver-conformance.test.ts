@@ -295,10 +295,10 @@ const wrongs: readonly [what: string, complaint: RegExp, Parameters<typeof wrong
   ],
   [
     'claims what it does not send',
-    /can\.reports has residuals, which did not come/,
+    /can\.reports has second-fix, which did not come/,
     (right) => ({
       get can() {
-        return right.can && { ...right.can, reports: new Set<ReceiverReport>([...right.can.reports, 'residuals']) }
+        return right.can && { ...right.can, reports: new Set<ReceiverReport>([...right.can.reports, 'second-fix']) }
       },
     }),
   ],
