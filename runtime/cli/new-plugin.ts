@@ -5,10 +5,11 @@ import { packageRoot } from '../build/release.js'
 import { RtkError } from '../errors.js'
 import { apiVersion } from '../plugin.js'
 
-export const newPluginHelp = `rtk-base new-plugin NAME
+export const newPluginHelp = `rtk-base new-plugin NAME [--receiver]
 
 Makes the folder NAME with a plugin to begin with: a parameter, a part of the document, a command, a test; and what is
-needed to check, test and publish it. Then:
+needed to check, test and publish it. With --receiver: the plugin of a GNSS receiver at a serial port, a simulated one,
+and the test that every receiver must stand. Then:
 
   cd NAME
   npm install
@@ -22,7 +23,8 @@ Load it with: rtk-base plugins load ./NAME
 const nameRule = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 
 export async function newPluginCommand(args: string[]): Promise<number> {
-  const { positionals } = parseArgs({ args, allowPositionals: true })
+  const options = { receiver: { type: 'boolean', default: false } } as const
+  const { positionals, values } = parseArgs({ args, options, allowPositionals: true })
   const [name, ...more] = positionals
   if (!name || more.length > 0 || !nameRule.test(name)) {
     throw new RtkError(
@@ -33,7 +35,7 @@ export async function newPluginCommand(args: string[]): Promise<number> {
   const folder = resolve(name)
   if (existsSync(folder)) throw new RtkError('RTK_ERR_USAGE', `${folder} is there already`)
   mkdirSync(join(folder, 'test'), { recursive: true })
-  const files = { ...sources(name), ...project(name, folder) }
+  const files = { ...(values.receiver ? receiverSources(name) : sources(name)), ...project(name, folder) }
   for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
   process.stdout.write(`${folder}\n  cd ${name} && npm install && npm test\n  rtk-base plugins load ./${name}\n`)
   return 0
@@ -116,6 +118,34 @@ What it is for.
 
 \`npm test\` tests it on a simulated station, \`npx tsc\` checks the types, \`npm run build\` makes the prebuilt form in \`dist\`, which
 \`npm publish\` publishes. In a variant: \`"plugins": { "${name}": {} }\` where the package is installed.
+`,
+  }
+}
+
+/** The example that a plugin for a receiver begins with. */
+const receiverExample = 'serial-receiver'
+
+/** File → text of the plugin of a receiver. */
+function receiverSources(name: string): Record<string, string> {
+  const folder = join(packageRoot(), 'examples', receiverExample)
+  const copied = ['index.ts', 'test/index.test.ts', 'test/simulated.ts'].map((file) => [
+    file,
+    readFileSync(join(folder, file), 'utf8').replaceAll(`'${receiverExample}'`, `'${name}'`),
+  ])
+  return {
+    ...Object.fromEntries(copied),
+    'README.md': `# ${name}
+
+A receiver as the service \`receiver\`, which is all that a station needs of it: the guide is receiver.md in runtime/docs of rtk-base. The
+sentences \`$PXY…\` in \`index.ts\` and in \`test/simulated.ts\` are placeholders: put those of your receiver in their place.
+
+| option | default | meaning |
+|---|---|---|
+| \`port\` | \`/dev/ttyUSB0\` | a device path or \`tcp://host:port\` |
+| \`baud\` | 115200 | line rate |
+
+\`npm test\` tests it in a simulated station, \`npx tsc\` checks the types, \`npm run build\` makes the prebuilt form in \`dist\`, which
+\`npm publish\` publishes. In a variant: \`"plugins": { "${name}": { "port": "/dev/ttyUSB0" } }\` where the package is installed.
 `,
   }
 }

@@ -17,10 +17,22 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { simulated } from '../../examples/serial-receiver/test/simulated.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { portDropIn } from '../../runtime/cli/allow-port.js'
 import { nearest } from '../../runtime/nearest.js'
-import { childEnv, gateOnly, ownPorts, rtkBase, rtkBaseAll, startStation, until } from '../harness/index.js'
+import {
+  childEnv,
+  conformance,
+  gateOnly,
+  ManualClock,
+  ownPorts,
+  receiverConformance,
+  rtkBase,
+  rtkBaseAll,
+  startStation,
+  until,
+} from '../harness/index.js'
 
 t.setTimeout(900_000)
 
@@ -540,6 +552,20 @@ t.test(
     t.same(await ended, [0, null])
   },
 )
+
+t.test('new-plugin --receiver makes the plugin of a receiver, with its test', { skip: gateOnly }, async (t) => {
+  const place = folder(t)
+  const here = process.cwd()
+  process.chdir(place)
+  t.teardown(() => process.chdir(here))
+  t.match(await rtkBase(['new-plugin', 'roof-receiver', '--receiver']), { code: 0 })
+  t.match(readFileSync(join('roof-receiver', 'index.ts'), 'utf8'), /name: 'roof-receiver'/)
+  const clock = new ManualClock()
+  const device = await simulated(clock)
+  const options = { port: device.port }
+  await t.resolves(receiverConformance(join(place, 'roof-receiver'), device, { options, surroundings: { clock } }))
+  await t.resolves(conformance(join(place, 'roof-receiver'), { port: 'tcp://127.0.0.1:9' }))
+})
 
 t.test('new-plugin makes a plugin that loads, and overwrites nothing', { skip: gateOnly }, async (t) => {
   const { args } = await ownPorts()

@@ -167,7 +167,9 @@ t.test(
   { skip: gateOnly },
   async (t) => {
     const folder = scratch(t)
-    const examples = blocks(read('runtime/docs/plugins.md'), 'ts')
+    const device = blocks(read('runtime/README.md'), 'ts').filter((code) => code.includes("from 'rtk-base/link'"))
+    t.equal(device.length, 1, 'the example of a device')
+    const examples = [...blocks(read('runtime/docs/plugins.md'), 'ts'), ...device]
     t.ok(examples.length >= 10)
     mkdirSync(join(folder, 'ui'))
     writeFileSync(join(folder, 'ui', 'main.ts'), 'document.title = "lamp"\n')
@@ -202,6 +204,12 @@ t.test(
     }
   },
 )
+
+t.test('the whole one of runtime/docs/receiver.md is the example that is tested', (t) => {
+  const [code] = blocks(read('runtime/docs/receiver.md'), 'ts')
+  t.equal(code, read('examples/serial-receiver/index.ts'))
+  t.end()
+})
 
 t.test('every example of test/harness/README.md runs, in the folder of a plugin', { skip: gateOnly }, async (t) => {
   const folder = scratch(t)

@@ -392,6 +392,81 @@ t.test('epoch-meter does not count the reference messages that a newcomer gets',
   t.match(station.field('epoch-meter'), { frames: 2, epochs: 1, poor: 1 })
 })
 
+t.test('replayed-receiver: the faults of its script reach whoever decides by them', async (t) => {
+  const clock = new ManualClock()
+  const script = join('examples', 'replayed-receiver', 'receiver.json')
+  const station = await createTestStation({
+    clock,
+    variant: { changes: { 'gnss-survey-mintime': 15, 'gnss-survey-accuracy': 5 } },
+    sources: {
+      ...{
+        gnss: {},
+        rtcm: {},
+        integrity: { initial_s: 10 },
+        'survey-in': {},
+        verdict: {},
+        system: {},
+        record: {},
+        'http-api': {},
+      },
+      leds: { folder: 'simulator' },
+      './examples/replayed-receiver': { script },
+    },
+  })
+  t.teardown(() => station.stop())
+  const seconds = async (count: number) => {
+    for (let second = 0; second < count; second++) {
+      await clock.advance(1_000)
+      if (station.field('gnss.state.status') === 'offline') await new Promise((done) => setTimeout(done, 2))
+    }
+  }
+  const expected: Record<string, [code: string, error: string, metric: RegExp, recorded: object]> = {
+    jammed: [
+      'jamming',
+      'gnss-jammed',
+      /^rtk_base_gnss_interference_ratio\{band="L1"\} 0\.78/m,
+      { air: { jammed: true, spoofed: false } },
+    ],
+    spoofed: [
+      'spoofing',
+      'gnss-spoofed',
+      /^rtk_base_fitness\{fitness="degraded"\} 1$/m,
+      { air: { jammed: false, spoofed: true } },
+    ],
+    open: ['antenna-line', 'antenna-open', /^rtk_base_antenna_faulty 1$/m, { antenna: { status: 'open' } }],
+    short: ['antenna-line', 'antenna-short', /^rtk_base_antenna_faulty 1$/m, { antenna: { status: 'short' } }],
+    silent: ['stalled', 'gnss-link', /^rtk_base_fitness\{fitness="unfit"\} 1$/m, { antenna: { status: 'unknown' } }],
+  }
+  const { faults } = JSON.parse(readFileSync(script, 'utf8')) as {
+    faults: { fault: string; from_s: number; to_s: number }[]
+  }
+  t.strictSame(new Set(faults.map(({ fault }) => fault)), new Set(Object.keys(expected)), 'its script has them all')
+  const now_s = () => clock.monotonic() / 1_000
+  const verdict = () => station.field('base.state.verdict.code')
+  const isRed = () => (station.field('base.leds.red.pattern') as { v: number }[])[0]?.v !== 0
+  for (const { fault, from_s, to_s } of faults) {
+    await seconds(from_s - 5 - now_s())
+    t.strictSame([verdict(), isRed()], ['ok', false], `before it is ${fault}`)
+    await seconds(to_s - 5 - now_s())
+    const [code, error, metric, recorded] = expected[fault] ?? []
+    t.equal(verdict(), code, `${fault}: the verdict`)
+    t.match(station.field('base.state.errors'), [{ code: error }], `${fault}: the document`)
+    t.ok(isRed(), `${fault}: the red LED`)
+    t.match((await station.request('/metrics')).text, metric, `${fault}: the metrics`)
+    const stands = Object.assign(
+      {},
+      ...(await station.request('/record')).text
+        .trim()
+        .split('\n')
+        .flatMap((line) => {
+          const { all, set } = JSON.parse(line) as { all?: object; set?: object }
+          return [all, set]
+        }),
+    )
+    t.match(stands, recorded, `${fault}: the record`)
+  }
+})
+
 t.test('no curve of the Grafana dashboard is empty; what is 0 has a sample from the start', async (t) => {
   // The receiver is configured and surveyed, as `npm start` does it: only then the antenna is watched.
   const station = await startStation((await ownPorts()).args)

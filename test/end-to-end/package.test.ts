@@ -100,6 +100,44 @@ t.test('a plugin of its own is written against its types, and a device folder is
   t.match(await station.end(), { code: 0 })
 })
 
+t.test('the plugin of a receiver is begun with it, and an example of one stands the same test', gate, (t) => {
+  const bin = (name: string) => join(project, 'node_modules', '.bin', name)
+  run(process.execPath, [entry, 'new-plugin', 'roof-receiver', '--receiver'])
+  const plugin = join(folder, 'roof-receiver')
+  t.equal(run(bin('tsc'), ['-p', '.'], plugin), '')
+  const bundle = ['--bundle', '--packages=external', '--platform=node', '--format=esm', '--outfile=build/index.test.js']
+  run(bin('esbuild'), ['test/index.test.ts', ...bundle, '--log-level=warning'], plugin)
+  t.match(run(process.execPath, ['--test', 'build/index.test.js'], plugin), /pass 2\n/)
+  const script = join(folder, 'replayed.mjs')
+  const example = join(installed, 'examples', 'replayed-receiver')
+  writeFileSync(
+    script,
+    `import { readFileSync, writeFileSync } from 'node:fs'
+import { receiverConformance } from 'rtk-base/testing'
+const script = JSON.parse(readFileSync(${JSON.stringify(join(example, 'receiver.json'))}, 'utf8'))
+writeFileSync('receiver.json', JSON.stringify({ ...script, rtcm: ${JSON.stringify(join('node_modules', 'rtk-base', 'examples', 'replayed-receiver', 'base.rtcm3'))}, faults: [] }))
+let station
+const replay = (word) => station.station.command('replay=' + word, { source: 'plugin' })
+const during = (fault) => (on) => replay(on ? fault : 'well')
+await receiverConformance(${JSON.stringify(example)}, {
+  begin: (begun) => { station = begun },
+  connect: () => replay('well'),
+  disconnect: () => replay('offline'),
+  silence: during('silent'),
+  restart: () => replay('restart'),
+  refuse: during('deaf'),
+  wrongReference: during('wrong-1005'),
+  antenna: (status) => replay(status === 'ok' ? 'well' : status),
+  jam: during('jammed'),
+  spoof: during('spoofed'),
+}, { options: { script: 'receiver.json' } })
+console.log('it stands it')
+`,
+  )
+  t.equal(run(process.execPath, [script]), 'it stands it\n')
+  t.end()
+})
+
 t.test('every link of its README leads to a file of the package, or to the web', gate, (t) => {
   for (const page of readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.md'),

@@ -39,7 +39,8 @@ export async function conformance(
   }
 }
 
-async function definitionAt(path: string): Promise<AnyPlugin> {
+/** The definition of a plugin by its path or name. */
+export async function definitionAt(path: string): Promise<AnyPlugin> {
   const cache = mkdtempSync(join(tmpdir(), 'rtk-base-conformance-'))
   try {
     // A name stays a name: of a shipped plugin, or of an npm package.

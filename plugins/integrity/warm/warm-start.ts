@@ -20,6 +20,7 @@ export function warmStart(
   target: HeldTarget,
 ): string {
   if (!sameEcef(trusted.reference.arp, chosen.arp)) return 'another reference is chosen'
+  if (now.uid === '') return 'the receiver has no serial number: it may be another one'
   if (now.uid !== trusted.uid) return 'it is another receiver'
   if (now.msss_ms === undefined) return 'the receiver does not report how long it has been on'
   if (now.t === 0 || trusted.t === 0) return 'the time is not known'

@@ -128,7 +128,10 @@ export class Observer {
   /** Asks what the receiver holds, once in each step: when it is known, and its clock was heard on this link if that will be compared. */
   #question(): void {
     const { integrity, receiver, references } = this.#deps
-    if (this.#course.state !== 'identify' || this.#questioned || receiver.identity.serial === '') return
+    if (this.#course.state !== 'identify' || this.#questioned) return
+    const { module, serial } = receiver.identity
+    // A receiver may have no serial number: whoever has one says it soon after its model.
+    if (serial === '' && (module === '' || this.since_ms < firstEpoch_ms)) return
     const isHeard = this.#epochAt_ms >= this.#entered_ms || this.since_ms >= firstEpoch_ms
     if (!isHeard && integrity.startsWarm(references.chosen, 'not asked').answer !== false) return
     this.#questioned = true

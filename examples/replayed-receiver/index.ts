@@ -1,0 +1,39 @@
+import { badValue, definePlugin, handedOver } from 'rtk-base/plugin'
+import { receiver } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { type Kept, replayedReceiver } from './receiver.js'
+import { faults } from './recording.js'
+
+const Before = Type.Unsafe<Kept>(
+  Type.Object({ bootedAt_ms: Type.Number(), target: Type.Object({ mode: Type.String() }) }),
+)
+
+/** A base that replays a recording, with faults by script and by command: the receiver of a third party. */
+export default definePlugin({
+  name: 'replayed-receiver',
+  version: '1.0.0',
+  api: '^1.1.0',
+  provides: [receiver],
+  options: Type.Object({ script: Type.String({ minLength: 1, description: 'Path of receiver.json' }) }),
+
+  setup(ctx, { script }) {
+    const device = replayedReceiver(ctx, script)
+    ctx.services.provide(receiver, device.receiver)
+    const words = [...faults, 'well', 'restart'] as const
+    const usage = `replay=${words.join('|')}`
+    ctx.commands.add('replay', `${usage}: what happens to the receiver`, ({ arg }) => {
+      const word = words.find((name) => name === arg)
+      if (!word) throw badValue(usage)
+      device.tell(word)
+      return `replay: ${word}`
+    })
+    return device
+  },
+
+  start(ctx, handoff, device) {
+    Object.assign(device.kept, handedOver(handoff, 'kept', Before))
+    ctx.timers.every(1_000, () => device.second())
+  },
+
+  stop: (_reason, device) => [['kept', device.kept]],
+})

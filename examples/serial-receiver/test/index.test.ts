@@ -1,0 +1,11 @@
+import test from 'node:test'
+import { conformance, ManualClock, receiverConformance } from 'rtk-base/testing'
+import { simulated } from './simulated.js'
+
+test('is what a station needs of a receiver', async () => {
+  const clock = new ManualClock()
+  const device = await simulated(clock)
+  await receiverConformance('.', device, { options: { port: device.port }, surroundings: { clock } })
+})
+
+test('starts, stops, starts again and leaves nothing behind', () => conformance('.', { port: 'tcp://127.0.0.1:9' }))

@@ -1,0 +1,52 @@
+import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { definitionAt } from '../conformance.js'
+import type { TestStationOptions } from '../station.js'
+import { Bench } from './bench.js'
+import { checks } from './checks.js'
+import type { ReceiverDevice } from './device.js'
+
+export interface ReceiverConformanceOptions {
+  /** Options of the plugin: its port. */
+  options?: Record<string, unknown>
+  /** What else the station needs, e.g. the plugin that is the simulator. */
+  surroundings?: TestStationOptions
+}
+
+/**
+ * What the plugin of every receiver must stand, in a station that makes a base of it: the states of the link, its identity, a
+ * reference that it takes and is read back, a restart, a refusal and a silence that show, a wrong 1005, a reload; every report that
+ * it claims and no other; nothing made up. Throws with everything that is wrong. `conformance` checks what every plugin must stand.
+ * @param plugin a definition, or the path of a plugin
+ * @param device the receiver, or what stands for it
+ */
+export async function receiverConformance(
+  plugin: AnyPlugin | string,
+  device: ReceiverDevice,
+  { options = {}, surroundings = {} }: ReceiverConformanceOptions = {},
+): Promise<void> {
+  const definition = typeof plugin === 'string' ? await definitionAt(plugin) : plugin
+  const bench = await Bench.create(definition, device, options, surroundings)
+  try {
+    const mine = bench.station.station.plugins().find(({ name }) => name === definition.name)
+    if (mine?.state !== 'running') throw new Error(`${definition.name} did not start: ${mine?.state} ${mine?.reason}`)
+    await device.begin?.(bench.station)
+    for (const [name, check] of checks) {
+      const before = bench.problems.length
+      const goesOn = await check(bench, definition.name)
+      for (const text of bench.witness.problems) bench.problem(text)
+      bench.witness.problems.clear()
+      bench.problems.splice(
+        before,
+        Number.POSITIVE_INFINITY,
+        ...bench.problems.slice(before).map((text) => `${name}: ${text}`),
+      )
+      // What follows needs a base that works.
+      if (goesOn === false) break
+    }
+  } finally {
+    await bench.station.stop()
+    await device.end?.()
+  }
+  const problems = [...new Set(bench.problems)]
+  if (problems.length > 0) throw new Error(`${definition.name}: ${problems.join('; ')}`)
+}
