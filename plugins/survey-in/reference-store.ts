@@ -1,6 +1,7 @@
 /** What outlives the service: the survey-in, when the manual reference was entered, the ledger, and what integrity remembers of them. */
 import type { PluginContext } from 'rtk-base/plugin'
 import type { EvidenceMemory } from 'rtk-base/services'
+import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { LedgerEntry } from './reference/ledger.js'
 import { storedValues } from './stored-values.js'
@@ -17,6 +18,8 @@ export interface StoredValues {
   moved: string
   ledger: readonly LedgerEntry[]
 }
+
+const schemas: Readonly<Record<keyof StoredValues, TSchema>> = storedValues
 
 export class ReferenceStore implements EvidenceMemory {
   readonly #ctx: PluginContext
@@ -39,7 +42,7 @@ export class ReferenceStore implements EvidenceMemory {
 
   /** Without what is damaged: that is as if it had never been stored. */
   #valid(stored: Readonly<Record<string, unknown>>): Partial<StoredValues> {
-    const valid = Object.entries(storedValues).filter(([name, schema]) => {
+    const valid = Object.entries(schemas).filter(([name, schema]) => {
       if (stored[name] === undefined) return false
       if (Value.Check(schema, stored[name])) return true
       this.#ctx.log.error({ name }, `the stored value ${name} is damaged and is not used`)

@@ -1,6 +1,5 @@
 /** What the stored values of the plugin look like: a disk may have damaged them, or a person. Additional members are ignored. */
-import { type TSchema, Type } from 'typebox'
-import type { StoredValues } from './reference-store.js'
+import { Type } from 'typebox'
 
 const number = Type.Number()
 const count = Type.Number({ minimum: 0 })
@@ -84,7 +83,7 @@ export const ledgerEntry = Type.Object({
   evidence: optional(text),
 })
 
-export const storedValues: Readonly<Record<keyof StoredValues, TSchema>> = {
+export const storedValues = {
   survey: Type.Object({
     state: Type.Union(['none', 'running', 'complete', 'incomplete', 'aborted'].map((state) => Type.Literal(state))),
     corrected: flag,
