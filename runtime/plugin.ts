@@ -24,6 +24,7 @@ import type { Counter, Gauge, GaugeOptions, Histogram, HistogramOptions, MetricO
 import type { ConnectionHandler, Listener, ListenOptions } from './net/types.js'
 import type { DataDir, DataDirOptions } from './ports/data-files.js'
 import type { ProcessPort } from './ports/processes.js'
+import type { Moved } from './splits.js'
 
 export type { ClientBundle, ClientFile } from '../schemas/client-bundle.js'
 export type { Callback, Dispose, Event } from '../schemas/event.js'
@@ -55,6 +56,7 @@ export type {
 export type { DataDir, DataDirOptions } from './ports/data-files.js'
 export { type FileSystem, nodeFileSystem, replaceFile, replaceFileSync, syncFolder } from './ports/durable-file.js'
 export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
+export type { Moved, MovedWhen } from './splits.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
 export const apiVersion = '1.1.0'
@@ -398,9 +400,9 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   provides?: readonly ServiceToken<unknown>[]
   /**
    * It was a part of these plugins: a variant that lists one of them and not this one gets it too, with the options of the old plugin
-   * that it has now.
+   * that it has now: their names, or an object that also says whose members they were and under which condition this plugin is added.
    */
-  splitFrom?: Readonly<Record<string, readonly string[]>>
+  splitFrom?: Readonly<Record<string, Moved>>
   /** What the plugin needs of the system: packages that a Debian package recommends, lines for the unit's `[Service]`. */
   system?: { readonly packages?: readonly string[]; readonly unit?: readonly string[] }
   /**

@@ -1,7 +1,21 @@
 /** Plugins that were a part of others once: a variant that is older than that gets them too. */
 
-/** New plugin → the plugins that it was a part of → their options that it has now. */
-export type Splits = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
+/** What a new plugin has of an old one: the names of its options, or more than that. */
+export type Moved = readonly string[] | MovedWhen
+
+export interface MovedWhen {
+  /** Options of the old plugin that the new one has now, under the same name. */
+  readonly options?: readonly string[]
+  /** An option of the old plugin, an object, whose members are options of the new one now. */
+  readonly inside?: string
+  /** The new plugin is added only where these options of the old one have these values. */
+  readonly when?: Readonly<Record<string, unknown>>
+}
+
+/** New plugin → the plugins that it was a part of → what it has of them now. */
+export type Splits = Readonly<Record<string, Readonly<Record<string, Moved>>>>
+
+type Options = Readonly<Record<string, unknown>>
 
 export const splitsOf = (catalogue: Readonly<Record<string, { splitFrom: Splits[string] }>>): Splits =>
   Object.fromEntries(
@@ -10,13 +24,38 @@ export const splitsOf = (catalogue: Readonly<Record<string, { splitFrom: Splits[
     ),
   )
 
-/** The plugin that has an option of this path now; `owner` where it did not move. */
-export function ownerNow(owner: string, path: string, splits: Splits): string {
-  const [option = ''] = path.split('.')
-  return Object.keys(splits).find((name) => splits[name]?.[owner]?.includes(option)) ?? owner
+const isList = (moved: Moved): moved is readonly string[] => Array.isArray(moved)
+const detailsOf = (moved: Moved | undefined): MovedWhen => (moved && isList(moved) ? { options: moved } : (moved ?? {}))
+const namesOf = (moved: Moved | undefined): readonly string[] => {
+  const { options = [], inside } = detailsOf(moved)
+  return inside === undefined ? options : [...options, inside]
+}
+const isObject = (value: unknown): value is Options =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The plugin that has an option of this path now, and the path there; both unchanged where the option did not move. */
+export function optionNow(owner: string, path: string, splits: Splits): { owner: string; path: string } {
+  const [option = '', ...rest] = path.split('.')
+  for (const [name, from] of Object.entries(splits)) {
+    const { options = [], inside } = detailsOf(from[owner])
+    if (options.includes(option)) return { owner: name, path }
+    if (option === inside && rest.length > 0) return { owner: name, path: rest.join('.') }
+  }
+  return { owner, path }
 }
 
-type Options = Readonly<Record<string, unknown>>
+/** Of the options of an old plugin, those that the new one has now. */
+function taken(options: Options, moved: Moved): Options {
+  const { options: names = [], inside = '' } = detailsOf(moved)
+  const members = options[inside]
+  return {
+    ...Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name))),
+    ...(isObject(members) && members),
+  }
+}
+
+const holds = (options: Options, moved: Moved): boolean =>
+  Object.entries(detailsOf(moved).when ?? {}).every(([name, value]) => options[name] === value)
 
 /**
  * Adds what was split out of a listed plugin, before it, and gives it the options that moved with it. What a variant says of both is
@@ -30,23 +69,18 @@ export function withSplits(
 ): { plugins: Record<string, Options>; added: string[] } {
   const added: string[] = []
   const complete: Record<string, Options> = {}
-  const without = (options: Options, names: readonly string[]) =>
-    Object.fromEntries(Object.entries(options).filter(([name]) => !names.includes(name)))
   const moved = (name: string): Options =>
-    Object.fromEntries(
-      Object.entries(splits[name] ?? {}).flatMap(([old, names]) =>
-        Object.entries(plugins[old] ?? {}).filter(([option]) => names.includes(option)),
-      ),
-    )
+    Object.assign({}, ...Object.entries(splits[name] ?? {}).map(([old, what]) => taken(plugins[old] ?? {}, what)))
   for (const [source, options] of Object.entries(plugins)) {
-    const parts = Object.keys(splits).filter((name) => splits[name]?.[source] !== undefined)
-    for (const name of parts) {
-      if (plugins[name] !== undefined || complete[name] !== undefined) continue
+    const parts = Object.entries(splits).flatMap(([name, { [source]: what }]) => (what ? [{ name, what }] : []))
+    for (const { name, what } of parts) {
+      if (plugins[name] !== undefined || complete[name] !== undefined || !holds(options, what)) continue
       complete[name] = moved(name)
       added.push(name)
     }
-    const gone = parts.flatMap((name) => splits[name]?.[source] ?? [])
-    complete[source] = { ...(splits[source] && moved(source)), ...without(options, gone) }
+    const gone = parts.flatMap(({ what }) => namesOf(what))
+    const kept = Object.fromEntries(Object.entries(options).filter(([name]) => !gone.includes(name)))
+    complete[source] = { ...(splits[source] && moved(source)), ...kept }
   }
   return { plugins: complete, added }
 }

@@ -1,21 +1,11 @@
 import { portFrom } from 'rtk-base/link'
-import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { type ReceiverSettings, receiver, receiverSettings, simulatedReceiver, station } from 'rtk-base/services'
-import { Type } from 'typebox'
 import { rebootZed, resetZed } from './commands.js'
+import { noSimulator, SimulatedLine } from './link/index.js'
 import { baudsToTry, ZedOptions } from './options.js'
 import { receiverService } from './receiver-service.js'
-import {
-  RecordPlayer,
-  runSimCommand,
-  SimulatedPort,
-  type SimulatorSnapshot,
-  simHelp,
-  simulatorControl,
-} from './simulator/index.js'
 import { ZedReceiver, type ZedSnapshot } from './zed.js'
-
-const Played = Type.Object({ begun_ms: Type.Number(), at: Type.Integer() })
 
 /** The u-blox ZED-F9P and its kind as the station's receiver: link, configuration, and all that it reports. */
 export default definePlugin({
@@ -24,13 +14,13 @@ export default definePlugin({
   api: '^1.0.0',
   needs: [station],
   options: ZedOptions,
-  provides: [receiver, simulatedReceiver],
+  provides: [receiver],
 
   setup(ctx, options) {
     // The last that were known, also while the plugin that has them is reloaded.
     let settings: Pick<ReceiverSettings, 'stationId' | 'correctionMaxAge_s'> = { stationId: 0, correctionMaxAge_s: 30 }
-    const simulator = options.port === 'simulator' ? new SimulatedPort(options.simulator, ctx) : undefined
-    const port = simulator ?? portFrom(options.port, options, ctx)
+    const isSimulated = options.port === 'simulator'
+    const port = isSimulated ? new SimulatedLine(ctx) : portFrom(options.port, options, ctx)
     const zed = new ZedReceiver(ctx, port, {
       ...options,
       bauds: baudsToTry(options.baud),
@@ -50,16 +40,6 @@ export default definePlugin({
       caution: 'RTCM stops for some minutes, until the receiver has found the satellites again.',
     })
 
-    const control = simulatorControl(ctx, simulator)
-    ctx.services.provide(simulatedReceiver, control)
-    if (simulator) ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg))
-
-    const { record, recordDelay_s = 120 } = options.simulator
-    const player =
-      simulator && record
-        ? new RecordPlayer(ctx, record, recordDelay_s, (line) => runSimCommand(control, line))
-        : undefined
-
     ctx.on(zed.events.state.on, () => {
       identity.changed()
       ctx.status(`${zed.link}; ${zed.portName}: ${zed.linkReason}`)
@@ -67,10 +47,20 @@ export default definePlugin({
     const take = (now: ReceiverSettings) => {
       settings = { stationId: now.stationId, correctionMaxAge_s: now.correctionMaxAge_s }
     }
-    return { zed, simulator, player, take }
+    return { zed, isSimulated, take }
   },
 
-  async start(ctx, handoff, { zed, simulator, player, take }) {
+  async start(ctx, handoff, { zed, isSimulated, take }) {
+    if (isSimulated) {
+      ctx.services.watch(simulatedReceiver, (there) => {
+        if (there) ctx.errors.clear('receiver-simulator')
+        else
+          ctx.errors.raise('receiver-simulator', {
+            text: noSimulator,
+            advice: 'list simulated-receiver, or set gnss-zed.port',
+          })
+      })
+    }
     ctx.services.watch(receiverSettings, (now) => {
       if (!now) return undefined
       take(now)
@@ -83,19 +73,12 @@ export default definePlugin({
     })
     const before = handoff.get('zed') as ZedSnapshot | undefined
     if (before) zed.restore(before)
-    const simulated = handoff.get('simulator') as SimulatorSnapshot | undefined
-    if (simulated) simulator?.zed.restore(simulated)
-    simulator?.zed.powerOn()
     await zed.start()
-    await player?.start(handedOver(handoff, 'player', Played))
     ctx.on(ctx.services.use(station).onCountersReset, () => zed.resetCounters())
   },
 
-  async stop(_reason, { zed, simulator, player }) {
-    const handoff: [string, unknown][] = [['zed', await zed.stop()]]
-    if (simulator) handoff.push(['simulator', simulator.zed.snapshot()])
-    if (player) handoff.push(['player', player.handoff])
-    return handoff
+  async stop(_reason, { zed }) {
+    return [['zed', await zed.stop()]]
   },
 })
 

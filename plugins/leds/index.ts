@@ -1,9 +1,8 @@
 import { type Dispose, definePlugin, type PluginContext } from 'rtk-base/plugin'
-import { device, mqttLink, procedureStatus, station, verdict } from 'rtk-base/services'
+import { device, mqttLink, procedureStatus, simulatedLeds, station, verdict } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { findLeds, show } from './led.js'
 import { type Facts, type LedName, ledNames, type Pattern, patternOf } from './patterns.js'
-import { makeLeds } from './simulator.js'
 
 const name = (colour: string) =>
   Type.Optional(
@@ -17,7 +16,7 @@ const Options = Type.Object(
   {
     folder: Type.String({
       default: '/sys/class/leds',
-      description: 'Where the kernel has its LEDs; simulator: three files of the data folder stand in',
+      description: 'Where the kernel has its LEDs; simulator: those of the plugin simulated-machine',
     }),
     red: name('red'),
     green: name('green'),
@@ -25,6 +24,8 @@ const Options = Type.Object(
   },
   { additionalProperties: false },
 )
+
+const noMachine = 'folder=simulator needs the plugin simulated-machine, which this variant does not have'
 
 /** udev hands the files of a new trigger to our group a moment after they appear. */
 const retry_ms = [250, 500, 1_000, 2_000, 5_000]
@@ -71,10 +72,34 @@ class Leds {
   }
 
   async start(): Promise<void> {
-    if (this.#folder === 'simulator') {
-      this.#folder = this.#ctx.dataDir('simulated').path
-      await makeLeds(this.#folder)
-    }
+    if (this.#folder === 'simulator') await this.#whenSimulated()
+    else await this.#begin()
+  }
+
+  /** Begins as soon as there are simulated LEDs, once: their files stay where they are. */
+  async #whenSimulated(): Promise<void> {
+    const { errors, log, services, signal, status } = this.#ctx
+    let begun: Promise<void> | undefined
+    services.watch(simulatedLeds, (simulated) => {
+      if (simulated) {
+        errors.clear('leds-simulator')
+        begun ??= simulated.folder().then((folder) => {
+          this.#folder = folder
+          return this.#begin()
+        })
+        // A station that stops meanwhile takes its folders away.
+        begun.catch((error: unknown) => {
+          if (!signal.aborted) log.error({ err: error }, 'the simulated LEDs cannot be used')
+        })
+      } else if (!begun) {
+        status(noMachine)
+        errors.raise('leds-simulator', { text: noMachine, advice: 'list simulated-machine, or set leds.folder' })
+      }
+    })
+    await begun
+  }
+
+  async #begin(): Promise<void> {
     this.#there = await findLeds(this.#folder, this.#given)
     const names = Object.values(this.#there)
     const missing = ledNames.filter((led) => this.#given[led] !== undefined && this.#there[led] === undefined)

@@ -1,8 +1,8 @@
-import { definePlugin, unavailable } from 'rtk-base/plugin'
-import { network, simulatedNetwork, uplinks } from 'rtk-base/services'
+import { definePlugin } from 'rtk-base/plugin'
+import { network, uplinks } from 'rtk-base/services'
 import { NetworkManager } from './networkmanager/index.js'
 import { NetworkOptions } from './options.js'
-import { SimulatedMachine } from './simulator/index.js'
+import { SimulatedBackend } from './simulated.js'
 import { UplinkService } from './uplinks/index.js'
 
 /** The interfaces of the machine, over NetworkManager or simulated, and the ways out that follow from them. */
@@ -11,28 +11,14 @@ export default definePlugin({
   version: '1.0.0',
   api: '^1.1.0',
   options: NetworkOptions,
-  provides: [network, uplinks, simulatedNetwork],
+  provides: [network, uplinks],
   system: { packages: ['network-manager'] },
 
   setup(ctx, options) {
-    const machine = options.backend === 'simulator' ? new SimulatedMachine(ctx, options.simulator) : undefined
-    const backend = machine ?? new NetworkManager(ctx, options.bus)
+    const backend = options.backend === 'simulator' ? new SimulatedBackend(ctx) : new NetworkManager(ctx, options.bus)
     const ways = new UplinkService(ctx, backend)
     ctx.services.provide(network, backend)
     ctx.services.provide(uplinks, ways)
-    ctx.services.provide(simulatedNetwork, {
-      command: (line) => {
-        if (!machine) throw unavailable('the network is not simulated: its option backend names a real one')
-        return machine.command(line)
-      },
-    })
-    if (machine) {
-      ctx.commands.add(
-        'sim-network',
-        'sim-network=help lists what can happen to the simulated network',
-        ({ arg = '' }) => machine.command(arg),
-      )
-    }
     return { backend, ways }
   },
 

@@ -1,12 +1,11 @@
 import { type Static, Type } from 'typebox'
-import { simulatorOptions } from './simulator/index.js'
 
 /** Deploy-time options of the plugin. */
 export const NetworkOptions = Type.Object(
   {
     backend: Type.Union([Type.Literal('networkmanager'), Type.Literal('simulator')], {
       default: 'networkmanager',
-      description: 'Who manages the interfaces of the machine; simulator: nobody, they are made up',
+      description: 'Who manages the interfaces of the machine; simulator: those of the plugin simulated-machine',
     }),
     bus: Type.String({
       default: '',
@@ -14,7 +13,6 @@ export const NetworkOptions = Type.Object(
       description:
         'D-Bus address of NetworkManager; empty: DBUS_SYSTEM_BUS_ADDRESS, else the system bus of the machine',
     }),
-    simulator: simulatorOptions,
   },
   { additionalProperties: false },
 )

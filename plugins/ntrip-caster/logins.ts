@@ -36,8 +36,8 @@ export class Logins {
   readonly #key: string
   readonly #most: number
   #all: Record<string, Login> = {}
-  /** Keyed hashes of logins that were right, the one used last at the end: deriving costs 50 ms of a core on purpose. */
-  readonly #known = new Set<string>()
+  /** Keyed hashes of the passwords that were right: deriving costs 50 ms of a core on purpose. One that is set anew is another login. */
+  readonly #known = new WeakMap<Login, string>()
   readonly #secret = randomBytes(32)
   /** One after the other: many wrong logins at once would take the threads that files and names need too. */
   readonly #deriving = new Mutex()
@@ -98,11 +98,7 @@ export class Logins {
   /** @returns the login where it is right for this mount and was right lately: that costs nothing */
   knows(given: Given | undefined, mount: string): Login | undefined {
     const user = this.#find(given, mount)
-    if (!given || !user) return undefined
-    const key = this.#keyOf(given, user)
-    if (!this.#known.delete(key)) return undefined
-    this.#known.add(key)
-    return user
+    return given && user && this.#known.get(user) === this.#keyOf(given) ? user : undefined
   }
 
   /** @returns the login where it is right for this mount; `unasked`: it was not looked at, as nobody wants the answer */
@@ -119,9 +115,7 @@ export class Logins {
     if (!timingSafeEqual(hash, Buffer.from(user.hash, 'hex'))) return undefined
     // Changed or deleted meanwhile: what was right is not any more.
     if (this.#all[given.user] !== user) return undefined
-    const [oldest] = this.#known
-    if (this.#known.size >= mostLogins && oldest !== undefined) this.#known.delete(oldest)
-    this.#known.add(this.#keyOf(given, user))
+    this.#known.set(user, this.#keyOf(given))
     return user
   }
 
@@ -130,9 +124,8 @@ export class Logins {
     return user && (user.mounts.length === 0 || user.mounts.includes(mount)) ? user : undefined
   }
 
-  /** Of one password of one login: with another password, or set again, it is another key. */
-  #keyOf({ user, password }: Given, { hash }: Login): string {
-    return createHmac('sha256', this.#secret).update(`${user}\0${hash}\0${password}`).digest('base64')
+  #keyOf({ password }: Given): string {
+    return createHmac('sha256', this.#secret).update(password).digest('base64')
   }
 }
 

@@ -34,15 +34,11 @@ export class Pace {
     const pieces = source[Symbol.asyncIterator]()
     let since_ms = clock.monotonic()
     let bytes = 0
-    let isOver = false
     try {
       for (;;) {
         const limit_ms = this.#isHeadThere ? window_ms : head_ms
         const next = await this.#within(pieces.next(), since_ms + limit_ms - clock.monotonic())
-        if (next.done) {
-          isOver = true
-          return
-        }
+        if (next.done) return
         bytes += next.value.length
         const wasHead = !this.#isHeadThere
         const asked_ms = clock.monotonic()
@@ -57,7 +53,7 @@ export class Pace {
       }
     } finally {
       // Not awaited: where the next piece never comes, neither does the end.
-      if (!isOver) void pieces.return?.()
+      void pieces.return?.()
     }
   }
 

@@ -1,12 +1,11 @@
 import { pause } from 'rtk-base/link'
-import { definePlugin, handedOver, unavailable } from 'rtk-base/plugin'
-import { network, radio, simulatedRadio } from 'rtk-base/services'
+import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { network, radio } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Memory } from './arbitration/memory.js'
 import { Keeper, type Wishes } from './keeper.js'
-import { realMachine } from './machine.js'
+import { realMachine, simulatedMachine, watchSimulated } from './machine.js'
 import { limitsOf, RadioOptions } from './options.js'
-import { SimulatedRadioMachine } from './simulator/index.js'
 import { Tools } from './tools/tools.js'
 
 /** The WiFi radio: who has it, access point or uplink, and the tools that read and set what the network daemon does not. */
@@ -16,7 +15,7 @@ export default definePlugin({
   api: '^1.1.0',
   options: RadioOptions,
   needs: [network],
-  provides: [radio, simulatedRadio],
+  provides: [radio],
   system: {
     packages: ['wpasupplicant', 'dnsmasq-base', 'iw', 'wireless-regdb'],
     // iw and ip change the radio and the routes.
@@ -24,8 +23,8 @@ export default definePlugin({
   },
 
   setup(ctx, options) {
-    const simulation = options.backend === 'simulator' ? new SimulatedRadioMachine(ctx) : undefined
-    const machine = simulation ?? realMachine(ctx)
+    const isSimulated = options.backend === 'simulator'
+    const machine = isSimulated ? simulatedMachine(ctx) : realMachine(ctx)
     const tools = new Tools(machine, (ms) => pause(ctx.timers, ms))
     const keeper = new Keeper(ctx, tools, {
       only: options.interface,
@@ -48,29 +47,17 @@ export default definePlugin({
       tools,
       machine,
     })
-    ctx.services.provide(simulatedRadio, {
-      command(line) {
-        if (simulation) return simulation.command(line)
-        throw unavailable('the radio is not simulated: the option backend of the plugin radio is machine')
-      },
-    })
-    if (simulation) {
-      ctx.commands.add('sim-radio', 'sim-radio=help lists what can happen to the simulated radio', ({ arg = '' }) =>
-        simulation.command(arg),
-      )
-    }
-    return { keeper, simulation }
+    return { keeper, isSimulated }
   },
 
-  async start(ctx, handoff, { keeper, simulation }) {
-    const service = ctx.services.use(network)
-    simulation?.start(service)
+  async start(ctx, handoff, { keeper, isSimulated }) {
+    if (isSimulated) watchSimulated(ctx)
     keeper.restore(handedOver(handoff, 'memory', Memory), handedOver(handoff, 'wishes', WishesSchema) as Wishes)
     ctx.on(keeper.onChange.on, () => {
       const { accessPoint, station } = keeper
       ctx.status(`access point ${accessPoint.state}, uplink ${station.state}`)
     })
-    keeper.start(service)
+    keeper.start(ctx.services.use(network))
   },
 
   async stop(reason, { keeper }) {

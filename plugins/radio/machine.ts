@@ -1,8 +1,9 @@
 import { open, rm, writeFile } from 'node:fs/promises'
-import type { PluginContext } from 'rtk-base/plugin'
-import type { RadioMachine } from 'rtk-base/services'
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type RadioMachine, simulatedRadio } from 'rtk-base/services'
 
 const most_bytes = 262_144
+const missing = 'backend=simulator needs the plugin simulated-machine, which this variant does not have'
 
 /** The programs and files of this machine. */
 export function realMachine(ctx: Pick<PluginContext, 'process'>): RadioMachine {
@@ -27,4 +28,28 @@ async function readStart(path: string): Promise<string | undefined> {
   } finally {
     await file?.close()
   }
+}
+
+/** Those of the plugin simulated-machine. Rejects with RTK_ERR_UNAVAILABLE while it is not there. */
+export function simulatedMachine({ services }: Pick<PluginContext, 'services'>): RadioMachine {
+  const there = () => {
+    const found = services.find(simulatedRadio)
+    if (found) return found.machine
+    throw unavailable(missing)
+  }
+  return {
+    execFile: async (...call) => there().execFile(...call),
+    readFile: async (path) => there().readFile(path),
+    writeFile: async (path, text) => there().writeFile(path, text),
+    removeFile: async (path) => there().removeFile(path),
+  }
+}
+
+/** Says while there is no simulated machine. */
+export function watchSimulated({ errors, services, status }: PluginContext): void {
+  services.watch(simulatedRadio, (service) => {
+    if (service) return errors.clear('radio-simulator')
+    status(missing)
+    return errors.raise('radio-simulator', { text: missing, advice: 'list simulated-machine, or set radio.backend' })
+  })
 }

@@ -9,7 +9,7 @@ export const RadioOptions = Type.Object(
   {
     backend: Type.Union([Type.Literal('machine'), Type.Literal('simulator')], {
       default: 'machine',
-      description: 'iw, wpa_supplicant and files of this machine, or simulated ones',
+      description: 'iw, wpa_supplicant and files of this machine, or those of the plugin simulated-machine',
     }),
     interface: Type.String({
       default: '',

@@ -1,5 +1,12 @@
-import { definePlugin } from 'rtk-base/plugin'
-import { cellularModem, cellularRouter, routerFirmware, simulatedRouter, station } from 'rtk-base/services'
+import { definePlugin, type PluginContext } from 'rtk-base/plugin'
+import {
+  cellularModem,
+  cellularRouter,
+  routerFirmware,
+  type SimulatedRouter,
+  simulatedRouter,
+  station,
+} from 'rtk-base/services'
 import { addCommands } from './commands.js'
 import { addConsoleGroup } from './console.js'
 import { routerBlock } from './document.js'
@@ -8,7 +15,6 @@ import { modemService } from './modem-service.js'
 import { makersDefaults, RouterOptions } from './options.js'
 import { Router } from './router.js'
 import { addRutRoute } from './rut.js'
-import { Simulation } from './simulated.js'
 
 /** The cellular router: its link, credentials and certificate, what is known of it, and the modem inside it for the plugin `modem`. */
 export default definePlugin({
@@ -17,12 +23,10 @@ export default definePlugin({
   api: '^1.1.0',
   options: RouterOptions,
   needs: [station],
-  provides: [cellularRouter, cellularModem, routerFirmware, simulatedRouter],
+  provides: [cellularRouter, cellularModem, routerFirmware],
 
   setup(ctx, options) {
-    const simulation = new Simulation(ctx, options)
-    const defaults = options.defaults ?? (simulation.wanted ? [simulation.credentials] : makersDefaults)
-    const router = new Router(ctx, { ...options, defaults })
+    const router = new Router(ctx, options)
     ctx.services.provide(cellularRouter, {
       get state() {
         return router.state
@@ -44,25 +48,38 @@ export default definePlugin({
     addCommands(ctx, router)
     addConsoleGroup(ctx, router)
     addRutRoute(ctx, router)
-    ctx.services.provide(simulatedRouter, simulation)
-    if (simulation.wanted) {
-      ctx.commands.add('sim-router', 'sim-router=help lists what can happen to the simulated router', ({ arg = '' }) =>
-        simulation.command(arg),
-      )
-    }
-    return { router, block, simulation, url: options.url }
+    return { router, block, options }
   },
 
-  async start(ctx, _handoff, { router, block, simulation, url }) {
+  async start(ctx, _handoff, { router, block, options: { url, defaults } }) {
     ctx.on(router.onState.on, () => {
       block.changed()
       ctx.status(router.error === '' ? router.state : `${router.state}: ${router.error}`)
     })
     await clearImages(ctx)
-    await router.start(simulation.wanted ? await simulation.start() : url)
-  },
-
-  async stop(_reason, { simulation }) {
-    await simulation.stop()
+    if (url === 'simulator')
+      await whenSimulated(ctx, (simulated) => router.start(simulated.url, defaults ?? [simulated.credentials]))
+    else await router.start(url, defaults ?? makersDefaults)
   },
 })
+
+const missing = 'url=simulator needs the plugin simulated-router, which this variant does not have'
+
+/** Begins as soon as there is a simulated router, once: it keeps its address over a reload. */
+async function whenSimulated(ctx: PluginContext, begin: (router: SimulatedRouter) => Promise<void>): Promise<void> {
+  let begun: Promise<void> | undefined
+  ctx.services.watch(simulatedRouter, (there) => {
+    if (there) {
+      ctx.errors.clear('router-simulator')
+      begun ??= begin(there)
+      begun.catch((error: unknown) => ctx.log.error({ err: error }, 'the simulated router cannot be used'))
+    } else {
+      ctx.status(missing)
+      ctx.errors.raise('router-simulator', {
+        text: missing,
+        advice: 'list simulated-router, or set teltonika-router.url',
+      })
+    }
+  })
+  await begun
+}

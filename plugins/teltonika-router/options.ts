@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox'
-import { simulatorOptions } from './simulator/options.js'
 
 const Credentials = Type.Object(
   { user: Type.String({ minLength: 1, maxLength: 64 }), pswd: Type.String({ minLength: 1, maxLength: 128 }) },
@@ -19,7 +18,7 @@ export const RouterOptions = Type.Object(
       default: 'http://192.168.1.1',
       pattern: '^(simulator|https?://[^/?#@]+/?)$',
       description:
-        'http://HOST[:PORT] or https://HOST[:PORT] of the router, or simulator; a redirect to https is followed',
+        'http://HOST[:PORT] or https://HOST[:PORT] of the router, or simulator: that of the plugin simulated-router; a redirect to https is followed',
     }),
     qrUrl: Type.Optional(
       Type.String({
@@ -38,7 +37,6 @@ export const RouterOptions = Type.Object(
           'Credentials that are tried last, in order: usually three of admin and two of root. When left out, the factory password of the legacy generation',
       }),
     ),
-    simulator: simulatorOptions,
   },
   { additionalProperties: false },
 )

@@ -21,16 +21,14 @@ export class Router {
   /** The host that the router pings was changed. */
   readonly onPingHost: EventSource<void>
   readonly #ctx: PluginContext
-  readonly #defaults: readonly Credentials[]
   readonly #guard: LoginGuard
   readonly #figures: LinkFigures
   #link: RouterLink | undefined
   #arrival: Arrival | undefined
   #poll: RouterPoll | undefined
 
-  constructor(ctx: PluginContext, options: RouterOptions & { readonly defaults: readonly Credentials[] }) {
+  constructor(ctx: PluginContext, options: RouterOptions) {
     this.#ctx = ctx
-    this.#defaults = options.defaults
     this.facts = new RouterFacts(ctx.clock)
     this.pin = new CertificatePin(ctx.store)
     this.vault = new Vault(ctx.store.protected)
@@ -47,8 +45,11 @@ export class Router {
       queue: () => this.#link?.queue.length ?? 0,
     })
   }
-  /** @param url where it answers */
-  async start(url: string): Promise<void> {
+  /**
+   * @param url where it answers
+   * @param defaults credentials that are tried last
+   */
+  async start(url: string, defaults: readonly Credentials[]): Promise<void> {
     await this.pin.load(url)
     await this.vault.load()
     await this.#guard.load(this.vault.worked ? [this.vault.default] : [])
@@ -71,7 +72,7 @@ export class Router {
       vault: this.vault,
       lookup: this.lookup,
       override: () => this.parameters.override,
-      defaults: this.#defaults,
+      defaults,
       mac: () => arrival.mac,
       loggedIn: (result) => this.#figures.login(result),
     })

@@ -2,12 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PluginDefinition } from '../plugin.js'
+import type { Moved } from '../splits.js'
 import { catalogueFolder, packageRoot } from './release.js'
 
 export interface CatalogueEntry {
   /** Ids of its services. */
   readonly provides: readonly string[]
-  readonly splitFrom: Readonly<Record<string, readonly string[]>>
+  readonly splitFrom: Readonly<Record<string, Moved>>
 }
 /** By name of the plugin. */
 export type Catalogue = Readonly<Record<string, CatalogueEntry>>

@@ -17,7 +17,7 @@ import { systemCode } from '../ports/durable-file.js'
 import { LinuxMachine, SimulatedMachine } from '../ports/machine.js'
 import { NotifySupervisor } from '../ports/notify-supervisor.js'
 import type { RunningSlot } from '../ports/slots.js'
-import { ownerNow, splitsOf } from '../splits.js'
+import { optionNow, splitsOf } from '../splits.js'
 import type { Notice } from '../station-error.js'
 import { Watchdog } from '../watchdog/index.js'
 import { memoryLimit } from '../watchdog/memory.js'
@@ -131,8 +131,7 @@ function setsOf(texts: readonly string[]): Map<string, SetOption[]> {
     const [named, value] = assignment('--set', text)
     const dot = named.indexOf('.')
     if (dot <= 0) throw new RtkError('RTK_ERR_USAGE', `--set takes PLUGIN.OPTION=VALUE, not "${text}"`)
-    const path = named.slice(dot + 1)
-    const owner = ownerNow(named.slice(0, dot), path, splits)
+    const { owner, path } = optionNow(named.slice(0, dot), named.slice(dot + 1), splits)
     sets.set(owner, [...(sets.get(owner) ?? []), { path, text: value }])
   }
   return sets

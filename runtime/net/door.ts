@@ -186,7 +186,7 @@ export class Door {
       if (header === 'wrong') return refuse('its connection does not begin with a PROXY header')
       over()
       raw.pause()
-      if (bytes.length > header.length) raw.unshift(bytes.subarray(header.length))
+      raw.unshift(bytes.subarray(header.length))
       if (header.peer) notePeer(raw, header.peer)
       this.#begin(raw)
     }

@@ -188,4 +188,35 @@ export interface Integrity {
   /** The antenna is where the reference says after all, or a person answers for it. */
   settle(): void
 }
-export const integrity = defineService<Integrity>('integrity')
+export const integrity = defineService<Integrity>('integrity', {
+  shape: {
+    open: 'function',
+    needed_m: 'value',
+    position: 'value',
+    comparison: 'value',
+    onDoubt: 'function',
+    distrustCorrections: 'function',
+    forgetPositions: 'function',
+    notePosition: 'function',
+    locate: 'function',
+    isAt: 'function',
+    isBack: 'function',
+    canSeeReturn: 'value',
+    compare: 'function',
+    distance_m: 'function',
+    motion: 'value',
+    seesMoves: 'value',
+    onEvidence: 'function',
+    stayed: 'value',
+    evidence: 'value',
+    startsWarm: 'function',
+    resume: 'function',
+    wentOn: 'function',
+    trust: 'function',
+    leave: 'function',
+    remember: 'function',
+    suspicion: 'value',
+    suspect: 'function',
+    settle: 'function',
+  },
+})

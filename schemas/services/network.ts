@@ -192,9 +192,13 @@ export interface Uplinks {
 }
 export const uplinks = defineService<Uplinks>('uplinks')
 
-/** Faults and facts of the simulated network, for tests, the console and third parties' own tests. */
+/** Provided by the plugin simulated-machine: a network to work with, and what happens to it, for tests, the console and third parties' own tests. */
 export interface SimulatedNetwork {
-  /** One line of the simulator's own language (plugins/network/simulator/README.md). @returns what it says to that */
+  /** What stands behind the plugin `network` with `backend: "simulator"`. */
+  readonly backend: Network
+  /** One line of the simulator's own language (plugins/simulated-machine/README.md). @returns what it says to that */
   command(line: string): string
 }
-export const simulatedNetwork = defineService<SimulatedNetwork>('simulated-network')
+export const simulatedNetwork = defineService<SimulatedNetwork>('simulated-network', {
+  shape: { backend: 'value', command: 'function' },
+})

@@ -125,9 +125,13 @@ export interface RadioMachine {
   removeFile(path: string): Promise<void>
 }
 
-/** Faults and facts of the simulated radio of the plugin `radio`. */
+/** Provided by the plugin simulated-machine: programs and files around the simulated radio, and what happens to it. */
 export interface SimulatedRadio {
-  /** One line of the simulator's own language (plugins/radio/README.md). @returns what it says to that */
+  /** What stands behind the plugin `radio` with `backend: "simulator"`. */
+  readonly machine: RadioMachine
+  /** One line of the simulator's own language (plugins/simulated-machine/README.md). @returns what it says to that */
   command(line: string): string
 }
-export const simulatedRadio = defineService<SimulatedRadio>('simulated-radio')
+export const simulatedRadio = defineService<SimulatedRadio>('simulated-radio', {
+  shape: { machine: 'value', command: 'function' },
+})

@@ -128,13 +128,17 @@ export interface CellularUplink {
 }
 export const cellularUplink = defineService<CellularUplink>('cellular-uplink')
 
-/** Faults and facts of a simulated router, for tests, the console and third parties' own tests. */
+/** Provided by the plugin simulated-router: faults and facts of it, for tests, the console and third parties' own tests. */
 export interface SimulatedRouter {
-  /** Where it listens: `http://127.0.0.1:PORT`, or https. */
+  /** Where it listens: `http://127.0.0.1:PORT`. */
   readonly url: string
-  /** One line of the simulator's own language (plugins/teltonika-router/simulator/README.md). @returns what it says to that */
+  /** What its label says. */
+  readonly credentials: { readonly user: string; readonly pswd: string }
+  /** One line of the simulator's own language (plugins/simulated-router/README.md). @returns what it says to that */
   command(line: string): string
   /** The state as one line of text. */
   describe(): string
 }
-export const simulatedRouter = defineService<SimulatedRouter>('simulated-router')
+export const simulatedRouter = defineService<SimulatedRouter>('simulated-router', {
+  shape: { url: 'value', credentials: 'value', command: 'function', describe: 'function' },
+})

@@ -1,12 +1,12 @@
 /** Faults and facts of simulated hardware, for tests and the console: no part of what a station needs. */
+import type { BytePort } from '../byte-port.js'
 import { defineService } from '../token.js'
 import type { Ecef } from './gnss.js'
 
-/**
- * Faults and facts of a simulated receiver, for tests, the console and third parties' own tests. With any other port than
- * `simulator` every member throws RTK_ERR_UNAVAILABLE.
- */
+/** Provided by the plugin simulated-receiver: a receiver behind a byte stream, and its faults and facts, for tests, the console and third parties' own tests. */
 export interface SimulatedReceiver {
+  /** Its line: what stands behind `port=simulator` of a receiver plugin. One opening at a time. */
+  readonly port: BytePort
   /** Where its antenna truly is. */
   readonly truth: Ecef
   /** Moves the antenna; metres in the local frame. @param over_s steadily over so many seconds; 0: at once */
@@ -67,4 +67,43 @@ export interface SimulatedReceiver {
   /** The state as one line of text. */
   describe(): string
 }
-export const simulatedReceiver = defineService<SimulatedReceiver>('simulated-receiver')
+export const simulatedReceiver = defineService<SimulatedReceiver>('simulated-receiver', {
+  shape: {
+    port: 'value',
+    truth: 'value',
+    move: 'function',
+    sway: 'function',
+    still: 'function',
+    noise: 'function',
+    loseLock: 'function',
+    slip: 'function',
+    satellites: 'function',
+    jam: 'function',
+    spoof: 'function',
+    antenna: 'function',
+    unplug: 'function',
+    replug: 'function',
+    restart: 'function',
+    corrections: 'function',
+    wrongFix: 'function',
+    nak: 'function',
+    ignore: 'function',
+    dropAcks: 'function',
+    deafAbove: 'function',
+    set: 'function',
+    flash: 'function',
+    wrongReference: 'function',
+    silence: 'function',
+    corrupt: 'function',
+    value: 'function',
+    received: 'value',
+    describe: 'function',
+  },
+})
+
+/** Provided by the plugin simulated-machine: LEDs that are files only. */
+export interface SimulatedLeds {
+  /** Makes them and resolves with their folder, which is as `/sys/class/leds`. */
+  folder(): Promise<string>
+}
+export const simulatedLeds = defineService<SimulatedLeds>('simulated-leds', { shape: { folder: 'function' } })

@@ -1,4 +1,7 @@
 /** Stations as devices have them: the plugins of the variant zed-f9p, and a broker that they are linked to. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { startMosquitto } from '../harness/peers/mosquitto.js'
 import {
   freeTcpPort,
@@ -7,6 +10,7 @@ import {
   type StationProcess,
   type StationProcessOptions,
   startStation,
+  withSimulatedReceiver,
 } from '../harness/process.js'
 import { hasProgram } from './edges.js'
 
@@ -16,14 +20,25 @@ export async function startBroker(): Promise<{ port: number; stop(): Promise<voi
   return { port: await freeTcpPort(), stop: async () => {} }
 }
 
-/** The variant on the loopback, its receiver simulated. */
+let variant: string | undefined
+/** The file of the variant zed-f9p, its receiver simulated. */
+export function deviceVariant(): string {
+  if (variant === undefined) {
+    const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-variant-'))
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+    variant = withSimulatedReceiver('zed-f9p', folder)
+  }
+  return variant
+}
+
+/** That variant on the loopback. */
 export async function deviceArguments(mqttPort: number, udpPort?: number): Promise<string[]> {
   const hosts = ['http', 'udp-rtcm', 'ntrip-caster'].map((section) => `${section}.host=127.0.0.1`)
-  const set = [...hosts, 'mdns.interfaces=["lo"]', 'gnss-zed.port=simulator', 'mqtt-link.insecure=true']
+  const set = [...hosts, 'mdns.interfaces=["lo"]', 'mqtt-link.insecure=true']
   const ports = [`mqtt-port=${mqttPort}`, `udp-port=${udpPort ?? (await freeUdpPort())}`, 'ntrip-caster-port=0']
   const change = ['mqtt-host=127.0.0.1', ...ports]
   return [
-    'zed-f9p',
+    deviceVariant(),
     ...set.flatMap((one) => ['--set', one]),
     ...readyBase,
     ...change.flatMap((one) => ['--change', one]),

@@ -2,7 +2,7 @@
  * How often a base that stands still is held because code evidence contradicts: the decision functions alone, fed with simulated offsets of both
  * kinds of evidence, one for each 10 s. Seeded.
  */
-import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
+import { GaussMarkov, Random } from 'rtk-base/simulation'
 import { rules as allRules, OffsetWatch, type Prior } from '../../plugins/integrity/code/offset-watch.js'
 import type { Enu } from '../../runtime/gnss/index.js'
 import { atMost, type Measurement } from './measurement.js'

@@ -7,7 +7,8 @@ import { constants, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, trun
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { ReadStream, WriteStream } from 'node:tty'
-import { SimulatedPort, type SimulatorOptions } from '../../plugins/gnss-zed/simulator/index.js'
+import type { ReceiverOptions } from '../../plugins/simulated-receiver/options.js'
+import { SimulatedPort } from '../../plugins/simulated-receiver/port.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { systemClock } from '../../runtime/ports/clock.js'
 import { decodeSnapshot, slotFile } from '../../runtime/ports/snapshot.js'
@@ -22,7 +23,7 @@ const sector_bytes = 512
 const day_s = 86_400
 /** The start is not counted: what a station determines once is written once. */
 const settled_min = 11
-const receiverOptions: SimulatorOptions = {
+const receiverOptions: ReceiverOptions = {
   ...{ boot: 'rover', module: 'ZED-F9P', wiring: 'USB', uniqueId: '5A45440001', nmea: false },
   ...{ lat: 52.1, lon: 4.3, alt: 60, geoidSeparation_m: 47, seed: 1 },
 }

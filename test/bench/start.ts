@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rtkBase, startStation } from '../harness/process.js'
-import { deviceArguments, startBroker } from './device.js'
+import { deviceArguments, deviceVariant, startBroker } from './device.js'
 import { processUse } from './edges.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
 
@@ -26,7 +26,7 @@ async function startTimes(mqttPort: number, entry?: string): Promise<number[]> {
 export async function benchStart(): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
   const out = join(folder, 'device')
-  await rtkBase(['build', 'zed-f9p', '--out', out])
+  await rtkBase(['build', deviceVariant(), '--out', out])
   const entry = join(out, 'rtk-base.mjs')
   const broker = await startBroker()
   const device = await startTimes(broker.port, entry)

@@ -1,5 +1,5 @@
 /** Families of errors of a position that stands still: what a survey-in may meet. Seeded; metres and seconds. */
-import { GaussMarkov, type Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
+import { GaussMarkov, type Random } from 'rtk-base/simulation'
 
 type Axes = readonly [number, number, number]
 

@@ -1,7 +1,7 @@
 /**
  * How honest the accuracy of a survey-in is: seeded surveys whose errors are known here and unknown to the estimator.
  */
-import { Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
+import { Random } from 'rtk-base/simulation'
 import { PositionEstimator, plainModel } from '../../plugins/survey-in/survey/estimator.js'
 import { atLeast, atMost, type Measurement, quantile } from './measurement.js'
 import { type Family, families, logUniform } from './survey-families.js'

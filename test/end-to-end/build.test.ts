@@ -116,6 +116,37 @@ t.test('build makes a folder that runs anywhere, without sources, npm or a compi
   })
 })
 
+t.test('the bundle of a device has no simulator in it', { skip: gateOnly }, async (t) => {
+  const out = join(folder, 'bare')
+  // The variant with the most plugins.
+  t.match(await rtkBase(['build', 'zed-full', '--out', out]), { code: 0 })
+  const { plugins } = JSON.parse(readFileSync(join(out, 'runtime', 'variants', 'zed-full.json'), 'utf8'))
+  t.same(
+    Object.keys(plugins).filter((name) => name.startsWith('simulated-')),
+    [],
+  )
+  const codeIn = (built: string) =>
+    readdirSync(built, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(mjs|cjs|js)$/.test(file) && !file.startsWith('node_modules'))
+      .map((file) => readFileSync(join(built, file), 'utf8'))
+      .join('\n')
+  const [device, desk] = [codeIn(out), codeIn(join(folder, 'out'))]
+  t.match(device, 'port=simulator needs the plugin simulated-receiver', 'what says that it is missing is there')
+  // What only a simulator says: of the receiver, the machine (network, radio, LEDs), the router.
+  const words = [
+    'lose-lock',
+    'EXT CORE 1.00 (simulated)',
+    'sim-network=help',
+    'sim-radio=help',
+    'simulated:red:fault',
+    'sim-router=help',
+  ]
+  for (const word of words) {
+    t.notOk(device.includes(word), word)
+    t.ok(desk.includes(word), `${word} is in the bundle of the simulator variant`)
+  }
+})
+
 t.test('build says what it needs, and does not overwrite what it did not make', { skip: gateOnly }, async (t) => {
   t.match(await rtkBase(['build']), { code: 2, stderr: /build takes one variant/ })
   t.match(await rtkBase(['build', variant]), { code: 2, stderr: /--out DIR/ })

@@ -77,7 +77,9 @@ t.test('zed-full has every field, parameter and command of the specification', a
   const full = readVariant('zed-full').variant
   const simulated = readVariant('simulator').variant
   // The same plugins, with simulators at their edges.
-  const plugins = Object.keys(full.plugins).map((name) => [name, simulated.plugins[name] ?? {}])
+  const simulators = Object.keys(simulated.plugins).filter((name) => name.startsWith('simulated-'))
+  const names = [...simulators, ...Object.keys(full.plugins)]
+  const plugins = names.map((name) => [name, simulated.plugins[name] ?? {}])
   const station = await createTestStation({
     sources: Object.fromEntries(plugins) as Variant['plugins'],
     variant: { changes: { 'sta-ssid': 'uplink', 'sta-pswd': 'long-enough' } },

@@ -1,14 +1,15 @@
 /** The parts that judge whether the antenna is where it was, each at its limits. */
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Random } from 'rtk-base/simulation'
 import t, { type Test } from 'tap'
-import { Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
 import { AntennaPhases, phaseText } from '../../plugins/integrity/antenna-phases.js'
 import { warningEvidence } from '../../plugins/integrity/code/evidence.js'
 import { MovementWatch, type Seen } from '../../plugins/integrity/code/movement.js'
 import { OffsetWatch } from '../../plugins/integrity/code/offset-watch.js'
 import { offsetOf } from '../../plugins/integrity/code/residual-offset.js'
 import { compare } from '../../plugins/integrity/comparison.js'
+import { explained } from '../../plugins/integrity/limits.js'
 import { Creep } from '../../plugins/integrity/phase/creep.js'
 import { type Displacement, DisplacementFit } from '../../plugins/integrity/phase/displacement.js'
 import { EpochClock } from '../../plugins/integrity/phase/epoch-clock.js'
@@ -33,6 +34,7 @@ import { Initialisations } from '../../plugins/survey-in/survey/initialisations.
 import { LogMedian } from '../../plugins/survey-in/survey/log-median.js'
 import { PlainPosition } from '../../plugins/survey-in/survey/plain-position.js'
 import {
+  distance,
   type Enu,
   ecefToGeodetic,
   encodeMsm,
@@ -645,6 +647,12 @@ t.test('a base that moved is back after ten minutes without a break', async (t) 
     undefined,
     'a move that the positions cannot tell from none is not undone by them',
   )
+  for (const [size_m, tells] of [
+    [2 * explained.level.least_m, false],
+    [2 * explained.level.least_m + 0.001, true],
+    [undefined, true],
+  ] as const)
+    t.equal(check(size_m === undefined ? {} : { size_m }).check.canSeeReturn, tells, `a move of ${size_m} m`)
 })
 
 t.test('the start-up check compares with the reference, and takes longer in doubt', async (t) => {
@@ -816,6 +824,14 @@ t.test('ambiguities that were determined twice agree within 5 cm, or three times
   for (let i = 0; i < 10; i++) next.add(here)
   t.equal(next.settle(0.01), true, 'the first one is what others are held against')
   t.same(next.snapshot(), { agreed: true, agreements: 1, first: one.snapshot().first })
+  const spread = new Initialisations()
+  const steps = { x: 0.01, y: -0.02, z: 0.03 }
+  const axes = ['x', 'y', 'z'] as const
+  for (let i = 0; i < 11; i++) spread.add({ x: here.x + i * steps.x, y: here.y + i * steps.y, z: here.z + i * steps.z })
+  spread.lost()
+  const { first } = spread.snapshot()
+  for (const axis of axes)
+    t.ok(Math.abs((first?.[axis] ?? 0) - here[axis] - 5 * steps[axis]) < 1e-6, `the mean of ${axis}`)
 })
 
 t.test('the accuracy is that of the larger noise, what drifts, and what never averages out', async (t) => {
@@ -895,6 +911,11 @@ t.test('a position without corrections is new, of ten epochs, and not echoed', a
   t.equal(plain.newest(9000), undefined)
   add(10, 9)
   t.equal(plain.newest(19_000), undefined, 'what was before does not count')
+  for (let i = 0; i < 60; i++) plain.add(fixAt(30, 20_000 + i * 1_000))
+  plain.clear()
+  for (let i = 0; i < 10; i++) plain.add(fixAt(2, 80_000 + i * 1_000))
+  const { position = here } = plain.newest(89_000) ?? {}
+  t.ok(distance(position, at(2)) < 0.01, 'nor is it averaged')
 })
 
 t.test('the ledger has each reference and each move once, and keeps the newest', async (t) => {

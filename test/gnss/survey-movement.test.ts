@@ -1,7 +1,7 @@
 /** The movement check on residuals of the simulated sky: what it finds, and that it finds nothing where nothing is. */
 import fc from 'fast-check'
+import { Model } from 'rtk-base/simulation'
 import t from 'tap'
-import { Model } from '../../plugins/gnss-zed/simulator/physics/model.js'
 import { MovementWatch } from '../../plugins/integrity/code/movement.js'
 import { offsetOf } from '../../plugins/integrity/code/residual-offset.js'
 import { distance, offsetEnu, roundEcef } from '../../runtime/gnss/index.js'

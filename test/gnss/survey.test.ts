@@ -1,7 +1,7 @@
 /** The survey-in's mean and what it says of its own accuracy. */
 import fc from 'fast-check'
+import { GaussMarkov, Random } from 'rtk-base/simulation'
 import t from 'tap'
-import { GaussMarkov, Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
 import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
 import {
   correctedModel,

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -159,7 +159,21 @@ export async function freeTcpPort(): Promise<number> {
 }
 
 /** Arguments for a test that wants RTCM at once, not the procedure: a receiver that somebody set up as a base already. */
-export const readyBase = ['--set', 'gnss-zed.configure=false', '--set', 'gnss-zed.simulator.boot=fixed']
+export const readyBase = ['--set', 'gnss-zed.configure=false', '--set', 'simulated-receiver.boot=fixed']
+
+/**
+ * The file of a shipped variant with a simulated receiver, for who runs the plugins of a device on a desk: beside them there is
+ * `simulated-receiver`.
+ * @param folder where it is written
+ */
+export function withSimulatedReceiver(variant: string, folder: string): string {
+  const text = readFileSync(join(packageRoot(), 'runtime', 'variants', `${variant}.json`), 'utf8')
+  const device = JSON.parse(text) as { plugins: Record<string, object> }
+  const plugins = { 'simulated-receiver': {}, ...device.plugins, 'gnss-zed': { port: 'simulator' } }
+  const file = join(folder, `${variant}.json`)
+  writeFileSync(file, JSON.stringify({ ...device, plugins }))
+  return file
+}
 
 /** Options that give a simulator station ports of its own, so that tests can run beside each other. */
 export async function ownPorts(): Promise<{ args: string[]; udp: number; mqtt: number }> {

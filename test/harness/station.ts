@@ -79,7 +79,7 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
     wanted[name] = pluginOptions
   }
   // As a variant file that lists gnss-zed alone.
-  const complete = withSplits(wanted, splitsOf(readCatalogue()))
+  const complete = withSplits({ ...wanted, ...variant?.plugins }, splitsOf(readCatalogue()))
   wanted = complete.plugins
   for (const name of complete.added) definitions[name] = await shippedPlugin(name)
   const data = rest.data ?? mkdtempSync(join(tmpdir(), 'rtk-base-test-'))
@@ -103,7 +103,7 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
       simulator: true,
       http: { host: '127.0.0.1', port: 0 },
       ...variant,
-      plugins: { ...wanted, ...variant?.plugins },
+      plugins: wanted,
     },
   })
   const url = `http://127.0.0.1:${runtime.address.port}`

@@ -1233,7 +1233,12 @@ t.test('named proxies speak for those whom they forward, nobody else does', asyn
   slow.resolve('done')
   await Promise.all(held)
   t.equal((await who({ 'x-forwarded-for': '192.168.1.9' })).status, 200)
+  // On a slow machine what it may ask would grow as fast as it asks.
+  const { now } = performance
+  const now_ms = performance.now()
+  performance.now = () => now_ms
   const answers = await Promise.all(Array.from({ length: 600 }, () => who({ 'x-forwarded-for': '192.168.1.11' })))
+  performance.now = now
   t.ok(
     answers.some(({ status }) => status === 429),
     'it asks too often',

@@ -727,6 +727,10 @@ t.test('effects', async (t) => {
     t.equal(fired, 59)
     t.equal(station.lines.filter(({ msg }) => msg.includes('every second')).length, 1)
     t.match(station.station.plugins(), [{ state: 'running', reason: 'timer: every second' }])
+    await station.clock.advance(1_000)
+    t.equal(station.lines.filter(({ msg }) => msg.includes('every second')).length, 1)
+    await station.clock.advance(1_000)
+    t.equal(station.lines.filter(({ msg }) => msg.includes('every second')).length, 2, '60 s after the first one')
   })
 })
 

@@ -18,6 +18,7 @@ import { type AddressInfo, BlockList, connect, createServer } from 'node:net'
 import os, { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { type TSchema, Type } from 'typebox'
 import { isLocalPeer, normalAddress, refusal } from '../../runtime/http/access.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
@@ -30,12 +31,14 @@ import {
 } from '../../runtime/kernel/instance/attribution.js'
 import { EventHub } from '../../runtime/kernel/instance/events.js'
 import { describeHandle, leftOpen, noteRawHandles, openHandles } from '../../runtime/kernel/instance/raw-handles.js'
+import { Scope } from '../../runtime/kernel/instance/scope.js'
 import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
 import { Failures } from '../../runtime/kernel/plugins/failures.js'
-import type { Roster } from '../../runtime/kernel/plugins/roster.js'
+import { Roster } from '../../runtime/kernel/plugins/roster.js'
 import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
-import type { Caller } from '../../runtime/plugin.js'
+import { Network } from '../../runtime/net/index.js'
+import type { Caller, Connection, ListenOptions } from '../../runtime/plugin.js'
 import {
   type FileSystem,
   nodeFileSystem,
@@ -49,7 +52,8 @@ import { MemoryStore } from '../../runtime/ports/memory-store.js'
 import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/snapshot.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
-import { quote } from '../../runtime/validate.js'
+import { parseBySchema, quote } from '../../runtime/validate.js'
+import { ownerSymbol } from '../../runtime/watchdog/activity.js'
 import { MemoryWatch } from '../../runtime/watchdog/memory.js'
 import { ManualClock, until } from '../harness/index.js'
 
@@ -115,6 +119,9 @@ t.test('an uncaught error is put down to whose context it is, or to who handed t
     }
     return { crashed, fatal }
   }
+  // The watchdog asks a thread that it has stopped.
+  const whose = (globalThis as Record<symbol, unknown>)[Symbol.for(ownerSymbol)] as () => string
+  t.same([whose(), runAs(owner('rover'), whose), whose()], ['', 'rover', ''])
   const provider = owner('provider')
   t.same(outcome(provider, undefined, false).crashed, [['provider', 'provider']])
   t.same(outcome(provider, 'provider', false).crashed, [['provider', 'provider']])
@@ -132,6 +139,68 @@ t.test('an uncaught error is put down to whose context it is, or to who handed t
   const failures: string[] = []
   t.same(outcome(owner('gone', failures), undefined, false, false).fatal, [])
   t.same(failures, ['gone left behind: late'])
+})
+
+t.test('what a plugin waits for is named with the plugin that would provide it', async (t) => {
+  const homes = { clock: 'here', map: 'away' }
+  const roster = new Roster({ find: () => undefined } as never, homes, () => {})
+  roster.add(newEntry('here', { source: 'here', options: {} }))
+  const provider = newEntry('other', { source: 'other', options: {} })
+  roster.add(Object.assign(provider, { state: 'failed', definition: { provides: [{ id: 'sky' }] } }))
+  for (const [service, home] of [
+    ['sky', 'plugin other, which is failed'],
+    ['clock', 'plugin here, which does not run'],
+    ['map', 'plugin away, which this variant does not have'],
+    ['toString', 'no known plugin provides it'],
+  ] as const)
+    t.equal(roster.named([service]), `${service} (${home})`)
+})
+
+t.test('a value of a command line is read by its schema', async (t) => {
+  for (const [schema, ...cases] of [
+    [Type.Boolean(), ['true', true], ['1', true], ['false', false], ['0', false], ['yes', undefined], ['', undefined]],
+    [Type.Integer(), ['12', 12], ['-1', -1], ['0x10', 16], [' ', undefined], ['x', undefined], ['1e999', undefined]],
+    [Type.Number(), ['0.5', 0.5], ['Infinity', undefined]],
+    [Type.String(), ['12345678', '12345678'], ['true', 'true'], ['', '']],
+    [Type.Array(Type.Number()), ['[1,2]', [1, 2]], ['[', undefined]],
+    [{ const: 'auto' }, ['auto', 'auto'], ['"auto"', 'auto'], ['manual', undefined]],
+    [Type.Union([Type.Literal('auto'), Type.Integer({ maximum: 9 })]), ['auto', 'auto'], ['9', 9], ['10', undefined]],
+    [Type.Union([Type.Boolean(), Type.String()]), ['1', true], ['no', 'no']],
+  ] as [TSchema, ...[string, unknown][]][])
+    for (const [text, value] of cases) t.same(parseBySchema(schema, text), value, `${JSON.stringify(schema)}: ${text}`)
+})
+
+t.test('what a plugin owns is undone once, the last first; one that hangs is left after 5 s', async (t) => {
+  const clock = new ManualClock()
+  const lines: string[] = []
+  const say = (_: unknown, text: string) => void lines.push(text)
+  const scope = new Scope('rover', { warn: say, error: say } as never, clock)
+  const undone: string[] = []
+  const own = (label: string) => scope.own(label, () => void undone.push(label))
+  const early = own('early')
+  own('first')
+  scope.own('hanging', () => new Promise(() => {}))
+  own('last')
+  t.same([scope.size, scope.closed, scope.signal.aborted], [4, false, false])
+  void early()
+  t.same([scope.size, undone], [3, ['early']])
+  void early()
+  t.same([scope.size, undone], [3, ['early']])
+  scope.abort()
+  t.same([scope.closed, scope.signal.aborted], [false, true])
+  const closing = scope.close()
+  t.equal(scope.close(), closing)
+  await new Promise(setImmediate)
+  t.same([undone, scope.closed], [['early', 'last'], true])
+  void own('late')()
+  t.same(undone.splice(2), ['late'])
+  await clock.advance(4_999)
+  t.same(undone, ['early', 'last'])
+  await clock.advance(1)
+  await new Promise(setImmediate)
+  t.same([undone, scope.size], [['early', 'last', 'first'], 0])
+  await closing
+  t.match(lines, [/^registered after/, /^could not undo hanging: .*; the rest is undone$/])
 })
 
 t.test(
@@ -267,6 +336,7 @@ t.test('the prefixes of interfaces are asked for again after 10 s', async (t) =>
   os.networkInterfaces = () => interfaces
   syncBuiltinESMExports()
   const clock = new ManualClock()
+  await clock.advance(3_600_000)
   const network = new LocalNetwork(clock)
   const [here, there] = ['203.0.113.7', '198.51.100.7']
   interfaces = {
@@ -458,6 +528,167 @@ t.test('an address that is taken is tried again after 1, 2, 5, 10 and then 30 s,
   door.close()
   t.equal(door.address, undefined)
   t.same([addressText({ host: '::1', port: 1 }), addressText({ host: 'a', port: 1 })], ['[::1]:1', 'a:1'])
+})
+
+t.test('of decisions about an address the last one counts, also while an earlier one is under way', async (t) => {
+  const opened: unknown[] = []
+  const events = { failed() {}, opened: (address: unknown) => opened.push(address) } as unknown as DoorEvents
+  const anywhere = { host: '127.0.0.1', port: 0 }
+  const newDoor = () => {
+    const door = new Door(new ManualClock(), anywhere, undefined, events)
+    t.teardown(() => door.close())
+    return door
+  }
+  const closed = newDoor()
+  const meanwhile = t.rejects(closed.move(anywhere), {
+    code: 'RTK_ERR_NET_LISTEN',
+    message: /closed or moved meanwhile/,
+  })
+  closed.close()
+  await meanwhile
+  // What is asked of the system later is answered later.
+  const other = newDoor()
+  await until(() => opened.length > 0, 'the other one')
+  t.same([opened, closed.address], [[other.address], undefined], 'one that was moved and closed opens nothing')
+
+  const moved = newDoor()
+  const first = t.rejects(moved.move(anywhere), /closed or moved meanwhile/)
+  await moved.move(anywhere)
+  await first
+  t.same(opened.slice(1), [moved.address], 'one that was moved twice opens once')
+})
+
+t.test('a listener: what is left of it without clients, and when quiet ones end', async (t) => {
+  const listen = async (t: Test, options: Partial<ListenOptions> = {}) => {
+    const clock = new ManualClock()
+    const lines: string[] = []
+    const say = (_: unknown, text: string) => void lines.push(text)
+    const log = { debug: say, info: say, warn: say } as never
+    const network = new Network({ log, clock, isProxy: (address) => address === '127.0.0.2' })
+    t.teardown(() => network.close())
+    let release = () => {}
+    const plugin: Owner = {
+      ...owner('caster'),
+      own: (_, dispose) => {
+        release = () => void dispose()
+        return dispose
+      },
+    }
+    const taken: Connection[] = []
+    const whole = { name: 'rovers', host: '127.0.0.1', port: 0, ...options }
+    const listener = network.listen(
+      plugin,
+      whole,
+      (one) => void taken.push(one),
+      () => {},
+      true,
+    )
+    const { port } = await listener.opened
+    const connected = async (more = {}) => {
+      const socket = connect({ port, host: '127.0.0.1', ...more }).on('error', () => {})
+      t.teardown(() => socket.destroy())
+      await once(socket, 'connect')
+      return socket
+    }
+    return { clock, lines, network, plugin, listener, taken, connected, release: () => release() }
+  }
+
+  t.test('no timer without a client', async (t) => {
+    const { clock, taken, connected } = await listen(t)
+    t.equal(clock.pending, 0)
+    const clients = [await connected(), await connected()]
+    await until(() => taken.length === 2, 'two')
+    t.equal(clock.pending, 1, 'one for all of them')
+    await clock.advance(5_000)
+    t.equal(clock.pending, 1)
+    clients[0]?.destroy()
+    await until(() => taken.filter(({ closed }) => closed).length === 1, 'one is gone')
+    t.equal(clock.pending, 1)
+    clients[1]?.destroy()
+    await until(() => taken.every(({ closed }) => closed), 'both are gone')
+    t.equal(clock.pending, 0)
+    await connected()
+    await until(() => taken.length === 3, 'a third one')
+    t.equal(clock.pending, 1)
+  })
+
+  t.test('who connects while its plugin is reloaded waits 5 s; a stop of the station ends all at once', async (t) => {
+    const { clock, network, plugin, listener, taken, connected } = await listen(t)
+    const first = await connected()
+    await until(() => taken.length === 1, 'the first')
+    network.leaving(owner('caster'), 'reload')
+    await connected()
+    await until(() => taken.length === 2, 'another version of the plugin says nothing about this one')
+    network.leaving(plugin, 'reload')
+    await connected()
+    await until(() => listener.connections === 3, 'the third one', 5_000)
+    await new Promise(setImmediate)
+    t.equal(taken.length, 2)
+    await clock.advance(4_999)
+    t.equal(listener.connections, 3)
+    await clock.advance(1)
+    await until(() => listener.connections === 2, 'its patience is over', 5_000)
+    const ended = once(first, 'close')
+    network.entered(plugin)
+    network.leaving(plugin, 'shutdown')
+    await ended
+    await until(() => network.figures().length === 0, 'nothing is left', 5_000)
+  })
+
+  t.test('its figures stay until its last client is gone', async (t) => {
+    const figures = { plugin: 'caster', listener: 'rovers', refused: 0 }
+    const empty = await listen(t)
+    t.same(empty.network.figures(), [{ ...figures, open: 0 }])
+    empty.release()
+    t.same(empty.network.figures(), [])
+    const { clock, network, listener, taken, connected, release } = await listen(t)
+    // They do not end in their turn.
+    for (let n = 0; n < 2; n++) await connected({ allowHalfOpen: true })
+    await until(() => taken.length === 2, 'two')
+    taken[0]?.destroy()
+    await until(() => listener.connections === 1, 'one')
+    release()
+    t.same(network.figures(), [{ ...figures, open: 1 }])
+    await clock.advance(4_999)
+    t.same(network.figures(), [{ ...figures, open: 1 }])
+    await clock.advance(1)
+    await until(() => network.figures().length === 0, 'it is cut off')
+    t.equal(clock.pending, 0)
+  })
+
+  t.test('a quiet one ends when its limit is seen to be over: every 5 s, or 4 times within it', async (t) => {
+    for (const [idle_ms, first_ms] of [
+      [10_000, 2_500],
+      [20_000, 5_000],
+      [40_000, 5_000],
+    ] as const) {
+      const { clock, taken, connected } = await listen(t, { idle_ms })
+      const socket = await connected()
+      const ended = once(socket, 'close')
+      await until(() => taken.length === 1, 'a client')
+      await clock.advance(first_ms + idle_ms - 1)
+      t.notOk(taken[0]?.closed, `${idle_ms}`)
+      await clock.advance(1)
+      t.ok(taken[0]?.closed, `${idle_ms}`)
+      await ended
+    }
+  })
+
+  t.test('what a proxy does wrong is told once a minute, with what was left out', async (t) => {
+    const { clock, lines, connected } = await listen(t)
+    const wrong = async () => {
+      const socket = await connected({ localAddress: '127.0.0.2' })
+      socket.end('GET / HTTP/1.0\r\n\r\n')
+      await once(socket, 'close')
+    }
+    lines.length = 0
+    for (let n = 0; n < 3; n++) await wrong()
+    await clock.advance(60_000)
+    await wrong()
+    const line =
+      'listener rovers: a connection of the proxy 127.0.0.2 is refused: its connection does not begin with a PROXY header'
+    t.same(lines, [line, `${line} (2 more like this)`])
+  })
 })
 
 /** A trial of changes of `host`, which callers by HTTP reach through; `name` belongs to it, `colour` does not. */
@@ -717,6 +948,14 @@ t.test('five wrong tries block a peer until its minute is over; the oldest of 1,
   add('one more', 1)
   t.notOk(tries.isBlocked('a'), 'the one whose minute began first')
   t.ok(tries.isBlocked('first'))
+
+  const order = new WrongTries(clock)
+  order.add('early')
+  await clock.advance(60_000)
+  for (const peer of ['second', 'early']) for (let n = 0; n < 5; n++) order.add(peer)
+  for (let n = 0; n < 1_023; n++) order.add(`stranger ${n}`)
+  t.notOk(order.isBlocked('second'))
+  t.ok(order.isBlocked('early'), 'its minute before the last does not make it the oldest')
 })
 
 t.test('a value in a message is quoted whole up to 60 characters', async (t) => {
@@ -844,15 +1083,16 @@ t.test('those that replace one file wait for each other; those of other files do
   await put('b', 'other')
   await until(() => held.length === 1, 'the first')
   writes.push(put('a', 'third'))
-  for (const n of [0, 1, 2]) {
+  for (const n of [0, 1, 2, 3]) {
     await until(() => held.length > n, 'its turn')
     t.equal(held.length, n + 1, 'one at a time')
     held[n]?.()
     await writes[n]
+    if (n === 0) writes.push(put('a', 'fourth'))
   }
   t.same(
     order.filter((text) => text !== 'other'),
-    ['first', 'second', 'third'],
+    ['first', 'second', 'third', 'fourth'],
   )
 })
 
@@ -1110,9 +1350,9 @@ t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good
   failures.stopTrying(entry)
   await clock.advance(1_000_000)
   t.equal(tried.length, length)
-  Object.assign(entry, { failures: 0, failedAt_s: 0 })
-  failures.blocked(entry, { plugin: 'wild', reason: 'it ended the process', quarantine_ms: 60_000 } as never)
-  t.match(entry, { state: 'quarantined', reason: 'it ended the process', failedAt_s: 5_000 })
+  const blocked = newEntry('blocked', { source: 'blocked', options: {} })
+  failures.blocked(blocked, { plugin: 'blocked', reason: 'it ended the process', quarantine_ms: 60_000 } as never)
+  t.match(blocked, { state: 'quarantined', reason: 'it ended the process', failedAt_s: 5_000 })
   await retriedAfter(60_000)
   entry.state = 'running'
   t.same(failures.troubles(), [])

@@ -176,12 +176,14 @@ t.test('a change', async (t) => {
 
   t.test('of several parameters reaches a common listener once, with their names', async (t) => {
     const calls: [string[], string][] = []
+    const others: string[][] = []
     const pair = plugin('pair', (ctx) => {
       for (const name of ['one', 'two', 'three']) ctx.config.define(name, Type.Number(), { default: 0 })
       ctx.config.onChange(['one', 'two'], (changed, source) => {
         if (changed.has('two') && calls.length === 2) throw new Error('not two')
         calls.push([[...changed], source])
       })
+      ctx.config.onChange(['two', 'three'], (changed) => void others.push([...changed]))
     })
     const station = await stationWith(t, { pair })
     const change = (values: object) => station.station.change(values, { source: 'http' })
@@ -192,6 +194,7 @@ t.test('a change', async (t) => {
       [['one', 'two'], 'http'],
       [['two'], 'http'],
     ])
+    t.strictSame(others, [['two', 'three'], ['three'], ['two']], 'the next listener is reached too')
     t.match(await change({ two: 5 }), { result: 'failed', errors: [{ name: 'two', message: /not two/ }] })
   })
 
@@ -229,7 +232,7 @@ t.test('a change', async (t) => {
       await reloaded
     }
     await during({ port: 2 }, '2.0.0')
-    await until(() => applied.includes('2.0.0 2'), 'the new version got the change')
+    await until(() => applied.includes('2.0.0 2'), 'the new version got the change', 10_000)
     refuse = true
     await during({ port: 3 }, '3.0.0')
     await until(() => station.device.errors().length > 0, 'the refusal')
@@ -399,6 +402,16 @@ t.test('a change', async (t) => {
       t.strictSame(applied, [7])
       t.notOk(errors().includes('change-rolled-back'))
       t.equal(await store.get('runtime', 'trial'), undefined)
+    })
+
+    t.test('is on trial also where nobody waits for an answer', async (t) => {
+      await reset()
+      const { station, errors, trial } = await start(t)
+      await station.station.change({ chan: 5 }, { source: 'http', address: '127.0.0.1' })
+      t.match(trial(), { parameters: ['chan'], left_s: 90 })
+      await station.clock.advance(90_000)
+      await until(() => errors().includes('change-rolled-back'), 'change-rolled-back', 10_000)
+      t.strictSame(applied, [5, 1])
     })
 
     t.test('is on trial for nobody else, nor where the window is 0, nor when nothing changes', async (t) => {
@@ -972,7 +985,7 @@ t.test('commands', async (t) => {
 
   t.test('unknown, misspelt, elsewhere, bad value, not now, failed: each has its own answer', async (t) => {
     t.match(await post('rebot'), { status: 404, text: /nearest: reboot/ })
-    t.match(await post('xyzzy'), { status: 404, text: /unknown command "xyzzy"/ })
+    t.match(await post('xyzzy'), { status: 404, text: 'unknown command "xyzzy"\n' })
     t.match(await post('mobile-scan'), { status: 404, text: /belongs to plugin modem/ })
     t.match(await post('log=q'), { status: 400, text: /log=n/ })
     t.match(await post('busy'), { status: 503, text: /a scan is running/ })

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { catalogueOf, homesOf } from '../../runtime/build/catalogue.js'
 import { definePlugin, defineService } from '../../runtime/plugin.js'
-import { ownerNow, splitsOf, withSplits } from '../../runtime/splits.js'
+import { optionNow, splitsOf, withSplits } from '../../runtime/splits.js'
 
 const part = defineService<number>('part')
 const plugin = (name: string, more: object = {}) =>
@@ -39,10 +39,38 @@ t.test('a variant without the old plugin is as it was', async (t) => {
 })
 
 t.test('an option that is set by name goes where it lives now', async (t) => {
-  t.equal(ownerNow('whole', 'colour', splits), 'part')
-  t.equal(ownerNow('whole', 'size.width', splits), 'part')
-  t.equal(ownerNow('whole', 'port', splits), 'whole')
-  t.equal(ownerNow('first', 'colour', splits), 'first')
+  t.same(optionNow('whole', 'colour', splits), { owner: 'part', path: 'colour' })
+  t.same(optionNow('whole', 'size.width', splits), { owner: 'part', path: 'size.width' })
+  t.same(optionNow('whole', 'port', splits), { owner: 'whole', path: 'port' })
+  t.same(optionNow('first', 'colour', splits), { owner: 'first', path: 'colour' })
+})
+
+t.test('a part of one option is added only where another option asks for it', async (t) => {
+  const simulated = splitsOf(
+    catalogueOf([
+      plugin('simulated', {
+        splitFrom: { device: { inside: 'simulator', when: { port: 'simulator' } }, lamp: { when: { port: 'sim' } } },
+      }),
+    ]),
+  )
+  const simulator = { boot: 'rover' }
+  t.same(withSplits({ lamp: {}, device: { port: 'simulator', baud: 1, simulator } }, simulated), {
+    plugins: { lamp: {}, simulated: { boot: 'rover' }, device: { port: 'simulator', baud: 1 } },
+    added: ['simulated'],
+  })
+  t.same(withSplits({ lamp: { port: 'sim' }, device: { simulator } }, simulated).added, ['simulated'])
+  t.same(
+    withSplits({ device: { port: '/dev/ttyS0', simulator }, lamp: {} }, simulated),
+    { plugins: { device: { port: '/dev/ttyS0' }, lamp: {} }, added: [] },
+    'a device gets none, and the options of the simulator are dropped',
+  )
+  t.same(withSplits({ simulated: { seed: 2 }, device: { port: 'x', simulator } }, simulated).plugins, {
+    simulated: { boot: 'rover', seed: 2 },
+    device: { port: 'x' },
+  })
+  t.same(optionNow('device', 'simulator.boot', simulated), { owner: 'simulated', path: 'boot' })
+  t.same(optionNow('device', 'simulator', simulated), { owner: 'device', path: 'simulator' })
+  t.same(optionNow('device', 'port', simulated), { owner: 'device', path: 'port' })
 })
 
 t.test('a service is at home where its provider is', async (t) => {

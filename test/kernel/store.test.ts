@@ -13,6 +13,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import * as promises from 'node:fs/promises'
@@ -424,7 +425,9 @@ t.test('a newer layout is told apart from damage', async (t) => {
       const [day] = new Date().toISOString().split('T')
       t.match(
         first.text,
-        new RegExp(`those of ${day}T..:..Z are used, and every change since then is lost; check position`),
+        new RegExp(
+          `those of ${day}T..:..Z are used, and every change since then is lost; check position, .*; the files are kept as .*newer-0 and .*newer-1\\.`,
+        ),
       )
       for (const slot of [0, 1]) t.equal(readFileSync(join(folder, `newer-${slot}`), 'utf8'), newer(40 + slot))
       t.match(await read(folder), { value: 'before', codes: ['store-newer'] }, 'also at the next start, until a change')
@@ -436,15 +439,20 @@ t.test('a newer layout is told apart from damage', async (t) => {
   )
 
   t.test('what this version wrote after the update was installed is newer than the copy', async (t) => {
-    const folder = t.testdir()
-    await filled(folder)
-    await update(folder, 'before')
-    await opened(folder, (store) => store.batch(setting('later')))
-    const [first, second] = snapshots(folder)
-    const number = (file: string) => decodeSnapshot(readFileSync(file))?.number ?? 0
-    const older = number(first) < number(second) ? first : second
-    writeFileSync(older, newer(number(first) + 7))
-    t.match(await read(folder), { value: 'later', codes: ['store-newer'] })
+    for (const changes of [1, 2]) {
+      const folder = t.testdir()
+      await filled(folder)
+      await update(folder, 'before')
+      for (let n = 0; n < changes; n++)
+        await opened(folder, (store) => store.batch(setting(n === changes - 1 ? 'later' : n)))
+      const [first, second] = snapshots(folder)
+      const number = (file: string) => decodeSnapshot(readFileSync(file))?.number ?? 0
+      const older = number(first) < number(second) ? first : second
+      writeFileSync(older, newer(number(first) + 7))
+      utimesSync(older === first ? second : first, 0, Date.UTC(2020, 0, 2, 3, 4) / 1_000)
+      const found = await read(folder)
+      t.match(found, { value: 'later', codes: ['store-newer'], text: /those of 2020-01-02T03:04Z are used/ })
+    }
   })
 
   t.test('without a copy, or with one that is damaged or newer too, there are the defaults', async (t) => {
@@ -695,7 +703,10 @@ t.test('a write is one file; what was touched is written twice; several that wai
     await store.batch(setting(6))
   }
   t.equal(await settled(touched), usual + 2, 'files that were touched')
+  await store.batch(setting(7))
   await store.close()
+  const again = async () => (await openStore(folder, log, { fs, clock })).close()
+  t.equal(await written(again), 1, 'a start writes one')
   await t.rejects(store.batch([]), { code: 'RTK_ERR_STORE_WRITE' }, 'also an empty one, when it is closed')
 })
 

@@ -125,7 +125,7 @@ export const areas: readonly Area[] = [
   {
     name: 'mqtt-link',
     code: ['plugins/mqtt-link/link', 'plugins/mqtt-link/session'],
-    tests: ['session', 'link', 'farewell'].map((part) => `plugins/mqtt/mqtt-${part}`),
+    tests: [...['session', 'link', 'farewell'].map((part) => `plugins/mqtt/mqtt-${part}`), 'plugins/network/uplinks'],
     sample: 12,
   },
   {

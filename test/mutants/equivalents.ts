@@ -43,6 +43,41 @@ export const equivalents: readonly Equivalent[] = [
     because: 'every piece is looked at as it comes: only a word in two pieces is found in what is kept',
   },
   {
+    source: 'runtime/gnss/phase/reference.ts',
+    after: 'number <= next; number++',
+    because: 'a plan ends at its lag, always before the newest epoch',
+  },
+  {
+    source: 'plugins/gnss-zed/ubx/frame.ts',
+    after: 'return cls << 9 | id',
+    because: 'any shift beyond the bits of an id makes a key of both',
+  },
+  {
+    source: 'plugins/gnss-zed/ubx/frame.ts',
+    after: 'return cls << 80 | id',
+    because: 'any shift beyond the bits of an id makes a key of both: 80 is 16',
+  },
+  {
+    source: 'runtime/kernel/plugins/entry.ts',
+    after: 'retry_s: 1,',
+    because: 'it is shown of a failed plugin alone, and each failure sets it',
+  },
+  {
+    source: 'runtime/ports/store.ts',
+    after: 'settle: stale >= 0',
+    because: 'each start writes once, which settles what is marked',
+  },
+  {
+    source: 'plugins/mqtt-link/session/farewell.ts',
+    after: 'performance.now() <= latest_ms',
+    because: 'no two moments of the real clock are equal',
+  },
+  {
+    source: 'plugins/teltonika-router/credentials/guard.ts',
+    after: 'utc_ms < now.utc_ms',
+    because: 'what is of this millisecond counts from now either way',
+  },
+  {
     source: 'plugins/rtcm/epochs.ts',
     after: 'this.sequence += 2',
     because: 'epochs are told apart by it, not counted',

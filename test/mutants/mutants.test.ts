@@ -4,8 +4,8 @@
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { Random } from 'rtk-base/simulation'
 import t from 'tap'
-import { Random } from '../../plugins/gnss-zed/simulator/physics/random.js'
 import { filesBelow, packageRoot } from '../../runtime/build/release.js'
 import { machineOnly } from '../harness/sample.js'
 import { type Area, areas } from './areas.js'

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { childEnv, machineOnly, readyBase, rtkBase, startStation } from 'rtk-base/testing'
+import { childEnv, machineOnly, readyBase, rtkBase, startStation, withSimulatedReceiver } from 'rtk-base/testing'
 import t from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
 import { processUse, smallMachine, unitEnvironment } from '../bench/edges.js'
@@ -65,14 +65,13 @@ t.test(
     const pem = createAuthority(folder).issue('caster', '/CN=caster', 'subjectAltName=IP:10.78.1.1\n')
     const [program, ...inStation] = networks.prefix('station')
     const variant = join(folder, 'variant.json')
-    const device = JSON.parse(readFileSync(join(packageRoot(), 'runtime', 'variants', 'zed-f9p.json'), 'utf8'))
+    const device = JSON.parse(readFileSync(withSimulatedReceiver('zed-f9p', folder), 'utf8'))
     writeFileSync(variant, JSON.stringify({ ...device, serial: 'SIM00001', simulator: true, http: { port: http } }))
     // What a device runs: a checkout reads maps of its sources at the first error, which take 20 MB.
     const built = join(folder, 'built')
     t.match(await rtkBase(['build', variant, '--out', built]), { code: 0 })
     const sets = [
       `http.port=${http}`,
-      'gnss-zed.port=simulator',
       `ntrip-caster.tls=${JSON.stringify({ port: tls, cert: pem.cert, key: pem.key })}`,
       'mqtt-link.insecure=true',
       // As the unit of the Debian package says.

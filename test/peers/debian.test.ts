@@ -95,7 +95,7 @@ t.test('a package for each machine', { skip: gateOnly || skip }, async (t) => {
       const whole = spawnSync('sha256sum', ['--quiet', '--strict', '-c', 'SHA256SUMS'], { cwd: factory })
       t.equal(whole.status, 0, String(whole.stderr))
       t.match(JSON.parse(read('usr/lib/rtk-base/factory/manifest.json')), { built: '2026-09-21T14:13:20.000Z' })
-      for (const setting of [/^Environment=MALLOC_MMAP_THRESHOLD_=1048576$/m, /^Environment=MALLOC_ARENA_MAX=2$/m])
+      for (const setting of [/^Environment=MALLOC_MMAP_THRESHOLD_=65536$/m, /^Environment=MALLOC_ARENA_MAX=2$/m])
         t.match(read('usr/lib/systemd/system/rtk-base.service'), setting)
       for (const name of ['leds.conf', 'radio.conf']) {
         t.ok(existsSync(join(tree, 'usr/lib/systemd/system/rtk-base.service.d', name)), name)

@@ -1,8 +1,9 @@
 /** The station on a machine of its own: a real NetworkManager, two Ethernet ports, a broker behind both. */
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startStation, until } from 'rtk-base/testing'
+import { startStation, until, withSimulatedReceiver } from 'rtk-base/testing'
 import t from 'tap'
 import { ControlClient } from '../../runtime/control/client.js'
 import type { EthInfo, MqttInfo } from '../../schemas/index.js'
@@ -30,17 +31,17 @@ t.test('a station with two Ethernet ports', skip ? { skip } : {}, async (t) => {
   const [ip = '', ...lan] = net.lanPrefix
   new Peer(t, () => spawn(ip, [...lan, 'mosquitto', '-c', config], { stdio: 'ignore' }))
   const data = t.testdir()
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-variant-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const [, ...box] = net.boxPrefix
   const start = (...more: string[]) =>
     startStation(
       [
-        'zed-ethernet',
-        ...[
-          'http.host=127.0.0.1',
-          'gnss-zed.port=simulator',
-          `network.bus=${net.bus}`,
-          'mqtt-link.insecure=true',
-        ].flatMap((one) => ['--set', one]),
+        withSimulatedReceiver('zed-ethernet', folder),
+        ...['http.host=127.0.0.1', `network.bus=${net.bus}`, 'mqtt-link.insecure=true'].flatMap((one) => [
+          '--set',
+          one,
+        ]),
         ...more,
       ],
       { execPath: ip, nodeOptions: [...box, process.execPath], data },

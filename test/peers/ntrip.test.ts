@@ -174,7 +174,7 @@ t.test('str2str as caster: the client corrects a survey-in', { skip: noPeer('str
   const client = { host: '127.0.0.1', port, user: 'rover', password: 'pass', version: 1 }
   const surveyed = await startStation([
     ...(await ownPorts()).args,
-    ...['--set', 'gnss-zed.simulator.lat=52.05', '--set', 'gnss-zed.simulator.seed=2'],
+    ...['--set', 'simulated-receiver.lat=52.05', '--set', 'simulated-receiver.seed=2'],
     ...['--change', 'gnss-station-id=7'],
   ])
   t.teardown(() => surveyed.end('SIGKILL'))

@@ -176,6 +176,6 @@ t.test('simulated ones show patterns on a desk', async (t) => {
     { v: 0x00ff00, t: 0.2 },
     { v: 0, t: 1.8 },
   ])
-  const file = join(station.data, 'files', 'leds', 'simulated', 'simulated:green:status', 'pattern')
+  const file = join(station.data, 'files', 'simulated-machine', 'leds', 'simulated:green:status', 'pattern')
   await until(() => readFileSync(file, 'utf8').startsWith('255 200'), 'written')
 })

@@ -29,7 +29,6 @@ import {
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
-import { scriptOf } from '../../plugins/gnss-zed/simulator/replay/script.js'
 import httpApi from '../../plugins/http-api/index.js'
 import { applied, between, entries } from '../../plugins/record/history.js'
 import record from '../../plugins/record/index.js'
@@ -41,6 +40,7 @@ import { answer } from '../../plugins/record/why/answer.js'
 import { find } from '../../plugins/record/why/found.js'
 import recovery from '../../plugins/recovery/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
+import { scriptOf } from '../../plugins/simulated-receiver/replay/script.js'
 import type { AnyPlugin, DataDir, PluginContext } from '../../runtime/plugin.js'
 import { RecordEntry, type RecordMinute, type RecordValue } from '../../schemas/index.js'
 import { setUp as simulated } from './gnss/simulator-rig.js'
@@ -226,6 +226,102 @@ t.test('on disk', async (t) => {
     await ring.idle()
     t.equal(numbersOf(await storedIn(ring)).at(-1), count)
     t.equal(ring.takeLost(), 0)
+  })
+
+  t.test('its bounds hold to the byte', async (t) => {
+    const path = folder(t)
+    const clock = new ManualClock()
+    const line = (length: number) => `${'x'.repeat(length - 1)}\n`
+    const head = lineOf({ t: 0, up: 0, all: {} }).length
+    const sizes = (of = path) =>
+      readdirSync(of).map((name) => [Number.parseInt(name, 10), statSync(join(of, name)).size])
+    const put = async (ring: Ring, ...lengths: number[]) => {
+      for (const length of lengths) ring.append(line(length), false)
+      await ring.idle()
+    }
+    const options = { segments: 3, bytes: 1_000 }
+    const { ring, disk, troubles } = ringIn(t, path, clock, options)
+    await put(ring, 999)
+    await put(ring, 1)
+    t.same(sizes(), [[1, 1_000]], 'the first file of a start needs no head')
+    await put(ring, 999 - head)
+    await put(ring, 5)
+    t.same(sizes()[1], [2, 1_004], 'one byte short of its size it takes a line more')
+    await put(ring, 1)
+    await put(ring, 1_000)
+    await put(ring, 1)
+    t.same(
+      sizes(),
+      [
+        [2, 1_004],
+        [3, head + 1_001],
+        [4, head + 1],
+      ],
+      'three files are kept',
+    )
+    await ring.stop()
+    const again = ringIn(t, path, clock, options).ring
+    await put(again, 999 - head)
+    t.same(sizes()[2], [4, 1_000], 'a restart goes on in a file that has room')
+    await again.stop()
+    const third = ringIn(t, path, clock, options).ring
+    await put(third, 7)
+    t.same(
+      sizes(),
+      [
+        [3, head + 1_001],
+        [4, 1_000],
+        [5, 7],
+      ],
+      'and not in one that is full',
+    )
+    await third.stop()
+    appendFileSync(join(path, '00000005.record'), 'torn')
+    await put(ringIn(t, path, clock, options).ring, 2)
+    t.same(sizes()[2], [5, 7 + 4 + 1 + 2], 'what was torn is a line of its own')
+
+    const [small, waiting] = [folder(t), folder(t)]
+    await put(ringIn(t, small, clock, { segments: 9, bytes: 1 }).ring, 2_048, 2_048, 2_048, 4_095, 2, 3)
+    const portions = [4_096, 2_048 + 4_095, 5]
+    t.same(
+      sizes(small),
+      portions.map((size, n) => [n + 1, n === 0 ? size : head + size]),
+      'portions of 4 KiB or more',
+    )
+    const { ring: queue } = ringIn(t, waiting, clock, { bytes: 1e6 })
+    for (const length of [131_072 - 100, 100, 1]) queue.append(line(length), false)
+    t.equal(queue.takeLost(), 1, '128 KiB wait')
+    await queue.idle()
+    await put(queue, 131_072)
+    t.equal(queue.takeLost(), 0, 'what is written waits no longer')
+    t.same(sizes(waiting), [[1, 2 * 131_072]])
+
+    const full = ringIn(t, folder(t), clock, options)
+    full.disk.full = 'ENOSPC'
+    await put(full.ring, 1)
+    full.disk.full = ''
+    await clock.advance(29_999)
+    await put(full.ring, 1)
+    t.same([full.ring.takeLost(), full.troubles.at(-1)], [2, 'ENOSPC'], 'it is left alone for 30 s')
+    await clock.advance(1)
+    await put(full.ring, 1)
+    t.same([full.ring.takeLost(), full.troubles.at(-1)], [0, undefined])
+    t.same([disk.full, troubles.filter(Boolean)], ['', []])
+
+    const large = join(small, '00000001.record')
+    const read = async () => {
+      const lengths: number[] = []
+      for await (const text of ringIn(t, small, clock).ring.read()) lengths.push(text.length)
+      return lengths
+    }
+    truncateSync(large, 16_777_217)
+    t.same(
+      await read(),
+      portions.slice(1).map((size) => head + size),
+      'a file above 16 MiB is not read',
+    )
+    truncateSync(large, 16_777_216)
+    t.equal((await read())[0], 16_777_216)
   })
 
   t.test('a disk that does not make lines durable is trouble', async (t) => {

@@ -1,33 +1,31 @@
 /**
  * The configuration keys that the service uses, by name. Ids and units as in the interface description of the F9 HPG
- * 1.1x-1.5x firmware; `default` is what the simulated receiver boots with. A test holds both against a dump of a real
- * ZED-F9P with HPG 1.32.
+ * 1.1x-1.5x firmware. A test holds them against a dump of a real ZED-F9P with HPG 1.32.
  */
 
 export interface ConfigKey {
   readonly name: string
   readonly id: number
   readonly signed: boolean
-  readonly default: number
 }
 
-/** name → [id, default, 'i' for signed values] */
-const table: Record<string, readonly [id: number, fallback?: number, signed?: 'i']> = {
+/** name → [id, 'i' for signed values] */
+const table: Record<string, readonly [id: number, signed?: 'i']> = {
   // Time mode: 0 off, 1 survey-in, 2 fixed. Positions in cm and 0.1 mm, or 1e-7° and 1e-9°.
   'CFG-TMODE-MODE': [0x20030001],
   'CFG-TMODE-POS_TYPE': [0x20030002],
-  'CFG-TMODE-ECEF_X': [0x40030003, 0, 'i'],
-  'CFG-TMODE-ECEF_Y': [0x40030004, 0, 'i'],
-  'CFG-TMODE-ECEF_Z': [0x40030005, 0, 'i'],
-  'CFG-TMODE-ECEF_X_HP': [0x20030006, 0, 'i'],
-  'CFG-TMODE-ECEF_Y_HP': [0x20030007, 0, 'i'],
-  'CFG-TMODE-ECEF_Z_HP': [0x20030008, 0, 'i'],
-  'CFG-TMODE-LAT': [0x40030009, 0, 'i'],
-  'CFG-TMODE-LON': [0x4003000a, 0, 'i'],
-  'CFG-TMODE-HEIGHT': [0x4003000b, 0, 'i'],
-  'CFG-TMODE-LAT_HP': [0x2003000c, 0, 'i'],
-  'CFG-TMODE-LON_HP': [0x2003000d, 0, 'i'],
-  'CFG-TMODE-HEIGHT_HP': [0x2003000e, 0, 'i'],
+  'CFG-TMODE-ECEF_X': [0x40030003, 'i'],
+  'CFG-TMODE-ECEF_Y': [0x40030004, 'i'],
+  'CFG-TMODE-ECEF_Z': [0x40030005, 'i'],
+  'CFG-TMODE-ECEF_X_HP': [0x20030006, 'i'],
+  'CFG-TMODE-ECEF_Y_HP': [0x20030007, 'i'],
+  'CFG-TMODE-ECEF_Z_HP': [0x20030008, 'i'],
+  'CFG-TMODE-LAT': [0x40030009, 'i'],
+  'CFG-TMODE-LON': [0x4003000a, 'i'],
+  'CFG-TMODE-HEIGHT': [0x4003000b, 'i'],
+  'CFG-TMODE-LAT_HP': [0x2003000c, 'i'],
+  'CFG-TMODE-LON_HP': [0x2003000d, 'i'],
+  'CFG-TMODE-HEIGHT_HP': [0x2003000e, 'i'],
   'CFG-TMODE-FIXED_POS_ACC': [0x4003000f],
   'CFG-TMODE-SVIN_MIN_DUR': [0x40030010],
   'CFG-TMODE-SVIN_ACC_LIMIT': [0x40030011],
@@ -38,80 +36,80 @@ const table: Record<string, readonly [id: number, fallback?: number, signed?: 'i
   'CFG-RTCM-DF003_IN_FILTER': [0x20090009],
 
   // Ports and protocols.
-  'CFG-UART1-BAUDRATE': [0x40520001, 38_400],
-  'CFG-UART1-STOPBITS': [0x20520002, 1],
+  'CFG-UART1-BAUDRATE': [0x40520001],
+  'CFG-UART1-STOPBITS': [0x20520002],
   'CFG-UART1-DATABITS': [0x20520003],
   'CFG-UART1-PARITY': [0x20520004],
-  'CFG-UART1-ENABLED': [0x10520005, 1],
-  'CFG-UART2-BAUDRATE': [0x40530001, 38_400],
-  'CFG-UART2-ENABLED': [0x10530005, 1],
-  'CFG-USB-ENABLED': [0x10650001, 1],
-  'CFG-I2C-ENABLED': [0x10510003, 1],
+  'CFG-UART1-ENABLED': [0x10520005],
+  'CFG-UART2-BAUDRATE': [0x40530001],
+  'CFG-UART2-ENABLED': [0x10530005],
+  'CFG-USB-ENABLED': [0x10650001],
+  'CFG-I2C-ENABLED': [0x10510003],
   'CFG-SPI-ENABLED': [0x10640006],
-  'CFG-UART1INPROT-UBX': [0x10730001, 1],
-  'CFG-UART1INPROT-NMEA': [0x10730002, 1],
-  'CFG-UART1INPROT-RTCM3X': [0x10730004, 1],
-  'CFG-UART1OUTPROT-UBX': [0x10740001, 1],
-  'CFG-UART1OUTPROT-NMEA': [0x10740002, 1],
-  'CFG-UART1OUTPROT-RTCM3X': [0x10740004, 1],
-  'CFG-UART2INPROT-UBX': [0x10750001, 1],
+  'CFG-UART1INPROT-UBX': [0x10730001],
+  'CFG-UART1INPROT-NMEA': [0x10730002],
+  'CFG-UART1INPROT-RTCM3X': [0x10730004],
+  'CFG-UART1OUTPROT-UBX': [0x10740001],
+  'CFG-UART1OUTPROT-NMEA': [0x10740002],
+  'CFG-UART1OUTPROT-RTCM3X': [0x10740004],
+  'CFG-UART2INPROT-UBX': [0x10750001],
   'CFG-UART2INPROT-NMEA': [0x10750002],
-  'CFG-UART2INPROT-RTCM3X': [0x10750004, 1],
+  'CFG-UART2INPROT-RTCM3X': [0x10750004],
   'CFG-UART2OUTPROT-UBX': [0x10760001],
   'CFG-UART2OUTPROT-NMEA': [0x10760002],
-  'CFG-UART2OUTPROT-RTCM3X': [0x10760004, 1],
-  'CFG-USBINPROT-UBX': [0x10770001, 1],
-  'CFG-USBINPROT-NMEA': [0x10770002, 1],
-  'CFG-USBINPROT-RTCM3X': [0x10770004, 1],
-  'CFG-USBOUTPROT-UBX': [0x10780001, 1],
-  'CFG-USBOUTPROT-NMEA': [0x10780002, 1],
-  'CFG-USBOUTPROT-RTCM3X': [0x10780004, 1],
+  'CFG-UART2OUTPROT-RTCM3X': [0x10760004],
+  'CFG-USBINPROT-UBX': [0x10770001],
+  'CFG-USBINPROT-NMEA': [0x10770002],
+  'CFG-USBINPROT-RTCM3X': [0x10770004],
+  'CFG-USBOUTPROT-UBX': [0x10780001],
+  'CFG-USBOUTPROT-NMEA': [0x10780002],
+  'CFG-USBOUTPROT-RTCM3X': [0x10780004],
 
   // Rate (ms, epochs per solution), navigation, signals.
-  'CFG-RATE-MEAS': [0x30210001, 1000],
-  'CFG-RATE-NAV': [0x30210002, 1],
-  'CFG-RATE-TIMEREF': [0x20210003, 1],
+  'CFG-RATE-MEAS': [0x30210001],
+  'CFG-RATE-NAV': [0x30210002],
+  'CFG-RATE-TIMEREF': [0x20210003],
   'CFG-NAVSPG-DYNMODEL': [0x20110021],
-  'CFG-NAVSPG-FIXMODE': [0x20110011, 3],
+  'CFG-NAVSPG-FIXMODE': [0x20110011],
   'CFG-NAVSPG-INIFIX3D': [0x10110013],
   'CFG-NAVSPG-UTCSTANDARD': [0x2011001c],
-  'CFG-NAVSPG-INFIL_MINELEV': [0x201100a4, 10, 'i'],
-  'CFG-NAVSPG-INFIL_MINCNO': [0x201100a3, 6],
-  'CFG-NAVSPG-OUTFIL_PDOP': [0x301100b1, 250],
-  'CFG-NAVSPG-OUTFIL_PACC': [0x301100b3, 100],
-  'CFG-NAVSPG-CONSTR_DGNSSTO': [0x201100c4, 60],
-  'CFG-NAVHPG-DGNSSMODE': [0x20140011, 3],
+  'CFG-NAVSPG-INFIL_MINELEV': [0x201100a4, 'i'],
+  'CFG-NAVSPG-INFIL_MINCNO': [0x201100a3],
+  'CFG-NAVSPG-OUTFIL_PDOP': [0x301100b1],
+  'CFG-NAVSPG-OUTFIL_PACC': [0x301100b3],
+  'CFG-NAVSPG-CONSTR_DGNSSTO': [0x201100c4],
+  'CFG-NAVHPG-DGNSSMODE': [0x20140011],
   // The second navigation output, from HPG 1.30 on.
   'CFG-NAV2-OUT_ENABLED': [0x10170001],
-  'CFG-SIGNAL-GPS_ENA': [0x1031001f, 1],
-  'CFG-SIGNAL-GPS_L1CA_ENA': [0x10310001, 1],
-  'CFG-SIGNAL-GPS_L2C_ENA': [0x10310003, 1],
-  'CFG-SIGNAL-SBAS_ENA': [0x10310020, 1],
-  'CFG-SIGNAL-SBAS_L1CA_ENA': [0x10310005, 1],
-  'CFG-SIGNAL-GAL_ENA': [0x10310021, 1],
-  'CFG-SIGNAL-GAL_E1_ENA': [0x10310007, 1],
-  'CFG-SIGNAL-GAL_E5B_ENA': [0x1031000a, 1],
-  'CFG-SIGNAL-BDS_ENA': [0x10310022, 1],
-  'CFG-SIGNAL-BDS_B1_ENA': [0x1031000d, 1],
-  'CFG-SIGNAL-BDS_B2_ENA': [0x1031000e, 1],
-  'CFG-SIGNAL-QZSS_ENA': [0x10310024, 1],
-  'CFG-SIGNAL-GLO_ENA': [0x10310025, 1],
-  'CFG-SIGNAL-GLO_L1_ENA': [0x10310018, 1],
-  'CFG-SIGNAL-GLO_L2_ENA': [0x1031001a, 1],
-  'CFG-SBAS-USE_DIFFCORR': [0x10360004, 1],
+  'CFG-SIGNAL-GPS_ENA': [0x1031001f],
+  'CFG-SIGNAL-GPS_L1CA_ENA': [0x10310001],
+  'CFG-SIGNAL-GPS_L2C_ENA': [0x10310003],
+  'CFG-SIGNAL-SBAS_ENA': [0x10310020],
+  'CFG-SIGNAL-SBAS_L1CA_ENA': [0x10310005],
+  'CFG-SIGNAL-GAL_ENA': [0x10310021],
+  'CFG-SIGNAL-GAL_E1_ENA': [0x10310007],
+  'CFG-SIGNAL-GAL_E5B_ENA': [0x1031000a],
+  'CFG-SIGNAL-BDS_ENA': [0x10310022],
+  'CFG-SIGNAL-BDS_B1_ENA': [0x1031000d],
+  'CFG-SIGNAL-BDS_B2_ENA': [0x1031000e],
+  'CFG-SIGNAL-QZSS_ENA': [0x10310024],
+  'CFG-SIGNAL-GLO_ENA': [0x10310025],
+  'CFG-SIGNAL-GLO_L1_ENA': [0x10310018],
+  'CFG-SIGNAL-GLO_L2_ENA': [0x1031001a],
+  'CFG-SBAS-USE_DIFFCORR': [0x10360004],
 
   // Antenna supervisor, interference monitor, NMEA.
   'CFG-HW-ANT_CFG_VOLTCTRL': [0x10a3002e],
   'CFG-HW-ANT_CFG_SHORTDET': [0x10a3002f],
-  'CFG-HW-ANT_CFG_SHORTDET_POL': [0x10a30030, 1],
+  'CFG-HW-ANT_CFG_SHORTDET_POL': [0x10a30030],
   'CFG-HW-ANT_CFG_OPENDET': [0x10a30031],
-  'CFG-HW-ANT_CFG_OPENDET_POL': [0x10a30032, 1],
+  'CFG-HW-ANT_CFG_OPENDET_POL': [0x10a30032],
   'CFG-HW-ANT_CFG_PWRDOWN': [0x10a30033],
-  'CFG-HW-ANT_CFG_PWRDOWN_POL': [0x10a30034, 1],
+  'CFG-HW-ANT_CFG_PWRDOWN_POL': [0x10a30034],
   'CFG-HW-ANT_CFG_RECOVER': [0x10a30035],
   'CFG-ITFM-ENABLE': [0x1041000d],
   'CFG-NMEA-HIGHPREC': [0x10930006],
-  'CFG-NMEA-PROTVER': [0x20930001, 42],
+  'CFG-NMEA-PROTVER': [0x20930001],
   'CFG-NMEA-MAINTALKERID': [0x20930031],
 }
 
@@ -174,9 +172,6 @@ const messageTable = {
 export type OutputMessage = keyof typeof messageTable
 export const outputMessages = Object.keys(messageTable) as `${OutputMessage}`[]
 
-/** NMEA is on from the start, everything else off. */
-const onByDefault = new Set(['GGA', 'GLL', 'GSA', 'GSV', 'RMC', 'VTG'])
-
 /** The key that sets how often `message` is sent on `port`. */
 export function messageOutKey(message: OutputMessage | `${OutputMessage}`, port: PortName): number {
   return messageTable[message as OutputMessage] + portOffset[port]
@@ -196,17 +191,15 @@ function messageName(message: string): string {
 }
 
 function allKeys(): ConfigKey[] {
-  const keys = Object.entries(table).map(
-    ([name, [id, fallback = 0, signed]]): ConfigKey => ({ name, id, signed: signed === 'i', default: fallback }),
-  )
+  const keys = Object.entries(table).map(([name, [id, signed]]): ConfigKey => ({ name, id, signed: signed === 'i' }))
   for (const message of outputMessages) {
     for (const port of Object.keys(portOffset) as PortName[]) {
       const name = `CFG-MSGOUT-${messageName(message)}_${port}`
-      keys.push({ name, id: messageOutKey(message, port), signed: false, default: onByDefault.has(message) ? 1 : 0 })
+      keys.push({ name, id: messageOutKey(message, port), signed: false })
     }
   }
   for (const port of Object.keys(portOffset) as PortName[]) {
-    keys.push({ name: `CFG-INFMSG-UBX_${port}`, id: infKey(port), signed: false, default: 0 })
+    keys.push({ name: `CFG-INFMSG-UBX_${port}`, id: infKey(port), signed: false })
   }
   return keys.sort((p, q) => p.id - q.id)
 }

@@ -16,10 +16,11 @@ const steadiness = 0.5
 /** A displacement below so many standard deviations is noise. */
 export const significance = 5
 /**
- * A move of less than so many thresholds is decided from this many: under multipath of 4 mm an antenna that stands still seems to be 2 to
- * 4 cm higher or lower at 5 every other week, at 6 once a year.
+ * A move of less than so many thresholds is decided from `atOnce` where at least `share` of it came within the samples that confirm it and
+ * those just before, else from `slowly`: multipath and the clocks of satellites let an antenna that stands still drift by 2 to 3 cm in 10 s,
+ * at 5 standard deviations every other week, but never by more than a third of that within 3 s.
  */
-const small = { thresholds: 4 / 3, significance: 6 }
+const small = { thresholds: 4 / 3, atOnce: 4.5, slowly: 7, share: 0.6, samples: 3 }
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
 /** And above so many standard deviations: else it is noise. */
@@ -223,7 +224,9 @@ export class Motion {
     const size_m = Math.hypot(east, north, up)
     const normalised = Math.hypot(east / worst[0], north / worst[1], up / worst[2])
     const least_m = this.#isSeenBy(fewer.share, this.#next - samples, this.#next) ? decide_m : fewer.times * decide_m
-    const clear = size_m < small.thresholds * this.#threshold_m ? small.significance : significance
+    const isSmall = size_m < small.thresholds * this.#threshold_m
+    const cameAtOnce = isSmall && this.#shareOfLast(samples, { east, north, up }, offset) >= small.share
+    const clear = !isSmall ? significance : cameAtOnce ? small.atOnce : small.slowly
     if (size_m < least_m || normalised < clear) return false
     if (sways) {
       // A single swing, however far, is in the mean as well.
@@ -240,6 +243,24 @@ export class Motion {
       if (Math.hypot(e - east, n - north, u - up) > steadiness * size_m) return false
     }
     return true
+  }
+
+  /**
+   * How much of a net displacement is missing just before it: 1 where all of it came at once, 0 where it was there before, or where
+   * nothing is known of that time.
+   * @param samples that confirm it @param net their mean, from `offset`
+   */
+  #shareOfLast(samples: number, net: Enu, offset: Enu): number {
+    const end = this.#next - samples
+    if (end - small.samples < this.#first) return 0
+    let already = 0
+    for (let sample = end - small.samples; sample < end; sample++) {
+      const at = (sample % capacity) * 3
+      already += (this.#positions[at] - offset.east) * net.east
+      already += (this.#positions[at + 1] - offset.north) * net.north
+      already += (this.#positions[at + 2] - offset.up) * net.up
+    }
+    return 1 - already / small.samples / (net.east ** 2 + net.north ** 2 + net.up ** 2)
   }
 
   /**

@@ -166,7 +166,6 @@ export class Link {
   #networkDown(addresses: readonly string[], text: string): void {
     const { localAddress } = this.#session ?? {}
     if (localAddress === undefined || !addresses.includes(plain(localAddress))) return
-    this.#turn++
     this.#retry.reset()
     this.#fail({ cause: 'unreachable', text }, { reported: false })
   }

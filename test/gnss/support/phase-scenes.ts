@@ -11,6 +11,7 @@ import {
   msmEpochTime,
   msmType,
 } from '../../../runtime/gnss/index.js'
+import { Random } from '../../../runtime/simulation/random.js'
 import type { Ecef } from '../../../schemas/services.js'
 import type { Observed } from './phase-captures.js'
 
@@ -73,15 +74,10 @@ export function displaced({ epoch, sky }: Observed, offset: Enu, truth: Sky | un
   return { epoch: { ...epoch, messages }, sky }
 }
 
-/** A seeded generator of numbers between 0 and 1 (mulberry32). */
+/** A seeded generator of numbers between 0 and 1, never 0: logarithms are taken of them. */
 export function uniform(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let z = Math.imul(state ^ (state >>> 15), 1 | state)
-    z = (z + Math.imul(z ^ (z >>> 7), 61 | z)) ^ z
-    return (((z ^ (z >>> 14)) >>> 0) + 0.5) / 4294967296
-  }
+  const random = new Random(seed)
+  return () => random.uniform() + 2 ** -33
 }
 
 /** A seeded generator of standard normal numbers (Box-Muller). */

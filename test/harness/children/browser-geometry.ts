@@ -34,7 +34,7 @@ interface Bar {
   left: number
 }
 
-const station = await localStation(['--set', 'gnss-zed.simulator.boot=fixed'])
+const station = await localStation(['--set', 'simulated-receiver.boot=fixed'])
 const browser = await startBrowser()
 for (const [view, viewport] of Object.entries(views)) {
   const { page, troubles } = await openTab(await browser.newContext({ viewport }))

@@ -5,7 +5,7 @@ import { address, compare, localStation, openTab, post, startBrowser, textWith }
 import { otherValue, type Parameter } from './other-value.js'
 
 const window_s = 8
-const station = await localStation(['--set', `trial.window_s=${window_s}`, '--set', 'gnss-zed.simulator.boot=fixed'])
+const station = await localStation(['--set', `trial.window_s=${window_s}`, '--set', 'simulated-receiver.boot=fixed'])
 const parameters = async () => (await (await fetch(`${station.url}/parameters`)).json()) as Parameter[]
 const browser = await startBrowser()
 const { page, troubles } = await openTab(await browser.newContext({ viewport: { width: 1440, height: 900 } }))

@@ -1,16 +1,17 @@
 /** What the pages compute, and what the station tells them: without a browser. */
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { NetworkInterfaceInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { createGunzip, gzipSync } from 'node:zlib'
 import { createTestStation, ManualClock, partOf, until } from 'rtk-base/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { pageAddresses } from '../../../plugins/dashboard/address/page-addresses.js'
 import { qrLines, qrPath } from '../../../plugins/dashboard/address/qr-code.js'
 import { EventClient } from '../../../plugins/dashboard/events/event-client.js'
 import { type Evidence as FigureEvidence, figures, readFigures } from '../../../plugins/dashboard/history/figures.js'
+import { Recorder } from '../../../plugins/dashboard/history/recorder.js'
 import { Ring } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
@@ -57,7 +58,14 @@ import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { packageRoot } from '../../../runtime/build/release.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
-import { procedureStatus, receiver } from '../../../schemas/services.js'
+import {
+  device,
+  procedureStatus,
+  type RtcmEpoch,
+  receiver,
+  rtcmStream,
+  station as stationService,
+} from '../../../schemas/services.js'
 import { type EventStream, openEvents } from '../../harness/peers/event-stream.js'
 import { shippedPlugin } from '../../harness/shipped.js'
 
@@ -652,32 +660,153 @@ t.test('the curves of the day outlast a restart of a machine without a clock', a
   t.equal(await restarted.samples(), 32, '12 of before, 19 without a sample: a reload forgot 6 of them; one of now')
 })
 
-t.test('the curves of the day are saved once an hour: each time wears flash', async (t) => {
-  const data = t.testdir()
-  const file = join(data, 'files', 'dashboard', 'history', 'day.gz')
-  const station = await createTestStation({ data, plugins: { dashboard: await shippedPlugin('dashboard') } })
-  t.teardown(() => station.stop())
-  // Replaced at each save: another file by the same name.
-  const saves = new Set<string>()
-  const look = () => {
-    const found = statSync(file, { throwIfNoEntry: false, bigint: true })
-    if (found) saves.add(`${found.ino} ${found.mtimeNs}`)
-    return saves.size
+t.test('the recorder of the day', async (t) => {
+  const noon = Date.UTC(2026, 10, 22, 12)
+  const record = async (t: Test, { data = t.testdir(), utc_ms = noon } = {}) => {
+    const parts = { emit: (_bytes: number[]) => {}, recorder: undefined as unknown as Recorder }
+    const plugin = definePlugin({
+      name: 'curves',
+      version: '1.0.0',
+      api: '^1.1.0',
+      needs: [stationService, device],
+      provides: [rtcmStream, receiver],
+      setup(ctx: PluginContext) {
+        const epochs = ctx.event<RtcmEpoch>()
+        parts.emit = (bytes) =>
+          epochs.emit({ frames: bytes.map((length) => ({ bytes: Buffer.alloc(length) })) } as never)
+        ctx.services.provide(rtcmStream, partOf(rtcmStream, { onEpoch: epochs.on }))
+        ctx.services.provide(receiver, partOf(receiver, { satellites: { satellites: [sky] } } as never))
+        parts.recorder = new Recorder(ctx)
+      },
+      start: () => parts.recorder.start(),
+      stop: () => parts.recorder.save(),
+    })
+    const clock = new ManualClock(utc_ms)
+    const station = await createTestStation({ data, clock, plugins: { curves: plugin as AnyPlugin } })
+    t.teardown(() => station.stop())
+    const file = join(data, 'files', 'curves', 'history', 'day.gz')
+    const warnings = () =>
+      station.lines.filter(({ level, msg }) => level >= 40 && /curves/.test(msg)).map(({ msg }) => msg)
+    const rates = () => parts.recorder.series(['rtcm-rate'], 1).figures['rtcm-rate'] ?? []
+    return { clock, station, file, parts, warnings, rates, series: parts.recorder.series.bind(parts.recorder) }
   }
-  for (let minute = 1; minute < 60; minute++) {
-    await station.clock.advance(60_000)
-    t.equal(look(), 0)
-  }
-  for (let hour = 1; hour <= 3; hour++) {
-    await station.clock.advance(61_000)
-    await until(() => look() === hour, `save ${hour}`, 5_000).catch(() => {})
-    t.equal(look(), hour)
-    for (let minute = 0; minute < 59; minute++) {
-      await station.clock.advance(60_000)
-      look()
+  const sky = { azimuth_deg: 15, elevation_deg: 45, cno_dbhz: 40, signals: [] }
+
+  t.test('takes a sample every 10 s, of what went out since the last one', async (t) => {
+    const { clock, parts, series, warnings } = await record(t)
+    await clock.advance(5_000)
+    parts.emit([100, 50])
+    await clock.advance(4_999)
+    t.same(series(['epochs'], 1).figures, { epochs: [] })
+    await clock.advance(1)
+    parts.emit([70])
+    parts.emit([30])
+    await clock.advance(10_000)
+    await clock.advance(10_000)
+    const { t: at, interval_s, units, figures: found } = series(['epochs', 'rtcm-rate'], 1)
+    t.same([at, interval_s, units.epochs], [noon / 1_000 + 30, 10, '1/s'])
+    t.same(found, { epochs: [0.1, 0.2, 0], 'rtcm-rate': [15, 10, 0] })
+    t.match(series(['epochs'], 2), { interval_s: 20, figures: { epochs: [0.1, 0.1] } })
+    t.same(
+      Object.keys(series([], 1).figures),
+      figures.map(({ name }) => name),
+      'without names all of them',
+    )
+    for (let n = 3; n < 29; n++) await clock.advance(10_000)
+    t.same(parts.recorder.shading.cells(), [])
+    await clock.advance(10_000)
+    t.same(parts.recorder.shading.cells(), [{ az: 10, el: 40, cno: 40 }])
+    t.same(warnings(), [])
+  })
+
+  t.test('saves once an hour: each time wears flash', async (t) => {
+    const { clock, station, file } = await record(t)
+    // Replaced at each save: another file by the same name.
+    const saves = new Set<string>()
+    const look = () => {
+      const found = statSync(file, { throwIfNoEntry: false, bigint: true })
+      if (found) saves.add(`${found.ino} ${found.mtimeNs}`)
+      return saves.size
     }
-    t.equal(look(), hour)
-  }
+    await clock.advance(3_599_999)
+    t.equal(look(), 0)
+    await clock.advance(1)
+    await until(() => look() === 1, 'the first save', 5_000)
+    await clock.advance(3_599_999)
+    t.equal(look(), 1)
+    await clock.advance(1)
+    await until(() => look() === 2, 'the second save', 5_000)
+    await station.stop()
+    t.equal(look(), 3)
+  })
+
+  t.test('goes on with what was saved within a day, after a gap that is whole samples', async (t) => {
+    for (const [what, away_s, gap] of [
+      ['at once', 0, 0],
+      ['4 s', 4, 0],
+      ['5 s', 5, 1],
+      ['100 s', 100, 10],
+      ['a day', 86_400, 8_640],
+      ['more than a day', 86_401, undefined],
+      ['a clock that was set back', -1, undefined],
+    ] as const) {
+      const data = t.testdir()
+      const before = await record(t, { data })
+      before.parts.emit([100])
+      await before.clock.advance(10_000)
+      await before.station.stop()
+      const { clock, parts, rates, warnings } = await record(t, { data, utc_ms: noon + 10_000 + 1_000 * away_s })
+      parts.emit([200])
+      await clock.advance(10_000)
+      const all = gap === undefined ? [20] : [10, ...Array(gap).fill(null), 20].slice(-8_640)
+      t.same(rates(), all, what)
+      t.same(parts.recorder.shading.cells(2), [{ az: 10, el: 40, cno: 40 }], 'directions have no time')
+      t.same(warnings(), [])
+    }
+  })
+
+  t.test('waits for the time before it joins two runs, and saves nothing until then', async (t) => {
+    const data = t.testdir()
+    const before = await record(t, { data })
+    before.parts.emit([100])
+    await before.clock.advance(10_000)
+    await before.station.stop()
+    const saved = readFileSync(before.file)
+    const { clock, station, parts, rates } = await record(t, { data, utc_ms: Date.UTC(2000, 0) })
+    parts.emit([200])
+    await clock.advance(10_000)
+    t.same([rates(), parts.recorder.series([], 1).t], [[20], 0])
+    await parts.recorder.save()
+    t.same(readFileSync(before.file), saved)
+    for (let second = 0; second <= 10; second++) {
+      station.device.setUtc(noon + 41_000 + second * 1_000)
+      if (second < 10) await clock.advance(1_000)
+    }
+    parts.emit([300])
+    await clock.advance(10_000)
+    const at = rates()
+    t.same([at[0], at.slice(-3), at.length], [10, [20, 0, 30], 6 + 1], 'one, three without a sample, and three of now')
+    await parts.recorder.save()
+    t.notSame(readFileSync(before.file), saved)
+  })
+
+  t.test('what it cannot read or write costs the curves alone, and is told', async (t) => {
+    const data = t.testdir({ files: { curves: { history: { 'day.gz': 'no gzip' } } } })
+    const damaged = await record(t, { data })
+    t.same(damaged.warnings(), ['the curves of the day could not be read'])
+    await damaged.parts.recorder.save()
+    await damaged.station.stop()
+    t.same((await record(t, { data })).warnings(), [], 'it is replaced')
+    const never = await record(t, { utc_ms: Date.UTC(2000, 0) })
+    await never.clock.advance(10_000)
+    await never.station.stop()
+    t.ok(statSync(never.file).size > 0)
+    const { file, parts, warnings } = await record(t)
+    rmSync(dirname(file), { recursive: true })
+    writeFileSync(dirname(file), '')
+    await parts.recorder.save()
+    t.same(warnings(), ['the curves of the day could not be saved'])
+  })
 })
 
 t.test('the station tells its pages', async (t) => {

@@ -13,10 +13,12 @@ import { targetOf, tmodePairs } from '../../../plugins/gnss-zed/configure/tmode.
 import { RadioReports } from '../../../plugins/gnss-zed/facts/radio-reports.js'
 import gnssZed from '../../../plugins/gnss-zed/index.js'
 import { UbxDialog } from '../../../plugins/gnss-zed/link/ubx-dialog.js'
-import { runCommand } from '../../../plugins/gnss-zed/simulator/firmware/commands.js'
-import { ConfigStore } from '../../../plugins/gnss-zed/simulator/firmware/config-store.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import rtcm from '../../../plugins/rtcm/index.js'
+import { runCommand } from '../../../plugins/simulated-receiver/firmware/commands.js'
+import { ConfigStore } from '../../../plugins/simulated-receiver/firmware/config-store.js'
+import receiverSimulator from '../../../plugins/simulated-receiver/index.js'
+import { keys as simulatedKeys } from '../../../plugins/simulated-receiver/ubx/keys.js'
 import {
   decodeRtcm,
   distance,
@@ -84,7 +86,7 @@ async function start(t: Test, { options = {}, simulator = {}, store, status }: G
     name: 'onlooker',
     version: '1.0.0',
     api: '^1.0.0',
-    needs: [receiverToken, simulatedReceiver, reception, rtcmStream],
+    needs: [receiverToken, reception, rtcmStream],
     provides: status === undefined ? [] : [procedureStatus],
     setup(ctx) {
       if (status === undefined) return
@@ -98,7 +100,8 @@ async function start(t: Test, { options = {}, simulator = {}, store, status }: G
     start(ctx) {
       told = ctx.services.find(device)
       const receiver = ctx.services.use(receiverToken)
-      const simulated = ctx.services.use(simulatedReceiver)
+      // Without one nothing of it is used.
+      const simulated = ctx.services.find(simulatedReceiver) as SimulatedReceiver
       services = { receiver, simulated, received: ctx.services.use(reception) }
       const take = (frame: RtcmFrame) => seen.sent.push(frame) > 0
       ctx.services.use(rtcmStream).subscribe({ via: 'test', name: 'onlooker', ip: '', take })
@@ -109,9 +112,16 @@ async function start(t: Test, { options = {}, simulator = {}, store, status }: G
       ctx.defer(receiver.onState(() => seen.configured.push(receiver.configured)))
     },
   })
-  const zedOptions = { port: 'simulator', simulator: { boot: 'rover', ...simulator }, ...options }
+  const zedOptions = { port: 'simulator', ...options }
   const station = await createTestStation({
-    plugins: { 'gnss-zed': [gnssZed as never, zedOptions], rtcm: rtcm as never, onlooker: onlooker as never },
+    plugins: {
+      ...(zedOptions.port === 'simulator' && {
+        'simulated-receiver': [receiverSimulator as never, { boot: 'rover', ...simulator }],
+      }),
+      'gnss-zed': [gnssZed as never, zedOptions],
+      rtcm: rtcm as never,
+      onlooker: onlooker as never,
+    },
     ...(store ? { store } : {}),
   })
   t.teardown(() => station.stop())
@@ -249,6 +259,7 @@ t.test('a time mode that someone left in the flash is overridden', async (t) => 
   for (const mode of ['survey-in', { arp: away }] as const) {
     const { receiver, simulated, seconds, configure, settle, newestArp } = await start(t)
     simulated.flash(mode)
+    simulated.set('CFG-NAVHPG-DGNSSMODE', 2, 'flash')
     await seconds(2)
     simulated.restart()
     await seconds(8)
@@ -257,6 +268,7 @@ t.test('a time mode that someone left in the flash is overridden', async (t) => 
     else t.match(found, { mode: 'fixed', arp: away })
     t.ok((await configure(rover)).value)
     t.match((await settle(receiver.readTarget())).value, { mode: 'rover' })
+    t.equal(simulated.value('CFG-NAVHPG-DGNSSMODE', 'ram'), 3, 'whole ambiguities again')
     t.ok((await configure(fixed)).value)
     await seconds(3)
     t.ok(sameEcef(newestArp() ?? away, arp))
@@ -599,6 +611,7 @@ t.test('the age of corrections is a setting of the receiver too', async (t) => {
 t.test('signals are reported where the line has room for them', async (t) => {
   for (const [simulator, options, wanted] of [
     [{ wiring: 'USB' }, {}, 1],
+    [{ wiring: 'USB' }, { baud: 9_600, raiseBaud: false }, 1],
     [{ wiring: 'UART1' }, {}, 0],
     [{ wiring: 'UART1' }, { rtcm: { msm: 7 }, raiseBaud: false }, 0],
   ] as const) {
@@ -608,6 +621,7 @@ t.test('signals are reported where the line has room for them', async (t) => {
     await seconds(5)
     await configure(fixed)
     t.equal(simulated.value(`CFG-MSGOUT-UBX_NAV_SIG_${simulator.wiring}`), wanted)
+    t.same(receiver.expectedSignals?.get('gps'), ['L1', 'L2'], 'what it is set to track')
     await seconds(60)
     const newest = receiver.satellites
     t.equal(newest, epochs.at(-1))
@@ -1302,8 +1316,9 @@ t.test('a session of u-center with a real receiver reads in full', { skip: noCap
   t.equal(counts.poll + counts.answer, 48)
   t.equal(values.size, 1475, 'all of its RAM')
   // Its owner had switched the NMEA messages off.
-  for (const { name, default: fallback } of ubx.configKeys.filter(({ name }) => !name.includes('NMEA_ID'))) {
-    t.equal(values.get(name), fallback, name)
+  for (const { name, id, factory } of simulatedKeys.filter(({ name }) => !name.includes('NMEA_ID'))) {
+    t.equal(ubx.keyName(id), name)
+    t.equal(values.get(name), factory, name)
   }
   const lacks = ubx.configKeys.filter(({ name }) => !values.has(name)).map(({ name }) => name)
   t.same(lacks, [], 'it knows every key that we write')

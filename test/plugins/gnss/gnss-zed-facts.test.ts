@@ -14,9 +14,9 @@ import { EpochAssembler, fixOfPvt } from '../../../plugins/gnss-zed/facts/epoch.
 import { type FactEvents, ReceiverFacts } from '../../../plugins/gnss-zed/facts/receiver-facts.js'
 import { SatelliteAssembler } from '../../../plugins/gnss-zed/facts/satellites.js'
 import { UbxDialog } from '../../../plugins/gnss-zed/link/ubx-dialog.js'
-import { runCommand } from '../../../plugins/gnss-zed/simulator/firmware/commands.js'
-import { ConfigStore } from '../../../plugins/gnss-zed/simulator/firmware/config-store.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
+import { runCommand } from '../../../plugins/simulated-receiver/firmware/commands.js'
+import { ConfigStore } from '../../../plugins/simulated-receiver/firmware/config-store.js'
 import { decodeGga, encodeMsm, type Gga } from '../../../runtime/gnss/index.js'
 import { stationError } from '../../../runtime/station-error.js'
 import type {
@@ -280,6 +280,7 @@ t.test('the residuals of NAV-SAT are those of its bytes', async (t) => {
   ])
   facts.ubx(0x01, 0x61, payload('b56201610400007099148388'), 0)
   t.equal(facts.sky?.satellites.length, 3)
+  t.equal(facts.fixAt_ms, 0)
   await clock.advance(4999)
   t.ok(facts.sky)
   await clock.advance(1)

@@ -1,9 +1,10 @@
 /** The simulated receiver, spoken to over its byte stream alone. */
 import fc from 'fast-check'
 import t from 'tap'
-import { SimulatedPort, type SimulatorOptions } from '../../../plugins/gnss-zed/simulator/index.js'
-import { RemoteBase } from '../../../plugins/gnss-zed/simulator/remote-base.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
+import type { ReceiverOptions } from '../../../plugins/simulated-receiver/options.js'
+import { SimulatedPort } from '../../../plugins/simulated-receiver/port.js'
+import { RemoteBase } from '../../../plugins/simulated-receiver/remote-base.js'
 import {
   decodeGga,
   decodeMsm,
@@ -29,7 +30,7 @@ const key = ubx.keyId
 const usb = (message: ubx.OutputMessage) => ubx.messageOutKey(message, 'USB')
 
 /** A receiver with a host that frames what comes and can ask. */
-async function simulate(options: Partial<SimulatorOptions> = {}, clock = new ManualClock()) {
+async function simulate(options: Partial<ReceiverOptions> = {}, clock = new ManualClock()) {
   const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn), every: () => () => {} }
   const port = new SimulatedPort(
     {

@@ -4,6 +4,7 @@ import { Value } from 'typebox/value'
 import gnssZed from '../../../plugins/gnss-zed/index.js'
 import rtcm from '../../../plugins/rtcm/index.js'
 import rtcmIn from '../../../plugins/rtcm-in/index.js'
+import receiverSimulator from '../../../plugins/simulated-receiver/index.js'
 import surveyIn from '../../../plugins/survey-in/index.js'
 import { decodeRtcm } from '../../../runtime/gnss/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
@@ -60,10 +61,11 @@ export async function setUp(
     store,
     variant: { changes: { ...quick, ...options.changes } },
     plugins: {
+      'simulated-receiver': [receiverSimulator as unknown as Definition, { boot: 'rover', ...options.simulator }],
       'gnss-zed': [
         gnssZed as unknown as Definition,
         {
-          ...{ port: 'simulator', simulator: { boot: 'rover', ...options.simulator }, rtcm: options.rtcm ?? {} },
+          ...{ port: 'simulator', rtcm: options.rtcm ?? {} },
           ...options.zed,
         },
       ],

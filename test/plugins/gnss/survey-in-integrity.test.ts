@@ -2,8 +2,9 @@
  * Random lives of a base: moves, faults, restarts and what people do. For every observation that leaves, the place of the antenna
  * at that moment is held against the position that a rover has got: what left is what counts, whatever the states say.
  */
+
+import { Random } from 'rtk-base/simulation'
 import t, { type Test } from 'tap'
-import { Random } from '../../../plugins/gnss-zed/simulator/physics/random.js'
 import { distance, isMsm, referencePoint } from '../../../runtime/gnss/index.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import type { Ecef } from '../../../schemas/services.js'

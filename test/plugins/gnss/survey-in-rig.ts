@@ -1,6 +1,7 @@
 /** A station with the procedure on a receiver that does what it is told: for tests of `survey-in` and `rtcm-in`. */
+
+import { GaussMarkov, Random } from 'rtk-base/simulation'
 import type { Test } from 'tap'
-import { GaussMarkov, Random } from '../../../plugins/gnss-zed/simulator/physics/random.js'
 import rtcm from '../../../plugins/rtcm/index.js'
 import surveyIn from '../../../plugins/survey-in/index.js'
 import {

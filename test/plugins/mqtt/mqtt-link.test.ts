@@ -273,6 +273,16 @@ t.test('the link', async (t) => {
     await until(() => broker.online() === 'yqy', 'y')
   })
 
+  t.test('switched on, off and on again while it still leaves, it makes one session', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port)
+    await until(isUp(station), 'up')
+    await Promise.all([0, 1, 0, 1].map((on) => station.station.change({ 'mqtt-en': on }, { source: 'http' })))
+    await until(isUp(station), 'up again', 5_000)
+    await until(() => broker.online().length === 3, 'y', 5_000)
+    t.same([broker.online(), station.field('mqtt.stat.sessions')], ['yqy', 2])
+  })
+
   t.test('what keeps it down is in the document, told once, and tried again', async (t) => {
     const server = createServer()
     const port = await listen(server)
@@ -395,7 +405,10 @@ t.test('the link', async (t) => {
     const release = await link().hold('an operator scan')
     await until(() => broker.online() === 'yq', 'q')
     t.match(station.field('mqtt.state'), { link: 'down', error: { cause: 'held', text: 'an operator scan' } })
+    const attempts = () => station.lines.filter(({ next }) => next === 'connecting').length
+    const before = attempts()
     link().networkUp()
+    t.equal(attempts(), before, 'a network that comes up makes none while it is held')
     await station.clock.advance(300_000)
     t.equal(station.field('mqtt.state.link'), 'down', 'no attempt while it is held')
     await station.station.change({ 'mqtt-en': 1 }, { source: 'http' })
@@ -656,6 +669,16 @@ t.test('the link', async (t) => {
     t.equal(station.field('mqtt.state.link'), 'connecting')
     await station.clock.advance(1)
     t.match(station.field('mqtt.state.error'), { cause: 'timeout', text: /did not answer the subscription in 20 s$/ })
+  })
+
+  t.test('a broker that rejects a subscription is told in the log, and publications go on', async (t) => {
+    for (const rejects of [false, true]) {
+      const broker = await startBroker(t)
+      if (rejects) broker.aedes.authorizeSubscribe = (_client, _subscription, done) => done(null, null)
+      const station = await startLinkStation(t, broker.port)
+      await until(() => broker.texts('info').length > 0, 'the document', 10_000)
+      t.equal(station.lines.filter(({ msg }) => /rejected a subscription/.test(msg)).length > 0, rejects)
+    }
   })
 
   t.test('commands faster than 100 a second wait in the broker; the parser gets the burst alone', async (t) => {

@@ -27,13 +27,14 @@ export async function startRig(
   { options = {}, plugins = {}, ...rest }: TestStationOptions & { options?: Record<string, unknown> } = {},
 ): Promise<Rig> {
   const clock = (rest.clock as ManualClock | undefined) ?? new ManualClock()
+  const isReal = options.backend === 'networkmanager'
   let found: PluginContext | undefined
   const station = await createTestStation({
     ...rest,
     clock,
     plugins: {
       network: [networkPlugin as AnyPlugin, { backend: 'simulator', ...options }],
-      probe: probe([network, uplinks, simulatedNetwork], (ctx) => {
+      probe: probe([network, uplinks, ...(isReal ? [] : [simulatedNetwork])], (ctx) => {
         found = ctx
       }),
       ...plugins,
@@ -48,6 +49,6 @@ export async function startRig(
     ctx: found,
     network: services.use(network),
     uplinks: services.use(uplinks),
-    sim: services.use(simulatedNetwork),
+    sim: isReal ? ({} as SimulatedNetwork) : services.use(simulatedNetwork),
   }
 }

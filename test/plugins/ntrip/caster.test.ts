@@ -72,9 +72,10 @@ const login = (head: string, user: string, password: string) =>
 
 t.test('a rover', async (t) => {
   t.test('of NTRIP 1 gets ICY, the position of the base, then whole epochs', async (t) => {
-    const { receiver, epoch, rover, caster, station } = await setUp(t)
+    const { receiver, epoch, rover, caster, station, clock } = await setUp(t)
     const subscribers = () => station.field('gnss.rtcm.subscribers')
     t.strictSame(subscribers(), [], 'nobody is there')
+    const since = Math.floor(clock.now() / 1_000)
     receiver.emit(arpFrame(here))
     epoch(1_000)
     const client = await rover(v1)
@@ -85,8 +86,14 @@ t.test('a rover', async (t) => {
     t.strictSame(client.types(), [1005, 1074, 1084, 1124])
     t.match(caster(), {
       connected: 1,
-      rovers: [{ mount: 'TEST0001', agent: 'NTRIP test/1', ip: '127.0.0.1', user: '' }],
+      rovers: [{ mount: 'TEST0001', agent: 'NTRIP test/1', ip: '127.0.0.1', user: '', since }],
     })
+    t.ok(since > 1e9)
+    const long = await rover(v1.replace('NTRIP test/1', `\x01~ ${'x'.repeat(64)}`))
+    await until(() => long.types().length >= 1, 'the position')
+    t.equal(caster().rovers[1]?.agent, `?~ ${'x'.repeat(21)}`, 'what it says of itself is printable and short')
+    long.socket.destroy()
+    await until(() => caster().connected === 1, 'it is gone')
     t.strictSame(subscribers(), [{ via: 'ntrip', name: 'NTRIP test/1', seen: 0, ip: '127.0.0.1' }])
     await station.reload('ntrip-caster')
     t.match(subscribers(), [{ name: 'NTRIP test/1' }], 'after a reload too, once')

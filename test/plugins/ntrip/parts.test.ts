@@ -532,6 +532,8 @@ t.test('heads are read however they come, and bounded', async (t) => {
   t.equal(one().push(Buffer.from('ICY 200 OK\r\nServer: x')), undefined, 'a header follows')
   t.match(one().push(Buffer.from('ICY 200 OK\r\n\r\n')), { lines: ['ICY 200 OK'] })
   t.equal(one().push(Buffer.from('HTTP/1.1 200 OK\r\n')), undefined)
+  const bounded = (limit: number) => new HeadReader(limit, /^ICY 200 OK$/).push(Buffer.from('ICY 200 OK\n'))
+  t.match([bounded(10), bounded(9)], [{ lines: ['ICY 200 OK'] }, 'too-large'])
   t.same(
     [...parseHeaders(['A: b', 'a: c', ': d', 'none', ' X-Y :  z '])],
     [

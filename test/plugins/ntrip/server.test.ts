@@ -169,6 +169,21 @@ t.test('an attempt to the millisecond', async (t) => {
     await visit(1)
   })
 
+  t.test('without RTCM it waits for its answer all the same, and ends after a yes', async (t) => {
+    const { push, clock, rtcm, visit, stream, caster, is } = await pushTo(t, () => {})
+    rtcm()
+    push.start()
+    await clock.advance(0)
+    await visit(1)
+    stream.open = false
+    await clock.advance(9_999)
+    t.equal(push.block().state, 'connecting')
+    yes(caster.visits[0] as Visit)
+    await is('accepted')
+    await clock.advance(1)
+    t.match(push.block(), { state: 'waiting', text: /no base\): the push is ended until RTCM goes out again$/ })
+  })
+
   for (const [what, answer, state, text, link, last] of [
     ['a refusal without a line end', 'ERROR - Bad Password', 'refused', /password/, 'refused', 'final'],
     ['a yes that was cut off is none', 'OK', 'waiting', /closed the connection without an answer/, 'down', undefined],
@@ -472,6 +487,7 @@ t.test('a look at the caster from a rover’s side', async (t) => {
       await clock.advance(9_999)
       t.same(found, [])
       await clock.advance(1)
+      await until(() => found.length > 0, 'an end', 5_000)
       await done
       t.match(found, [expected])
     })

@@ -915,15 +915,18 @@ t.test('an upload holds nothing before its signed head is verified', async (t) =
     t.match(await rig.post(image), { status: 200 })
   })
 
-  t.test('a person can end it', async (t) => {
+  t.test('its progress is shown, and a person can end it', async (t) => {
     const rig = await otaStation(t)
     t.match(await rig.command('ota-cancel'), { status: 503, text: /no update is under way/ })
     const idle = slowly()
     const ended = rig.post(idle.body)
-    idle.push(image.subarray(0, head + 10))
+    const [half, whole] = [Math.floor((image.length - head) / 2), image.length - head]
+    idle.push(image.subarray(0, head + half))
     await until(async () => rig.update().state === 'installing', 'the upload')
+    await until(async () => rig.update().progress > 0, 'half of it', 5_000)
+    t.equal(rig.update().progress, Math.floor((100 * half) / whole))
     t.match(await rig.command('ota-cancel'), { status: 200, text: /cancelled/ })
-    idle.push(image.subarray(head + 10, head + 20))
+    idle.push(image.subarray(head + half, head + half + 10))
     t.match(await ended, { text: /it was cancelled/ })
     t.match(rig.update(), { state: 'failed' })
     t.match(await rig.post(image), { status: 200 })

@@ -4,7 +4,8 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcp } from 'node:net'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
-import { firmwareImage, startSimulatedRouter } from '../../../plugins/teltonika-router/simulator/index.js'
+import { firmwareImage } from '../../../plugins/simulated-router/device/identity.js'
+import { SimulatedTeltonika } from '../../../plugins/simulated-router/router.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { RouterInfo } from '../../../schemas/info/router.js'
 import { cellularModem, simulatedRouter } from '../../../schemas/services.js'
@@ -243,7 +244,7 @@ for (const shared of [true, false]) {
     { skip: gateOnly },
     async (t) => {
       const clock = new ManualClock()
-      const router = await startSimulatedRouter({
+      const router = await SimulatedTeltonika.start({
         generation: '7',
         firmware: 'RUTX_R_00.07.04',
         credentials: { pswd: 'not known' },
@@ -289,7 +290,7 @@ t.test(
   async (t) => {
     for (const firmware of ['RUTX_R_00.07.06', 'RUTX_R_00.07.20']) {
       const clock = new ManualClock()
-      const router = await startSimulatedRouter({
+      const router = await SimulatedTeltonika.start({
         generation: '7',
         transports: firmware.endsWith('20') ? ['rest'] : ['ubus'],
         firmware,

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import modem from '../../../plugins/modem/index.js'
-import { startSimulatedRouter } from '../../../plugins/teltonika-router/simulator/index.js'
+import { SimulatedTeltonika } from '../../../plugins/simulated-router/router.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { device } from '../../../schemas/services.js'
@@ -26,7 +26,7 @@ async function together(t: Test, kind: keyof typeof kinds, given: Partial<RigOpt
   const { generation } = kinds[kind]
   const transports = [...kinds[kind].transports]
   const clock = new ManualClock()
-  const router = await startSimulatedRouter({
+  const router = await SimulatedTeltonika.start({
     generation,
     transports,
     clock: { now: () => clock.now(), monotonic: () => clock.monotonic(), after: (ms, fn) => clock.timer(ms, fn) },

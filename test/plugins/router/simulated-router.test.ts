@@ -6,12 +6,9 @@ import { type AddressInfo, connect } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
-import {
-  firmwareImage,
-  type SimulatedRouterOptions,
-  simulatorOptions,
-  startSimulatedRouter,
-} from '../../../plugins/teltonika-router/simulator/index.js'
+import { firmwareImage } from '../../../plugins/simulated-router/device/identity.js'
+import { RouterOptions } from '../../../plugins/simulated-router/options.js'
+import { type SimulatedRouterOptions, SimulatedTeltonika } from '../../../plugins/simulated-router/router.js'
 import { ManualClock, until } from '../../harness/index.js'
 
 const nobody = '0'.repeat(32)
@@ -33,7 +30,7 @@ async function simulate(t: Test, options: Partial<Omit<SimulatedRouterOptions, '
     monotonic: () => clock.monotonic(),
     after: (ms: number, fn: () => void) => clock.timer(ms, fn),
   }
-  const router = await startSimulatedRouter({ ...options, clock: port })
+  const router = await SimulatedTeltonika.start({ ...options, clock: port })
   t.teardown(() => router.close())
   const user = options.generation === 'legacy' ? 'root' : 'admin'
   const raw = (body: string, path = '/ubus', init: RequestInit = {}) =>
@@ -1203,12 +1200,12 @@ t.test('the language', async (t) => {
 })
 
 t.test('options', async (t) => {
-  const defaults = Value.Default(simulatorOptions, {})
-  t.ok(Value.Check(simulatorOptions, defaults))
+  const defaults = Value.Default(RouterOptions, {})
+  t.ok(Value.Check(RouterOptions, defaults))
   t.match(defaults, { generation: '7', scan_s: 200, sim: { state: 'ready' }, loginLimit: 10 })
   const clock = new ManualClock()
   const port = { now: () => 0, monotonic: () => 0, after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
-  const start = (options: object) => startSimulatedRouter({ ...options, clock: port })
+  const start = (options: object) => SimulatedTeltonika.start({ ...options, clock: port })
   for (const options of [
     { generation: 'legacy', transports: ['rest'] },
     { generation: 'legacy', firmware: 'RUTX_R_00.07.06' },

@@ -1,12 +1,5 @@
 /** A network daemon with radios that the simulated one does not have: several, or one that scans while it is an access point. */
-import {
-  type Network,
-  type NetworkInterface,
-  network,
-  type ScannedNetwork,
-  simulatedNetwork,
-  type WifiState,
-} from 'rtk-base/services'
+import { type Network, type NetworkInterface, network, type ScannedNetwork, type WifiState } from 'rtk-base/services'
 import { type AnyPlugin, definePlugin, type EventSource, RtkError } from '../../../runtime/plugin.js'
 
 const none: WifiState = { mode: 'none', canBeAp: true, ssid: '', bssid: '', channel: 0 }
@@ -73,11 +66,10 @@ export class FakeNetwork implements Pick<Network, 'ready' | 'failure' | 'interfa
       name: 'network',
       version: '1.0.0',
       api: '^1.0.0',
-      provides: [network, simulatedNetwork],
+      provides: [network],
       setup(ctx) {
         const changed = ctx.event<void>()
         fake.#changed = changed
-        ctx.services.provide(simulatedNetwork, { command: () => fake.calls.join('; ') })
         ctx.services.provide(network, {
           get ready() {
             return fake.ready

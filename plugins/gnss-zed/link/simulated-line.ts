@@ -1,0 +1,54 @@
+import type { BytePort, PortSink } from 'rtk-base/link'
+import type { PluginContext } from 'rtk-base/plugin'
+import { simulatedReceiver } from 'rtk-base/services'
+
+/** Why `port=simulator` has no receiver. */
+export const noSimulator = 'port=simulator needs the plugin simulated-receiver, which this variant does not have'
+
+/** `port=simulator`: the line of the plugin simulated-receiver, while that is there. */
+export class SimulatedLine implements BytePort {
+  readonly name = 'simulator'
+  readonly live = true
+  readonly #services: PluginContext['services']
+  #open: BytePort | undefined
+
+  constructor({ services }: Pick<PluginContext, 'services'>) {
+    this.#services = services
+  }
+
+  get hasBaud(): boolean {
+    return this.#line?.hasBaud ?? false
+  }
+
+  present(): boolean {
+    // The simulator that was opened may have been replaced.
+    if (this.#open && this.#open !== this.#line) return false
+    // Without one it is tried all the same: the refusal says why.
+    return this.#line?.present?.() ?? true
+  }
+
+  async open(baud: number, sink: PortSink): Promise<void> {
+    const line = this.#line
+    if (!line) throw new Error(noSimulator)
+    await line.open(baud, sink)
+    this.#open = line
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return this.#open?.write(bytes) ?? false
+  }
+
+  async setBaud(baud: number): Promise<void> {
+    await this.#open?.setBaud?.(baud)
+  }
+
+  async close(): Promise<void> {
+    const line = this.#open
+    this.#open = undefined
+    await line?.close()
+  }
+
+  get #line(): BytePort | undefined {
+    return this.#services.find(simulatedReceiver)?.port
+  }
+}

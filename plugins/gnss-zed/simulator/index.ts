@@ -1,6 +1,0 @@
-export { simulatorControl } from './control.js'
-export type { SimulatorOptions, SimulatorSnapshot } from './options.js'
-export { SimulatedPort } from './port.js'
-export { SimulatedZed } from './receiver.js'
-export { RecordPlayer } from './replay/player.js'
-export { runSimCommand, simHelp } from './sim-command.js'

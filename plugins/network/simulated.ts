@@ -1,0 +1,60 @@
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type AccessPointProfile, type Network, type StationProfile, simulatedNetwork } from 'rtk-base/services'
+import type { Backend } from './backend.js'
+import { Changes } from './changes.js'
+
+const missing = 'backend=simulator needs the plugin simulated-machine, which this variant does not have'
+
+/** `backend: "simulator"`: the network of the plugin simulated-machine, while that is there. */
+export class SimulatedBackend implements Backend {
+  readonly #ctx: PluginContext
+  readonly #changes: Changes
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+    this.#changes = new Changes(ctx)
+  }
+
+  async start(): Promise<void> {
+    const { errors, services } = this.#ctx
+    services.watch(simulatedNetwork, (service) => {
+      if (service) errors.clear('network-simulator')
+      else
+        errors.raise('network-simulator', { text: missing, advice: 'list simulated-machine, or set network.backend' })
+      this.#changes.note()
+      return service && this.#ctx.on(service.backend.onChange, () => this.#changes.note())
+    })
+  }
+
+  async stop(): Promise<void> {}
+
+  get ready(): boolean {
+    return this.#found?.ready ?? false
+  }
+  get failure(): string {
+    return this.#found ? this.#found.failure : missing
+  }
+  get interfaces() {
+    return this.#found?.interfaces ?? []
+  }
+  get onChange() {
+    return this.#changes.on
+  }
+
+  setEnabled = async (name: string, enabled: boolean) => this.#network.setEnabled(name, enabled)
+  startAccessPoint = async (name: string, profile: AccessPointProfile) => this.#network.startAccessPoint(name, profile)
+  join = async (name: string, profile: StationProfile) => this.#network.join(name, profile)
+  disconnect = async (name: string) => this.#network.disconnect(name)
+  scan = async (name: string, signal?: AbortSignal) => this.#network.scan(name, signal)
+  steer = async (name: string | undefined) => this.#network.steer?.(name)
+  neighbours = (name: string) => this.#found?.neighbours(name) ?? []
+
+  get #found(): Network | undefined {
+    return this.#ctx.services.find(simulatedNetwork)?.backend
+  }
+
+  get #network(): Network {
+    if (this.#found) return this.#found
+    throw unavailable(missing)
+  }
+}

@@ -1,1 +1,0 @@
-export { SimulatedRadioMachine } from './machine.js'

@@ -1,0 +1,47 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { network, simulatedLeds, simulatedNetwork, simulatedRadio } from 'rtk-base/services'
+import { makeLeds } from './leds.js'
+import { runNetworkCommand } from './network/commands.js'
+import { SimulatedMachine } from './network/machine.js'
+import { MachineOptions } from './options.js'
+import { runRadioCommand } from './radio/commands.js'
+import { SimulatedRadioMachine } from './radio/machine.js'
+
+/** A machine without hardware: network interfaces, the programs around a WiFi radio, and LEDs. */
+export default definePlugin({
+  name: 'simulated-machine',
+  version: '1.0.0',
+  api: '^1.1.0',
+  options: MachineOptions,
+  provides: [simulatedNetwork, simulatedRadio, simulatedLeds],
+  splitFrom: {
+    network: { inside: 'simulator', when: { backend: 'simulator' } },
+    radio: { when: { backend: 'simulator' } },
+    leds: { when: { folder: 'simulator' } },
+  },
+
+  setup(ctx, options) {
+    const { commands, services } = ctx
+    const machine = new SimulatedMachine(ctx, options)
+    // The radio is that of the network which the station has, whoever manages it.
+    const radio = new SimulatedRadioMachine(ctx, () => services.find(network)?.interfaces ?? [])
+    services.provide(simulatedNetwork, { backend: machine, command: (line) => runNetworkCommand(machine, line) })
+    services.provide(simulatedRadio, { machine: radio, command: (line) => runRadioCommand(radio, line) })
+    services.provide(simulatedLeds, { folder: () => makeLeds(ctx.dataDir('leds').path) })
+    commands.add('sim-network', 'sim-network=help lists what can happen to the simulated network', ({ arg = '' }) =>
+      runNetworkCommand(machine, arg),
+    )
+    commands.add('sim-radio', 'sim-radio=help lists what can happen to the simulated radio', ({ arg = '' }) =>
+      runRadioCommand(radio, arg),
+    )
+    return machine
+  },
+
+  start(_ctx, _handoff, machine) {
+    machine.daemon(true, 0)
+  },
+
+  stop(_reason, machine) {
+    machine.daemon(false)
+  },
+})

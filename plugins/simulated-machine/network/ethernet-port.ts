@@ -1,0 +1,49 @@
+import type { Dispose } from 'rtk-base/plugin'
+import type { SimulatedPort } from '../options.js'
+import { type Lease, SimulatedInterface, type Surroundings } from './interface.js'
+
+/** The profile that NetworkManager makes by itself for a port that has none. */
+const profile = 'Wired connection 1'
+
+/** An Ethernet port: a cable with a DHCP server at its other end. */
+export class EthernetPort extends SimulatedInterface {
+  readonly kind = 'ethernet'
+  readonly network: Lease
+  #cable: boolean
+  #link: Dispose = () => {}
+
+  constructor({ name, mac, cable, address, gateway }: SimulatedPort, index: number, surroundings: Surroundings) {
+    super(name, mac || `02:00:5e:00:01:0${index + 1}`, 100 + index, surroundings)
+    this.network = { address, gateway, dhcp: true, reach: 'internet' }
+    this.#cable = cable
+    if (gateway !== '') this.neighbours.set(gateway, `02:00:5e:00:02:0${index + 1}`)
+  }
+
+  get available(): boolean {
+    return this.#cable
+  }
+  get carrier(): boolean {
+    return this.present && this.#cable
+  }
+
+  /** The carrier of a plugged cable takes its time, that of a pulled one is gone at once. */
+  cable(isPlugged: boolean): void {
+    const set = () => {
+      this.#cable = isPlugged
+      this.reconsider(40)
+    }
+    void this.#link()
+    if (isPlugged && !this.#cable) this.#link = this.surroundings.after(this.surroundings.options.link_s * 1000, set)
+    else set()
+  }
+
+  activateByItself(): void {
+    void this.activate()
+  }
+
+  activate(): Promise<void> {
+    const done = this.begin(profile)
+    this.askAddress(this.network)
+    return done
+  }
+}

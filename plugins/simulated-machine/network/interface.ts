@@ -1,0 +1,178 @@
+import type { Dispose } from 'rtk-base/plugin'
+import type { InterfaceState, Neighbour, NetworkInterface, Reach } from 'rtk-base/services'
+import type { MachineOptions } from '../options.js'
+import { activationError, type Reason, reasonText } from './failures.js'
+
+/** Metric of the default route of an interface that was given it. */
+const preferredMetric = 1
+
+/** What every simulated interface needs from its machine. */
+export interface Surroundings {
+  readonly options: MachineOptions
+  after(ms: number, fn: () => void): Dispose
+  changed(): void
+}
+
+/** Where addresses come from: what is at the other end of the cable or of the air. */
+export interface Lease {
+  address: string
+  gateway: string
+  /** Its DHCP server answers. */
+  dhcp: boolean
+  /** What a connectivity check would find. */
+  reach: Reach
+}
+
+/** An activation under way: it ends once, in a connection or in a reason. */
+interface Activation {
+  readonly done: () => void
+  readonly failed: (reason: Reason) => void
+}
+
+/** What Ethernet and WiFi have in common: state, reason, profile, address, as NetworkManager shows them. */
+export abstract class SimulatedInterface {
+  abstract readonly kind: NetworkInterface['kind']
+  readonly name: string
+  readonly mac: string
+  readonly metric: number
+  present = true
+  managed = true
+  /** NetworkManager may activate a profile by itself; ends with a disconnect on request, returns with the daemon's restart. */
+  autoconnect = true
+  /** It was given the default route, until it is activated again. */
+  preferred = false
+  readonly neighbours = new Map<string, string>()
+  protected readonly surroundings: Surroundings
+  protected lease: Lease | undefined
+  #state: InterfaceState = 'disconnected'
+  #reason: Reason = 0
+  #profile = ''
+  #step: Dispose = () => {}
+  #activation: Activation | undefined
+
+  constructor(name: string, mac: string, metric: number, surroundings: Surroundings) {
+    this.name = name
+    this.mac = mac
+    this.metric = metric
+    this.surroundings = surroundings
+  }
+
+  /** Cable plugged, or a radio that is not blocked: a profile can be activated. */
+  abstract get available(): boolean
+  abstract get carrier(): boolean
+  /** Activates a profile that NetworkManager may activate by itself, if there is one. */
+  abstract activateByItself(): void
+  protected wifi(): NetworkInterface['wifi'] {
+    return undefined
+  }
+
+  get state(): InterfaceState {
+    if (!this.present) return 'absent'
+    if (!this.managed) return 'unmanaged'
+    return this.available ? this.#state : 'unavailable'
+  }
+
+  get profile(): string {
+    return this.#profile
+  }
+
+  get describe(): string {
+    const { ip4, reason } = this.snapshot()
+    const why = reason === '' ? '' : ` (${reason})`
+    const address = ip4.map(({ address, prefix }) => ` ${address}/${prefix}`).join('')
+    return `${this.name} ${this.state}${address}${why}`
+  }
+
+  snapshot(): NetworkInterface {
+    const isUp = this.state === 'connected'
+    const lease = isUp ? this.lease : undefined
+    const [address = '', prefix] = lease?.address.split('/') ?? []
+    const wifi = this.wifi()
+    return {
+      name: this.name,
+      kind: this.kind,
+      mac: this.mac,
+      driver: 'simulated',
+      state: this.state,
+      reason: reasonText(this.available ? this.#reason : 40),
+      carrier: this.carrier,
+      ip4: address === '' ? [] : [{ address, prefix: Number(prefix) }],
+      ip6: isUp ? [{ address: `fe80::${this.mac.slice(-5).replace(':', '')}`, prefix: 64 }] : [],
+      gateway: lease?.gateway ?? '',
+      dns: lease?.gateway ? [lease.gateway] : [],
+      metric: lease?.gateway ? (this.preferred ? preferredMetric : this.metric) : undefined,
+      reach: lease?.gateway ? lease.reach : 'none',
+      profile: this.#profile,
+      ...(wifi ? { wifi } : {}),
+    }
+  }
+
+  /** Ends the profile that is in force. */
+  drop(reason: Reason, state: InterfaceState = 'disconnected'): void {
+    this.preferred = false
+    void this.#step()
+    this.lease = undefined
+    this.#profile = ''
+    const activation = this.#activation
+    this.#activation = undefined
+    this.#to(state, reason)
+    activation?.failed(reason)
+  }
+
+  /** Something outside changed: the carrier, the presence, who manages it. */
+  reconsider(reason: Reason = 40): void {
+    const canBeUp = this.present && this.managed && this.available
+    const isBusy = this.#state === 'connected' || this.#state === 'connecting'
+    if (!canBeUp && isBusy) this.drop(reason)
+    else if (canBeUp && !isBusy && this.autoconnect) this.activateByItself()
+    this.surroundings.changed()
+  }
+
+  /** Begins to activate `profile`. The promise is for who asked; nobody needs to wait for it. */
+  protected begin(profile: string): Promise<void> {
+    this.drop(60)
+    this.#profile = profile
+    const promise = new Promise<void>((resolve, reject) => {
+      this.#activation = { done: resolve, failed: (reason) => reject(activationError(this.name, reason)) }
+    })
+    promise.catch(() => {})
+    this.#to('connecting', 0)
+    return promise
+  }
+
+  /** The next step of the activation. */
+  protected next(seconds: number, fn: () => void): void {
+    void this.#step()
+    this.#step = this.surroundings.after(seconds * 1000, fn)
+  }
+
+  /** Asks the DHCP server of `lease`, and is connected when it answers. */
+  protected askAddress(lease: Lease): void {
+    const { dhcp_s, dhcpTimeout_s } = this.surroundings.options
+    if (lease.dhcp) this.next(dhcp_s, () => this.connected(lease))
+    else this.next(dhcpTimeout_s, () => this.fail(17))
+  }
+
+  protected connected(lease: Lease): void {
+    this.lease = lease
+    const activation = this.#activation
+    this.#activation = undefined
+    this.#to('connected', 0)
+    activation?.done()
+  }
+
+  /** The activation failed: shown as failed, ready for the next one. */
+  protected fail(reason: Reason): void {
+    this.drop(reason, 'failed')
+  }
+
+  #to(state: InterfaceState, reason: Reason): void {
+    this.#state = state
+    this.#reason = reason
+    this.surroundings.changed()
+  }
+
+  get neighbourList(): Neighbour[] {
+    return [...this.neighbours].map(([address, mac]) => ({ address, mac }))
+  }
+}

@@ -1,0 +1,48 @@
+import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { simulatedReceiver } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { receiverControl } from './control.js'
+import { ReceiverOptions, type ReceiverSnapshot } from './options.js'
+import { SimulatedPort } from './port.js'
+import { RecordPlayer } from './replay/player.js'
+import { runSimCommand, simHelp } from './sim-command.js'
+import { listenOn } from './tcp.js'
+
+const Played = Type.Object({ begun_ms: Type.Number(), at: Type.Integer() })
+
+/** A ZED-F9P (or X20P) behind a byte stream, for the receiver plugin of the same station and, over TCP, for any other program. */
+export default definePlugin({
+  name: 'simulated-receiver',
+  version: '1.0.0',
+  api: '^1.1.0',
+  options: ReceiverOptions,
+  provides: [simulatedReceiver],
+  splitFrom: { 'gnss-zed': { inside: 'simulator', when: { port: 'simulator' } } },
+
+  setup(ctx, options) {
+    const port = new SimulatedPort(options, ctx)
+    const control = receiverControl(ctx, port)
+    ctx.services.provide(simulatedReceiver, control)
+    ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg))
+    const { record, recordDelay_s } = options
+    const player = record
+      ? new RecordPlayer(ctx, record, recordDelay_s, (line) => runSimCommand(control, line))
+      : undefined
+    return { port, player, tcp: options.tcp }
+  },
+
+  async start(ctx, handoff, { port, player, tcp }) {
+    const before = handoff.get('receiver') as ReceiverSnapshot | undefined
+    if (before) port.zed.restore(before)
+    port.zed.powerOn()
+    if (tcp > 0) listenOn(ctx, port, tcp)
+    await player?.start(handedOver(handoff, 'player', Played))
+  },
+
+  stop(_reason, { port, player }) {
+    const handoff: [string, unknown][] = [['receiver', port.zed.snapshot()]]
+    if (player) handoff.push(['player', player.handoff])
+    port.end()
+    return handoff
+  },
+})

@@ -1,0 +1,92 @@
+/** What a simulated receiver is, what it does wrong, and what is handed over on a reload. */
+import type { ModelSnapshot } from 'rtk-base/simulation'
+import { type Static, Type } from 'typebox'
+import type { ConfigSnapshot } from './firmware/config-store.js'
+import type { NavigationState } from './solution.js'
+
+/** Deploy-time options of the plugin. */
+export const ReceiverOptions = Type.Object(
+  {
+    boot: Type.Union([Type.Literal('fixed'), Type.Literal('rover')], {
+      default: 'fixed',
+      description: 'fixed: a base at its position, as someone set it up; rover: as from the factory',
+    }),
+    lat: Type.Number({ default: 52, minimum: -90, maximum: 90, description: 'Where its antenna is, degrees' }),
+    lon: Type.Number({ default: 4, minimum: -180, maximum: 180 }),
+    alt: Type.Number({ default: 50, minimum: -1000, maximum: 100_000, description: 'Ellipsoidal height, metres' }),
+    seed: Type.Integer({ default: 1, minimum: 0, maximum: 0xffffffff, description: 'Of its noise' }),
+    wiring: Type.Union([Type.Literal('USB'), Type.Literal('UART1'), Type.Literal('UART2')], {
+      default: 'USB',
+      description: 'The port of the receiver that it is connected by',
+    }),
+    module: Type.Union([Type.Literal('ZED-F9P'), Type.Literal('ZED-X20P')], {
+      default: 'ZED-F9P',
+      description: 'Which receiver it is: the X20P has no GLONASS, 1230, 4072, RXM-RTCM and NAV2',
+    }),
+    uniqueId: Type.String({
+      default: '5A45440001',
+      pattern: '^[0-9A-F]{10}$',
+      description: '10 hexadecimal digits, upper case',
+    }),
+    geoidSeparation_m: Type.Number({ default: 44.568, minimum: -120, maximum: 120 }),
+    nmea: Type.Boolean({ default: false, description: 'Send NMEA GGA too' }),
+    noise: Type.Union([Type.Literal('quiet'), Type.Literal('typical'), Type.Literal('obstructed')], {
+      default: 'quiet',
+      description: 'How rough its surroundings are',
+    }),
+    nav2: Type.Boolean({ default: true, description: 'false: older firmware, without the second solution' }),
+    satellites: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 128, description: 'It receives at most so many satellites' }),
+    ),
+    record: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4_096,
+        description: 'File with the answer of GET /record: what happened to that receiver happens to this one',
+      }),
+    ),
+    recordDelay_s: Type.Integer({
+      default: 120,
+      minimum: 0,
+      maximum: 86_400,
+      description: 'So long after the start the record begins: the station may have to survey a reference first',
+    }),
+    mask_deg: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 90, description: 'It receives none below this elevation' }),
+    ),
+    tcp: Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 65_535,
+      description: 'It also listens at this port of 127.0.0.1, for one program at a time; 0: it does not',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type PluginOptions = Static<typeof ReceiverOptions>
+/** Of the receiver itself, without what the plugin does with it. */
+export type ReceiverOptions = Omit<PluginOptions, 'record' | 'recordDelay_s' | 'tcp' | 'nav2' | 'noise'> &
+  Partial<Pick<PluginOptions, 'nav2' | 'noise'>>
+
+/** Survives a reload of the plugin that holds it. */
+export interface ReceiverSnapshot {
+  config: ConfigSnapshot
+  model: ModelSnapshot
+  navigation: NavigationState
+  /** Monotonic; when it was started. */
+  bootedAt_ms: number
+  ttff_ms: number
+}
+
+/** Faults of the receiver as a device, beside those of the model. */
+export interface Faults {
+  silent: boolean
+  /** Metres in X that its 1005 is wrong by. */
+  wrongReference_m: number
+  /** RTCM frames that are still to be damaged. */
+  corruptFrames: number
+  /** Every n-th ACK or NAK is lost; 0: none. */
+  dropAcks: number
+  /** As NAV-STATUS.spoofDetState: 0 unknown, 1 none, 2 indicated, 3 in several ways. */
+  spoofing: number
+}

@@ -1,0 +1,89 @@
+/** Everything that the simulated receiver sends for one epoch, by its configuration. */
+import type { Ecef } from 'rtk-base/services'
+import { rtcmMessages } from 'rtk-base/simulation'
+import type { CorrectionInput } from '../corrections.js'
+import type { ConfigStore } from '../firmware/config-store.js'
+import { implausibleWarning } from '../firmware/factory.js'
+import type { Faults, ReceiverOptions } from '../options.js'
+import type { Navigation } from '../solution.js'
+import { keyId, type Output, outputKey } from '../ubx/keys.js'
+import { type ReceiverEpoch, ubxMessages } from './ubx-output.js'
+
+const stationIdKey = keyId('CFG-RTCM-DF003_OUT')
+/** How often it warns of an implausible reference, epochs. */
+const warnEvery = 60
+
+/** The parts of the receiver that its output depends on. */
+export interface OutputSource {
+  readonly options: ReceiverOptions
+  readonly config: ConfigStore
+  readonly navigation: Navigation
+  readonly faults: Faults
+}
+
+export class EpochFrames {
+  readonly #source: OutputSource
+  readonly #corrections: CorrectionInput
+
+  constructor(source: OutputSource, corrections: CorrectionInput) {
+    this.#source = source
+    this.#corrections = corrections
+  }
+
+  /** @param count number of the epoch: a message with rate n is in every n-th */
+  of(now: ReceiverEpoch, count: number): Uint8Array[] {
+    const { config, navigation, options } = this.#source
+    const due = (message: Output) => this.#isDue(message, count)
+    const frames: Uint8Array[] = []
+    const reports = this.#corrections.reports()
+    if (this.enabled('UBX')) {
+      frames.push(...ubxMessages(now, (message) => message !== 'GGA' && due(message)))
+      if (due('RXM-RTCM')) for (const report of reports) frames.push(report)
+      if (this.#warns && navigation.implausible && count % warnEvery === 0) frames.push(implausibleWarning)
+    }
+    if (options.nmea && this.enabled('NMEA')) {
+      frames.push(...ubxMessages(now, (message) => message === 'GGA' && due(message)))
+    }
+    if (this.enabled('RTCM3X') && now.solution.fixType > 0) {
+      const stationId = config.get(stationIdKey)
+      const isDue = (type: number) => due(type)
+      const rtcm = rtcmMessages({ epoch: now.epoch, stationId, arp: this.#sentArp(), due: isDue })
+      frames.push(...rtcm.map((frame) => this.#damaged(frame)))
+    }
+    return frames
+  }
+
+  /** Whether its port sends this protocol. */
+  enabled(protocol: 'UBX' | 'NMEA' | 'RTCM3X'): boolean {
+    const { config, options } = this.#source
+    return config.get(keyId(`CFG-${options.wiring}OUTPROT-${protocol}`)) === 1
+  }
+
+  /** CFG-INFMSG: bit 1 is for warnings. */
+  get #warns(): boolean {
+    const { config, options } = this.#source
+    return (config.get(keyId(`CFG-INFMSG-UBX_${options.wiring}`)) & 2) !== 0
+  }
+
+  #sentArp(): Ecef | undefined {
+    const { faults, navigation } = this.#source
+    const { arp } = navigation
+    return arp && { ...arp, x: arp.x + faults.wrongReference_m }
+  }
+
+  #damaged(frame: Uint8Array): Uint8Array {
+    const { faults } = this.#source
+    if (faults.corruptFrames === 0) return frame
+    faults.corruptFrames--
+    const damaged = Uint8Array.from(frame)
+    damaged[frame.length >> 1] ^= 0x5a
+    return damaged
+  }
+
+  #isDue(message: Output, count: number): boolean {
+    const { config, options } = this.#source
+    const key = outputKey(message, options.wiring)
+    const rate = key === undefined ? 0 : config.get(key)
+    return rate > 0 && count % rate === 0
+  }
+}

@@ -1,0 +1,225 @@
+/** The faults of the simulated receiver as the command `sim`. */
+import { offsetEnu } from 'rtk-base/gnss'
+import { badValue } from 'rtk-base/plugin'
+import type { SimulatedReceiver } from 'rtk-base/services'
+import { isKey } from './ubx/keys.js'
+
+const number = (text: string | undefined, what: string): number => {
+  const value = Number(text)
+  if (text === undefined || text === '' || !Number.isFinite(value))
+    throw badValue(`sim: ${what} must be a number, not '${text ?? ''}'`)
+  return value
+}
+const positive = (text: string | undefined, what: string): number => {
+  const value = number(text, what)
+  if (value < 0) throw badValue(`sim: ${what} must not be negative`)
+  return value
+}
+const enu = (east: string | undefined, north = '0', up = '0') =>
+  [number(east, 'east'), number(north, 'north'), number(up, 'up')] as const
+const howMany = (text: string | undefined): number | 'most' | 'all' =>
+  text === 'most' || text === 'all' ? text : Math.floor(positive(text, 'how many'))
+const onOff = (text: string | undefined): boolean => {
+  if (text === 'on' || text === '1') return true
+  if (text === 'off' || text === '0') return false
+  throw badValue(`sim: expected on or off, not '${text ?? ''}'`)
+}
+
+const keyNamed = (key: string | undefined): string | undefined => {
+  if (key === undefined || key === 'off') return undefined
+  if (isKey(key)) return key
+  throw badValue(`sim: there is no configuration key '${key}'`)
+}
+
+/** The controls of `sim`: usage, help, and what is done. */
+const faults: Record<string, [args: string, help: string, run: (receiver: SimulatedReceiver, args: string[]) => void]> =
+  {
+    move: [
+      'E N U [S]',
+      'the antenna moves by metres, at once or steadily over S seconds',
+      (receiver, [east, north, up, over]) => receiver.move(...enu(east, north, up), positive(over ?? '0', 'the time')),
+    ],
+    sway: [
+      'E N U [PERIOD] [S]|off',
+      'the antenna swings to both sides by metres, with a period of 2 s, for S seconds',
+      (receiver, [east, north, up, period, over]) => {
+        if (east === 'off') receiver.still()
+        else {
+          const [e, n, u] = enu(east, north, up)
+          const over_s = over === undefined ? undefined : positive(over, 'the time')
+          receiver.sway({ east: e, north: n, up: u }, Math.max(0.1, positive(period ?? '2', 'the period')), over_s)
+        }
+      },
+    ],
+    noise: [
+      'quiet|typical|obstructed',
+      'how rough the surroundings are: multipath, ionosphere, slips, what is in the way',
+      (receiver, [name]) => {
+        if (name !== 'quiet' && name !== 'typical' && name !== 'obstructed') {
+          throw badValue(`sim: noise is quiet, typical or obstructed, not '${name ?? ''}'`)
+        }
+        receiver.noise(name)
+      },
+    ],
+    'lose-lock': [
+      'N|most|all [S]',
+      'so many satellites lose their lock, most is 80 %, and are not received for S seconds',
+      (receiver, [which, away]) => receiver.loseLock(howMany(which), positive(away ?? '0', 'the time')),
+    ],
+    slip: [
+      'N|most|all [CYCLES] [silent]',
+      'the phases of so many satellites jump by cycles, 0.5 too; silent: the lock indicators do not show it',
+      (receiver, [which, cycles, silent]) => {
+        if (silent !== undefined && silent !== 'silent') throw badValue(`sim: slip takes silent, not '${silent}'`)
+        receiver.slip(howMany(which), number(cycles ?? '1', 'the cycles'), silent === 'silent')
+      },
+    ],
+    satellites: [
+      'N|off [MASK]',
+      'at most N satellites are received, from MASK degrees up',
+      (receiver, [most, mask]) => {
+        const mask_deg = mask === undefined ? undefined : number(mask, 'the mask')
+        receiver.satellites(most === 'off' ? undefined : positive(most, 'how many'), mask_deg)
+      },
+    ],
+    corrections: [
+      'M [E N U] [ID]|off',
+      'another base M metres to the north sends corrections to rtcm-in: float after 3 s, fixed after 20 s; its position is wrong by E N U',
+      (receiver, [away, east, north, up, id]) => {
+        if (away === 'off') receiver.corrections(undefined)
+        else {
+          const [e, n, u] = enu(east ?? '0', north, up)
+          const stationId = id === undefined ? undefined : positive(id, 'the station ID')
+          receiver.corrections(number(away ?? '12000', 'the distance'), { east: e, north: n, up: u }, stationId)
+        }
+      },
+    ],
+    'wrong-fix': [
+      'P [E N U]|off',
+      'each fix of the ambiguities is wrong with the probability P, by metres',
+      (receiver, [probability, east, north, up]) => {
+        if (probability === 'off') receiver.wrongFix(0)
+        else {
+          const [e, n, u] = enu(east ?? '0.3', north ?? '-0.2', up ?? '0.6')
+          const by = { east: e, north: n, up: u }
+          receiver.wrongFix(Math.min(1, positive(probability ?? '1', 'the probability')), by)
+        }
+      },
+    ],
+    jam: [
+      'DB|off [L1|L2]',
+      'all signals, or those of a band, are weaker',
+      (receiver, [loss, band]) => {
+        if (band !== undefined && band !== 'L1' && band !== 'L2')
+          throw badValue(`sim: the band is L1 or L2, not '${band}'`)
+        receiver.jam(loss === 'off' ? 0 : number(loss, 'the loss in dB'), band)
+      },
+    ],
+    spoof: [
+      '0|1|2|3|off',
+      'what it says of feigned satellites: unknown, none, indicated, in several ways',
+      (receiver, [state]) => {
+        const value = state === 'off' ? 1 : number(state, 'the state')
+        if (value !== 0 && value !== 1 && value !== 2 && value !== 3) throw badValue('sim: spoof is 0, 1, 2 or 3')
+        receiver.spoof(value)
+      },
+    ],
+    antenna: [
+      'ok|short|open',
+      'the supervisor says so, and nothing is received',
+      (receiver, [state]) => {
+        if (state !== 'ok' && state !== 'short' && state !== 'open') {
+          throw badValue(`sim: antenna is ok, short or open, not '${state ?? ''}'`)
+        }
+        receiver.antenna(state)
+      },
+    ],
+    unplug: ['', 'the device vanishes', (receiver) => receiver.unplug()],
+    replug: ['', 'it is back as after a power cut', (receiver) => receiver.replug()],
+    restart: [
+      '[cold]',
+      'it restarts: RAM is built of flash again, USB is away for 1.2 s; cold: the fix takes longer, and converges again',
+      (receiver, [how]) => {
+        if (how !== undefined && how !== 'cold') throw badValue(`sim: restart takes cold or nothing, not '${how}'`)
+        receiver.restart(how === 'cold')
+      },
+    ],
+    flash: [
+      'rover|survey-in|fixed [E N U]',
+      'what someone left in its flash as time mode, fixed so far away; with RTCM on',
+      (receiver, [mode, east, north, up]) => {
+        if (mode === 'rover' || mode === 'survey-in') receiver.flash(mode)
+        else if (mode !== 'fixed') throw badValue(`sim: flash is rover, survey-in or fixed, not '${mode ?? ''}'`)
+        else {
+          const away = {
+            east: number(east ?? '0', 'east'),
+            north: number(north ?? '0', 'north'),
+            up: number(up ?? '0', 'up'),
+          }
+          receiver.flash({ arp: offsetEnu(receiver.truth, away) })
+        }
+      },
+    ],
+    set: [
+      'KEY VALUE [flash]',
+      'someone else writes a key, through another port',
+      (receiver, [key, value, layer = 'ram']) => {
+        const name = keyNamed(key)
+        if (name === undefined) throw badValue('sim: set needs a key and a value')
+        if (layer !== 'ram' && layer !== 'flash') throw badValue(`sim: the layer is ram or flash, not '${layer}'`)
+        receiver.set(name, number(value, 'the value'), layer)
+      },
+    ],
+    nak: ['KEY|off', 'a key is refused', (receiver, [key]) => receiver.nak(keyNamed(key))],
+    ignore: [
+      'KEY|off',
+      'a key is acknowledged, but keeps its value',
+      (receiver, [key]) => receiver.ignore(keyNamed(key)),
+    ],
+    'drop-acks': [
+      'N|off',
+      'every N-th ACK or NAK gets lost',
+      (receiver, [every]) => receiver.dropAcks(every === 'off' ? 0 : number(every ?? '2', 'how many')),
+    ],
+    'deaf-above': [
+      'BAUD|off',
+      'above this rate only garbage is heard of it',
+      (receiver, [baud]) => receiver.deafAbove(baud === 'off' ? 0 : number(baud, 'the rate')),
+    ],
+    'wrong-1005': [
+      'M|off',
+      'its 1005 is wrong by M metres in X',
+      (receiver, [error]) => receiver.wrongReference(error === 'off' ? 0 : number(error ?? '10', 'metres')),
+    ],
+    silence: ['on|off', 'it says and answers nothing', (receiver, [on]) => receiver.silence(onOff(on))],
+    corrupt: [
+      'N',
+      'the next N RTCM frames are damaged',
+      (receiver, [frames]) => receiver.corrupt(number(frames ?? '1', 'the number of frames')),
+    ],
+  }
+
+export const simHelp = 'faults of the simulated receiver (sim help lists them); alone it shows the state'
+
+/** One line for each. */
+function helpText(): string {
+  const lines = Object.entries(faults).map(([name, [args, help]]) => [`sim ${name} ${args}`.trim(), help])
+  const width = Math.max(...lines.map(([usage]) => usage.length))
+  return lines.map(([usage, help]) => `${usage.padEnd(width)}  ${help}`).join('\n')
+}
+
+/**
+ * Runs the text behind `sim=`, e.g. `move 30 0 0` or `antenna open`; without text it only shows the state.
+ * @throws RTK_ERR_COMMAND_VALUE
+ */
+export function runSimCommand(receiver: SimulatedReceiver, text: string | undefined): string {
+  const [name = '', ...args] = (text ?? '').trim().split(/[\s,]+/)
+  if (name === 'help') return helpText()
+  if (name !== '') {
+    const fault = Object.hasOwn(faults, name) ? faults[name] : undefined
+    if (!fault) throw badValue(`sim: unknown '${name}'; known are help, ${Object.keys(faults).join(', ')}`)
+    const [, , run] = fault
+    run(receiver, args)
+  }
+  return receiver.describe()
+}

@@ -1,0 +1,59 @@
+import { definePlugin, handedOver, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { simulatedRouter } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { RouterOptions } from './options.js'
+import { SimulatedTeltonika } from './router.js'
+
+/** It answers at the same address after a reload. */
+const PortsSchema = Type.Object({ plain: Type.Integer(), tls: Type.Optional(Type.Integer()) })
+
+/** A Teltonika router of either generation behind a real HTTP server on the loopback. */
+export default definePlugin({
+  name: 'simulated-router',
+  version: '1.0.0',
+  api: '^1.1.0',
+  options: RouterOptions,
+  provides: [simulatedRouter],
+  splitFrom: { 'teltonika-router': { inside: 'simulator', when: { url: 'simulator' } } },
+
+  setup(ctx, options) {
+    const holder: { router?: SimulatedTeltonika } = {}
+    const running = () => {
+      if (holder.router) return holder.router
+      throw unavailable('the simulated router is not running yet')
+    }
+    ctx.services.provide(simulatedRouter, {
+      get url() {
+        return running().url
+      },
+      get credentials() {
+        return running().credentials
+      },
+      command: (line) => running().command(line),
+      describe: () => running().describe(),
+    })
+    ctx.commands.add('sim-router', 'sim-router=help lists what can happen to the simulated router', ({ arg = '' }) =>
+      running().command(arg),
+    )
+    return { holder, options }
+  },
+
+  async start(ctx, handoff, { holder, options }) {
+    const ports = handedOver(handoff, 'ports', PortsSchema)
+    holder.router = await SimulatedTeltonika.start({ ...options, clock: clockOf(ctx), ...(ports && { ports }) })
+    ctx.status(`listens at ${holder.router.url}`)
+  },
+
+  async stop(_reason, { holder: { router } }) {
+    if (!router) return []
+    const { ports } = router
+    await router.close()
+    return [['ports', ports]]
+  },
+})
+
+const clockOf = ({ clock, timers }: PluginContext) => ({
+  now: () => clock.now(),
+  monotonic: () => clock.monotonic(),
+  after: (ms: number, fn: () => void) => timers.after(ms, fn),
+})

@@ -1,0 +1,291 @@
+/** The simulated router: its controls as methods, for tests and for the language of `commands.ts`. */
+
+import { badValue } from 'rtk-base/plugin'
+import type { SimulatedRouter } from 'rtk-base/services'
+import { Value } from 'typebox/value'
+import { runCommand } from './commands.js'
+import { Device, type SeenCall } from './device/device.js'
+import type { Damage, Failure } from './device/faults.js'
+import { parseFirmware } from './device/identity.js'
+import { Power } from './device/power.js'
+import { type Certificate, Listeners, type Ports, selfSigned } from './http/listeners.js'
+import { answerRequest } from './http/web-server.js'
+import type { Technology } from './mobile/operators.js'
+import { registrationOf } from './mobile/readings.js'
+import { RouterOptions, type SimState, type SimulatorClock } from './options.js'
+
+type Partially<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Partially<T[K]> } : T
+/** `ports`: where it listened before; left out: on free ones. */
+export type SimulatedRouterOptions = Partially<RouterOptions> & { clock: SimulatorClock; ports?: Ports }
+
+/** With what depends on other options filled in. @throws RTK_ERR_COMMAND_VALUE when they contradict each other */
+function complete(given: Partially<RouterOptions>): RouterOptions {
+  const options = Value.Default(RouterOptions, structuredClone(given)) as RouterOptions
+  const [problem] = Value.Errors(RouterOptions, options)
+  if (problem) throw badValue(`simulated-router${problem.instancePath}: ${problem.message}`)
+  const { generation, transports } = options
+  const legacy = generation === 'legacy'
+  if (legacy && !transports.includes('ubus'))
+    throw badValue('simulated-router: the legacy generation has no REST interface')
+  const usual = legacy ? 'RUT9XX_R_00.06.09.5' : transports.includes('rest') ? 'RUTX_R_00.07.20' : 'RUTX_R_00.07.06'
+  const firmware = options.firmware || usual
+  if (parseFirmware(firmware).legacy !== legacy) {
+    throw badValue(`simulated-router: firmware ${firmware} is not of the generation ${generation}`)
+  }
+  const user = options.credentials.user || (legacy ? 'root' : 'admin')
+  return {
+    ...options,
+    firmware,
+    transports: legacy ? ['ubus'] : transports,
+    credentials: { ...options.credentials, user },
+  }
+}
+
+export class SimulatedTeltonika implements SimulatedRouter {
+  readonly #device: Device
+  readonly #listeners: Listeners
+  readonly #power: Power
+  #certificate: Certificate | undefined
+
+  private constructor(options: RouterOptions, clock: SimulatorClock, ports?: Ports) {
+    this.#device = new Device(options, clock)
+    this.#certificate = options.https ? selfSigned(this.#device.identity.serial) : undefined
+    this.#listeners = new Listeners((request, response) => answerRequest(this.#device, request, response), {
+      certificate: this.#certificate,
+      redirect: options.redirect,
+      ...(ports && { ports }),
+    })
+    this.#power = new Power(this.#device, this.#listeners)
+  }
+
+  /** Listens on 127.0.0.1 when it resolves. @throws RTK_ERR_COMMAND_VALUE when the options contradict each other */
+  static async start({ clock, ports, ...options }: SimulatedRouterOptions): Promise<SimulatedTeltonika> {
+    const router = new SimulatedTeltonika(complete(options), clock, ports)
+    await router.#listeners.open()
+    return router
+  }
+
+  /** Plain HTTP; with `https` and `redirect` it answers 307 to `httpsUrl`. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#listeners.port(false)}`
+  }
+  /** For the next one in its place. */
+  get ports(): Ports {
+    return { plain: this.#listeners.port(false), ...(this.#certificate && { tls: this.#listeners.port(true) }) }
+  }
+  /** Its label: a simulated router has no other way to make its password known. */
+  get credentials(): { user: string; pswd: string } {
+    return this.#device.options.credentials
+  }
+  /** `''` without https. */
+  get httpsUrl(): string {
+    return this.#certificate ? `https://127.0.0.1:${this.#listeners.port(true)}` : ''
+  }
+  /** SHA-256 of its certificate: hexadecimal, lower case; `''` without https. */
+  get fingerprint256(): string {
+    return this.#certificate?.fingerprint256 ?? ''
+  }
+
+  /** The router shuts down for good. */
+  close(): Promise<void> {
+    return this.#power.close()
+  }
+
+  /** @throws RTK_ERR_COMMAND_VALUE */
+  command(line: string): string {
+    return runCommand(this, line)
+  }
+
+  // What it shows
+
+  /** It accepts connections. */
+  get listening(): boolean {
+    return this.#listeners.listening
+  }
+  /** Ends when its sockets are as its power is: after a restart it can be reached then. */
+  get settled(): Promise<void> {
+    return this.#power.settled
+  }
+  /** The mobile data connection stands. */
+  get connected(): boolean {
+    return this.#power.state === 'on' && this.#device.modem.connected
+  }
+  /** The last calls, without arguments. */
+  get seen(): readonly SeenCall[] {
+    return this.#device.seen
+  }
+  /** The most requests that were in flight at once. */
+  get mostRequests(): number {
+    return this.#device.requests.most
+  }
+  /** `most`: logins in flight at once. */
+  get logins(): Readonly<{ most: number; failed: number; succeeded: number }> {
+    return this.#device.logins
+  }
+  /** An address is blocked. */
+  get blocked(): boolean {
+    return this.#device.loginBlock.blocked.length > 0
+  }
+  get firmware(): string {
+    return this.#device.firmware.version
+  }
+  get identity() {
+    return this.#device.identity
+  }
+  /** A committed value, e.g. `network`, `mob1s1a1`, `apn`; `''` when there is none. */
+  configured(config: string, section: string, option: string): string {
+    return this.#device.uci.text(config, section, option)
+  }
+
+  describe(): string {
+    const { firmware, modem, loginBlock, sessions, tokens, uptime_s, faults, ubusOn, restOn } = this.#device
+    const { operator, status, technology } = registrationOf(modem)
+    const transports = [ubusOn ? 'ubus' : '', restOn ? 'REST' : '', this.#certificate ? 'https' : ''].filter(Boolean)
+    const network = modem.online ? status.toLowerCase() : 'modem off'
+    const parts = [
+      `${firmware.version} ${this.#power.state === 'on' ? `up ${uptime_s} s` : this.#power.state}`,
+      transports.join('+') || 'no transport',
+      `SIM ${modem.sim.state}`,
+      operator ? `${network} ${operator.plmn} ${technology.netMode}` : modem.scanning ? 'scanning' : network,
+      modem.rssi_dbm === undefined ? 'no signal' : `${modem.rssi_dbm} dBm`,
+      this.connected ? 'connected' : 'disconnected',
+      modem.uplink ? '' : 'no uplink',
+      `${sessions.count + tokens.count} sessions`,
+      `${loginBlock.attempts} of ${loginBlock.limit} failed logins${this.blocked ? ', blocked' : ''}`,
+      ...faults.describe(),
+    ]
+    return parts.filter((part) => part !== '').join(', ')
+  }
+
+  // What happens to it
+
+  /** It restarts: sessions and pending changes are lost, connections refused. @param away_s instead of `reboot_s` */
+  reboot(away_s: number = this.#device.options.reboot_s): void {
+    this.#power.restart('reboot', away_s)
+  }
+  /** No connection is accepted until `replug`. */
+  unplug(): void {
+    this.#power.unplug()
+  }
+  /** It boots: `reboot_s` later it answers. */
+  replug(): void {
+    this.#power.replug()
+  }
+  /** Another router of the same kind, as from the factory: other MAC, serial number, IMEI, certificate, and password if given. */
+  replace(pswd?: string): void {
+    this.#device.replace()
+    if (pswd !== undefined) this.#device.credentials.pswd = pswd
+    this.certificate()
+    this.#power.restart('factory', 0)
+  }
+  certificate(): void {
+    if (this.#certificate === undefined) return
+    this.#certificate = selfSigned(this.#device.identity.serial)
+    this.#listeners.present(this.#certificate)
+  }
+  /** Someone changed the login; sessions stay. */
+  password(user: string, pswd: string): void {
+    this.#device.credentials = { user, pswd }
+  }
+  /** All sessions are forgotten. */
+  expire(): void {
+    this.#device.sessions.clear()
+    this.#device.tokens.clear()
+  }
+  block(address = '127.0.0.1'): void {
+    this.#device.loginBlock.block(address)
+  }
+  unblock(): void {
+    this.#device.loginBlock.unblock()
+  }
+  /** Another version is installed at once, without a restart; with the other generation the configuration is a new one. */
+  install(version: string): void {
+    this.#device.install(version)
+  }
+  /** A transport is switched off or on by a person. */
+  transport(name: 'ubus' | 'rest', on: boolean): void {
+    if (name === 'ubus') this.#device.ubusOn = on
+    else this.#device.restOn = on
+  }
+  /** Someone else writes and commits a value. */
+  set(config: string, section: string, option: string, value: string): void {
+    if (!this.#device.uci.write(config, section, option, value))
+      throw badValue(`there is no section ${config}.${section}`)
+  }
+  timeShift(by_s: number): void {
+    this.#device.timeShift_s = by_s
+  }
+
+  // The modem and its surroundings
+
+  sim(state: SimState): void {
+    this.#device.modem.insert({ state })
+  }
+  /** Another SIM. @param apn names that its network accepts; none given: any */
+  swap(imsi: string, iccid: string, apn: string[] = [], user = '', pswd = ''): void {
+    this.#device.modem.insert({ state: 'ready', imsi, iccid, apn, user, pswd })
+  }
+  /** Undefined: nothing is received. */
+  signal(rssi_dbm: number | undefined): void {
+    const { modem } = this.#device
+    if ((rssi_dbm === undefined) !== (modem.rssi_dbm === undefined)) modem.search()
+    modem.rssi_dbm = rssi_dbm
+  }
+  technology(name: Technology): void {
+    this.#device.modem.technology = name
+  }
+  /** In 0.1 °C; undefined: it has no sensor. */
+  temperature(value_dC: number | undefined): void {
+    this.#device.modem.temperature_dC = value_dC
+  }
+  /** An operator does not let the SIM in, or does again. */
+  forbid(plmn: string, on: boolean): void {
+    for (const operator of this.#device.modem.operators) if (operator.plmn === plmn) operator.forbidden = on
+  }
+  /** It can scan and select. */
+  operatorControl(on: boolean): void {
+    this.#device.modem.operatorControl = on
+  }
+  /** The router's own table knows the APN of the SIM (`auto_apn`). */
+  autoApn(known: boolean): void {
+    this.#device.modem.autoApnKnown = known
+  }
+  /** The network hands data on; without that the ping reboot strikes. */
+  uplink(on: boolean): void {
+    this.#device.modem.uplink = on
+    this.#device.pingReboot.check()
+  }
+  rebootModem(): void {
+    this.#device.modem.start()
+  }
+
+  // What its answers are like
+
+  /** @param pattern part of `object.method` or `METHOD /api/path`; `''`: every call */
+  slow(delay_s: number, pattern = ''): void {
+    this.#device.faults.slow(delay_s * 1000, pattern)
+  }
+  garbage(damage: Damage | undefined, times: number = Number.POSITIVE_INFINITY, pattern = ''): void {
+    this.#device.faults.damage(damage, times, pattern)
+  }
+  http(status: number | undefined, times: number = Number.POSITIVE_INFINITY, pattern = ''): void {
+    this.#device.faults.http(status, times, pattern)
+  }
+  /** @param call `object.method`, or a REST path without /api/ */
+  fail(call: string, failure: Failure | undefined): void {
+    this.#device.faults.fail(call, failure)
+  }
+  missing(object: string, on = true): void {
+    this.#device.faults.missing(object, on)
+  }
+  deny(name: string, on = true): void {
+    this.#device.faults.deny(name, on)
+  }
+  firstLogin(on: boolean): void {
+    this.#device.faults.firstLogin = on
+  }
+  /** Ends the faults of the answers. */
+  clear(): void {
+    this.#device.faults.clear()
+  }
+}

@@ -1,0 +1,91 @@
+/** `gsmctl`: each flag prints a value on a line of its own; joined flags print in their order (reference §6). */
+import type { Device } from '../device/device.js'
+import { runAt } from '../mobile/at.js'
+import { pinStates } from '../mobile/operators.js'
+import { decimalCell, hardware, registrationOf, signalOf } from '../mobile/readings.js'
+import { type Result, result } from './parser.js'
+
+type Flag = (device: Device) => string
+
+const notAvailable = 'N/A'
+const module = ({ firmware }: Device) => (firmware.legacy ? hardware.legacy : hardware.current)
+const fromSim =
+  (read: Flag): Flag =>
+  (device) =>
+    device.modem.sim.state === 'ready' ? read(device) : notAvailable
+
+const shared: Record<string, Flag> = {
+  i: ({ identity }) => identity.imei,
+  m: (device) => module(device).model,
+  w: (device) => module(device).manuf,
+  y: (device) => module(device).firmware,
+  x: fromSim(({ modem }) => modem.sim.imsi),
+  J: fromSim(({ modem }) => modem.sim.iccid),
+  o: ({ modem }) => registrationOf(modem).operator?.name ?? notAvailable,
+  f: ({ modem }) => registrationOf(modem).operator?.plmn ?? notAvailable,
+  t: ({ modem }) => {
+    const { registered, technology } = registrationOf(modem)
+    return registered ? technology.netMode : notAvailable
+  },
+  C: ({ modem }) => decimalCell(registrationOf(modem).cellId) || notAvailable,
+  j: ({ modem }) => (modem.connected ? 'Connected' : 'Disconnected'),
+  P: ({ modem }) => (registrationOf(modem).registered ? 'Attached' : 'Detached'),
+  c: ({ modem }) => (modem.temperature_dC === undefined ? notAvailable : String(modem.temperature_dC)),
+  u: ({ modem }) => pinStates[modem.sim.state].text,
+  T: () => '1',
+  a: ({ identity }) => identity.serial,
+}
+
+const legacy: Record<string, Flag> = {
+  z: ({ modem }) => pinStates[modem.sim.state].sim.toLowerCase(),
+  g: ({ modem }) => {
+    const { status, status_id } = registrationOf(modem)
+    return status_id === 1 ? 'registered (home)' : status_id === 5 ? 'registered (roaming)' : status.toLowerCase()
+  },
+  q: ({ modem }) => String(signalOf(modem)?.rssi ?? ''),
+  W: ({ modem }) => String(signalOf(modem)?.rsrp ?? notAvailable),
+  Z: ({ modem }) => String(signalOf(modem)?.sinr ?? notAvailable),
+  M: ({ modem }) => String(signalOf(modem)?.rsrq ?? notAvailable),
+  E: ({ modem }) => String(signalOf(modem)?.ecio ?? notAvailable),
+  X: ({ modem }) => String(signalOf(modem)?.rscp ?? notAvailable),
+}
+
+const current: Record<string, Flag> = {
+  z: ({ modem }) => pinStates[modem.sim.state].sim,
+  g: ({ modem }) => registrationOf(modem).status,
+  q: ({ modem }) =>
+    Object.entries(signalOf(modem) ?? { rssi: notAvailable })
+      .map(([name, value]) => `${name.toUpperCase()}: ${value}`)
+      .join('\n'),
+}
+
+const usage = 'Usage: gsmctl [options]\n'
+
+export async function gsmctl(device: Device, args: readonly string[]): Promise<Result> {
+  const { modem, firmware } = device
+  const flags = { ...shared, ...(firmware.legacy ? legacy : current) }
+  const rest = args[0] === '-O' || args[0] === '-N' ? args.slice(2) : args
+  const [first = '', argument] = rest
+  if (first === '-Q') {
+    modem.start()
+    return result(0, 'OK\n')
+  }
+  if (!modem.online) return result(1, '', 'Failed to connect to the modem\n')
+  if (first === '-A' || first === '--at') {
+    if (argument === undefined) return result(1, '', usage)
+    const answer = await runAt(device, argument)
+    return result(answer.endsWith('OK') ? 0 : 1, `${answer}\n`)
+  }
+  if (first === '-e' || first === '-r') {
+    const { sent, received } = modem.traffic
+    return argument === undefined ? result(1, '', usage) : result(0, `${first === '-e' ? sent : received}\n`)
+  }
+  if (first === '-Y') {
+    modem.search()
+    return result(0, 'OK\n')
+  }
+  const letters = /^-(\w+)$/.exec(first)?.[1] ?? ''
+  if (letters === '' || ![...letters].every((letter) => Object.hasOwn(flags, letter))) return result(1, '', usage)
+  if (modem.scanning) return result(1, '', 'Modem is busy\n')
+  return result(0, [...letters].map((letter) => `${flags[letter]?.(device)}\n`).join(''))
+}

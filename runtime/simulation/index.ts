@@ -1,0 +1,29 @@
+/**
+ * What a simulated GNSS receiver of any make is built on (`rtk-base/simulation`): seeded noise, a sky, a moving antenna with its surroundings,
+ * observations epoch by epoch, and the RTCM that follows from them. Deterministic: the same seed and the same times give the same
+ * numbers. It is bundled with the plugin that imports it and is no part of a device.
+ *
+ * ```ts
+ * const model = new Model({ seed: 1, lat: 52, lon: 4, alt: 50 })
+ * model.move(0.05, 0, 0, 10)                        // 5 cm to the east within 10 s
+ * const epoch = model.epoch(utc_ms, 1, true)        // sky, tracked satellites, receiver clock
+ * rtcmMessages({ epoch, stationId: 1, arp: model.truth, due: (type) => [1005, 1074].includes(type) })
+ * ```
+ */
+export { Channel, type ChannelSnapshot, type SignalTrack } from './channel.js'
+export {
+  type AntennaState,
+  type Band,
+  type Epoch,
+  type HowMany,
+  lowest_deg,
+  Model,
+  type ModelOptions,
+  type ModelSnapshot,
+  type Track,
+} from './model.js'
+export { type Enu, Motion, type MotionSnapshot, type Movement } from './motion.js'
+export { type NoiseName, type NoiseProfile, noiseProfiles, Surroundings } from './noise.js'
+export { GaussMarkov, Random } from './random.js'
+export { type RtcmRequest, referenceFrame, rtcmMessages } from './rtcm.js'
+export { type ConstellationModel, constellations, type Sight, type Signal, visibleFrom } from './sky.js'

@@ -1,0 +1,128 @@
+/** RTCM of an epoch, in the order of a ZED-F9P: GPS, GLONASS, Galileo, BeiDou, 1230, 1005. */
+import { encodeMsm, encodeRtcm, knownLeap_s, type MsmObservation, msmEpochTime, msmType } from 'rtk-base/gnss'
+import type { Ecef } from 'rtk-base/services'
+import type { Epoch, Track } from './model.js'
+import { type ConstellationModel, constellations, type Signal } from './sky.js'
+
+const light_mps = 299_792_458
+
+/** What decides on the output of one epoch. */
+export interface RtcmRequest {
+  epoch: Epoch
+  stationId: number
+  /** Undefined: no 1005. */
+  arp: Ecef | undefined
+  /** Whether a message number is due now. */
+  due(type: number): boolean
+  /** Each MSM is as long as its whole grid of satellites and signals, as a ZED-F9P sends it; true when left out. */
+  padToGrid?: boolean
+}
+
+/** The messages that are due, whole frames: MSM4 and MSM7 of every constellation, 1230, 1005 (RTCM 10403.3). */
+export function rtcmMessages({ epoch, stationId, arp, due, padToGrid = true }: RtcmRequest): Uint8Array[] {
+  const planned: { constellation: ConstellationModel; type: number; tracks: Track[] }[] = []
+  for (const constellation of constellations) {
+    const tracks = epoch.tracks.filter(({ sight }) => sight.constellation === constellation)
+    for (const msm of [4, 7] as const) {
+      const type = msmType(constellation.name, msm)
+      if (tracks.length > 0 && due(type)) planned.push({ constellation, type, tracks })
+    }
+  }
+  const frames = planned.map(({ constellation, type, tracks }, i) =>
+    encodeMsm(
+      {
+        type,
+        stationId,
+        epochTime: msmEpochTime(constellation.name, epoch.tow_ms, knownLeap_s),
+        multiple: i < planned.length - 1,
+        iods: 0,
+        clockSteering: 0,
+        externalClock: 0,
+        smoothing: false,
+        smoothingInterval: 0,
+        observations: tracks.flatMap((track) => observations(track, constellation, epoch, type % 10 === 7)),
+        info: constellation.name === 'GLONASS' ? channels(tracks) : {},
+      },
+      { padToGrid },
+    ),
+  )
+  if (due(1230)) {
+    // As an F9P: the two signals that it tracks, aligned, so no bias.
+    const biases_m = { l1ca: 0, l2ca: 0 }
+    frames.push(encodeRtcm({ type: 1230, stationId, biasesAligned: false, biases_m }))
+  }
+  if (arp && due(1005)) frames.push(referenceFrame(stationId, arp))
+  return frames
+}
+
+/** A ZED-F9P cuts off what is below 0.1 mm: its 1005 says …8028 where NAV-SVIN says …8029. */
+const truncated = (metres: number) => Math.trunc(metres * 10_000) / 10_000
+
+/** 1005. */
+export function referenceFrame(stationId: number, arp: Ecef): Uint8Array {
+  return encodeRtcm({
+    type: 1005,
+    stationId,
+    itrfYear: 0,
+    gps: true,
+    glonass: true,
+    galileo: true,
+    virtual: false,
+    singleOscillator: true,
+    quarterCycle: 0,
+    x: truncated(arp.x),
+    y: truncated(arp.y),
+    z: truncated(arp.z),
+  })
+}
+
+function observations(
+  { sight, noise_m, signals }: Track,
+  constellation: ConstellationModel,
+  { clock_m }: Epoch,
+  fine: boolean,
+): MsmObservation[] {
+  return signals.map(({ cno_dbhz, lock_s, ambiguity, halfCycle, phaseNoise_m }, i) => {
+    const signal = constellation.signals[i]
+    const wavelength_m = light_mps / frequency(signal, sight.svId, constellation)
+    const range_m = sight.range_m + clock_m
+    return {
+      satellite: sight.svId,
+      signal: signal.msm,
+      pseudorange_m: range_m + noise_m * (i === 0 ? 1 : 0.6),
+      phase_m: range_m + ambiguity * wavelength_m + phaseNoise_m,
+      rate_mps: sight.rate_mps,
+      lock: fine ? lockIndicator407(lock_s * 1000) : lockIndicator402(lock_s * 1000),
+      halfCycle,
+      cnr_dbhz: Math.max(1, cno_dbhz),
+    }
+  })
+}
+
+/** GLONASS sends on a frequency of its own in each slot; two slots on opposite sides of the Earth share one. */
+function channelOf(slot: number): number {
+  return ((slot - 1) % 12) - 5
+}
+
+function frequency({ frequency_hz }: Signal, svId: number, { name }: ConstellationModel): number {
+  if (name !== 'GLONASS') return frequency_hz
+  const step_hz = frequency_hz > 1500e6 ? 562_500 : 437_500
+  return frequency_hz + channelOf(svId) * step_hz
+}
+
+/** MSM5 and 7 carry the frequency channel + 7. */
+function channels(tracks: readonly Track[]): Record<number, number> {
+  return Object.fromEntries(tracks.map(({ sight }) => [sight.svId, channelOf(sight.svId) + 7]))
+}
+
+/** DF402: the power of two below the lock time, 0 under 32 ms. */
+function lockIndicator402(lock_ms: number): number {
+  return lock_ms < 32 ? 0 : Math.min(15, Math.floor(Math.log2(lock_ms)) - 4)
+}
+
+/** DF407: 32 steps to each power of two, from milliseconds up to 18.6 hours. */
+function lockIndicator407(lock_ms: number): number {
+  if (lock_ms < 64) return Math.floor(lock_ms)
+  const power = Math.floor(Math.log2(lock_ms / 32))
+  return Math.min(704, Math.floor(lock_ms / 2 ** power) + 32 * power)
+}
