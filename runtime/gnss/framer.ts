@@ -5,7 +5,7 @@ import { fletcher8 } from './ubx.js'
  * A verified frame. `bytes` is the frame's own copy, from its first to its last byte (checksum and line end included),
  * and is never changed; it may be a view into a larger buffer. `arrival_ms` is when the last byte arrived.
  */
-export type Frame = UbxFrame | Rtcm3Frame | NmeaFrame
+export type Frame = UbxFrame | Rtcm3Frame | NmeaFrame | OtherFrame
 
 export interface UbxFrame {
   readonly kind: 'ubx'
@@ -30,24 +30,51 @@ export interface NmeaFrame {
   readonly arrival_ms: number
 }
 
+/** Of a framing that the owner of the framer brought. */
+export interface OtherFrame {
+  readonly kind: 'other'
+  readonly bytes: Uint8Array
+  readonly arrival_ms: number
+  /** Its `Framing.kind`. */
+  readonly framing: string
+}
+
+/** How frames of another protocol are found, beside UBX, RTCM 3 and NMEA: SBF, Unicore's sentences and binary, … */
+export interface Framing {
+  /** For people and for `OtherFrame.framing`: `sbf`. */
+  readonly kind: string
+  /** The bytes that a frame may begin with. */
+  readonly starts: readonly number[]
+  /**
+   * Whole size of the candidate that begins at `at`; `none`: it is no frame; `unknown yet`: more than `bytes[at]` to `bytes[end - 1]` is
+   * needed to tell. A candidate of more than 8,200 bytes is none.
+   */
+  size(bytes: Uint8Array, at: number, end: number): number | 'unknown yet' | 'none'
+  /** Whether the checksum of the whole candidate is right. */
+  check(bytes: Uint8Array, at: number, size: number): boolean
+}
+
 /** Counted since the framer was made. */
 export interface FramerStats {
-  readonly frames: { readonly ubx: number; readonly rtcm: number; readonly nmea: number }
+  readonly frames: { readonly ubx: number; readonly rtcm: number; readonly nmea: number; readonly other: number }
   /** Bytes that belong to no verified frame. */
   readonly garbage_bytes: number
   /** Start patterns with a whole frame behind them and a wrong checksum, accidental ones included. */
-  readonly badChecksum: { readonly ubx: number; readonly rtcm: number; readonly nmea: number }
+  readonly badChecksum: { readonly ubx: number; readonly rtcm: number; readonly nmea: number; readonly other: number }
 }
 
 export interface FramerOptions {
   /** Line rate, 10 bits a byte; left out where bytes come at no known rate (USB, TCP, files). */
   baud?: number
+  /** Found beside the three; where two fit, the first that is whole counts, UBX, RTCM 3 and NMEA before these. */
+  framings?: readonly Framing[]
   onFrame(frame: Frame): void
 }
 
 const maxUbxPayload = 8192
 const maxNmeaBody = 1024
-/** The largest candidate is a UBX frame; what is kept never exceeds it, so this leaves room to append. */
+const maxFrame = maxUbxPayload + 8
+/** The largest candidate is a UBX frame, or as large; what is kept never exceeds it, so this leaves room to append. */
 const bufferSize = 16_384
 /** Frames are copied into slabs: a typed array of its own for each would cost more than its checksum. */
 const slabSize = 16_384
@@ -55,11 +82,12 @@ const patience_ms = 1000
 /** What the operating system may add to the time on the wire. */
 const jitter_ms = 250
 
-const startByte = new Uint8Array(256)
-for (const byte of [0xb5, 0xd3, 0x24, 0x21]) startByte[byte] = 1
+/** Of each byte: a frame may begin with it, 2: one of a framing that was brought. */
+const ownStarts = new Uint8Array(256)
+for (const byte of [0xb5, 0xd3, 0x24, 0x21]) ownStarts[byte] = 1
 
 /**
- * Finds UBX, RTCM 3 and NMEA frames in a byte stream, in one pass from left to right: where a start pattern stands and a
+ * Finds UBX, RTCM 3 and NMEA frames, and those of other framings, in a byte stream, in one pass from left to right: where a start pattern stands and a
  * whole frame with a right checksum follows, that is a frame and scanning goes on behind it; else one byte is dropped.
  *
  * A start pattern whose frame is still incomplete is a candidate, and everything waits for it. It is given up when it is
@@ -71,9 +99,13 @@ for (const byte of [0xb5, 0xd3, 0x24, 0x21]) startByte[byte] = 1
  */
 export class Framer {
   readonly stats: FramerStats
-  readonly #frames = { ubx: 0, rtcm: 0, nmea: 0 }
-  readonly #badChecksum = { ubx: 0, rtcm: 0, nmea: 0 }
+  readonly #frames = { ubx: 0, rtcm: 0, nmea: 0, other: 0 }
+  readonly #badChecksum = { ubx: 0, rtcm: 0, nmea: 0, other: 0 }
   readonly #onFrame: (frame: Frame) => void
+  readonly #starts: Uint8Array
+  readonly #framings: readonly Framing[]
+  /** The framing of the candidate that was found whole; undefined: one of the three. */
+  #found: Framing | undefined
   #garbage = 0
   #baud: number | undefined
 
@@ -94,6 +126,12 @@ export class Framer {
   constructor(options: FramerOptions) {
     this.#onFrame = options.onFrame
     this.#baud = options.baud
+    this.#framings = options.framings ?? []
+    this.#starts = ownStarts
+    if (this.#framings.length > 0) {
+      this.#starts = ownStarts.slice()
+      for (const byte of this.#framings.flatMap(({ starts }) => starts)) this.#starts[byte] = 2
+    }
     const framer = this
     this.stats = {
       frames: this.#frames,
@@ -221,21 +259,25 @@ export class Framer {
    */
   #scan(bytes: Uint8Array, start: number, end: number, final: boolean, now_ms: number): number {
     const kept = bytes === this.#kept
+    const starts = this.#starts
     let at = start
     while (at < end) {
       const first = bytes[at]
-      if (startByte[first] === 0) {
+      const known = starts[first]
+      if (known === 0) {
         at++
         this.#garbage++
         continue
       }
       // > 0: a frame of that size; 0: none; < 0: more bytes are needed, -1 for an unknown number, else -size.
       const size =
-        first === 0xb5
-          ? this.#ubx(bytes, at, end)
-          : first === 0xd3
-            ? this.#rtcm(bytes, at, end)
-            : this.#nmea(bytes, at, end)
+        known === 2
+          ? this.#any(bytes, at, end, final)
+          : first === 0xb5
+            ? this.#ubx(bytes, at, end)
+            : first === 0xd3
+              ? this.#rtcm(bytes, at, end)
+              : this.#nmea(bytes, at, end)
       if (size > 0) {
         const arrival_ms = kept ? this.#keptAt[at + size - 1] : now_ms
         this.#emit(first, this.#copy(bytes, at, size), arrival_ms)
@@ -249,6 +291,39 @@ export class Framer {
       }
     }
     return at
+  }
+
+  /** Where a framing that was brought may begin, and perhaps one of the three as well. */
+  #any(bytes: Uint8Array, at: number, end: number, final: boolean): number {
+    this.#found = undefined
+    const first = bytes[at]
+    const bad = { ...this.#badChecksum }
+    let needs = 0
+    if (ownStarts[first] === 1) {
+      const own =
+        first === 0xb5
+          ? this.#ubx(bytes, at, end)
+          : first === 0xd3
+            ? this.#rtcm(bytes, at, end)
+            : this.#nmea(bytes, at, end)
+      if (own > 0) return own
+      needs = own
+    }
+    for (const framing of this.#framings) {
+      if (!framing.starts.includes(first)) continue
+      const size = framing.size(bytes, at, end)
+      if (size === 'unknown yet') needs = end - at >= maxFrame ? needs : needs || -1
+      else if (size !== 'none' && size > 0 && size <= maxFrame) {
+        if (at + size > end) needs = Math.min(needs, -size)
+        else if (framing.check(bytes, at, size)) {
+          this.#found = framing
+          return size
+        } else this.#badChecksum.other++
+      }
+    }
+    // They are looked at once more when there is more.
+    if (needs < 0 && !final) Object.assign(this.#badChecksum, bad)
+    return needs
   }
 
   #ubx(bytes: Uint8Array, at: number, end: number): number {
@@ -301,7 +376,11 @@ export class Framer {
 
   #emit(first: number, bytes: Uint8Array, arrival_ms: number): void {
     let frame: Frame
-    if (first === 0xb5) {
+    if (this.#found) {
+      this.#frames.other++
+      frame = { kind: 'other', bytes, arrival_ms, framing: this.#found.kind }
+      this.#found = undefined
+    } else if (first === 0xb5) {
       this.#frames.ubx++
       frame = { kind: 'ubx', bytes, arrival_ms, cls: bytes[2], id: bytes[3] }
     } else if (first === 0xd3) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Frame, Framer } from '../../runtime/gnss/framer.js'
+import { type Frame, Framer, type Framing } from '../../runtime/gnss/framer.js'
 import { encodeNmea } from '../../runtime/gnss/nmea.js'
 import { encodeFrame } from '../../runtime/gnss/rtcm.js'
 import { encodeUbx } from '../../runtime/gnss/ubx.js'
@@ -13,7 +14,7 @@ const arp = arpFrame({ x: 3925405.8088, y: 274491.1138, z: 5002842.746 }, 7)
 /** The scanning rule once more, as slowly and plainly as it can be said. */
 function reference(bytes: Uint8Array) {
   const frames: { kind: Frame['kind']; bytes: Uint8Array }[] = []
-  const badChecksum = { ubx: 0, rtcm: 0, nmea: 0 }
+  const badChecksum = { ubx: 0, rtcm: 0, nmea: 0, other: 0 }
   let garbage_bytes = 0
   for (let at = 0; at < bytes.length; ) {
     const found = whole(bytes.subarray(at))
@@ -240,4 +241,148 @@ t.test('random bytes never throw, and the longest false headers in a row never f
   wait(framer)
   t.same(plain(frames), plain([{ kind: 'rtcm', bytes: arp }]))
   t.equal(framer.stats.garbage_bytes, header.length * 25_000)
+})
+
+// ── framings that the owner of a framer brings ──────────────────────────────────────────────────────────────────────
+
+/** Septentrio: `$@`, CRC-16 (CCITT) of what follows it, id, length (a multiple of 4), all little-endian. */
+const sbf: Framing = {
+  kind: 'sbf',
+  starts: [0x24],
+  size(bytes, at, end) {
+    if (at + 1 < end && bytes[at + 1] !== 0x40) return 'none'
+    if (at + 8 > end) return 'unknown yet'
+    const size = bytes[at + 6] | (bytes[at + 7] << 8)
+    return size >= 8 && size % 4 === 0 ? size : 'none'
+  },
+  check: (bytes, at, size) => (bytes[at + 2] | (bytes[at + 3] << 8)) === crc16(bytes.subarray(at + 4, at + size)),
+}
+
+function crc16(bytes: Uint8Array): number {
+  let crc = 0
+  for (const byte of bytes) {
+    crc ^= byte << 8
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff
+  }
+  return crc
+}
+
+/** Unicore: `#…*` and the CRC-32 of the text between them, 8 hex digits, CR LF. */
+const unicore: Framing = {
+  kind: 'unicore',
+  starts: [0x23],
+  size(bytes, at, end) {
+    for (let i = at + 1; i < end; i++) {
+      if (bytes[i] === 0x0a) return i + 1 - at
+      if (bytes[i] !== 0x0d && (bytes[i] < 0x20 || bytes[i] > 0x7e)) return 'none'
+    }
+    return 'unknown yet'
+  },
+  check(bytes, at, size) {
+    const [, body, digits] =
+      /^#(.*)\*([0-9a-f]{8})\r\n$/s.exec(Buffer.from(bytes.subarray(at, at + size)).toString('latin1')) ?? []
+    return digits !== undefined && crc32(Buffer.from(body ?? '', 'latin1')) === Number.parseInt(digits, 16)
+  },
+}
+
+const encodeSbf = (id: number, payload: Uint8Array) => {
+  const frame = Buffer.alloc(8 + Math.ceil(payload.length / 4) * 4)
+  frame.write('$@', 'latin1')
+  frame.writeUInt16LE(id, 4)
+  frame.writeUInt16LE(frame.length, 6)
+  frame.set(payload, 8)
+  frame.writeUInt16LE(crc16(frame.subarray(4)), 2)
+  return Uint8Array.from(frame)
+}
+const encodeUnicore = (body: string) =>
+  Uint8Array.from(Buffer.from(`#${body}*${crc32(body).toString(16).padStart(8, '0')}\r\n`, 'latin1'))
+
+/** As `reference`, with what these two say. */
+function referenceOfAll(bytes: Uint8Array): string[] {
+  const frames: string[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const own = whole(bytes.subarray(at))
+    const other = [sbf, unicore].flatMap((framing) => {
+      if (!framing.starts.includes(bytes[at])) return []
+      const size = framing.size(bytes, at, bytes.length)
+      const isWhole = typeof size === 'number' && size <= 8200 && at + size <= bytes.length
+      return isWhole && framing.check(bytes, at, size) ? [{ kind: framing.kind, size }] : []
+    })
+    const [found] = [...(own?.good ? [own] : []), ...other]
+    if (found) frames.push(`${found.kind} ${Buffer.from(bytes.subarray(at, at + found.size)).toString('hex')}`)
+    at += found?.size ?? 1
+  }
+  return frames
+}
+
+const otherFrame = fc.oneof(
+  fc.tuple(fc.nat(65_535), fc.uint8Array({ maxLength: 60 })).map(([id, bytes]) => encodeSbf(id, bytes)),
+  fc.constantFrom(8184, 8192).map((size) => encodeSbf(7, new Uint8Array(size).fill(0x24))),
+  printable.map(encodeUnicore),
+  fc.integer({ min: 1020, max: 2100 }).map((size) => encodeUnicore('#$@'.repeat(size / 3))),
+)
+const otherNoise = fc.oneof(
+  fc
+    .constantFrom('$@', '$@abcd', '#', '#VERSIONA,97*', '#a\n', '$@\0\0\0\0\xff\xfc')
+    .map((text) => Uint8Array.from(Buffer.from(text, 'latin1'))),
+  fc.tuple(otherFrame, fc.nat(), fc.integer({ min: 1, max: 255 })).map(([frame, at, flip]) => {
+    const bytes = Uint8Array.from(frame)
+    bytes[at % bytes.length] ^= flip
+    return bytes
+  }),
+  fc.tuple(otherFrame, fc.nat()).map(([frame, at]) => frame.subarray(0, at % frame.length)),
+)
+const streamOfAll = fc.array(fc.oneof(goodFrame, noise, otherFrame, otherNoise), { maxLength: 12 }).map(join)
+
+t.test(
+  'with framings of its own in any chunks, the same: theirs and the three are found, and nothing else',
+  async (t) => {
+    let others = 0
+    fc.assert(
+      fc.property(streamOfAll, sizes, fc.boolean(), (bytes, sizes, byTime) => {
+        const frames: string[] = []
+        const framer = new Framer({
+          framings: [sbf, unicore],
+          onFrame: (frame) => {
+            if (frame.kind === 'other') others++
+            const kind = frame.kind === 'other' ? frame.framing : frame.kind
+            frames.push(`${kind} ${Buffer.from(frame.bytes).toString('hex')}`)
+          },
+        })
+        pushAll(framer, bytes, sizes)
+        if (byTime) assert.ok(wait(framer) <= 1000, 'all bytes came at 0')
+        else framer.flush()
+        assert.deepEqual(frames, referenceOfAll(bytes))
+        const { stats } = framer
+        assert.equal(
+          Object.values(stats.frames).reduce((sum, count) => sum + count),
+          frames.length,
+        )
+        assert.equal(
+          stats.garbage_bytes,
+          bytes.length - frames.reduce((sum, text) => sum + (text.split(' ')[1]?.length ?? 0) / 2, 0),
+        )
+        assert.equal(framer.deadline_ms, undefined)
+      }),
+      { numRuns: 400 },
+    )
+    t.ok(others > 100, `${others} frames of theirs`)
+  },
+)
+
+t.test('a frame of a framing that was not brought is garbage, and one with a wrong checksum is counted', async (t) => {
+  const good = join([encodeSbf(4007, new Uint8Array(20)), encodeUnicore('VERSIONA,97,GPS')])
+  const { framer, frames } = collect()
+  framer.push(good, 0)
+  framer.flush()
+  t.strictSame([frames.length, framer.stats.garbage_bytes], [0, good.length])
+  const bad = Uint8Array.from(good)
+  bad[12] ^= 1
+  const kinds: string[] = []
+  const both = new Framer({
+    framings: [sbf, unicore],
+    onFrame: (frame) => kinds.push(frame.kind === 'other' ? frame.framing : frame.kind),
+  })
+  for (const byte of bad) both.push(Uint8Array.of(byte), 0)
+  t.strictSame([kinds, both.stats.badChecksum.other], [['unicore'], 1])
 })

@@ -56,7 +56,7 @@ function decode(name: string): Observed[] {
         epochs.push(...collector.push(frame.bytes))
       } else if (frame.kind === 'nmea') {
         gsv.push(Buffer.from(frame.bytes).toString('latin1'))
-      } else if (navSat.cls === frame.cls && navSat.id === frame.id) {
+      } else if (frame.kind === 'ubx' && navSat.cls === frame.cls && navSat.id === frame.id) {
         const blocks = decodeUbx(navSat, frame.bytes.subarray(6, -2))?.blocks ?? []
         satellites = skyOf(
           blocks.map((block) => ({ ...block, azimuth_deg: block.azim_deg, elevation_deg: block.elev_deg })),

@@ -5,13 +5,14 @@ import { join, resolve } from 'node:path'
 import t from 'tap'
 import replayed from '../../../examples/replayed-receiver/index.js'
 import gnssZed from '../../../plugins/gnss-zed/index.js'
+import receiverSimulator from '../../../plugins/simulated-receiver/index.js'
 import { decodeRtcm, encodeRtcm } from '../../../runtime/gnss/index.js'
 import type { Event, PluginContext } from '../../../runtime/plugin.js'
 import { type Receiver, type ReceiverReport, receiver as receiverToken } from '../../../schemas/services.js'
 import { type ReceiverDevice, receiverConformance, type TestStation } from '../../harness/index.js'
 import type { Definition } from './survey-in-rig.js'
 
-/** The simulated receiver of gnss-zed, by its command. */
+/** The simulated receiver, by its command. */
 function simulatedDevice(): ReceiverDevice {
   let station: TestStation | undefined
   const sim = async (text: string) => {
@@ -37,7 +38,10 @@ function simulatedDevice(): ReceiverDevice {
 t.test('gnss-zed with the simulated receiver', (t) =>
   t.resolves(
     receiverConformance(gnssZed as unknown as Definition, simulatedDevice(), {
-      options: { port: 'simulator', simulator: { boot: 'rover' } },
+      options: { port: 'simulator' },
+      surroundings: {
+        plugins: { 'simulated-receiver': [receiverSimulator as unknown as Definition, { boot: 'rover' }] },
+      },
     }),
   ),
 )
