@@ -76,7 +76,7 @@ t.test('what is no frame', async (t) => {
     const { frames, stats } = framesOf(bytes)
     t.same(frames, [], name)
     t.equal(stats.garbage_bytes, bytes.length, `${name}: all of it is garbage`)
-    t.same(stats.badChecksum, { ubx, rtcm, nmea }, `${name}: bad checksums`)
+    t.same(stats.badChecksum, { ubx, rtcm, nmea, other: 0 }, `${name}: bad checksums`)
   }
 })
 
@@ -178,7 +178,7 @@ t.test('survives handlers that throw', async (t) => {
   t.throws(() => framer.expire(1000), { message: 'frame 7' })
   framer.push(arp.subarray(0, 9), 0)
   t.doesNotThrow(() => framer.flush())
-  t.same(framer.stats.frames, { ubx: 2, rtcm: 3, nmea: 2 })
+  t.same(framer.stats.frames, { ubx: 2, rtcm: 3, nmea: 2, other: 0 })
 })
 
 t.test('handlers may call back', async (t) => {
@@ -263,10 +263,10 @@ t.test('captures, against the oracle', { skip: noCaptures }, async (t) => {
           ...Object.fromEntries(Object.entries(counts).map(([key, of]) => [key, Object.fromEntries(of)])),
         },
         {
-          frames: { ubx: UBX, rtcm: RTCM3, nmea: NMEA },
+          frames: { ubx: UBX, rtcm: RTCM3, nmea: NMEA, other: 0 },
           garbage_bytes: framing.bytes.garbage,
           // Candidates above the UBX bound would be counted by the oracle alone; these captures have none.
-          badChecksum: { ubx: bad.UBX, rtcm: bad.RTCM3, nmea: bad.NMEA },
+          badChecksum: { ubx: bad.UBX, rtcm: bad.RTCM3, nmea: bad.NMEA, other: 0 },
           // The oracle's UBX names go on behind class and id.
           UBX: Object.fromEntries(Object.entries(framing.messages.UBX).map(([name, n]) => [name.slice(0, 5), n])),
           RTCM3: framing.messages.RTCM3,
