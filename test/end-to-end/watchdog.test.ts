@@ -93,6 +93,7 @@ for (const [where, setup] of [
     const plugins = (await (await fetch(`${second.url}/plugins`)).json()) as Record<string, string>[]
     t.match(plugins, [
       { name: 'http-api', state: 'running' },
+      { name: 'verdict', state: 'running' },
       { name: 'system', state: 'running' },
       {
         state: 'quarantined',
