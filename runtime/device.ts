@@ -5,8 +5,6 @@ import type { Machine } from './ports/machine.js'
 import type { RunningSlot } from './ports/slots.js'
 
 const mostErrors = 32
-/** Until a restart: the answer to whoever asked for it has to leave. */
-const answer_ms = 200
 /** No station runs a release for longer. */
 const longestLife_ms = 20 * 365.25 * 86_400_000
 /** The first time has to go on for so long. */
@@ -164,11 +162,11 @@ export class StationDevice implements Device {
     return this.#stopping
   }
 
-  async reboot(): Promise<void> {
+  async reboot(after_ms = 0): Promise<void> {
     const { clock, machine } = this.#deps
     this.#stopping = true
     try {
-      await new Promise<void>((resolve) => void clock.timer(answer_ms, resolve))
+      if (after_ms > 0) await new Promise<void>((resolve) => void clock.timer(after_ms, resolve))
       await machine.reboot()
     } catch (error) {
       this.#stopping = false

@@ -7,6 +7,9 @@ import { machineMemory, processMemory } from './memory.js'
 import { SelfTest } from './self-test/index.js'
 import { TimeServer } from './time-server.js'
 
+/** Until a restart: the answer to whoever asked for it has to leave. */
+const answer_ms = 200
+
 const Options = Type.Object(
   {
     ntpPort: Type.Integer({
@@ -71,7 +74,7 @@ export default definePlugin({
 
     const reboot = () => {
       void device()
-        .reboot()
+        .reboot(answer_ms)
         .catch((error: Error) => {
           const text = `the machine could not be restarted: ${error.message}`
           ctx.errors.raise('reboot', { text, advice: 'check that the service is permitted to' })

@@ -83,10 +83,10 @@ export interface Device {
   /** Milliseconds since the service started. */
   uptime_ms(): number
   /**
-   * Restarts the machine; in a simulator variant the service in place. Resolves when it is under way, a moment later: the answer to
-   * whoever asked goes out first.
+   * Restarts the machine; in a simulator variant the service in place. Resolves when it is under way.
+   * @param after_ms for the answer to whoever asked: it goes out first
    */
-  reboot(): Promise<void>
+  reboot(after_ms?: number): Promise<void>
   /** A restart of the machine was asked for. */
   readonly stopping: boolean
   /** Ends this run of the service, which is then started again: from the slot that is to run then. */
