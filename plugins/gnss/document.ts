@@ -17,6 +17,11 @@ export function statusOf({ receiver, rtcmFlows }: Observed): Status {
   return !isListening && !isIdentified(receiver) ? 'identify' : 'acquire'
 }
 
+export function receiverBlock({ receiver }: Observed) {
+  const { maker = '', module: model = '', firmware = '', serial = '' } = receiver?.identity ?? {}
+  return { maker, model, firmware, serial }
+}
+
 /** @param status where the procedure stands, of the plugin that runs it */
 export function stateBlock(observed: Observed, status: string) {
   const { antennaWatch, fix, receiver } = observed

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { definePlugin } from 'rtk-base/plugin'
 import { correctionStatus, procedureStatus, receiverSettings, reception, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { posBlock, standInSettings, standIns, stateBlock, statusOf } from './document.js'
+import { posBlock, receiverBlock, standInSettings, standIns, stateBlock, statusOf } from './document.js'
 import { receivedFigures } from './figures.js'
 import { Observed } from './observed.js'
 import { GnssOptions } from './options.js'
@@ -44,6 +44,7 @@ export default definePlugin({
     })
 
     const status = () => services.find(procedureStatus)?.status ?? statusOf(observed)
+    const identity = info.block('gnss.receiver', { static: () => receiverBlock(observed) })
     info.block('gnss.state', () => stateBlock(observed, status()))
     info.block('gnss.pos', () => posBlock(observed))
     info.block('gnss.config.recvrtcm', { config: () => ({ max_age: maxAge.get() }) })
@@ -58,14 +59,17 @@ export default definePlugin({
       },
     })
     receivedFigures(ctx, observed)
-    return { observed, status }
+    return { observed, identity, status }
   },
 
-  start(ctx, handoff, { observed, status }) {
+  start(ctx, handoff, { observed, identity, status }) {
     observed.follow(handoff)
     watchTrouble(ctx, observed)
     const report = () => ctx.status(status())
-    ctx.on(observed.onState, report)
+    ctx.on(observed.onState, () => {
+      identity.changed()
+      report()
+    })
     ctx.timers.every(1_000, report)
     ctx.services.watch(procedureStatus, (procedure) => {
       report()

@@ -1,25 +1,11 @@
 /** The carrier phases of the station's own observations: frames and directions go in, what the antenna did comes out. */
 import { isMsm, type MsmEpoch, MsmEpochs, stationId } from 'rtk-base/gnss'
-import type { MoveEvidence, RtcmFrame, Satellite } from 'rtk-base/services'
+import type { MoveEvidence, RtcmFrame } from 'rtk-base/services'
 import { stale_ms } from './limits.js'
 import { PhaseWatch } from './phase/phase-watch.js'
 import type { PhaseReport } from './phase/report.js'
-import { type Sky, skyOf, type UbloxDirection } from './phase/sky.js'
+import { type KnownSatellite, type Sky, skyOf } from './phase/sky.js'
 
-interface Direction extends Pick<Satellite, 'satellite' | 'azimuth_deg' | 'elevation_deg'> {
-  constellation: string
-}
-
-/** As u-blox numbers the constellations. */
-const gnssIds: Readonly<Record<string, number>> = {
-  gps: 0,
-  sbas: 1,
-  galileo: 2,
-  beidou: 3,
-  qzss: 5,
-  glonass: 6,
-  navic: 7,
-}
 /** Directions are known for so long: a satellite moves by up to 0.6° in a minute. */
 const skyLasts_ms = 60_000
 /** A report of a slow receiver lasts for so many intervals between its observations. */
@@ -37,7 +23,7 @@ const mostFrames = 960
 
 export interface PhaseSnapshot {
   frames: Uint8Array[]
-  directions: UbloxDirection[]
+  satellites: KnownSatellite[]
   at_ms: number
 }
 
@@ -56,21 +42,17 @@ export class AntennaPhases {
   #newestAt_ms = 0
   /** The frames of the last epochs: with them the next instance of the plugin knows what this one knew. */
   #frames: Uint8Array[] = []
-  #directions: UbloxDirection[] = []
+  #satellites: readonly KnownSatellite[] = []
 
   constructor({ enabled, threshold_m }: PhaseOptions) {
     this.#watch = enabled ? new PhaseWatch({ threshold_m }) : undefined
   }
 
   /** Where the satellites stand, as far as that is known. */
-  look(satellites: readonly Direction[], now_ms: number): void {
+  look(satellites: readonly KnownSatellite[], now_ms: number): void {
     this.#skyAt_ms = now_ms
-    this.#directions = satellites.flatMap(({ constellation, satellite, azimuth_deg, elevation_deg }) =>
-      azimuth_deg === undefined || elevation_deg === undefined
-        ? []
-        : { gnssId: gnssIds[constellation] ?? -1, svId: satellite, azimuth_deg, elevation_deg },
-    )
-    this.#sky = skyOf(this.#directions)
+    this.#satellites = satellites
+    this.#sky = skyOf(satellites)
   }
 
   /** @param station that the receiver is configured to send: others are not of our antenna @returns the epochs that the frame completes, mostly none or one */
@@ -91,13 +73,19 @@ export class AntennaPhases {
 
   /** For the next instance of the plugin. */
   snapshot(): PhaseSnapshot {
-    return { frames: this.#frames, directions: this.#directions, at_ms: this.#newestAt_ms }
+    const satellites = this.#satellites.map(({ constellation, satellite, azimuth_deg, elevation_deg }) => ({
+      constellation,
+      satellite,
+      azimuth_deg,
+      elevation_deg,
+    }))
+    return { frames: this.#frames, satellites, at_ms: this.#newestAt_ms }
   }
 
   /** Goes on where the instance before it was. */
-  restore({ frames, directions, at_ms }: PhaseSnapshot): void {
-    this.#directions = directions
-    this.#sky = skyOf(directions)
+  restore({ frames, satellites, at_ms }: PhaseSnapshot): void {
+    this.#satellites = satellites
+    this.#sky = skyOf(satellites)
     this.#skyAt_ms = at_ms
     for (const bytes of frames) {
       this.#frames.push(bytes)

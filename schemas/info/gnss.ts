@@ -134,7 +134,17 @@ export const GnssZedInfo = closed(
     vsoftware: text('Software version'),
     serial: text('Unique chip id, upper-case hexadecimal; empty until identified'),
   },
-  'Who the receiver is',
+  'Who the receiver is, of a u-blox one',
+)
+
+export const GnssReceiverInfo = closed(
+  {
+    maker: text('e.g. u-blox; empty where its plugin does not say'),
+    model: text('e.g. ZED-F9P; empty until identified'),
+    firmware: text('e.g. HPG 1.32'),
+    serial: text('Empty until identified, or where a receiver has none'),
+  },
+  'Who the receiver is, of any make',
 )
 
 export const GnssState = closed(
@@ -310,10 +320,11 @@ export const GnssRtcm = closed(
   'RTCM that goes out',
 )
 
-/** The whole block; `rtcm` is there when the plugin `rtcm` runs. */
+/** The whole block; `rtcm` is there when the plugin `rtcm` runs, `zed` when the receiver is one of u-blox. */
 export const GnssInfo = Type.Object(
   {
-    zed: GnssZedInfo,
+    zed: Type.Optional(GnssZedInfo),
+    receiver: GnssReceiverInfo,
     state: GnssState,
     config: GnssConfig,
     pos: GnssPos,

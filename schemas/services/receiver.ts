@@ -206,7 +206,7 @@ export interface SatelliteEpoch {
 
 export interface Satellite {
   readonly constellation: ConstellationName
-  /** As u-blox numbers them: GPS 1-32, GLONASS slot 1-32 (255: unknown), Galileo 1-36, BeiDou 1-63, QZSS 1-10. */
+  /** GPS 1-32, GLONASS slot 1-32 (255: unknown), Galileo 1-36, BeiDou 1-63, QZSS 1-10 or PRN from 193, SBAS PRN from 120. */
   readonly satellite: number
   /** 0-360 from north over east; undefined while the receiver does not know the orbit. */
   readonly azimuth_deg: number | undefined

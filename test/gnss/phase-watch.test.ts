@@ -78,36 +78,38 @@ t.test('lock time indicators', async (t) => {
   t.notOk(broken(1077, 704, 704, 1e9))
 })
 
-t.test('satellites of u-blox identifiers', async (t) => {
-  const table: [gnssId: number, svId: number, constellation: Constellation, satellite: number][] = [
-    [0, 32, 'GPS', 32],
-    [1, 120, 'SBAS', 1],
-    [1, 158, 'SBAS', 39],
-    [2, 36, 'Galileo', 36],
-    [3, 63, 'BeiDou', 63],
-    [5, 1, 'QZSS', 1],
-    [5, 194, 'QZSS', 2],
-    [6, 24, 'GLONASS', 24],
-    [7, 3, 'NavIC', 3],
+t.test('satellites of the receiver in the numbers of MSM', async (t) => {
+  const table: [name: string, number: number, constellation: Constellation, satellite: number][] = [
+    ['gps', 32, 'GPS', 32],
+    ['sbas', 120, 'SBAS', 1],
+    ['sbas', 158, 'SBAS', 39],
+    ['galileo', 36, 'Galileo', 36],
+    ['beidou', 63, 'BeiDou', 63],
+    ['qzss', 1, 'QZSS', 1],
+    ['qzss', 194, 'QZSS', 2],
+    ['glonass', 24, 'GLONASS', 24],
+    ['navic', 3, 'NavIC', 3],
   ]
-  for (const [gnssId, svId, constellation, satellite] of table) {
-    t.same(msmSatellite(gnssId, svId), { constellation, satellite })
+  for (const [name, number, constellation, satellite] of table) {
+    t.same(msmSatellite(name, number), { constellation, satellite })
   }
-  for (const [gnssId, svId] of [
-    [6, 255],
-    [4, 1],
-    [9, 1],
-    [0, 0],
-    [-1, 3],
-  ]) {
-    t.equal(msmSatellite(gnssId, svId), undefined)
+  for (const [name, number] of [
+    ['glonass', 255],
+    ['imes', 1],
+    ['constructor', 1],
+    ['gps', 0],
+    ['', 3],
+  ] as const) {
+    t.equal(msmSatellite(name, number), undefined)
   }
   const sky = skyOf([
-    { gnssId: 5, svId: 3, azimuth_deg: 10, elevation_deg: 20 },
-    { gnssId: 0, svId: 3, azimuth_deg: 0, elevation_deg: -91 },
+    { constellation: 'qzss', satellite: 3, azimuth_deg: 10, elevation_deg: 20 },
+    { constellation: 'gps', satellite: 3, azimuth_deg: 0, elevation_deg: -91 },
+    { constellation: 'gps', satellite: 4, azimuth_deg: undefined, elevation_deg: 20 },
   ])
   t.match(sky('QZSS', 3), { azimuth_deg: 10, elevation_deg: 20 })
   t.equal(sky('GPS', 3), undefined, 'elevation −91 is unknown')
+  t.equal(sky('GPS', 4), undefined)
   t.equal(sky('BeiDou', 3), undefined)
 })
 

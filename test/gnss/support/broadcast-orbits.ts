@@ -227,12 +227,12 @@ function glonassRate([x, y, z, vx, vy, vz]: number[], [px, py, pz]: number[]): n
 }
 
 /** GSV talkers and the numbers of their satellites: the directions of a capture that has NMEA only. */
-const talkers: Record<string, (id: number) => { gnssId: number; svId: number }> = {
-  GP: (id) => (id > 32 ? { gnssId: 1, svId: id + 87 } : { gnssId: 0, svId: id }),
-  GL: (id) => ({ gnssId: 6, svId: id - 64 }),
-  GA: (id) => ({ gnssId: 2, svId: id }),
-  GB: (id) => ({ gnssId: 3, svId: id }),
-  GQ: (id) => ({ gnssId: 5, svId: id > 192 ? id - 192 : id }),
+const talkers: Record<string, (id: number) => [constellation: string, satellite: number]> = {
+  GP: (id) => (id > 32 ? ['sbas', id + 87] : ['gps', id]),
+  GL: (id) => ['glonass', id - 64],
+  GA: (id) => ['galileo', id],
+  GB: (id) => ['beidou', id],
+  GQ: (id) => ['qzss', id > 192 ? id - 192 : id],
 }
 
 /** Collects GSV sentences. */
@@ -246,8 +246,7 @@ export class GsvSky {
     for (let at = 4; at + 3 < fields.length; at += 4) {
       const [id, elevation, azimuth] = fields.slice(at, at + 3)
       if (id === '' || elevation === '' || azimuth === '') continue
-      const { gnssId, svId } = number(Number(id))
-      const msm = msmSatellite(gnssId, svId)
+      const msm = msmSatellite(...number(Number(id)))
       if (!msm) continue
       const direction = { azimuth_deg: Number(azimuth), elevation_deg: Number(elevation) }
       this.#directions.set(`${msm.constellation} ${msm.satellite}`, direction)

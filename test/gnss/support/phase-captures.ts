@@ -7,6 +7,9 @@ import type { Ecef } from '../../../schemas/services.js'
 import { capture } from '../../harness/captures.js'
 import { BroadcastOrbits, GsvSky } from './broadcast-orbits.js'
 
+/** By u-blox gnssId (interface description, "GNSS identifiers"). */
+const gnssNames = ['gps', 'sbas', 'galileo', 'beidou', 'imes', 'qzss', 'glonass', 'navic']
+
 export interface Observed {
   readonly epoch: MsmEpoch
   readonly sky: Sky | undefined
@@ -59,7 +62,12 @@ function decode(name: string): Observed[] {
       } else if (frame.kind === 'ubx' && navSat.cls === frame.cls && navSat.id === frame.id) {
         const blocks = decodeUbx(navSat, frame.bytes.subarray(6, -2))?.blocks ?? []
         satellites = skyOf(
-          blocks.map((block) => ({ ...block, azimuth_deg: block.azim_deg, elevation_deg: block.elev_deg })),
+          blocks.map(({ gnssId, svId, azim_deg, elev_deg }) => ({
+            constellation: gnssNames[gnssId] ?? '',
+            satellite: svId,
+            azimuth_deg: azim_deg,
+            elevation_deg: elev_deg,
+          })),
         )
       }
     },

@@ -16,6 +16,10 @@ type Kind = 'string' | 'int' | 'float' | 'bool' | 'array' | 'float, where it is 
 
 /** As the specification of the interface lists them, and what this service adds. `[]` stands for each element of a list. */
 const fields: Record<string, Kind> = {
+  'receiver.maker': 'string',
+  'receiver.model': 'string',
+  'receiver.firmware': 'string',
+  'receiver.serial': 'string',
   'zed.module': 'string',
   'zed.vfirmware': 'string',
   'zed.vhardware': 'string',

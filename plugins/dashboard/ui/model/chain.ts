@@ -57,7 +57,7 @@ function receiver(document: Json): Link {
   return {
     link: 'receiver',
     state,
-    facts: [textAt(document, 'gnss.zed.module'), textAt(document, 'gnss.state.gps_fix')].filter(Boolean),
+    facts: [textAt(document, 'gnss.receiver.model'), textAt(document, 'gnss.state.gps_fix')].filter(Boolean),
   }
 }
 

@@ -14,7 +14,7 @@ export function AntennaStep({ document }: { document: Json }) {
       <FigureList
         rows={[
           [t('sky.antenna'), status && word('sky.antennaState', status)],
-          [t('chain.receiver'), textAt(document, 'gnss.zed.module')],
+          [t('chain.receiver'), textAt(document, 'gnss.receiver.model')],
           [t('status.satellites'), used !== undefined && `${used} / ${numberAt(document, 'gnss.state.satvis') ?? 0}`],
           [t('guide.cno'), figure(meanCno(satellites.value), 1, 'dB-Hz')],
           [t('status.fix'), word('fact', textAt(document, 'gnss.state.gps_fix'))],
