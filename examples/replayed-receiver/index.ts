@@ -5,7 +5,7 @@ import { type Kept, replayedReceiver } from './receiver.js'
 import { faults } from './recording.js'
 
 const Before = Type.Unsafe<Kept>(
-  Type.Object({ bootedAt_ms: Type.Number(), target: Type.Object({ mode: Type.String() }) }),
+  Type.Object({ bootedAt_ms: Type.Number(), beganAt_ms: Type.Number(), target: Type.Object({ mode: Type.String() }) }),
 )
 
 /** A base that replays a recording, with faults by script and by command: the receiver of a third party. */

@@ -13,7 +13,7 @@ import {
 import { type Fault, type Recording, readRecording, retimed } from './recording.js'
 
 /** What a real receiver keeps while its plugin is reloaded. */
-export type Kept = { bootedAt_ms: number; target: ReceiverTarget }
+export type Kept = { bootedAt_ms: number; beganAt_ms: number; target: ReceiverTarget }
 
 const nobody = { maker: '', module: '', firmware: '', hardware: '', software: '', serial: '' }
 
@@ -27,7 +27,8 @@ export function replayedReceiver(ctx: PluginContext, script: string) {
   const has = (fault: Fault) =>
     told.has(fault) ||
     recording?.faults.some(({ fault: name, from_s, to_s }) => name === fault && seconds >= from_s && seconds < to_s)
-  const kept: Kept = { bootedAt_ms: ctx.clock.monotonic(), target: { mode: 'rover' } }
+  const now_ms = ctx.clock.monotonic()
+  const kept: Kept = { bootedAt_ms: now_ms, beganAt_ms: now_ms, target: { mode: 'rover' } }
   let recording: Recording | undefined
   let newest: { fix: ReceiverFix; sky: SatelliteEpoch } | undefined
   let [configured, wasHeard, seconds, trouble] = [false, false, 0, 'it was not read yet']
@@ -94,7 +95,7 @@ export function replayedReceiver(ctx: PluginContext, script: string) {
   }
 
   async function second() {
-    seconds++
+    seconds = Math.round((ctx.clock.monotonic() - kept.beganAt_ms) / 1000)
     // Like a port that is missing: tried again, no reason not to start.
     recording ??= await readRecording(script).catch((error: Error) => {
       trouble = error.message

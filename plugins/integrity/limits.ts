@@ -33,8 +33,8 @@ export const warm_s = 600
 export const clocksAgree_s = 5
 /** A receiver or a link that was away for longer may have come back with its antenna elsewhere. */
 export const longestAway_s = 5
-/** A base that was heard so short a time ago needs no ranges: less than the pause after which the carrier phases know nothing. */
-export const brief_ms = 3_000
+/** A base that was heard so short a time ago needs no ranges, where the carrier phases bridge the gap. */
+export const brief_ms = 10_000
 /** All evidence of a warm start must have come by then; without it the start-up check decides. */
 export const verified_ms = 24_000
 /** Signals that were tracked all the time: so large a part of those that are tracked now. */

@@ -25,7 +25,7 @@ import type { StartLimits } from './comparison.js'
 import { longestReload_ms, stale_ms } from './limits.js'
 import type { IntegrityOptions } from './options.js'
 import { PositionCheck } from './position-check.js'
-import { LastTrust } from './warm/last-trust.js'
+import { type HeardBase, LastTrust } from './warm/last-trust.js'
 import { Remembered } from './warm/remembered.js'
 import { Verification } from './warm/verification.js'
 import { WatchReports } from './watch-reports.js'
@@ -40,7 +40,7 @@ export interface Snapshot {
   phases: PhaseSnapshot
   baselines: Baselines
   seen?: Seen
-  heardAt_ms?: number
+  heard?: HeardBase
   reports: ReturnType<WatchReports['snapshot']>
 }
 
@@ -118,7 +118,7 @@ export class IntegrityMonitor implements Integrity {
 
   snapshot(): Snapshot | undefined {
     if (!this.#receiver) return undefined
-    const { heardAt_ms } = this.#last
+    const { heard } = this.#last
     const seen = this.#seen
     return {
       at_ms: this.#now_ms(),
@@ -129,14 +129,14 @@ export class IntegrityMonitor implements Integrity {
       reports: this.#reports.snapshot(),
       ...(this.#evidence && { evidence: this.#evidence }),
       ...(seen && { seen }),
-      ...(heardAt_ms !== undefined && { heardAt_ms }),
+      ...(heard && { heard }),
     }
   }
 
-  #resumeFrom({ at_ms, uid, inUse, evidence, phases, baselines, seen, heardAt_ms, reports }: Snapshot): void {
+  #resumeFrom({ at_ms, uid, inUse, evidence, phases, baselines, seen, heard, reports }: Snapshot): void {
     const away_ms = this.#now_ms() - at_ms
     this.#phases.restore(phases)
-    this.#last.heardAt_ms = heardAt_ms
+    this.#last.heard = heard
     this.#check.live = seen && { ...seen, corrected: false }
     if (!inUse) return
     this.#inUse = true
@@ -281,11 +281,12 @@ export class IntegrityMonitor implements Integrity {
   }
 
   resume(reference: ReferencePosition): void {
-    const { isBrief, seen } = this.#last
+    if (!this.#receiver) return
+    const { seen } = this.#last
     this.#check.live = seen && { ...seen, corrected: false }
     this.leave()
-    const movement = this.#watch(reference)
-    this.#verification = new Verification(movement, this.#now_ms(), isBrief)
+    const ways = this.#last.ways(this.#receiver, reference)
+    this.#verification = new Verification(this.#watch(reference), this.#now_ms(), ways)
   }
 
   wentOn(announced: boolean): Judgement {

@@ -721,8 +721,8 @@ t.test('whether an antenna is back is not known while positions cannot tell', as
 // ── a warm start ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
-  const verify = (isBrief: boolean, confirms: boolean | undefined) => {
-    const made = new Verification({ confirms: () => confirms }, 0, isBrief)
+  const verify = (byPhases: boolean, confirms: boolean | undefined, againstRanges = '') => {
+    const made = new Verification({ confirms: () => confirms }, 0, { byPhases, againstRanges })
     let announced = false
     return {
       heard: made.heard.bind(made),
@@ -736,10 +736,12 @@ t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
     }
   }
   /** Twelve signals of as many satellites, `held` of them in lock for 64 s. */
-  const heard = (held: number, net?: number, of = 12) =>
+  const heard = (held: number, net?: number, of = 12, phase: object = { phase_m: 1 }) =>
     ({
       epoch: epochOf(
-        Object.fromEntries(Array.from({ length: of }, (_, i) => [i + 1, { phase_m: 1, lock: i < held ? 383 : 1 }])),
+        Object.fromEntries(
+          Array.from({ length: of }, (_, i) => [i + 1, { ...phase, lock: i < held ? 383 : 1 } as never]),
+        ),
       ),
       report: { net: net === undefined ? undefined : { distance_m: net } },
     }) as never
@@ -754,7 +756,7 @@ t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
   const unseen = verify(false, undefined)
   unseen.announced()
   unseen.heard(heard(8, 0.029), 60_000)
-  t.match(unseen.missing, /ranges do not show/)
+  t.match(unseen.missing, /neither carrier phases nor ranges show/)
 
   const few = verify(false, true)
   few.announced()
@@ -780,10 +782,25 @@ t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
   brief.announced()
   brief.heard(heard(12, 0.01), 60_000)
   t.equal(brief.second(1000), true, 'heard a moment ago')
+  const moved = verify(true, undefined)
+  moved.announced()
+  moved.heard(heard(12, 0.1), 60_000)
+  t.equal(moved.second(1000), undefined, 'heard a moment ago, and 10 cm away')
+  t.equal(moved.second(24_000), false)
+  const phaseless = verify(true, true)
+  phaseless.announced()
+  phaseless.heard(heard(12, undefined, 12, {}), 60_000)
+  t.equal(phaseless.second(24_000), false, 'a lock without a phase shows nothing')
   const afresh = verify(true, undefined)
   afresh.announced()
   afresh.heard(heard(12), 60_000)
   t.equal(afresh.second(23_000), undefined, 'its phases started afresh: that is not enough any more')
+  const hopeless = verify(true, true, 'it is another receiver')
+  hopeless.announced()
+  t.equal(hopeless.second(1000), undefined)
+  hopeless.heard(heard(12), 60_000)
+  t.equal(hopeless.second(1000), false, 'ranges are not enough either')
+  t.match(hopeless.missing, 'the carrier phases do not bridge the gap, and it is another receiver')
 })
 
 // ── a survey-in ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -1260,7 +1277,7 @@ function lastTrust(t: Test) {
   const store = memoryOf()
   const clocks = { now_ms: () => now.ms, utc_s: () => Math.floor(now.ms / 1_000) + 1_789_999_000 }
   const make = () => new LastTrust(store.make(), clocks, () => dir)
-  const receiver = { identity: { serial: 'A' }, sinceReset_ms: 5_000, stationId: 7 } as {
+  const receiver = { identity: { module: 'M', serial: 'A' }, sinceReset_ms: 5_000, stationId: 7 } as {
     sinceReset_ms?: number
   } & Receiver
   const pass = (seconds: number) => {
@@ -1280,7 +1297,8 @@ t.test('a warm start is not asked for where nothing can come of it', async (t) =
     return answer === undefined ? 'ask' : why
   }
   t.match(judged(), /nothing was trusted before/)
-  t.same([last.isBrief, last.seen], [false, undefined])
+  const isBrief = (one = last) => one.ways(receiver, reference({})).byPhases
+  t.same([isBrief(), last.seen], [false, undefined])
   t.match(last.judge(receiver, reference({}), undefined), { answer: false, why: /nothing was trusted before/ })
   t.equal(last.age_ms, 1_790_000_001_000)
   await last.remember(receiver, reference({}), seenHere, { second: enu(1) })
@@ -1288,19 +1306,26 @@ t.test('a warm start is not asked for where nothing can come of it', async (t) =
   t.match(last.judge(receiver, undefined, undefined), { answer: false, why: 'there is no reference' })
   t.match(last.judge(receiver, reference({}), undefined), { answer: false, why: /holds no reference/ })
   t.strictSame(last.judge(receiver, reference({}), { mode: 'fixed', arp: here } as never), { answer: true, why: '' })
-  for (const [seconds, isBrief, against] of [
-    [3, true, 'ask'],
-    [0.001, false, 'ask'],
-    [1.999, false, 'ask'],
-    [0.1, false, 'the receiver was away for 5 s'],
+  for (const [seconds, brief, against, againstRanges] of [
+    [5, true, 'ask', ''],
+    [0.1, true, 'ask', 'the receiver was away for 5 s'],
+    [4.9, true, 'ask', 'the receiver was away for 10 s'],
+    [0.1, false, 'the receiver was away for 10 s', 'the receiver was away for 10 s'],
   ] as const) {
     pass(seconds)
-    t.same([last.isBrief, judged()], [isBrief, against])
+    t.same([isBrief(), judged()], [brief, against])
+    t.equal(last.ways(receiver, reference({})).againstRanges, againstRanges)
   }
-  t.equal(last.age_ms, 6_100)
+  t.equal(last.age_ms, 11_100)
   rig.now.ms = 1_060_000
   const next = rig.make()
-  t.same([next.isBrief, judged(next), next.age_ms], [false, 'ask', 61_000])
+  t.same([isBrief(next), judged(next), next.age_ms], [false, 'ask', 61_000])
+  await last.remember(receiver, reference({}), seenHere, {})
+  for (const other of [{ serial: 'B' }, { module: 'N' }, { maker: 'X' }, { serial: '' }]) {
+    const another = { ...receiver, identity: { ...receiver.identity, ...other } } as Receiver
+    t.equal(last.ways(another, reference({})).byPhases, false, JSON.stringify(other))
+  }
+  t.equal(last.ways(receiver, reference({ arp: at(0.01) })).byPhases, false, 'another reference')
   await rig.remembered.suspect({ text: 'x', size_m: 1 })
   t.match(judged(rig.make()), /may have moved/)
 })
@@ -1322,7 +1347,7 @@ t.test('the trusted moment is kept twice a minute, and in the settings what has 
   tick(undefined)
   t.same(writes, ['trusted', 'trusted'])
   t.equal(last.seen, undefined)
-  t.equal(last.isBrief, true)
+  t.equal(last.ways(receiver, target).byPhases, true)
   pass(30)
   Object.assign(receiver, { sinceReset_ms: undefined })
   tick(seenHere)

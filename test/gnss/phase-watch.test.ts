@@ -658,6 +658,8 @@ t.test('where few satellites are left, a loss of some is one too', async (t) => 
 t.test('a lost packet is no loss of lock, and a pause is no move', async (t) => {
   const pauses: [what: string, from: number, to: number, interrupted: number][] = [
     ['2 s', 110, 111, 0],
+    ['10 s', 110, 119, 0],
+    ['10 s behind a history of a minute', 60, 69, 1],
     ['60 s', 110, 170, 1],
   ]
   for (const [what, from, to, interrupted] of pauses) {
@@ -677,6 +679,55 @@ t.test('a lost packet is no loss of lock, and a pause is no move', async (t) => 
       what,
     )
     t.equal(reports.at(-1)?.moved, false, `${what}: a verdict again`)
+  }
+})
+
+t.test(
+  'a pause of up to a tenth of the history is bridged: an antenna that moved meanwhile shows at once',
+  async (t) => {
+    for (const [history, pause_s] of [
+      [45, 4],
+      [75, 7],
+      [110, 10],
+    ] as const) {
+      for (const [name, direction] of Object.entries(directions)) {
+        for (const size_m of [0, 0.05, 0.1, 10]) {
+          const scene = new Scene({ seed: history })
+          const watch = new PhaseWatch()
+          run(scene, history, () => {}, watch)
+          for (let missed = 1; missed < pause_s; missed++) scene.next()
+          scene.offset = times(direction, size_m)
+          const reports = run(scene, 15, () => {}, watch)
+          const what = `${pause_s} s behind ${history} s, ${size_m} m ${name}`
+          t.notOk(reports[0].interrupted, what)
+          const net_m = reports[0].net?.distance_m ?? Number.NaN
+          t.ok(Math.abs(net_m - size_m) < 0.02 + 0.01 * size_m, `${what}: says ${net_m.toFixed(3)} m`)
+          t.equal(moves(reports).length > 0, size_m > 0, what)
+        }
+      }
+    }
+  },
+)
+
+t.test('real receivers: pauses that are bridged are no move', { skip: noCaptures }, async (t) => {
+  for (const name of ['swiftnav_dropped-packets-STR24.rtcm3', 'swiftnav_missing-beidou-STR17.rtcm3']) {
+    const observed = observedOf(name)
+    for (const [history, pause_s] of [
+      [45, 4],
+      [110, 10],
+    ] as const) {
+      const trials = sample(8, 100)
+      for (let trial = 0; trial < trials; trial++) {
+        const at = history + Math.floor(((observed.length - history - 50) * trial) / trials)
+        const watch = new PhaseWatch()
+        const take = ({ epoch, sky }: Observed) => watch.take(epoch, sky) as PhaseReport
+        observed.slice(at - history, at).forEach(take)
+        const reports = observed.slice(at + pause_s - 1, at + pause_s + 30).map(take)
+        const what = `${name}: ${pause_s} s behind epoch ${at}`
+        t.ok((reports[0].net?.distance_m ?? 1) < 0.03, what)
+        t.same(moves(reports), [], what)
+      }
+    }
   }
 })
 

@@ -27,6 +27,11 @@ const blindingOf = 2
  * times say afterwards whether it was tracked meanwhile.
  */
 const absence_ms = { seen: 10_000, blind: 6_000 }
+/**
+ * A pause of up to this part of the history is bridged, 10 s at most: the polynomials reach so far without an error that looks like a
+ * move. An antenna that moved meanwhile shows at the first epoch behind it.
+ */
+const bridged = { share: 0.1, most_ms: 10_000 }
 /** Epochs whose phases contradict each other before that is reported and everything starts afresh: a single one may be damaged. */
 const patience = 2
 /** After a move the history before it is of no use any more. */
@@ -76,7 +81,7 @@ export class PhaseWatch {
    * @param sky directions of the satellites; without, only lock and third differences are watched
    */
   take(epoch: MsmEpoch, sky?: Sky): PhaseReport | undefined {
-    const { pause_ms } = this.#clock
+    const pause_ms = Math.max(this.#clock.pause_ms, Math.min(bridged.most_ms, bridged.share * this.#tracks.history_ms))
     const interval_ms = this.#clock.advance(epoch.time_ms)
     if (interval_ms === undefined) return undefined
     const lock = this.#tracks.take(

@@ -103,6 +103,12 @@ export class SignalTracks {
     return this.#tracks.values()
   }
 
+  /** From the first kept epoch to the last. */
+  get history_ms(): number {
+    const from = Math.max(this.first, this.next - kept)
+    return this.next > from ? this.times_ms[(this.next - 1) % kept] - this.times_ms[from % kept] : 0
+  }
+
   /** A track starts afresh: its phase slipped. */
   restart(track: Track): void {
     track.since = this.next

@@ -2,12 +2,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sameEcef } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { HeldTarget, Judgement, Receiver, ReferencePosition } from 'rtk-base/services'
+import type { Ecef, HeldTarget, Judgement, Receiver, ReferencePosition } from 'rtk-base/services'
 import type { Baselines, Seen } from '../code/movement.js'
 import { brief_ms, longestAway_s } from '../limits.js'
 import { Heartbeat } from './heartbeat.js'
 import type { Remembered, Trusted } from './remembered.js'
-import { warmStart } from './warm-start.js'
+import type { Ways } from './verification.js'
+import { holdsOther, warmStart } from './warm-start.js'
 
 /** A lock time that receivers count up to no more than a minute shows no break for as long: it has to be newer than that. */
 const remember_ms = 30_000
@@ -20,13 +21,21 @@ export interface Clocks {
   utc_s(): number
 }
 
+/** The trusted base as this process heard it last: handed over on a reload. */
+export interface HeardBase {
+  readonly at_ms: number
+  /** Maker, model and serial number. */
+  readonly who: string
+  readonly arp: Ecef
+}
+
 export class LastTrust {
   readonly #remembered: Remembered
   readonly #clocks: Clocks
   readonly #heartbeat: Heartbeat
   #rememberedAt_ms = Number.NEGATIVE_INFINITY
-  /** When the trusted base was heard last, by this process; undefined before it trusted one. */
-  heardAt_ms: number | undefined
+  /** Undefined before this process trusted a base. */
+  heard: HeardBase | undefined
 
   constructor(remembered: Remembered, clocks: Clocks, dataDir: PluginContext['dataDir']) {
     this.#remembered = remembered
@@ -44,19 +53,37 @@ export class LastTrust {
 
   /** Whether a start is warm: what speaks against it, before the receiver is asked what it holds and after it. */
   judge(receiver: Receiver, reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement {
-    const why = this.#againstAsking || (held === 'not asked' ? '' : this.#against(receiver, reference, held))
+    const why = this.#why(receiver, reference, held)
     if (why) return { answer: false, why }
     return held === 'not asked'
       ? { answer: undefined, why: 'the receiver was not asked yet what it holds' }
       : { answer: true, why }
   }
 
+  #why(receiver: Receiver, reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): string {
+    if (this.#remembered.suspicion) return 'the antenna may have moved'
+    if (reference && this.#isBrief(receiver, reference)) return held === 'not asked' ? '' : holdsOther(reference, held)
+    return this.#againstAsking || (held === 'not asked' ? '' : this.#against(receiver, reference, held))
+  }
+
   /** Why it is not even worth asking the receiver; '' when it is. */
   get #againstAsking(): string {
-    if (this.#remembered.suspicion) return 'the antenna may have moved'
     if (!this.#trusted) return 'nothing was trusted before'
-    const away_s = this.#away_ms(Number.POSITIVE_INFINITY) / 1000
+    const away_s = this.#away_ms / 1000
     return away_s > longestAway_s ? `the receiver was away for ${Math.round(away_s)} s` : ''
+  }
+
+  /** The same receiver with the same reference was heard by this process a moment ago. */
+  #isBrief(receiver: Receiver, { arp }: ReferencePosition): boolean {
+    const { heard } = this
+    return heard?.who === whoIs(receiver) && sameEcef(heard.arp, arp) && this.#away_ms <= brief_ms
+  }
+
+  /** What can show that a receiver which holds the reference went on with it. */
+  ways(receiver: Receiver, reference: ReferencePosition): Ways {
+    const { arp, acc_m } = reference
+    const againstRanges = this.#againstAsking || this.#against(receiver, reference, { mode: 'fixed', arp, acc_m })
+    return { byPhases: this.#isBrief(receiver, reference), againstRanges }
   }
 
   #against(receiver: Receiver, reference: ReferencePosition | undefined, held: HeldTarget): string {
@@ -66,8 +93,9 @@ export class LastTrust {
     return warmStart(trusted, reference, now, held)
   }
 
-  #away_ms(unheard_ms: number): number {
-    return this.#clocks.now_ms() - (this.heardAt_ms ?? unheard_ms)
+  /** Below 0 without end before this process trusted a base. */
+  get #away_ms(): number {
+    return this.#clocks.now_ms() - (this.heard?.at_ms ?? Number.POSITIVE_INFINITY)
   }
 
   /** Where the antenna was when that was last known otherwise than by an echo. */
@@ -75,14 +103,9 @@ export class LastTrust {
     return this.#trusted?.seen
   }
 
-  /** It was heard by this process a moment ago: less than the pause after which a phase watch knows nothing. */
-  get isBrief(): boolean {
-    return this.#away_ms(Number.NEGATIVE_INFINITY) <= brief_ms
-  }
-
   /** Milliseconds since the last trusted moment: heard by this process, or remembered by the one before it. */
   get age_ms(): number {
-    if (this.heardAt_ms !== undefined) return this.#away_ms(0) + second_ms
+    if (this.heard) return this.#away_ms + second_ms
     const t = this.#trusted?.t ?? 0
     return (this.#clocks.utc_s() - t) * second_ms + second_ms
   }
@@ -96,8 +119,8 @@ export class LastTrust {
 
   /** Called every second while the base is trusted: remembers it twice a minute, and in the settings what has changed. */
   tick(...now: Parameters<LastTrust['remember']>): void {
-    this.heardAt_ms = this.#clocks.now_ms()
-    if (this.heardAt_ms - this.#rememberedAt_ms < remember_ms) return
+    const [receiver, reference] = now
+    if (this.#hears(receiver, reference) - this.#rememberedAt_ms < remember_ms) return
     const trusted = this.#momentOf(...now)
     if (!trusted) return
     const stored = this.#remembered.trusted
@@ -113,9 +136,16 @@ export class LastTrust {
     seen: Seen | undefined,
     baselines: Baselines,
   ): Promise<void> {
-    this.heardAt_ms = this.#clocks.now_ms()
+    this.#hears(receiver, reference)
     const trusted = this.#momentOf(receiver, reference, seen, baselines)
     if (trusted) await this.#remembered.trust(trusted)
+  }
+
+  /** @returns when */
+  #hears(receiver: Receiver, { arp }: ReferencePosition): number {
+    const at_ms = this.#clocks.now_ms()
+    this.heard = { at_ms, who: whoIs(receiver), arp }
+    return at_ms
   }
 
   /** Undefined where the receiver does not report how long it has been on. */
@@ -132,6 +162,8 @@ export class LastTrust {
     return { reference, uid: receiver.identity.serial, msss_ms, t, baselines, ...(seen && { seen }) }
   }
 }
+
+const whoIs = ({ identity: { maker, module, serial } }: Receiver) => JSON.stringify([maker, module, serial])
 
 const sameButForTime = (a: Trusted, b: Trusted) =>
   isDeepStrictEqual({ ...a, msss_ms: 0, t: 0 }, { ...b, msss_ms: 0, t: 0 })

@@ -5,19 +5,28 @@ import type { HeardEpoch } from '../antenna-phases.js'
 import type { MovementWatch } from '../code/movement.js'
 import { fewestSatellites, moved_m, trackedShare, verified_ms } from '../limits.js'
 
+/** What can show that nothing changed. */
+export interface Ways {
+  /** The base was heard a moment ago: the carrier phases may bridge the gap. */
+  readonly byPhases: boolean
+  /** Why ranges are not enough; '' where they are. */
+  readonly againstRanges: string
+}
+
 export class Verification {
   readonly #movement: Pick<MovementWatch, 'confirms'>
   readonly #began_ms: number
-  #isBrief: boolean
+  readonly #againstRanges: string
+  #byPhases: boolean
   #unbroken = false
   /** From now on the carrier phases would show a move. */
   #watched = false
 
-  /** @param isBrief the base was heard a moment ago: signals that were tracked all the time say enough */
-  constructor(movement: Pick<MovementWatch, 'confirms'>, began_ms: number, isBrief: boolean) {
+  constructor(movement: Pick<MovementWatch, 'confirms'>, began_ms: number, { byPhases, againstRanges }: Ways) {
     this.#movement = movement
     this.#began_ms = began_ms
-    this.#isBrief = isBrief
+    this.#byPhases = byPhases
+    this.#againstRanges = againstRanges
   }
 
   /** @param trusted_ms since the last trusted moment: most signals must have been tracked since before it */
@@ -25,16 +34,16 @@ export class Verification {
     const net = report?.net
     // A net displacement from there on may be the beginning of a move that is not reported yet.
     this.#watched = net !== undefined && net.distance_m < moved_m
-    // The carrier phases started afresh: until they have a history again a move would go unnoticed.
-    if (report && !net) this.#isBrief = false
+    // The carrier phases started afresh: what they say is not about the time before.
+    if (report && !net) this.#byPhases = false
     if (this.#unbroken) return
     let signals = 0
     let held = 0
     const satellites = new Set<string>()
     for (const { type, observations } of messages) {
-      for (const { satellite, lock } of observations) {
+      for (const { satellite, lock, phase_m } of observations) {
         signals++
-        if (lockTime(type, lock).from_ms < trusted_ms) continue
+        if (phase_m === undefined || lockTime(type, lock).from_ms < trusted_ms) continue
         held++
         satellites.add(`${type} ${satellite}`)
       }
@@ -48,13 +57,17 @@ export class Verification {
     const why = this.#missing(announced)
     if (confirms === false) return { answer: false, why }
     const isOver = now_ms - this.#began_ms >= verified_ms
-    const isWatched = this.#watched || this.#isBrief || isOver
-    if ((confirms || this.#isBrief) && announced && this.#unbroken && isWatched) return { answer: true, why: '' }
-    return { answer: isOver ? false : undefined, why }
+    const isBridged = this.#byPhases && this.#watched
+    const isRanged = this.#againstRanges === '' && confirms === true && (this.#watched || isOver)
+    if (announced && this.#unbroken && (isBridged || isRanged)) return { answer: true, why: '' }
+    const isHopeless = this.#againstRanges !== '' && !this.#byPhases
+    return { answer: isOver || isHopeless ? false : undefined, why }
   }
 
   #missing(announced: boolean): string {
+    if (this.#againstRanges && !this.#byPhases)
+      return `the carrier phases do not bridge the gap, and ${this.#againstRanges}`
     if (!this.#unbroken) return 'it is not shown that the signals were tracked all the time'
-    return announced ? 'the ranges do not show where the antenna is' : 'the receiver sends no 1005'
+    return announced ? 'neither carrier phases nor ranges show where the antenna is' : 'the receiver sends no 1005'
   }
 }

@@ -29,6 +29,11 @@ export function warmStart(
   const byUtc_s = now.t - trusted.t
   if (Math.abs(byReceiver_s - byUtc_s) > clocksAgree_s) return 'the receiver was restarted'
   if (byUtc_s > warm_s) return `it was trusted ${Math.round(byUtc_s / 60)} min ago`
+  return holdsOther(chosen, target)
+}
+
+/** @returns '' where the receiver holds this reference, or what it holds instead */
+export function holdsOther(chosen: Pick<ReferencePosition, 'arp'>, target: HeldTarget): string {
   if (target?.mode !== 'fixed') return 'the receiver holds no reference position'
   return sameEcef(target.arp, chosen.arp) ? '' : 'the receiver holds another reference position'
 }

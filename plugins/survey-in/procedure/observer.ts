@@ -104,8 +104,10 @@ export class Observer {
     const event = this.#deps.base.heard(frame, step === 'accept' || step === 'fixed' ? step : undefined)
     if (!event) return
     if (event !== 'right 1005') this.#course.dispatch(state === 'verify' ? 'cannot be verified' : event)
-    else if (state === 'verify') this.#announced = true
-    else if (!this.#isBlind) this.#course.dispatch(event)
+    else if (state === 'verify') {
+      this.#announced = true
+      this.second()
+    } else if (!this.#isBlind) this.#course.dispatch(event)
   }
 
   /** Whether a move would go unnoticed yet: the carrier phases need some seconds, but not longer than that. */

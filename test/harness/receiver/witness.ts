@@ -2,6 +2,7 @@
 import { crc24q, messageNumber, referencePoint } from '../../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import {
+  integrity,
   procedureStatus,
   type Receiver,
   type ReceiverFix,
@@ -29,6 +30,9 @@ export class Witness {
   readonly frames: RtcmFrame[] = []
   /** What left through the gate. */
   sent = 0
+  /** The longest time in which nothing left. */
+  longestGap_ms = 0
+  #sentAt_ms = Number.POSITIVE_INFINITY
   /** `configured` at each `onState`. */
   readonly configured: boolean[] = []
   readonly problems = new Set<string>()
@@ -67,6 +71,11 @@ export class Witness {
     return this.#ctx?.services.find(reception)
   }
 
+  /** Whether the station would notice by its carrier phases that the antenna moves. */
+  get seesMoves(): boolean {
+    return this.#ctx?.services.find(integrity)?.seesMoves === true
+  }
+
   claims(report: ReceiverReport): boolean {
     return this.#receiver?.can?.reports.has(report) === true
   }
@@ -77,6 +86,9 @@ export class Witness {
       this.#stream = stream
       const take = () => {
         this.sent++
+        const now_ms = ctx.clock.monotonic()
+        this.longestGap_ms = Math.max(this.longestGap_ms, now_ms - this.#sentAt_ms)
+        this.#sentAt_ms = now_ms
         return true
       }
       const subscription = stream?.subscribe({ via: 'test', name: 'witness', ip: '', shown: false, take })

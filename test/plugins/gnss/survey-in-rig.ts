@@ -61,6 +61,8 @@ export class FakeBase {
   second: boolean = false
   /** Whether it sends observations; a base without satellites sends its 1005 all the same. */
   observes: boolean = true
+  /** Whether its observations have carrier phases. */
+  sendsPhases: boolean = true
   bootedAt_ms: number
   /** Since when all signals are locked. */
   lockedAt_ms: number
@@ -137,7 +139,9 @@ export class FakeBase {
                 satellite: direction.satellite,
                 signal: 2,
                 pseudorange_m: range_m,
-                phase_m: range_m + (this.#slips.get(direction.satellite) ?? 0) + this.phase_m * this.#random.normal(),
+                ...(this.sendsPhases && {
+                  phase_m: range_m + (this.#slips.get(direction.satellite) ?? 0) + this.phase_m * this.#random.normal(),
+                }),
                 lock,
                 halfCycle: false,
                 cnr_dbhz: 45,

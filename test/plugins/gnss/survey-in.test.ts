@@ -1465,7 +1465,6 @@ t.test('a move while the base is not in use for a moment is not forgotten', asyn
     rig.base.receiver.become({ link: 'offline', configured: false })
     await rig.clock.advance(4000)
     rig.base.receiver.become({ link: 'up' })
-    await rig.seconds(6)
   }
   for (const [what, before] of [
     ['its 1005 is wrong', announcesWrong],
