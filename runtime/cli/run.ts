@@ -32,7 +32,7 @@ export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.O
   VARIANT.json   variant file, or the name of a shipped one (default: simulator)
   --data DIR     where settings are kept (default: ./data)
   --set          sets an option of a plugin or of the http and info sections for this run,
-                 e.g. --set http.port=0 --set gnss-zed.port=/dev/serial/by-id/usb-u-blox_…
+                 e.g. --set http.port=0 --set PLUGIN.port=/dev/serial/by-id/usb-…
   --change       stores a change parameter, e.g. --change udp-port=2200
   --watch        reloads a plugin when its source changes
   --log LEVEL    trace, debug, info, warn, error (default: info)

@@ -1,6 +1,6 @@
 /**
  * Provided by integrity: whether the antenna of a base is where its reference says. It says what it sees; what follows is decided by the
- * plugin that runs the procedure, survey-in as shipped. Every answer has three values: `true`, `false`, and `undefined` for unknown.
+ * plugin that runs the procedure. Every answer has three values: `true`, `false`, and `undefined` for unknown.
  */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'

@@ -1,4 +1,4 @@
-/** The bus of the runtime, the link to the broker (mqtt-link) and the broker inside the service (mqtt-broker). */
+/** The bus of the runtime, the link to the broker, and the broker inside the service. */
 import type { Event } from '../event.js'
 import type { MqttFailureCause, MqttLinkState } from '../info/mqtt.js'
 import { defineService } from '../token.js'

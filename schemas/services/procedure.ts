@@ -1,4 +1,4 @@
-/** Provided by the plugin that runs the GNSS procedure, survey-in as shipped. */
+/** Provided by the plugin that runs the GNSS procedure. */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 import type { Ecef } from './gnss.js'

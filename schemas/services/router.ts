@@ -1,4 +1,4 @@
-/** Provided by the plugin of the cellular router (teltonika-router): the router itself, and the modem inside it. */
+/** Provided by the plugin of the cellular router: the router itself, and the modem inside it. */
 import type { Event } from '../event.js'
 import type { ModemNetwork, SimState } from '../info/modem.js'
 import type { RouterLinkState } from '../info/router.js'
