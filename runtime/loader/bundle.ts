@@ -4,7 +4,7 @@ import type { BuildFailure, Plugin } from 'esbuild'
 import { messageOf, RtkError } from '../errors.js'
 import { assetLoaders, assetPlugin } from './assets.js'
 import { withEsbuild } from './builder.js'
-import { hostExpression, hostModules } from './host.js'
+import { hostModules, hostSource, requiredSource } from './host.js'
 
 export interface Bundle {
   readonly code: string
@@ -32,9 +32,14 @@ const hostPlugin: Plugin = {
   name: 'rtk-base-host',
   setup(build) {
     const filter = new RegExp(`^(${hostModules.join('|').replaceAll('/', '\\/')})$`)
-    build.onResolve({ filter }, ({ path }) => ({ path, namespace: 'rtk-base-host' }))
-    build.onLoad({ filter: /.*/, namespace: 'rtk-base-host' }, ({ path }) => ({
-      contents: `module.exports = ${hostExpression(path)}`,
+    build.onResolve({ filter }, ({ path, kind }) => ({
+      path,
+      namespace: 'rtk-base-host',
+      pluginData: { isRequired: kind === 'require-call' },
+      suffix: kind === 'require-call' ? '?required' : '',
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'rtk-base-host' }, ({ path, pluginData }) => ({
+      contents: pluginData.isRequired ? requiredSource(path) : hostSource(path),
       loader: 'js',
     }))
     build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({
