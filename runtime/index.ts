@@ -31,6 +31,9 @@ export type { Supervisor } from './ports/supervisor.js'
 /** So long a block of the event loop stands in `base.state.errors` after it ended. */
 const stallShown_ms = 600_000
 
+/** After the start. */
+const imageCheck_ms = 2_000
+
 /** A running service. */
 export interface Runtime {
   readonly station: Station
@@ -183,10 +186,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     registries.config.trial.resume()
     unlessStopped()
     if (options.ownProcess) {
-      void verifyImage(packageRoot()).then((wrong) => {
+      const verify = async () => {
+        const wrong = await verifyImage(packageRoot())
         if (wrong.length === 0) return
         foundation.troubles.raise('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
-      })
+      }
+      // To hash all of it takes as long as a tenth of the start.
+      undo.push(foundation.clock.timer(imageCheck_ms, () => void verify()))
     }
     // A version on trial is ready when it has proved itself: `Device.confirmed`.
     if (!foundation.device.onTrial) supervisor?.ready()

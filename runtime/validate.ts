@@ -1,6 +1,7 @@
 /** Values against schemas: what is wrong with one, and how text becomes one. Below everything that uses it. */
 import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { Value } from 'typebox/value'
 import { didYouMean } from './nearest.js'
 
 interface Problem {
@@ -12,22 +13,28 @@ interface Problem {
   params: { allowedValue?: unknown; requiredProperties?: readonly string[] }
 }
 
-interface Validator {
-  Check(value: unknown): boolean
-  Errors(value: unknown): Problem[]
-  Convert(value: unknown): unknown
+/** Compiling a schema takes as long as hundreds of checks, and options and variants are checked once. */
+const compiledFrom = 8
+
+interface Checker {
+  uses: number
+  check(value: unknown): boolean
 }
 
-const compiled = new WeakMap<object, Validator>()
+const checkers = new WeakMap<object, Checker>()
 
-/** The compiled form of a schema, made at first use: compiling costs milliseconds on a small device. */
-export function validatorOf(schema: TSchema): Validator {
-  let validator = compiled.get(schema)
-  if (!validator) {
-    validator = Compile(schema) as unknown as Validator
-    compiled.set(schema, validator)
+function isValid(schema: TSchema, value: unknown): boolean {
+  let checker = checkers.get(schema)
+  if (!checker) {
+    checker = { uses: 0, check: (given) => Value.Check(schema, given) }
+    checkers.set(schema, checker)
   }
-  return validator
+  checker.uses += 1
+  if (checker.uses === compiledFrom) {
+    const compiled = Compile(schema)
+    checker.check = (given) => compiled.Check(given)
+  }
+  return checker.check(value)
 }
 
 /** Something that is wrong with a value: field (JSON pointer) and reason. */
@@ -47,10 +54,8 @@ export function problemOf(schema: TSchema, value: unknown): FieldProblem | undef
 
 /** Everything that is wrong with `value`: one problem for each field. */
 export function problemsOf(schema: TSchema, value: unknown): FieldProblem[] {
-  const validator = validatorOf(schema)
-  if (validator.Check(value)) return []
-  const errors = validator
-    .Errors(value)
+  if (isValid(schema, value)) return []
+  const errors = (Value.Errors(schema, value) as unknown as Problem[])
     .flatMap(missingByName)
     .map((problem) => inWords(problem, schema))
   // `additionalProperties` is reported once more for the object as a whole.
@@ -185,7 +190,7 @@ export function parseBySchema(schema: TSchema, text: string): unknown {
   const { type, anyOf } = schema as Shape
   if (anyOf) {
     const values = anyOf.map((option) => parseBySchema(option, text))
-    return values.find((value, index) => value !== undefined && validatorOf(anyOf[index]).Check(value))
+    return values.find((value, index) => value !== undefined && isValid(anyOf[index], value))
   }
   switch (type) {
     case 'string':

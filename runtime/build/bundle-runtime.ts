@@ -1,10 +1,18 @@
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { BuildOptions, Plugin } from 'esbuild'
 import { hostPackages, ownPackages } from '../loader/host-packages.js'
 
 /** Packages with native code: not bundled, their folders lie beside the bundle. */
 export const native = ['@serialport/bindings-cpp']
+
+/** Packages that few stations use, or seldom: each is a file of its own, read at the first use. */
+const seldom = ['undici', '@jellybrick/dbus-next', 'ws', 'socks', 'light-my-request']
+
+/** Never called: Fastify's own compilers, as the gateway brings its own, and timers of a browser. */
+const unused = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'worker-timers']
+
+const exactly = (names: readonly string[]) => new RegExp(`^(${names.join('|').replaceAll('/', '\\/')})$`)
 
 /** A table of packages in a form whose `require` the bundler sees. */
 function tableOf(packages: Readonly<Record<string, unknown>>): string {
@@ -23,33 +31,54 @@ const hostTable = (root: string): Plugin => ({
   },
 })
 
-/** As bootstrap.mjs has it. */
-const nodeCheck =
-  "if(!process.features.require_module){console.error('rtk-base needs Node 20.19, 22.12 or later: this is '+process.version);process.exit(1)}"
+const fileOf = (name: string) => `${name.replaceAll(/[^a-z]+/g, '-').replace(/^-/, '')}.cjs`
+
+const lessCode: Plugin = {
+  name: 'less-code',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: exactly(seldom) }, ({ path }) => ({ path: `./${fileOf(path)}`, external: true }))
+    onResolve({ filter: exactly(unused) }, ({ path }) => ({ path, namespace: 'unused' }))
+    onLoad({ filter: /.*/, namespace: 'unused' }, () => ({ contents: 'module.exports = {}' }))
+  },
+}
 
 /** As bootstrap.mjs has it. */
-const earlySignals =
-  "const __end=()=>process.exit(0),__signals=['SIGINT','SIGTERM','SIGHUP','SIGQUIT'];" +
-  "if(process.argv[2]==='run')for(const s of __signals)process.on(s,__end);"
-const handOverSignals = '() => { for (const signal of __signals) process.off(signal, __end) }'
+const entry = `#!/usr/bin/env node
+if(!process.features.require_module){console.error('rtk-base needs Node 20.19, 22.12 or later: this is '+process.version);process.exit(1)}
+const end=()=>process.exit(0),signals=['SIGINT','SIGTERM','SIGHUP','SIGQUIT'];
+if(process.argv[2]==='run')for(const signal of signals)process.on(signal,end);
+const{main}=await import('./runtime/main.js');
+await main(process.argv.slice(2),()=>{for(const signal of signals)process.off(signal,end)});
+`
 
 const common = {
   bundle: true,
-  format: 'esm' as const,
   platform: 'node' as const,
   target: 'node20',
   logLevel: 'silent' as const,
   external: [...native, 'esbuild', 'pino-pretty'],
-  // Its main file is UMD, whose requires no bundler sees.
-  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+  alias: {
+    // Its main file is UMD, whose requires no bundler sees.
+    'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
+    // A copy of Node's own streams.
+    'readable-stream': 'node:stream',
+  },
+} satisfies BuildOptions
+
+const modules = {
+  ...common,
+  format: 'esm' as const,
+  splitting: true,
+  chunkNames: 'part-[hash]',
   banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
 } satisfies BuildOptions
 
-const small = { minifySyntax: true, minifyWhitespace: true, legalComments: 'none' } satisfies BuildOptions
+/** How code for a device is written. */
+const small = { minify: true, legalComments: 'none' } satisfies BuildOptions
 
 /**
- * What a device runs: one file with the command line, the kernel and every pure JavaScript package in it. Returns every source file
- * that went in, absolute.
+ * What a device runs: `rtk-base.mjs`, which loads the command line and the kernel from `runtime/`, in parts that are read at
+ * their first use. Every pure JavaScript package is in them. Returns every source file that went in, absolute.
  */
 export async function bundleRuntime(
   { build }: typeof import('esbuild'),
@@ -58,30 +87,24 @@ export async function bundleRuntime(
 ): Promise<string[]> {
   const source = (path: string) =>
     existsSync(join(root, `${path}.ts`)) ? join(root, `${path}.ts`) : join(root, 'build', `${path}.js`)
-  // The watchdog's thread is a program of its own.
-  const thread = await build({
-    ...common,
-    ...small,
-    absWorkingDir: root,
-    metafile: true,
-    entryPoints: [source('runtime/watchdog/thread')],
-    outfile: join(target, 'thread.js'),
-  })
+  const outdir = join(target, 'runtime')
+  const all = { ...small, absWorkingDir: root, metafile: true as const, outdir }
   const runtime = await build({
-    ...common,
-    ...small,
-    absWorkingDir: root,
-    metafile: true,
-    stdin: {
-      contents: `import { main } from ${JSON.stringify(source('runtime/cli/main'))}\nawait main(process.argv.slice(2), ${handOverSignals})`,
-      resolveDir: root,
-      loader: 'js',
-    },
-    outfile: join(target, 'rtk-base.mjs'),
-    banner: { js: `#!/usr/bin/env node\n${nodeCheck}\n${earlySignals}\n${common.banner.js}` },
-    plugins: [hostTable(root)],
+    ...modules,
+    ...all,
+    // The watchdog's thread is a program of its own.
+    entryPoints: { main: source('runtime/cli/main'), thread: source('runtime/watchdog/thread') },
+    plugins: [hostTable(root), lessCode],
   })
-  return [thread, runtime].flatMap(({ metafile }) => Object.keys(metafile.inputs).map((path) => resolve(root, path)))
+  const packages = await build({
+    ...common,
+    ...all,
+    format: 'cjs',
+    outExtension: { '.js': '.cjs' },
+    entryPoints: Object.fromEntries(seldom.map((name) => [fileOf(name).replace('.cjs', ''), name])),
+  })
+  writeFileSync(join(target, 'rtk-base.mjs'), entry)
+  return [runtime, packages].flatMap(({ metafile }) => Object.keys(metafile.inputs).map((path) => resolve(root, path)))
 }
 
 /**
@@ -90,12 +113,10 @@ export async function bundleRuntime(
  */
 export async function bundleCheckout({ build }: typeof import('esbuild'), root: string, target: string): Promise<void> {
   await build({
-    ...common,
+    ...modules,
     absWorkingDir: root,
     entryPoints: { main: join(root, 'runtime/cli/main.ts'), thread: join(root, 'runtime/watchdog/thread.ts') },
     outdir: join(target, 'runtime'),
-    splitting: true,
-    chunkNames: 'part-[hash]',
     sourcemap: 'linked',
     sourcesContent: false,
     plugins: [hostTable(root)],

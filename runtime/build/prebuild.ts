@@ -30,15 +30,14 @@ export async function prebuild(
 ): Promise<Prebuilt> {
   const cache = join(folder, '.cache')
   mkdirSync(cache, { recursive: true })
-  const loader = new Loader({ builtIn: shippedPlugins(), base, cache })
+  const loader = new Loader({ builtIn: shippedPlugins(), base, cache, small: true })
   const entries: ManifestEntry[] = []
   const definitions = new Map<string, PluginDefinition>()
   const inputs: string[] = []
   for (const source of sources) {
-    const { definition, code: built, inputs: own } = await loader.load(source)
+    const { definition, code, inputs: own } = await loader.load(source)
     const { name, version, api } = definition
     tell(`plugin ${name} ${version}${isPath(source) ? ` from ${source}` : ''}`)
-    const code = built.replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n')
     writeFileSync(join(folder, `${name}.cjs`), code)
     const sha256 = createHash('sha256').update(code).digest('hex')
     entries.push({ name, version, api, file: `${name}.cjs`, sha256 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../build/release.js'
+import { bundledVariant, packageRoot } from '../build/release.js'
 import { messageOf, RtkError } from '../errors.js'
 
 interface Command {
@@ -12,8 +12,8 @@ interface Command {
 /** Loaded at use: a question to the running service must not wait for everything that runs one. */
 const commands: Record<string, () => Promise<Command>> = {
   run: async () => {
-    // Before it is loaded: what it logs names sources.
-    process.setSourceMapsEnabled(true)
+    // Before it is loaded: what it logs names sources. A device has no maps, and Node would look for them in every file.
+    if (bundledVariant() === undefined) process.setSourceMapsEnabled(true)
     const { runCommand, runHelp } = await import('./run.js')
     return { help: runHelp, run: runCommand }
   },

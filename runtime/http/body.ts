@@ -2,10 +2,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
 import { RtkError } from '../errors.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import { deepest, isTooDeep, pointerNames, problemOf, validatorOf } from '../validate.js'
+import { deepest, isTooDeep, pointerNames, problemOf } from '../validate.js'
 
 /** A request that is wrong in a way that its sender can correct. */
 export class RequestError extends Error {
@@ -39,7 +40,7 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema | boolean> = ({ sc
   if (schema === true) return (value: unknown) => ({ value })
   if (typeof schema !== 'object' || schema === null) throw new TypeError(`the schema of ${httpPart} is not a schema`)
   return (given: unknown) => {
-    const value = httpPart === 'body' ? given : validatorOf(schema).Convert(given)
+    const value = httpPart === 'body' ? given : Value.Convert(schema, given)
     const problem = problemOf(schema, value)
     return problem ? { error: new ValidationError(httpPart, problem) } : { value }
   }

@@ -36,6 +36,15 @@ export interface GenerationDeps {
   proxies: Proxies
 }
 
+/**
+ * Fastify makes these once for each generation. Response schemas document; compiling a serialiser per route costs more
+ * start-up than it saves at run time.
+ */
+const compilers = {
+  buildValidator: () => validatorCompiler as never,
+  buildSerializer: () => () => (data: unknown) => JSON.stringify(data),
+}
+
 /** Made by `buildGeneration`, put to work by `Gateway.commit`. */
 export class Generation {
   readonly #app: FastifyInstance
@@ -115,11 +124,9 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
     return503OnClosing: false,
     // For `request.ip`.
     ...(!proxies.isEmpty && { trustProxy: (address: string) => proxies.has(address) }),
+    schemaController: { compilersFactory: compilers },
     frameworkErrors: (error, request, reply) => answerError(error, request, reply as FastifyReply, log),
   }) as unknown as FastifyInstance
-  app.setValidatorCompiler(validatorCompiler)
-  // Response schemas document; compiling a serialiser per route costs more start-up than it saves at run time.
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', bodyParser(limits.bodyTimeout_ms, clock))
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, log))

@@ -4,7 +4,7 @@ import type { BuildFailure, Plugin } from 'esbuild'
 import { messageOf, RtkError } from '../errors.js'
 import { assetLoaders, assetPlugin } from './assets.js'
 import { withEsbuild } from './builder.js'
-import { hostExpression, hostModules } from './host.js'
+import { hostModules, hostSource, requiredSource } from './host.js'
 
 export interface Bundle {
   readonly code: string
@@ -32,9 +32,14 @@ const hostPlugin: Plugin = {
   name: 'rtk-base-host',
   setup(build) {
     const filter = new RegExp(`^(${hostModules.join('|').replaceAll('/', '\\/')})$`)
-    build.onResolve({ filter }, ({ path }) => ({ path, namespace: 'rtk-base-host' }))
-    build.onLoad({ filter: /.*/, namespace: 'rtk-base-host' }, ({ path }) => ({
-      contents: `module.exports = ${hostExpression(path)}`,
+    build.onResolve({ filter }, ({ path, kind }) => ({
+      path,
+      namespace: 'rtk-base-host',
+      pluginData: { isRequired: kind === 'require-call' },
+      suffix: kind === 'require-call' ? '?required' : '',
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'rtk-base-host' }, ({ path, pluginData }) => ({
+      contents: pluginData.isRequired ? requiredSource(path) : hostSource(path),
       loader: 'js',
     }))
     build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({
@@ -49,9 +54,14 @@ const hostPlugin: Plugin = {
  * plugin's own npm packages go inside.
  * @param folder where the bundle will be written: its source map points to the sources from there
  * @param looked gets the files that were looked for, also when there is no bundle in the end
+ * @param small minified and without a source map, for a device
  * @throws RTK_ERR_PLUGIN_BUILD with file, line and message.
  */
-export async function bundle(entry: string, folder = dirname(entry), looked = new Set<string>()): Promise<Bundle> {
+export async function bundle(
+  entry: string,
+  folder = dirname(entry),
+  { looked = new Set<string>(), small = false }: { looked?: Set<string>; small?: boolean } = {},
+): Promise<Bundle> {
   const assets = new Set<string>()
   return withEsbuild(entry, async (esbuild) => {
     try {
@@ -65,8 +75,9 @@ export async function bundle(entry: string, folder = dirname(entry), looked = ne
         format: 'cjs',
         platform: 'node',
         target: 'node20',
-        sourcemap: 'inline',
-        sourcesContent: false,
+        ...(small
+          ? { minify: true, legalComments: 'none' as const }
+          : { sourcemap: 'inline' as const, sourcesContent: false }),
         logLevel: 'silent',
         define: { 'import.meta.url': '__bundleUrl' },
         banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },

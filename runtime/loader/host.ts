@@ -25,10 +25,27 @@ const table: Readonly<Record<string, () => unknown>> = {
 /** What a bundle leaves to the host. */
 export const hostModules: readonly string[] = Object.keys(table)
 
-/** The expression by which a bundle asks for a host module. */
-export function hostExpression(id: string): string {
-  return `globalThis[Symbol.for('rtk-base.host')](${JSON.stringify(id)})`
+/**
+ * What stands in a bundle for a host module: of its exports those that the plugin uses. As CommonJS each file that imports it
+ * would get a getter for every export, 17,000 in all.
+ */
+export function hostSource(id: string): string {
+  const module = table[id]?.() as Record<string, unknown>
+  const names = Object.keys(module).filter((name) => /^[A-Za-z_$][\w$]*$/.test(name) && !reserved.has(name))
+  const taken = (name: string) => `/* @__PURE__ */ of(() => host.${name})`
+  return [
+    `const host = ${askedFor(id)}`,
+    'const of = (get) => get()',
+    `export default /* @__PURE__ */ of(() => host.__esModule && 'default' in host ? host.default : host)`,
+    ...names.map((name, index) => `const e${index} = ${taken(name)}; export { e${index} as ${name} }`),
+  ].join('\n')
 }
+
+/** The same for whoever calls `require`. */
+export const requiredSource = (id: string): string => `module.exports = ${askedFor(id)}`
+
+const askedFor = (id: string) => `globalThis[Symbol.for('rtk-base.host')](${JSON.stringify(id)})`
+const reserved = new Set(['default', '__esModule'])
 
 /** Makes the table reachable for bundles. */
 export function installHost(): void {

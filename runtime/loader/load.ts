@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { createRequire, Module } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
-import { satisfies, validRange } from 'semver'
+import satisfies from 'semver/functions/satisfies.js'
+import validRange from 'semver/ranges/valid.js'
 import { messageOf, RtkError } from '../errors.js'
 import { didYouMean } from '../nearest.js'
 import { apiVersion, isPlugin, type PluginDefinition } from '../plugin.js'
@@ -49,6 +50,8 @@ export interface LoaderOptions {
   ready?: string
   /** Sources will change soon: esbuild's process stays. */
   watch?: boolean
+  /** What is built is for a device: minified, without a source map. */
+  small?: boolean
 }
 
 const nameRule = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
@@ -92,11 +95,11 @@ export class Loader {
   }
 
   async #bundle(source: string): Promise<Bundle> {
-    const { base, cache } = this.#options
+    const { base, cache, small } = this.#options
     const looked = new Set<string>(isPath(source) ? [join(resolve(base, source), 'index.ts')] : [])
     this.#looked.set(source, looked)
     try {
-      return await bundle(this.#entryOf(source), cache, looked)
+      return await bundle(this.#entryOf(source), cache, { looked, small })
     } finally {
       if (!this.#options.watch) endBuilderSoon()
     }
@@ -135,10 +138,10 @@ export class Loader {
    * file has one. A folder with sources in it is taken as source: an author edits these.
    */
   async #prebuilt(source: string): Promise<Loaded | undefined> {
-    const place = await this.#manifestOf(source)
+    const place = this.#manifestOf(source)
     if (!place) return undefined
     const { folder, wanted } = place
-    const entry = (await readManifest(join(folder, 'manifest.json'))).find(wanted)
+    const entry = readManifest(join(folder, 'manifest.json')).find(wanted)
     if (!entry) return undefined
     const file = join(folder, basename(entry.file))
     const code = await readFile(file, 'utf8').catch((error) => {
@@ -153,7 +156,7 @@ export class Loader {
   }
 
   /** Where a manifest is, and which of its plugins is meant. */
-  async #manifestOf(source: string): Promise<{ folder: string; wanted(entry: ManifestEntry): boolean } | undefined> {
+  #manifestOf(source: string): { folder: string; wanted(entry: ManifestEntry): boolean } | undefined {
     const { base, builtIn } = this.#options
     const has = (folder: string) => isFile(join(folder, 'manifest.json'))
     const ofFile = (path: string | undefined) =>
@@ -167,7 +170,7 @@ export class Loader {
       return sourceIn(path) ? undefined : ofFile(mainOf(path))
     }
     const isShipped = ({ name }: ManifestEntry) => name === source
-    if (has(builtIn) && (await readManifest(join(builtIn, 'manifest.json'))).some(isShipped)) {
+    if (has(builtIn) && readManifest(join(builtIn, 'manifest.json')).some(isShipped)) {
       return { folder: builtIn, wanted: isShipped }
     }
     if (sourceIn(join(builtIn, source))) return undefined
@@ -252,9 +255,10 @@ function stemOf(source: string): string {
   )
 }
 
-async function readManifest(file: string): Promise<ManifestEntry[]> {
+/** At once: it is small, and read for each plugin of a start. */
+function readManifest(file: string): ManifestEntry[] {
   try {
-    const { plugins } = JSON.parse(await readFile(file, 'utf8')) as { plugins: ManifestEntry[] }
+    const { plugins } = JSON.parse(readFileSync(file, 'utf8')) as { plugins: ManifestEntry[] }
     return plugins
   } catch (error) {
     throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file}: ${messageOf(error)}`)

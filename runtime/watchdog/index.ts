@@ -9,7 +9,7 @@ import { addStall, type Blocker, blockerOf, readStalls, type Stall, writeStalls 
 import type { StallEnded, ThreadData, ToThread } from './thread.js'
 
 /** How often the event loop shows that it turns. */
-const beat_ms = 100
+const beat_ms = 250
 /** How often the memory is looked at. */
 const memoryLook_ms = 1_000
 

@@ -33,7 +33,7 @@ export interface StallEnded {
 }
 
 const { memory, warn_ms, limit_ms, record, form } = workerData as ThreadData
-const look_ms = 100
+const look_ms = 250
 /** A thread that gives no stack in this time is in native code. Every script it has loaded is announced first. */
 const stackLimit_ms = 3_000
 /** A look that comes this late was not held up by the main thread: the machine slept, or this thread was not let run. */

@@ -31,18 +31,18 @@ export function deviceVariant(): string {
   return variant
 }
 
-/** That variant on the loopback. */
-export async function deviceArguments(mqttPort: number, udpPort?: number): Promise<string[]> {
+/** What keeps a device on the loopback, linked to the broker there. */
+export async function loopback(mqttPort: number, udpPort?: number): Promise<string[]> {
   const hosts = ['http', 'udp-rtcm', 'ntrip-caster'].map((section) => `${section}.host=127.0.0.1`)
   const set = [...hosts, 'mdns.interfaces=["lo"]', 'mqtt-link.insecure=true']
   const ports = [`mqtt-port=${mqttPort}`, `udp-port=${udpPort ?? (await freeUdpPort())}`, 'ntrip-caster-port=0']
   const change = ['mqtt-host=127.0.0.1', ...ports]
-  return [
-    deviceVariant(),
-    ...set.flatMap((one) => ['--set', one]),
-    ...readyBase,
-    ...change.flatMap((one) => ['--change', one]),
-  ]
+  return [...set.flatMap((one) => ['--set', one]), ...change.flatMap((one) => ['--change', one])]
+}
+
+/** The device variant there. */
+export async function deviceArguments(mqttPort: number, udpPort?: number): Promise<string[]> {
+  return [deviceVariant(), ...readyBase, ...(await loopback(mqttPort, udpPort))]
 }
 
 /** A device of its own, on its link; the broker ends with it. */

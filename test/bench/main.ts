@@ -13,6 +13,7 @@ import { benchHolds } from './holds.js'
 import { hostShare } from './host.js'
 import { benchHostile } from './hostile.js'
 import { benchHttp } from './http.js'
+import { benchIdle } from './idle.js'
 import { benchLatency } from './latency.js'
 import type { Measurement } from './measurement.js'
 import { benchNtrip } from './ntrip.js'
@@ -42,10 +43,11 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   dashboard: benchDashboard,
   fleet: benchFleet,
   rest: () => benchRest(),
+  idle: benchIdle,
   wire: benchWire,
 }
 /** Minutes, `fleet` on both cores with mosquitto, `rest` as root: only by their names. */
-const onlyNamed = ['dashboard', 'fleet', 'holds', 'ntrip-hour', 'rest', 'still', 'wire']
+const onlyNamed = ['dashboard', 'fleet', 'holds', 'idle', 'ntrip-hour', 'rest', 'still', 'wire']
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.find((name) => !(name in parts))

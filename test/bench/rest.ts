@@ -3,33 +3,22 @@
  * system of its own. Root only, as it mounts one.
  */
 import { execFileSync } from 'node:child_process'
-import { constants, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { ReadStream, WriteStream } from 'node:tty'
-import type { ReceiverOptions } from '../../plugins/simulated-receiver/options.js'
-import { SimulatedPort } from '../../plugins/simulated-receiver/port.js'
 import { packageRoot } from '../../runtime/build/release.js'
-import { systemClock } from '../../runtime/ports/clock.js'
 import { decodeSnapshot, slotFile } from '../../runtime/ports/snapshot.js'
 import { until } from '../harness/manual-clock.js'
 import { openPty } from '../harness/peers/pty.js'
 import { freeUdpPort, startStation } from '../harness/process.js'
 import { atMost, type Measurement } from './measurement.js'
+import { receiverOn, type Undo } from './receiver.js'
 
-const terminal = constants.O_RDWR | constants.O_NOCTTY
 const disk_bytes = 256 * 2 ** 20
 const sector_bytes = 512
 const day_s = 86_400
 /** The start is not counted: what a station determines once is written once. */
 const settled_min = 11
-const receiverOptions: ReceiverOptions = {
-  ...{ boot: 'rover', module: 'ZED-F9P', wiring: 'USB', uniqueId: '5A45440001', nmea: false },
-  ...{ lat: 52.1, lon: 4.3, alt: 60, geoidSeparation_m: 47, seed: 1 },
-}
-
-type Undo = () => unknown
-
 /** @param minutes of measurement; the figures are extrapolated to a day, and logs and curves are saved once an hour: not below 60 */
 export async function benchRest(minutes = Number(process.env.RTK_BASE_REST_MIN ?? 125)): Promise<Measurement[]> {
   const undo: Undo[] = []
@@ -95,21 +84,6 @@ function ownDisk(undo: Undo[]) {
   return { loop, data: join(mount, 'data') }
 }
 
-/** The simulated receiver, with its power on, at the far end of the line. */
-async function receiverOn(line: string, undo: Undo[]): Promise<void> {
-  const port = new SimulatedPort(receiverOptions, { clock: systemClock, timers: timers() })
-  undo.push(() => port.zed.powerOff())
-  // Not as files: a read that waits in a thread would hold up the end of the process, and with it what was measured.
-  const heard = new ReadStream(openSync(line, terminal))
-  const far = new WriteStream(openSync(line, terminal))
-  // Its other end goes.
-  for (const end of [heard, far]) end.on('error', () => {})
-  undo.push(() => [far.destroy(), heard.destroy()])
-  await port.open(115_200, { data: (chunk) => void far.write(Buffer.from(chunk)), closed: () => {} })
-  heard.on('data', (chunk) => void port.write(chunk as Buffer))
-  port.zed.powerOn()
-}
-
 const passed = (minutes: number) => new Promise<void>((resolve) => setTimeout(resolve, minutes * 60_000))
 
 /** `/sys/block/…/stat` (Documentation/block/stat.rst): sectors written are the 7th, flushes the 16th. */
@@ -134,19 +108,4 @@ function generation(file: string): number {
   const snapshot = decodeSnapshot(readFileSync(file))
   if (snapshot === undefined || snapshot === 'newer') throw new Error(`${file} cannot be read`)
   return snapshot.number
-}
-
-/** As a plugin has them. */
-function timers() {
-  const ignored = (fn: () => unknown) => () => void fn()
-  return {
-    after: (ms: number, fn: () => unknown) => {
-      const timer = setTimeout(ignored(fn), ms)
-      return () => clearTimeout(timer)
-    },
-    every: (ms: number, fn: () => unknown) => {
-      const timer = setInterval(ignored(fn), ms)
-      return () => clearInterval(timer)
-    },
-  }
 }

@@ -283,6 +283,28 @@ t.test('the prebuilt form', async (t) => {
   })
 })
 
+t.test('a host module is that of the host, however it is imported', async (t) => {
+  const folder = elsewhere(t)
+  write(folder, {
+    'index.ts': `
+import fp from 'fastify-plugin'
+import pino from 'pino'
+import { definePlugin, type PluginContext } from 'rtk-base/plugin'
+import Type, { Type as named } from 'typebox'
+import * as all from 'typebox'
+import { logger, Type as required } from './required.cjs'
+const seen = [fp, pino, logger].map((one) => typeof one).join()
+const same = [named, all.Type, required].every(({ Object: one }) => one === Type.Object)
+export default definePlugin({ name: 'third-party', version: '1.0.0', api: '^1.0.0',
+  setup(ctx: PluginContext) { ctx.info.block('third', () => ({ seen, same })) } })
+`,
+    'required.cjs': `module.exports = { logger: require('pino'), Type: require('typebox').Type }`,
+  })
+  const running = await station(t)
+  await running.load(folder)
+  t.match(running.field('third'), { seen: 'function,function,function', same: true })
+})
+
 t.test('options of a plugin are checked by its schema, wherever they come from', async (t) => {
   const folder = elsewhere(t)
   write(folder, files())

@@ -40,6 +40,7 @@ import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from
 import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
 import { Network } from '../../runtime/net/index.js'
 import type { Caller, Connection, ListenOptions } from '../../runtime/plugin.js'
+import { type Clock, systemClock } from '../../runtime/ports/clock.js'
 import {
   type FileSystem,
   nodeFileSystem,
@@ -63,6 +64,15 @@ const owner = (name: string, failures: string[] = []): Owner => ({
   failed: (error, what) => failures.push(`${name} ${what}: ${(error as Error).message}`),
   leftBehind: (error) => failures.push(`${name} left behind: ${(error as Error).message}`),
   own: (_, dispose) => dispose,
+})
+
+t.test('what is periodic shares its wake-ups, and what was cancelled keeps none', async (t) => {
+  const tick = systemClock.tick as NonNullable<Clock['tick']>
+  const after = (ms: number) => new Promise<number>((resolve) => void tick(ms, () => resolve(performance.now())))
+  void tick(250, () => t.fail('it was cancelled'))()
+  await after(250)
+  const times = await Promise.all([260, 300, 400].map(after))
+  t.ok(Math.max(...times) - Math.min(...times) < 20, 'in one turn')
 })
 
 t.test('a plugin may ask whether a process lives, and may not end the station', async (t) => {

@@ -105,6 +105,8 @@ export class Session {
       reconnectPeriod: 0,
       queueQoSZero: false,
       resubscribe: false,
+      // 65,536 buffers, for a broker's packet rate.
+      writeCache: false,
       will: lastWill(serial),
       ...(version === 5 ? { properties: { maximumPacketSize: largestInbound, receiveMaximum } } : {}),
     })

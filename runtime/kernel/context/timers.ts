@@ -3,6 +3,9 @@ import type { Clock } from '../../ports/clock.js'
 import { isThenable } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 
+/** Periods from here on share their wake-ups. */
+const shared_ms = 250
+
 /** `ctx.timers`: gated, attributed, isolated, gone with the plugin. */
 export function timersOf(instance: Instance, clock: Clock): PluginContext['timers'] {
   const { scope } = instance
@@ -33,9 +36,10 @@ export function timersOf(instance: Instance, clock: Clock): PluginContext['timer
       let cancel: Dispose = () => {}
       let stopped = false
       let due_ms = clock.monotonic() + ms
+      const wait = ms >= shared_ms && clock.tick ? clock.tick : clock.timer.bind(clock)
       const arm = () => {
         if (stopped || scope.closed) return
-        cancel = clock.timer(Math.max(0, due_ms - clock.monotonic()), () => {
+        cancel = wait(Math.max(0, due_ms - clock.monotonic()), () => {
           // A late wake-up is not made up for: the next one is a whole period on, counted from the planned time.
           due_ms = Math.max(due_ms + ms, clock.monotonic())
           const running = fire(fn)

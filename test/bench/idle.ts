@@ -1,0 +1,79 @@
+/** Device bundles at rest, each with its receiver on a pseudo-terminal: memory, processor, wake-ups, and the size of their code. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from '../harness/manual-clock.js'
+import { openPty } from '../harness/peers/pty.js'
+import { rtkBase, startStation } from '../harness/process.js'
+import { loopback, startBroker } from './device.js'
+import { processUse, unitEnvironment } from './edges.js'
+import { atMost, type Measurement } from './measurement.js'
+import { receiverOn, type Undo } from './receiver.js'
+
+const settled_s = 120
+const measured_s = 120
+/** What rtk-base 0.2.0 built of the same variant (commit 10a68c6): runtime and plugins, without native packages. */
+const bytesBefore = { 'zed-f9p': 5_915_467, 'zed-full': 6_692_733 } as const
+const memory_MB = { 'zed-f9p': 80, 'zed-full': 100 } as const
+type Variant = keyof typeof memory_MB
+
+export async function benchIdle(): Promise<Measurement[]> {
+  const results: Measurement[] = []
+  for (const variant of ['zed-f9p', 'zed-full'] as const) {
+    const undo: Undo[] = []
+    try {
+      results.push(...(await measured(variant, undo)))
+    } finally {
+      for (const one of undo.reverse()) await one()
+    }
+  }
+  return results
+}
+
+async function measured(variant: Variant, undo: Undo[]): Promise<Measurement[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
+  undo.push(() => rmSync(folder, { recursive: true, force: true }))
+  const out = join(folder, 'device')
+  await rtkBase(['build', variant, '--out', out])
+  const broker = await startBroker()
+  undo.push(() => broker.stop())
+  const pty = await openPty()
+  undo.push(() => pty.close())
+  await receiverOn(pty.far, undo)
+  const changes = ['gnss-survey-mintime=20', 'gnss-survey-accuracy=5'].flatMap((one) => ['--change', one])
+  const args = ['--set', `gnss-zed.port=${pty.near}`, ...changes, ...(await loopback(broker.port))]
+  const env = Object.fromEntries(unitEnvironment.map((one) => one.split('=') as [string, string]))
+  const station = await startStation(args, { entry: join(out, 'rtk-base.mjs'), env })
+  undo.push(() => station.end())
+  const pid = station.child.pid as number
+  const status = async () => (await station.info<{ gnss: { state: { status: string } } }>()).gnss.state.status
+  await until(async () => (await status()) === 'fixed', 'fixed', 300_000)
+  await passed(settled_s)
+  const before = { ...processUse(pid), wakeUps: wakeUps(pid) }
+  await passed(measured_s)
+  const after = { ...processUse(pid), wakeUps: wakeUps(pid) }
+  const share = (100 * (after.cpu_s - before.cpu_s)) / measured_s
+  const code = codeBytes(out)
+  return [
+    atMost(`${variant}: code, share of what 0.2.0 built`, (100 * code) / bytesBefore[variant], 60, '%'),
+    atMost(`${variant}: resident memory at rest`, after.rss_bytes / 1e6, memory_MB[variant], 'MB'),
+    atMost(`${variant}: processor at rest`, share, 0.7, '%'),
+    atMost(`${variant}: wake-ups at rest, a second`, (after.wakeUps - before.wakeUps) / measured_s, 25, ''),
+  ]
+}
+
+const passed = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1_000))
+
+/** How often the threads of a process have gone to sleep by themselves (proc(5)). */
+function wakeUps(pid: number): number {
+  return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
+    const status = readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8')
+    return sum + Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0)
+  }, 0)
+}
+
+function codeBytes(device: string): number {
+  return readdirSync(device, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.[cm]?js$/.test(path) && !path.startsWith('node_modules'))
+    .reduce((sum, path) => sum + statSync(join(device, path)).size, 0)
+}
