@@ -52,8 +52,18 @@ function read(text: string): Json {
 }
 
 /** Paths whose values differ. */
+/** The entries of a list by what tells them apart, whatever their order. */
+const byName = (list: Json[]): Json =>
+  Object.fromEntries(
+    list.map((entry) => {
+      const { name, code } = (typeof entry === 'object' ? (entry ?? {}) : {}) as { name?: string; code?: string }
+      return [name ?? code ?? JSON.stringify(entry), entry]
+    }),
+  )
+
 function differences(before: Json | undefined, now: Json | undefined, path = ''): string[] {
   const isTree = (value: unknown): value is Record<string, Json> => typeof value === 'object' && value !== null
+  if (Array.isArray(before) && Array.isArray(now)) return differences(byName(before), byName(now), path)
   if (!isTree(before) || !isTree(now)) {
     return JSON.stringify(before) === JSON.stringify(now)
       ? []
