@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { ModemIdentity, ModemRegistration, ModemSignal, ModemSim } from 'rtk-base/services'
-import type { AccessPoint, BoardFacts, IpBlock, ModemCount, PingReboot, SystemState } from '../operations/index.js'
+import type { AccessPoint, BoardFacts, IpBlock, ModemCount, PingReboot, SystemState } from '../operations/operations.js'
 
 /** What is known of the router (spec.md, Router state held by the service). */
 export interface Known {

@@ -1,3 +1,5 @@
+import type { TransportKind } from '../transport/call.js'
+
 /** RUTOS generations, by the version string of the firmware (spec.md, Versioning 3). */
 export type Generation = 'legacy' | '7'
 
@@ -21,4 +23,14 @@ export function generationOf(version: string): Generation | undefined {
   const digits = pattern.exec(version)?.[1]
   if (digits === undefined) return undefined
   return Number(digits) < current ? 'legacy' : '7'
+}
+
+/** How a router is spoken to: generation and transport. */
+export const dialects = ['legacy/ubus', '7/ubus', '7/rest'] as const
+export type Dialect = (typeof dialects)[number]
+
+/** REST exists from 7.x on only. */
+export function dialectOf(generation: Generation, transport: TransportKind): Dialect {
+  if (transport === 'rest') return '7/rest'
+  return generation === 'legacy' ? 'legacy/ubus' : '7/ubus'
 }
