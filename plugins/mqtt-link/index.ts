@@ -3,10 +3,12 @@ import { device, mqttBus, mqttLink, station } from 'rtk-base/services'
 import Type from 'typebox'
 import { BrokerChoice, tlsPort } from './broker-choice.js'
 import { BrokerTrial } from './broker-trial.js'
-import { IdentityChoice, IdentityStore, Renewal } from './identity/index.js'
-import { Link } from './link/index.js'
+import { IdentityChoice } from './identity/identity-choice.js'
+import { IdentityStore } from './identity/identity-store.js'
+import { Renewal } from './identity/renewal.js'
+import { Link } from './link/link.js'
 import { linkService } from './service.js'
-import { isStale, onlineStatus } from './session/index.js'
+import { isStale, onlineStatus } from './session/online-status.js'
 
 /** The link to the broker: identity, sessions, online status. What is said over it belongs to other plugins. */
 export default definePlugin({

@@ -1,6 +1,6 @@
 import type { MqttLink } from 'rtk-base/services'
-import { Signer } from './identity/index.js'
-import type { Link } from './link/index.js'
+import { Signer } from './identity/signer.js'
+import type { Link } from './link/link.js'
 import type { LinkSettings } from './settings.js'
 
 /** What other plugins may do with the link. */

@@ -11,8 +11,7 @@ import {
 } from 'rtk-base/services'
 import { type Decision, decide } from './arbitration/decide.js'
 import { emptyMemory, type Happening, type Limits, type Memory, type Mode, note } from './arbitration/memory.js'
-import { leaving } from './leaving.js'
-import { addedInterface, isAccessPoint, isJoined, type Roles, rolesOf, takesTurns } from './roles.js'
+import { addedInterface, isAccessPoint, isJoined, leaving, type Roles, rolesOf, takesTurns } from './roles.js'
 import { Second } from './second.js'
 import type { Tools } from './tools/tools.js'
 

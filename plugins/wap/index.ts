@@ -4,8 +4,7 @@ import { Type } from 'typebox'
 import { AccessPoint } from './access-point.js'
 import { addCommands } from './commands.js'
 import { wapBlock } from './document.js'
-import { defineParameters } from './parameters.js'
-import { devicePassword } from './password.js'
+import { defineParameters, devicePassword } from './parameters.js'
 
 /** The WiFi access point: its settings, its clients, its DHCP server, and a client that gives the internet. */
 export default definePlugin({

@@ -4,15 +4,13 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
 import { cellularRouter, cellularUplink, type MqttLink } from 'rtk-base/services'
 import { type Failure, isOfTheWay, noFailure } from '../failure.js'
-import { type CertificateInfo, type Identity, type IdentityChoice, noCertificate } from '../identity/index.js'
-import {
-  Farewell,
-  interfaceOf,
-  type OnlineStatus,
-  onlineStatus,
-  type Session,
-  SessionFactory,
-} from '../session/index.js'
+import { type CertificateInfo, type Identity, noCertificate } from '../identity/certificate.js'
+import type { IdentityChoice } from '../identity/identity-choice.js'
+import { Farewell } from '../session/farewell.js'
+import { type OnlineStatus, onlineStatus } from '../session/online-status.js'
+import type { Session } from '../session/session.js'
+import { SessionFactory } from '../session/session-factory.js'
+import { interfaceOf } from '../session/via.js'
 import { type Broker, type LinkEvents, type LinkOptions, type LinkSettings, sameBroker } from '../settings.js'
 import { BusDriver } from './bus-driver.js'
 import { Holds } from './holds.js'

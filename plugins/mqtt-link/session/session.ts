@@ -11,11 +11,10 @@ import {
   isHangUp,
   isUnacceptableVersion,
 } from '../failure.js'
-import type { Identity } from '../identity/index.js'
+import type { Identity } from '../identity/certificate.js'
 import type { Broker, DialledBroker } from '../settings.js'
 import { Breach, Inspection, largestInbound } from './inspection.js'
 import { lastWill, type OnlineStatus, onlineTopic } from './online-status.js'
-import { within } from './within.js'
 
 /** Bytes that may wait for the socket. When none waits, one publication of any size is admitted. */
 export const outboxLimit = 65_536
@@ -282,4 +281,20 @@ function sizeOf(topic: string, payload: string | Uint8Array, properties: MqttPro
   const pairs = Object.entries(userProperties).map(([name, value]) => 5 + Buffer.byteLength(name + value))
   const more = pairs.reduce((sum, bytes) => sum + bytes, correlationData ? 3 + correlationData.length : 0)
   return Buffer.byteLength(topic) + Buffer.byteLength(payload) + more + overhead
+}
+
+/**
+ * What `work` resolves with, or `otherwise` after `limit_ms` of real time: the process may be about to end, and sockets do not
+ * follow a test's clock.
+ */
+export async function within<T>(limit_ms: number, work: Promise<T>, otherwise: T): Promise<T> {
+  let limit: NodeJS.Timeout | undefined
+  const late = new Promise<T>((resolve) => {
+    limit = setTimeout(() => resolve(otherwise), limit_ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(limit)
+  }
 }

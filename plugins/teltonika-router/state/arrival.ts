@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { LoginGuard } from '../credentials/guard.js'
-import { neighbourMac } from '../credentials/neighbour.js'
+import { neighbourMac } from '../credentials/lookup.js'
 import type { IpBlock, OperationName, PingReboot } from '../operations/operations.js'
 import type { Performer } from '../operations/performer.js'
 import type { RouterFacts } from './facts.js'

@@ -1,6 +1,6 @@
 /** Writes numbered lines into the ring of the flight record as fast as it takes them, until it is killed. */
 import { mkdirSync } from 'node:fs'
-import { lineOf } from '../../../plugins/record/lines.js'
+import { lineOf } from '../../../plugins/record/history.js'
 import { Ring } from '../../../plugins/record/ring.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
 

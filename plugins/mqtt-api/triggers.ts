@@ -1,3 +1,6 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import { receiver } from 'rtk-base/services'
+
 /** Events, trigger 2: more uptime than this since the last successful publication. */
 export const period_ms = 6 * 3_600_000
 /** The condition is evaluated on this grid, and nowhere between. */
@@ -50,4 +53,18 @@ export class Periodic {
       this.#sleep()
     })
   }
+}
+
+/** Calls `identified` once, when the receiver has reported its unique id (SEC-UNIQID, class 0x27, id 0x03). */
+export function whenIdentified(ctx: PluginContext, identified: () => void): void {
+  let reported = false
+  ctx.services.watch(receiver, (source) => {
+    const look = () => {
+      if (reported || !source || source.identity.serial === '') return
+      reported = true
+      identified()
+    }
+    look()
+    return source && !reported ? ctx.on(source.onState, look) : undefined
+  })
 }
