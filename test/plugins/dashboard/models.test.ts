@@ -7,8 +7,7 @@ import type { Duplex } from 'node:stream'
 import { createGunzip, gzipSync } from 'node:zlib'
 import { createTestStation, ManualClock, partOf, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { pageAddresses } from '../../../plugins/dashboard/address/page-addresses.js'
-import { qrLines, qrPath } from '../../../plugins/dashboard/address/qr-code.js'
+import { pageAddresses, qrLines, qrPath } from '../../../plugins/dashboard/address/page-addresses.js'
 import { EventClient } from '../../../plugins/dashboard/events/event-client.js'
 import { type Evidence as FigureEvidence, figures, readFigures } from '../../../plugins/dashboard/history/figures.js'
 import { Recorder } from '../../../plugins/dashboard/history/recorder.js'
@@ -16,10 +15,17 @@ import { Ring } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
-import { commandQuery } from '../../../plugins/dashboard/ui/model/command.js'
 import { segmentsOf, sharesOf } from '../../../plugins/dashboard/ui/model/fitness.js'
 import { boundsOf, fieldOf } from '../../../plugins/dashboard/ui/model/form.js'
-import { distance_m, enuOf, geoLink, toEcef, toGeodetic } from '../../../plugins/dashboard/ui/model/geodesy.js'
+import {
+  distance_m,
+  enuOf,
+  geoLink,
+  lengthText,
+  roundBelow,
+  toEcef,
+  toGeodetic,
+} from '../../../plugins/dashboard/ui/model/geodesy.js'
 import {
   type GuideEvidence,
   guideOf,
@@ -29,7 +35,6 @@ import {
 } from '../../../plugins/dashboard/ui/model/guide.js'
 import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashboard/ui/model/links.js'
 import { isTime, unitOf } from '../../../plugins/dashboard/ui/model/network-units.js'
-import { lastTime } from '../../../plugins/dashboard/ui/model/past-time.js'
 import {
   badFields,
   changeOf,
@@ -39,8 +44,7 @@ import {
   previewOf,
   referenceOf,
 } from '../../../plugins/dashboard/ui/model/positions.js'
-import { edgesOf, layout, transitionsOf, waysOut } from '../../../plugins/dashboard/ui/model/procedure.js'
-import { lengthText, roundBelow } from '../../../plugins/dashboard/ui/model/round-scale.js'
+import { edgesOf, lastTime, layout, transitionsOf, waysOut } from '../../../plugins/dashboard/ui/model/procedure.js'
 import { goesOut, kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/rtcm.js'
 import { extentOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
 import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
@@ -54,6 +58,7 @@ import {
   shadeOf,
 } from '../../../plugins/dashboard/ui/model/sky.js'
 import { percentOf, scatterOf, surveyOf } from '../../../plugins/dashboard/ui/model/survey.js'
+import { commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { packageRoot } from '../../../runtime/build/release.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'

@@ -1,11 +1,10 @@
 /** Curves over time. uPlot is loaded when the first one is shown; a table says the same. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
-import { figure, language, moment, t } from '../i18n/index.js'
-import { extentOf, thinned, type Values } from '../model/series.js'
-import { useScheme } from './colours.js'
-import { DataTable } from './data-table.js'
-import { type Curve, dashOf, type PlotKind, plotOptions, setSteps, timeText } from './plot-options.js'
+import { figure, language, moment, t } from '../../i18n/index.js'
+import { extentOf, thinned, type Values } from '../../model/series.js'
+import { DataTable } from '../data-table.js'
+import { type Curve, dashOf, type PlotKind, plotOptions, setSteps, timeText, useScheme } from './plot-options.js'
 
 const tableRows = 25
 

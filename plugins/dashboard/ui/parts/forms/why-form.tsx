@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import { t } from '../i18n/index.js'
-import { lastTime } from '../model/past-time.js'
-import { api } from '../station/api.js'
+import { t } from '../../i18n/index.js'
+import { lastTime } from '../../model/procedure.js'
+import { api } from '../../station/api.js'
 
 /** Why were there no corrections at …? The flight record answers. */
 export function WhyForm() {

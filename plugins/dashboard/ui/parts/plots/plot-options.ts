@@ -1,8 +1,10 @@
 /** What uPlot is given: scales, axes in the reader's notation, lines that differ without their colours too. */
+
+import { useEffect, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
-import { duration, figure, locale } from '../i18n/index.js'
-import type { Values } from '../model/series.js'
-import { colourOf } from './colours.js'
+import { duration, figure, locale } from '../../i18n/index.js'
+import type { Values } from '../../model/series.js'
+import { theme } from '../../theme.js'
 
 export interface Curve {
   readonly label: string
@@ -126,4 +128,19 @@ function logTexts(splits: readonly (number | null)[]): string[] {
     const isShown = isFew || [1, 2, 5].some((wanted) => Math.abs(first - wanted) < 1e-6)
     return isShown ? String(Number(value.toPrecision(2))) : ''
   })
+}
+
+export const colourOf = (property: string): string =>
+  getComputedStyle(document.documentElement).getPropertyValue(property).trim() || '#777'
+
+/** Changes whenever the colours do. */
+export function useScheme(): string {
+  const [isDark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches)
+  useEffect(() => {
+    const query = matchMedia('(prefers-color-scheme: dark)')
+    const look = () => setDark(query.matches)
+    query.addEventListener('change', look)
+    return () => query.removeEventListener('change', look)
+  }, [])
+  return `${theme.value} ${isDark}`
 }

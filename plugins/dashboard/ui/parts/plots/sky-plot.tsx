@@ -1,9 +1,9 @@
 /** The sky above the antenna: where the satellites are and how strong, or how strong they were by direction over a day. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { figure, t } from '../i18n/index.js'
-import { cellPath, dotRadius, letterOf, nameOf, project, shadeOf, systemOf } from '../model/sky.js'
-import type { SkySatellite } from '../station/live.js'
+import { figure, t } from '../../i18n/index.js'
+import { cellPath, dotRadius, letterOf, nameOf, project, shadeOf, systemOf } from '../../model/sky.js'
+import type { SkySatellite } from '../../station/live.js'
 
 const radius = 150
 const room = 172

@@ -1,7 +1,7 @@
 import { useId } from 'preact/hooks'
-import { t } from '../i18n/index.js'
-import { boundsOf, fieldOf, textOf } from '../model/form.js'
-import type { Parameter } from '../station/api.js'
+import { t } from '../../i18n/index.js'
+import { boundsOf, fieldOf, textOf } from '../../model/form.js'
+import type { Parameter } from '../../station/api.js'
 
 interface Props {
   parameter: Parameter

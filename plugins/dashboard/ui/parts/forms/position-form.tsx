@@ -1,6 +1,6 @@
 /** A position that a person knows: entered, looked at, then sent. The station judges it. */
 import { useState } from 'preact/hooks'
-import { figure, t } from '../i18n/index.js'
+import { figure, t } from '../../i18n/index.js'
 import {
   badFields,
   changeOf,
@@ -10,11 +10,11 @@ import {
   type Mode,
   pointOf,
   previewOf,
-} from '../model/positions.js'
-import { api } from '../station/api.js'
-import { document$, hello } from '../station/live.js'
-import { Confirm } from './confirm.js'
-import { FigureList } from './figure-list.js'
+} from '../../model/positions.js'
+import { api } from '../../station/api.js'
+import { document$, hello } from '../../station/live.js'
+import { Confirm } from '../action.js'
+import { FigureList } from '../card.js'
 
 /** A stated distance beyond which a person is asked to look again, metres: the station's own start-up check would not agree. */
 const far_m = 15
