@@ -2,7 +2,7 @@ import type { PluginContext, PublishResult } from 'rtk-base/plugin'
 import type { RtcmSignature } from 'rtk-base/schemas'
 import { mqttLink } from 'rtk-base/services'
 import type { Epochs } from './epochs.js'
-import type { ListedTaker } from './listed-taker.js'
+import type { ListedTopic } from './listed-topic.js'
 import type { Sequence } from './sequence.js'
 import { signatureOf } from './signature.js'
 
@@ -21,18 +21,24 @@ export class Publisher {
   readonly #settings: PublisherSettings
   readonly #epochs: Epochs
   readonly #sequence: Sequence
-  readonly #taker: ListedTaker
+  readonly #listed: ListedTopic
   readonly #pace = new PublishPace()
   #sent_ms: number | undefined
   #signing = false
   #cancel: () => unknown = () => {}
 
-  constructor(ctx: PluginContext, settings: PublisherSettings, epochs: Epochs, sequence: Sequence, taker: ListedTaker) {
+  constructor(
+    ctx: PluginContext,
+    settings: PublisherSettings,
+    epochs: Epochs,
+    sequence: Sequence,
+    listed: ListedTopic,
+  ) {
     this.#ctx = ctx
     this.#settings = settings
     this.#epochs = epochs
     this.#sequence = sequence
-    this.#taker = taker
+    this.#listed = listed
   }
 
   /** A publication went out within the last two periods. */
@@ -64,10 +70,10 @@ export class Publisher {
     if (payload === undefined) return 'none'
     this.#epochs.published()
     const outcome = this.#settings.signed() ? await this.#publishSigned(payload) : this.#send(payload)
-    if (outcome === 'offline') this.#taker.offline()
+    if (outcome === 'offline') this.#listed.offline()
     if (outcome === 'sent') {
       this.#sent_ms = this.#ctx.clock.monotonic()
-      this.#taker.published()
+      this.#listed.published()
     }
     return outcome
   }

@@ -2,7 +2,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import { device, type RunEnd } from 'rtk-base/services'
 import { Health } from './health.js'
 import type { Installer } from './installer.js'
-import type { Memory, Pending } from './memory.js'
+import type { Pending, UpdateMemory } from './memory.js'
 import type { StationSigns } from './signs.js'
 
 export const look_ms = 5_000
@@ -11,7 +11,7 @@ const patience_ms = 120_000
 
 export interface TrialDeps {
   installer: Installer
-  memory: Memory
+  memory: UpdateMemory
   signs: StationSigns
   hold_ms: number
   limit_ms: number

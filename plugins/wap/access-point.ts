@@ -2,11 +2,11 @@ import { Mutex } from 'async-mutex'
 import type { Caller, PluginContext } from 'rtk-base/plugin'
 import type { AccessPointProfile, Network, Radio, RadioInterface } from 'rtk-base/services'
 import { type DhcpFolders, DhcpServer } from './dhcp.js'
-import { Trouble } from './document.js'
 import type { Parameters } from './parameters.js'
 import { RegulatoryDomain } from './regulatory.js'
 import { ReverseGateway } from './reverse-gateway.js'
 import { Stations } from './stations.js'
+import { Trouble } from './trouble.js'
 
 const look_ms = 10_000
 

@@ -1,7 +1,7 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { Radio, Regulatory } from 'rtk-base/services'
-import type { Trouble } from './document.js'
 import type { Parameters } from './parameters.js'
+import type { Trouble } from './trouble.js'
 
 /** `wifi-reg-cc`, and what its rules allow. */
 export class RegulatoryDomain {

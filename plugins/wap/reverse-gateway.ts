@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { mqttLink, type Radio } from 'rtk-base/services'
-import type { Trouble } from './document.js'
+import type { Trouble } from './trouble.js'
 
 /** Worse than Ethernet (100) and the WiFi uplink (600) of NetworkManager: it is used where nothing else is. */
 const metric = 700

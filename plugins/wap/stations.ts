@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { WapInfo } from 'rtk-base/schemas'
 import type { Radio, RadioStation } from 'rtk-base/services'
-import type { Trouble } from './document.js'
+import type { Trouble } from './trouble.js'
 
 const mostShown = 64
 

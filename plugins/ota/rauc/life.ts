@@ -2,7 +2,7 @@ import { Backoff, pause } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import { Health } from '../health.js'
-import type { Memory } from '../memory.js'
+import type { UpdateMemory } from '../memory.js'
 import type { StationSigns } from '../signs.js'
 import { look_ms, reasonOf, type Trial } from '../trial.js'
 import type { Updates } from '../updates.js'
@@ -14,7 +14,7 @@ const errorCode = 'update-rauc'
 
 export interface RaucLife {
   installer: Rauc
-  memory: Memory
+  memory: UpdateMemory
   signs: StationSigns
   updates: Updates
   trial: Trial

@@ -26,7 +26,7 @@ export interface BoardFacts {
   hwbatch: string
 }
 
-export interface AccessPoint {
+export interface RouterAccessPoint {
   bssid: string
   ssid: string
   pswd: string
@@ -78,7 +78,7 @@ export interface Operations {
   version: [undefined, string]
   board: [undefined, BoardFacts]
   deviceName: [undefined, string]
-  accessPoint: [undefined, AccessPoint]
+  accessPoint: [undefined, RouterAccessPoint]
   reboot: [undefined, true]
   factory: [undefined, true]
   exec: [Exec, ExecAnswer]

@@ -15,7 +15,7 @@ import {
   write,
 } from './build.js'
 import { versionIn } from './dialect.js'
-import type { AccessPoint, BoardFacts, Exec, ExecAnswer, Rows, SystemState, UciPlace, Way } from './operations.js'
+import type { BoardFacts, Exec, ExecAnswer, RouterAccessPoint, Rows, SystemState, UciPlace, Way } from './operations.js'
 import { fieldOf, isObject, listOf, macOf, numberOf, outputOf, sectionsOf, textOf } from './parse.js'
 
 const device = get('/api/system/device/status')
@@ -59,7 +59,7 @@ const versionFile: readonly Way<undefined, string>[] = [
 ]
 
 /** The first access point of `network.wireless status`: of every radio, or of the one that was asked for. */
-function accessPointIn(status: unknown): Pick<AccessPoint, 'ssid' | 'pswd'> | undefined {
+function accessPointIn(status: unknown): Pick<RouterAccessPoint, 'ssid' | 'pswd'> | undefined {
   const radios = isObject(status) && 'interfaces' in status ? [status] : Object.values(isObject(status) ? status : {})
   for (const radio of radios) {
     for (const one of listOf(fieldOf(radio, 'interfaces'))) {
@@ -70,7 +70,7 @@ function accessPointIn(status: unknown): Pick<AccessPoint, 'ssid' | 'pswd'> | un
   return undefined
 }
 
-const accessPointBy = (args: Record<string, unknown>): Way<undefined, AccessPoint> => ({
+const accessPointBy = (args: Record<string, unknown>): Way<undefined, RouterAccessPoint> => ({
   together: true,
   calls: () => [ubus('network.wireless', 'status', args), ubus('iwinfo', 'info', { device: 'wlan0' }, optional)],
   read([status, info]) {
@@ -176,7 +176,7 @@ export const routerRows: Rows<
     ],
   },
   accessPoint: {
-    ...overUbus<Way<undefined, AccessPoint>>(accessPointBy({}), accessPointBy({ device: 'radio0' }), {
+    ...overUbus<Way<undefined, RouterAccessPoint>>(accessPointBy({}), accessPointBy({ device: 'radio0' }), {
       calls: () => [ubus('uci', 'get', { config: 'wireless', type: 'wifi-iface' })],
       read([answer]) {
         const found = sectionsOf(answer).find(({ values }) => values.mode === 'ap')?.values

@@ -5,7 +5,7 @@ import type { RtcmTcpInfo } from 'rtk-base/schemas'
 import type { RtcmStream } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { Taker } from './taker.js'
+import { TcpOutput } from './output.js'
 
 export const Target = Type.Object(
   {
@@ -22,10 +22,10 @@ export const nameOf = ({ host, port }: Target): string => `${host}:${port}`
 const lasting_ms = 60_000
 
 /** The addresses that the station connects to. */
-export class Outputs {
+export class TcpPushes {
   readonly #ctx: PluginContext
   #stream: RtcmStream | undefined
-  #all: Output[] = []
+  #all: TcpPush[] = []
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
@@ -42,7 +42,7 @@ export class Outputs {
     if (!stream) return
     const old = this.#all
     this.#all = targets.map(
-      (target) => old.find((one) => Value.Equal(one.target, target)) ?? new Output(this.#ctx, stream, target),
+      (target) => old.find((one) => Value.Equal(one.target, target)) ?? new TcpPush(this.#ctx, stream, target),
     )
     for (const output of old) if (!this.#all.includes(output)) output.stop()
     for (const output of this.#all) if (!old.includes(output)) output.connect()
@@ -57,14 +57,14 @@ export class Outputs {
   }
 }
 
-class Output {
+class TcpPush {
   readonly target: Target
   readonly #ctx: PluginContext
   readonly #stream: RtcmStream
   readonly #backoff = new Backoff({ first_ms: 1_000, longest_ms: 60_000, spread: [0.8, 1.2] })
   readonly #out: Outbound
   #line: Dialled | undefined
-  #taker: Taker | undefined
+  #output: TcpOutput | undefined
   #unwatch: Dispose = () => {}
   #state: 'connecting' | 'connected' | 'waiting' = 'waiting'
   #text = ''
@@ -89,7 +89,7 @@ class Output {
       port,
       state: this.#state,
       text: this.#text.slice(0, 80),
-      dropped: this.#taker?.dropped ?? 0,
+      dropped: this.#output?.dropped ?? 0,
     }
   }
 
@@ -105,7 +105,7 @@ class Output {
           this.#text = ''
           this.#out.up(socket)
           this.#since_ms = clock.monotonic()
-          this.#taker = new Taker(this.#ctx, this.#stream, {
+          this.#output = new TcpOutput(this.#ctx, this.#stream, {
             name: nameOf(this.target),
             ip: socket.remoteAddress ?? '',
             unsent_bytes: () => socket.writableLength,
@@ -116,7 +116,7 @@ class Output {
         },
         // What the other end says is of no interest, but has to be read.
         data: () => {},
-        drain: () => this.#taker?.drained(),
+        drain: () => this.#output?.drained(),
         failed: (text, answered) => this.#over(text, answered),
         closed: () => this.#over('the other end closed the connection', true),
       },
@@ -155,8 +155,8 @@ class Output {
 
   #drop(): void {
     void this.#unwatch()
-    this.#taker?.close()
-    this.#taker = undefined
+    this.#output?.close()
+    this.#output = undefined
     const line = this.#line
     this.#line = undefined
     line?.hangUp()

@@ -2,7 +2,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import { mqttLink, type RtcmStream } from 'rtk-base/services'
 
 /** The topic as a line of `gnss.rtcm.subscribers`: from the first publication until one finds the link down. */
-export class ListedTaker {
+export class ListedTopic {
   readonly #ctx: PluginContext
   readonly #stream: Pick<RtcmStream, 'list'>
   readonly #topic: string

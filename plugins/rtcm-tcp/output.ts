@@ -31,7 +31,7 @@ export interface Peer {
 }
 
 /** Gives the stream to one connection, in bounded memory. */
-export class Taker {
+export class TcpOutput {
   readonly #stream: RtcmStream
   readonly #peer: Peer
   readonly #patience: Patience
