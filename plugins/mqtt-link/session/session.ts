@@ -1,6 +1,5 @@
-import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import { MqttClient } from 'mqtt'
+import type { Socket } from 'node:net'
+import type { MqttClient } from 'mqtt'
 import { topicMatches } from 'rtk-base/link'
 import type { MqttDriver, MqttInbound, MqttProperties } from 'rtk-base/services'
 import {
@@ -11,29 +10,17 @@ import {
   isHangUp,
   isUnacceptableVersion,
 } from '../failure.js'
-import type { Identity } from '../identity/certificate.js'
-import type { Broker, DialledBroker } from '../settings.js'
-import { Breach, Inspection, largestInbound } from './inspection.js'
-import { lastWill, type OnlineStatus, onlineTopic } from './online-status.js'
+import type { Broker } from '../settings.js'
+import { clientOf, type SessionOptions, socketOf } from './client.js'
+import { Breach, Inspection } from './inspection.js'
+import { type OnlineStatus, onlineTopic } from './online-status.js'
 
 /** Bytes that may wait for the socket. When none waits, one publication of any size is admitted. */
 export const outboxLimit = 65_536
-/** Stated to MQTT 5 brokers: publications of QoS 1 that they may send before the first was acknowledged. */
-const receiveMaximum = 32
-const keepalive_s = 120
-const connectTimeout_ms = 20_000
 /** How long a farewell may take: the service has 3 s to stop. */
 export const leaveLimit_ms = 1_500
 /** Fixed header, lengths of topic and properties, and packet identifier of a PUBLISH at most. */
 const overhead = 12
-
-export interface SessionOptions extends DialledBroker {
-  serial: string
-  clientId: string
-  identity: Identity
-  tls: boolean
-  version: 4 | 5
-}
 
 export interface SessionEnd {
   failure: Failure
@@ -72,16 +59,11 @@ export class Session {
 
   /** Begins the attempt. @throws when TLS rejects the identity */
   constructor(options: SessionOptions, events: SessionEvents) {
-    const { host, port, dial, serial, clientId, identity, tls, version } = options
-    const { ca, cert, key } = identity
+    const { host, port, serial, version } = options
     this.broker = { host, port }
     this.version = version
     this.#serial = serial
-    const address = { host, port, ...dial }
-    const name = isIP(host) === 0 ? { servername: host } : {}
-    const socket = tls
-      ? connectTls({ ...address, ...name, ca, cert, key, rejectUnauthorized: true })
-      : connectTcp(address)
+    const socket = socketOf(options)
     this.#socket = socket
     let error: unknown
     const failed = (reported: Error) => {
@@ -94,19 +76,7 @@ export class Session {
     // The client reads from its stream in this way alone.
     const inspected = socket.pipe(inspection)
     socket.pipe = (parser, how) => inspected.pipe(parser, how)
-    const client = new MqttClient(() => socket, {
-      manualConnect: true,
-      clientId,
-      clean: true,
-      protocolVersion: version,
-      keepalive: keepalive_s,
-      connectTimeout: connectTimeout_ms,
-      reconnectPeriod: 0,
-      queueQoSZero: false,
-      resubscribe: false,
-      will: lastWill(serial),
-      ...(version === 5 ? { properties: { maximumPacketSize: largestInbound, receiveMaximum } } : {}),
-    })
+    const client = clientOf(socket, options)
     this.#client = client
     let farewell: Failure | undefined
     let accepted = false

@@ -82,7 +82,6 @@ export function ParameterForm(props: {
     const shown = parameters.filter(({ name, secret }) => changes.has(name) && !secret)
     void send(Object.fromEntries(changes), Object.fromEntries(shown.map(({ name, value }) => [name, value])))
   }
-  const risky = parameters.filter(({ name, endsLink, onTrial }) => changes.has(name) && (endsLink || onTrial))
 
   return (
     <>
@@ -123,39 +122,50 @@ export function ParameterForm(props: {
         </div>
       )}
       {isReviewing && (
-        <Confirm
-          title={t('settings.reviewTitle')}
-          yes={t('settings.apply')}
+        <Review
+          changed={parameters.filter(({ name }) => changes.has(name))}
+          changes={changes}
           answer={(isYes) => (isYes ? apply() : setReviewing(false))}
-        >
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{t('settings.what')}</th>
-                <th scope="col">{t('settings.now')}</th>
-                <th scope="col">{t('settings.then')}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {parameters
-                .filter(({ name }) => changes.has(name))
-                .map(({ name, title, secret, schema, value }) => (
-                  <tr key={name}>
-                    <th scope="row">{title}</th>
-                    <td>{secret ? '•••' : textOf(fieldOf(schema), value)}</td>
-                    <td>{secret ? '•••' : textOf(fieldOf(schema), changes.get(name))}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
-          {risky.length > 0 && (
-            <p class="trouble">
-              {t('settings.risky', { names: risky.map(({ name }) => name).join(', ') })}{' '}
-              {risky.some(({ onTrial }) => onTrial) && t('settings.riskyTrial')}
-            </p>
-          )}
-        </Confirm>
+        />
       )}
     </>
+  )
+}
+
+/** What is changed, from which value to which, and what that may cost. */
+function Review(props: {
+  changed: readonly Parameter[]
+  changes: ReadonlyMap<string, unknown>
+  answer: (isYes: boolean) => void
+}) {
+  const { answer, changed, changes } = props
+  const risky = changed.filter(({ endsLink, onTrial }) => endsLink || onTrial)
+  return (
+    <Confirm title={t('settings.reviewTitle')} yes={t('settings.apply')} answer={answer}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t('settings.what')}</th>
+            <th scope="col">{t('settings.now')}</th>
+            <th scope="col">{t('settings.then')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {changed.map(({ name, title, secret, schema, value }) => (
+            <tr key={name}>
+              <th scope="row">{title}</th>
+              <td>{secret ? '•••' : textOf(fieldOf(schema), value)}</td>
+              <td>{secret ? '•••' : textOf(fieldOf(schema), changes.get(name))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {risky.length > 0 && (
+        <p class="trouble">
+          {t('settings.risky', { names: risky.map(({ name }) => name).join(', ') })}{' '}
+          {risky.some(({ onTrial }) => onTrial) && t('settings.riskyTrial')}
+        </p>
+      )}
+    </Confirm>
   )
 }
