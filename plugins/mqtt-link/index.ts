@@ -6,7 +6,7 @@ import { BrokerTrial } from './broker-trial.js'
 import { IdentityChoice } from './identity/identity-choice.js'
 import { IdentityStore } from './identity/identity-store.js'
 import { Renewal } from './identity/renewal.js'
-import { Link } from './link/link.js'
+import { BrokerLink } from './link/link.js'
 import { linkService } from './service.js'
 import { isStale, onlineStatus } from './session/online-status.js'
 
@@ -45,7 +45,7 @@ export default definePlugin({
 
     const identities = new IdentityStore(ctx, options)
     const trial = new BrokerTrial(ctx, options.brokerTrial ?? 60)
-    const link = new Link(
+    const link = new BrokerLink(
       ctx,
       {
         clientId: options.clientId ?? ctx.serial,
@@ -95,7 +95,7 @@ export default definePlugin({
     await trial.start(settings())
     ctx.defer(ctx.services.use(mqttBus).attach(link.driver))
     broker.watch(() => link.apply())
-    link.start(handoff.get('link') as Link['handoff'] | undefined)
+    link.start(handoff.get('link') as BrokerLink['handoff'] | undefined)
     renewal.start()
   },
 

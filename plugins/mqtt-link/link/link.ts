@@ -26,7 +26,7 @@ const aliveApart_ms = 1_000
 const subscribeLimit_ms = 20_000
 
 /** Keeps a session with the broker, and shows its state. */
-export class Link {
+export class BrokerLink {
   /** Carries the bus. */
   readonly driver: BusDriver
   readonly #ctx: PluginContext
@@ -115,7 +115,7 @@ export class Link {
     return { oldBrokers: this.#sessions.oldBrokers.entries, promised: this.#farewell.promised }
   }
 
-  start(handoff: Partial<Link['handoff']> = {}): void {
+  start(handoff: Partial<BrokerLink['handoff']> = {}): void {
     this.#sessions.oldBrokers.load(handoff.oldBrokers ?? [])
     this.#farewell.load(handoff.promised)
     this.#ctx.timers.every(ping_ms, () => this.#ping())
