@@ -240,7 +240,11 @@ t.test(
   'finds a step of any size in real observations, given directions in whole degrees',
   { skip: noCaptures },
   async (t) => {
-    const sizes_m = [0.01, 0.02, 0.03, 0.05, 0.1, 0.5, 2, 4, 5, 6, 9, 15, 30, 100]
+    const [some_m, others_m] = [
+      [0.01, 0.03, 0.05, 0.5, 5, 9, 100],
+      [0.02, 0.1, 2, 4, 6, 15, 30],
+    ]
+    const sizes_m = [...some_m, ...others_m.slice(sample(others_m.length, 0, 0))]
     for (const { name, from, least } of [
       { name: 'pygnssutils_pygpsdata-rtcm3.log', from: 100, least: 0.9 },
       { name: 'swiftnav_dropped-packets-STR24.rtcm3', from: 110, least: 0.9 },
@@ -480,7 +484,7 @@ t.test(
   async (t) => {
     for (const { name, known } of captured) {
       if (known === undefined) continue
-      for (const gap_s of [2, 3, 5]) {
+      for (const gap_s of [2, 3, 5].slice(sample(2, 0, 0))) {
         for (const index of [0, 1]) {
           const watch = new PhaseWatch()
           const reports = observedOf(name).map(({ epoch, sky }, number) => {
