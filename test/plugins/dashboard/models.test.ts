@@ -15,7 +15,6 @@ import { SampleRing } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
-import { segmentsOf, sharesOf } from '../../../plugins/dashboard/ui/model/fitness.js'
 import { boundsOf, fieldOf } from '../../../plugins/dashboard/ui/model/form.js'
 import {
   distance_m,
@@ -25,7 +24,34 @@ import {
   roundBelow,
   toEcef,
   toGeodetic,
-} from '../../../plugins/dashboard/ui/model/geodesy.js'
+} from '../../../plugins/dashboard/ui/model/gnss/geodesy.js'
+import {
+  badFields,
+  changeOf,
+  type LedgerEntry,
+  ledgerRows,
+  pointOf,
+  previewOf,
+  referenceOf,
+} from '../../../plugins/dashboard/ui/model/gnss/positions.js'
+import {
+  edgesOf,
+  lastTime,
+  layout,
+  transitionsOf,
+  waysOut,
+} from '../../../plugins/dashboard/ui/model/gnss/procedure.js'
+import { goesOut, kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/gnss/rtcm.js'
+import {
+  bandOf,
+  barsOf,
+  cellPath,
+  dotRadius,
+  nameOf,
+  project,
+  shadeOf,
+} from '../../../plugins/dashboard/ui/model/gnss/sky.js'
+import { percentOf, scatterOf, surveyOf } from '../../../plugins/dashboard/ui/model/gnss/survey.js'
 import {
   type GuideEvidence,
   guideOf,
@@ -35,29 +61,8 @@ import {
 } from '../../../plugins/dashboard/ui/model/guide.js'
 import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashboard/ui/model/links.js'
 import { isTime, unitOf } from '../../../plugins/dashboard/ui/model/network-units.js'
-import {
-  badFields,
-  changeOf,
-  type LedgerEntry,
-  ledgerRows,
-  pointOf,
-  previewOf,
-  referenceOf,
-} from '../../../plugins/dashboard/ui/model/positions.js'
-import { edgesOf, lastTime, layout, transitionsOf, waysOut } from '../../../plugins/dashboard/ui/model/procedure.js'
-import { goesOut, kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/rtcm.js'
-import { extentOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
+import { extentOf, segmentsOf, sharesOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
 import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
-import {
-  bandOf,
-  barsOf,
-  cellPath,
-  dotRadius,
-  nameOf,
-  project,
-  shadeOf,
-} from '../../../plugins/dashboard/ui/model/sky.js'
-import { percentOf, scatterOf, surveyOf } from '../../../plugins/dashboard/ui/model/survey.js'
 import { commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { packageRoot } from '../../../runtime/build/release.js'

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { duration, locale, said, t, word } from '../i18n/index.js'
-import { type ProcedureReport, type Transition, transitionsOf, waysOut } from '../model/procedure.js'
+import { type ProcedureReport, type Transition, transitionsOf, waysOut } from '../model/gnss/procedure.js'
 import { Card } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
 import { WhyForm } from '../parts/forms/why-form.js'

@@ -1,5 +1,5 @@
 import { figure, t } from '../i18n/index.js'
-import { goesOut, kindOf, type MessageState, messagesOf, msmOf, rateOf } from '../model/rtcm.js'
+import { goesOut, kindOf, type MessageState, messagesOf, msmOf, rateOf } from '../model/gnss/rtcm.js'
 import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
 import { DayPlot, dayOf, useDay } from '../parts/plots/day-plot.js'

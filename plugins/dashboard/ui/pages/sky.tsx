@@ -1,5 +1,5 @@
 import { figure, moment, t, word } from '../i18n/index.js'
-import { barsOf, letterOf, nameOf, systems } from '../model/sky.js'
+import { barsOf, letterOf, nameOf, systems } from '../model/gnss/sky.js'
 import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'

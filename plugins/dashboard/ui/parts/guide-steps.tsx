@@ -1,10 +1,10 @@
 /** The steps of the guide. */
 import { figure, t, word } from '../i18n/index.js'
-import { toGeodetic } from '../model/geodesy.js'
+import { toGeodetic } from '../model/gnss/geodesy.js'
+import { referenceOf } from '../model/gnss/positions.js'
+import { percentOf, surveyOf } from '../model/gnss/survey.js'
 import { meanCno, networksOf, type OutputFact, outputsOf } from '../model/guide.js'
-import { referenceOf } from '../model/positions.js'
 import { hasReference } from '../model/set-up.js'
-import { percentOf, surveyOf } from '../model/survey.js'
 import type { Parameter, Session } from '../station/api.js'
 import { type Json, numberAt, textAt } from '../station/document.js'
 import { satellites } from '../station/live.js'

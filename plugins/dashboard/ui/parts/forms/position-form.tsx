@@ -10,7 +10,7 @@ import {
   type Mode,
   pointOf,
   previewOf,
-} from '../../model/positions.js'
+} from '../../model/gnss/positions.js'
 import { api } from '../../station/api.js'
 import { document$, hello } from '../../station/live.js'
 import { Confirm } from '../action.js'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
-import { lastTime } from '../../model/procedure.js'
+import { lastTime } from '../../model/gnss/procedure.js'
 import { api } from '../../station/api.js'
 
 /** Why were there no corrections at …? The flight record answers. */

@@ -1,5 +1,5 @@
 import { figure, t } from '../../i18n/index.js'
-import type { Band, Bar } from '../../model/sky.js'
+import type { Band, Bar } from '../../model/gnss/sky.js'
 
 const strongest = 55
 

@@ -1,6 +1,5 @@
 import { figure, t } from '../../i18n/index.js'
-import { type FitnessName, segmentsOf, sharesOf } from '../../model/fitness.js'
-import type { Values } from '../../model/series.js'
+import { type FitnessName, segmentsOf, sharesOf, type Values } from '../../model/series.js'
 
 /** The better, the higher: the colour is not the only sign. */
 const heights: Readonly<Record<FitnessName, number>> = { fit: 30, degraded: 20, unfit: 10, unknown: 2 }

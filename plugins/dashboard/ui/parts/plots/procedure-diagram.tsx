@@ -1,5 +1,5 @@
 import { word } from '../../i18n/index.js'
-import { box, edgesOf, layout, type ProcedureReport, way } from '../../model/procedure.js'
+import { box, edgesOf, layout, type ProcedureReport, way } from '../../model/gnss/procedure.js'
 
 const room = 8
 

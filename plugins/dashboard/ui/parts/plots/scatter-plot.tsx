@@ -1,7 +1,7 @@
 /** Where the receiver was during a survey-in, around its mean: metres, north up, with a scale bar. No map: at centimetres one says nothing. */
 import { t } from '../../i18n/index.js'
-import { type Enu, lengthText, roundBelow } from '../../model/geodesy.js'
-import type { Scatter } from '../../model/survey.js'
+import { type Enu, lengthText, roundBelow } from '../../model/gnss/geodesy.js'
+import type { Scatter } from '../../model/gnss/survey.js'
 
 const half = 160
 

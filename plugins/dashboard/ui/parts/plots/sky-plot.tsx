@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { figure, t } from '../../i18n/index.js'
-import { cellPath, dotRadius, letterOf, nameOf, project, shadeOf, systemOf } from '../../model/sky.js'
+import { cellPath, dotRadius, letterOf, nameOf, project, shadeOf, systemOf } from '../../model/gnss/sky.js'
 import type { SkySatellite } from '../../station/live.js'
 
 const radius = 150

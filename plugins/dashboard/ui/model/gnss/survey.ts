@@ -1,6 +1,6 @@
 /** How far a survey-in is, and what its scatter looks like. Pure. */
-import { type Json, numberAt, textAt } from '../station/document.js'
-import type { CurvePoint, Point } from '../station/messages.js'
+import { type Json, numberAt, textAt } from '../../station/document.js'
+import type { CurvePoint, Point } from '../../station/messages.js'
 import { type Enu, enuOf } from './geodesy.js'
 
 /** A plain survey-in states no less than this (option `plain.bias_m` of survey-in): mostly the ionosphere. */

@@ -1,5 +1,5 @@
 /** What a sky plot draws. Pure. */
-import type { SkySatellite } from '../station/messages.js'
+import type { SkySatellite } from '../../station/messages.js'
 
 export const systems = ['gps', 'galileo', 'glonass', 'beidou', 'qzss'] as const
 export type System = (typeof systems)[number] | 'other'

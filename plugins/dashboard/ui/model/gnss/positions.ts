@@ -1,6 +1,6 @@
 /** The ledger of references, and what a position that is entered would change. Pure. */
-import { type Json, numberAt, textAt } from '../station/document.js'
-import type { Point } from '../station/messages.js'
+import { type Json, numberAt, textAt } from '../../station/document.js'
+import type { Point } from '../../station/messages.js'
 import { distance_m, type Enu, enuOf, type Geodetic, toEcef, toGeodetic } from './geodesy.js'
 
 export interface LedgerEntry extends Point {

@@ -1,5 +1,5 @@
 /** ECEF and WGS 84, as far as a plot of some metres needs it. Pure. */
-import type { Point } from '../station/messages.js'
+import type { Point } from '../../station/messages.js'
 
 const a_m = 6_378_137
 const e2 = 6.694_379_990_141_33e-3
