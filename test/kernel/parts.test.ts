@@ -34,6 +34,7 @@ import { describeHandle, leftOpen, noteRawHandles, openHandles } from '../../run
 import { Scope } from '../../runtime/kernel/instance/scope.js'
 import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
 import { Failures } from '../../runtime/kernel/plugins/failures.js'
+import { startOrder } from '../../runtime/kernel/plugins/graph.js'
 import { Roster } from '../../runtime/kernel/plugins/roster.js'
 import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
@@ -1225,6 +1226,42 @@ t.test('which generation a start takes, and what may be lost', async (t) => {
       number: 9,
     })
   }
+})
+
+t.test('whoever needs a plugin that waits, or one of a circle, waits as well, however many they are', async (t) => {
+  const node = (name: string, needs: string[], provides: string[] = []) => ({ name, needs, provides })
+  const waiter = node('waiter', ['nothing'], ['waited'])
+  const dependants = ['first', 'second', 'third'].map((name) => node(name, ['waited']))
+  const { order, waiting, cycles } = startOrder([waiter, ...dependants], new Set())
+  t.same([order, cycles.size], [[], 0])
+  t.same([...waiting].sort(), [
+    ['first', ['waited']],
+    ['second', ['waited']],
+    ['third', ['waited']],
+    ['waiter', ['nothing']],
+  ])
+  const circle = [node('egg', ['hen'], ['egg']), node('hen', ['egg'], ['hen'])]
+  const fed = [node('farmer', ['egg']), node('cook', ['egg'])]
+  const round = startOrder([...circle, ...fed], new Set())
+  t.same(
+    [round.order, [...round.cycles.keys()].sort(), [...round.waiting.keys()].sort()],
+    [[], ['egg', 'hen'], ['cook', 'farmer']],
+  )
+})
+
+t.test('a watch of files is open until it is closed', async (t) => {
+  const stop = noteRawHandles()
+  t.teardown(stop)
+  const plugin = { ...owner('watcher'), ended: false }
+  const folder = t.testdir({ file: '' })
+  // By the module object: it is what the trace wraps.
+  const watcher = runAs(plugin, () => process.getBuiltinModule('node:fs').watch(folder))
+  t.same(
+    openHandles(plugin).map(({ what }) => what),
+    [`watch of ${folder}`],
+  )
+  watcher.close()
+  await until(() => openHandles(plugin).length === 0, 'closed')
 })
 
 t.test('what a plugin leaves open is named, with its place, until it is closed', async (t) => {

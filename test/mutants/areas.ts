@@ -87,6 +87,7 @@ export const areas: readonly Area[] = [
       'kernel/outside',
       'kernel/errors',
       'kernel/loader',
+      'kernel/metrics',
     ],
     sample: 16,
   },

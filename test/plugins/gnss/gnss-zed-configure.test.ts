@@ -542,6 +542,7 @@ t.test('any key that someone else changed is set back and reported, and the base
     ['CFG-MSGOUT-UBX_NAV_SAT_USB', 0],
     ['CFG-MSGOUT-UBX_NAV2_PVT_USB', 0],
     ['CFG-MSGOUT-RTCM_3X_TYPE1124_USB', 0],
+    ['CFG-MSGOUT-UBX_NAV_DOP_USB', 1],
     ['CFG-RATE-MEAS', 500],
     ['CFG-NAVSPG-DYNMODEL', 4],
     ['CFG-ITFM-ENABLE', 0],
@@ -556,7 +557,7 @@ t.test('any key that someone else changed is set back and reported, and the base
     t.match(context.errors.get('receiver-changed'), new RegExp(`${key} was ${wrong}, not ${right}; it is set back`))
     t.equal(receiver.configured, true)
   }
-  t.equal(station.lines.filter(({ msg }) => /somebody else changed the receiver/.test(msg)).length, 8, 'in the log too')
+  t.equal(station.lines.filter(({ msg }) => /somebody else changed the receiver/.test(msg)).length, 9, 'in the log too')
   await seconds(610)
   t.notOk(context.errors.has('receiver-changed'), 'it is over after a while')
   const { ram } = simulated.received

@@ -266,6 +266,17 @@ function factsOf({ now_ms = () => 0, ...events }: Partial<FactEvents> & { now_ms
   return new ReceiverFacts({ now_ms }, { ...nobody, ...others, uptime: ignore, text: ignore, ...events })
 }
 
+t.test('the time of NAV-TIMEGPS counts when week, time of week and leap seconds are all valid', async (t) => {
+  const times: unknown[] = []
+  const facts = factsOf({ time: (unix_s: number) => times.push(unix_s) })
+  // Week 2400, 345,600,000 ms, 18 leap seconds, the flags: u-blox F9 interface description, NAV-TIMEGPS.
+  const timeGps = (valid: string) => payload(`b562 0120 1000 00709914 00000000 6009 12 ${valid} 0a000000 0000`)
+  for (const valid of ['00', '01', '03', '05', '06']) facts.ubx(0x01, 0x20, timeGps(valid), 0)
+  t.same(times, [])
+  facts.ubx(0x01, 0x20, timeGps('07'), 0)
+  t.same(times, [1_767_830_382])
+})
+
 t.test('the residuals of NAV-SAT are those of its bytes', async (t) => {
   const residuals: (readonly SatelliteResidual[])[] = []
   const clock = new ManualClock()
