@@ -2,10 +2,9 @@ import { networkInterfaces } from 'node:os'
 import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { device, logs, panels, procedureStatus, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { pageAddresses } from './address/page-addresses.js'
-import { qrLines, qrPath } from './address/qr-code.js'
+import { pageAddresses, qrLines, qrPath } from './address/page-addresses.js'
 import { EventHub } from './events/hub.js'
-import { Recorder } from './history/recorder.js'
+import { FigureRecorder } from './history/recorder.js'
 import { SurveyCurve, surveyFactsOf } from './history/survey-curve.js'
 import { Pages } from './pages.js'
 import { PanelFiles } from './panels.js'
@@ -22,7 +21,7 @@ export default definePlugin({
   needs: [station, device, logs, panels],
 
   setup(ctx) {
-    const recorder = new Recorder(ctx)
+    const recorder = new FigureRecorder(ctx)
     // The whole document is not made each second for a curve that does not grow.
     const isSurveying = () => ctx.services.find(procedureStatus)?.status === 'survey'
     const survey = new SurveyCurve(() =>

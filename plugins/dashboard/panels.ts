@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { panels } from 'rtk-base/services'
-import { sendFile } from './files.js'
+import { sendFile } from './pages.js'
 
 /** The panels of other plugins (`ctx.ui.panel`): what pages are told of them, and their files. */
 export class PanelFiles {

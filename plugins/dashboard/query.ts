@@ -1,6 +1,6 @@
 import { badValue } from 'rtk-base/plugin'
 import { Type } from 'typebox'
-import { type Topic, topics, topicsOf } from './events/topics.js'
+import { type Topic, topics, topicsOf } from './events/hub.js'
 import { figures } from './history/figures.js'
 
 const known = figures.map(({ name }) => name)

@@ -2,8 +2,7 @@ import { type ConfigKey, definePlugin } from 'rtk-base/plugin'
 import { network } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { describe, identity, state } from './document.js'
-import { Port } from './port.js'
-import { reaches } from './reaches.js'
+import { Port, reaches } from './port.js'
 
 /** The Ethernet port: `eth`, `eth-en`. */
 export default definePlugin({

@@ -1,5 +1,5 @@
 import { Backoff } from 'rtk-base/link'
-import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import type { Caller, Dispose, PluginContext } from 'rtk-base/plugin'
 import type { Neighbour, Network, NetworkInterface } from 'rtk-base/services'
 
 /** Something that brings the port up again and again is set back at once at first, and less and less often then. */
@@ -121,4 +121,10 @@ export class Port {
     void this.#next?.()
     this.#next = undefined
   }
+}
+
+/** Whether a caller comes through the port, as it is wanted: he reached one of its addresses. */
+export function reaches(port: NetworkInterface | undefined, isWanted: boolean, { address }: Caller): boolean {
+  if (!isWanted || port?.state !== 'connected' || address === undefined) return false
+  return [...port.ip4, ...port.ip6].some((own) => own.address === address)
 }

@@ -5,7 +5,7 @@ import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { ReceiverLink as LinkState, ReceiverFix, ReceiverIdentity } from 'rtk-base/services'
 import { Configurator, type ConfiguratorOptions, Upkeep } from './configure/index.js'
 import { type ReceiverEvents, receiverEvents } from './events.js'
-import { ReceiverFacts } from './facts/index.js'
+import { ReceiverFacts } from './facts/receiver-facts.js'
 import { linkTick_ms, RateMemory, ReceiverLink, UbxDialog } from './link/index.js'
 import * as ubx from './ubx/index.js'
 

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import { definePlugin, RtkError } from 'rtk-base/plugin'
-import { device, httpRoutes, metrics as metricsToken, station as stationToken } from 'rtk-base/services'
+import { definePlugin, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { device, httpRoutes, metrics as metricsToken, type Station, station as stationToken } from 'rtk-base/services'
 import { addFirmwareRoutes } from './firmware.js'
 import { openApi } from './openapi.js'
 import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
@@ -17,114 +17,129 @@ export default definePlugin({
 
   setup(ctx) {
     const station = () => ctx.services.use(stationToken)
-    const bytesOf = keptBytes()
     ctx.banner('document', () => 'curl {http}/get-info')
-
-    for (const url of ['/get-info', '/heart-beat', '/get-base-info']) {
-      ctx.http.route({
-        method: 'GET',
-        url,
-        schema: { summary: 'The information document, or what a mask such as `?0x02` selects' },
-        handler: (request, reply) => {
-          const reader = request.role === 'operator' ? 'operator' : 'viewer'
-          return reply.type(json).send(bytesOf(station().documentText(maskOf(rawQuery(request.raw.url)), reader)))
-        },
-      })
-    }
-
-    ctx.http.route({
-      method: 'GET',
-      url: '/metrics',
-      schema: { summary: 'The figures of every plugin, for Prometheus' },
-      handler: async (_request, reply) => {
-        const metrics = ctx.services.use(metricsToken)
-        return reply.type(metrics.contentType).send(await metrics.text())
-      },
-    })
-
-    ctx.http.route({
-      method: 'GET',
-      url: '/report',
-      schema: { summary: 'An archive for support: how everything is, logs and the flight record, without secrets' },
-      config: { role: 'operator' },
-      handler: async (_request, reply) =>
-        reply
-          .type('application/gzip')
-          .header('content-disposition', `attachment; filename="rtk-base-report-${ctx.serial}.tar.gz"`)
-          .send(Buffer.from(await station().report())),
-    })
-
-    ctx.http.route({
-      method: 'POST',
-      url: '/change',
-      schema: { summary: 'Changes parameters: all of them, durably, or none' },
-      // Every owner may take 10 s, one after the other.
-      config: { timeout_ms: 300_000 },
-      handler: async (request, reply) => {
-        const answered = new Promise<void>((resolve) => reply.raw.once('close', resolve))
-        const address = request.raw.socket.localAddress ?? ''
-        return station().change(request.body, { source: 'http', answered, address })
-      },
-    })
-
-    ctx.http.route({
-      method: 'POST',
-      url: '/system',
-      schema: { summary: 'Runs the command in the query: `?reboot`, `?log=d`' },
-      config: { rawBody: 'ignore', errors: 'text' },
-      handler: async (request, reply) => {
-        const command = commandText(rawQuery(request.raw.url))
-        const result = await station().command(command, { source: 'http', signal: whenGone(reply) })
-        return reply.code(result.status).type(text).send(`${result.text.trimEnd()}\n`)
-      },
-    })
-
-    ctx.http.route({
-      method: 'GET',
-      url: '/nvs',
-      schema: { summary: 'Key-value pairs of a namespace; without one the namespaces' },
-      // Anybody may have written anything there, also secrets.
-      config: { role: 'operator' },
-      handler: async (request) => {
-        const namespace = namespaceOf(request.query)
-        if (namespace === undefined) return { namespaces: await station().nvs.namespaces() }
-        return station().nvs.read(namespace)
-      },
-    })
-
-    ctx.http.route({
-      method: 'POST',
-      url: '/nvs',
-      schema: { summary: 'Writes key-value pairs to a namespace' },
-      handler: async (request) => {
-        const written = await station().nvs.write(namespaceOf(request.query) ?? 'user', request.body)
-        return { result: 'ok', written }
-      },
-    })
-
+    addReadings(ctx, station)
+    addActions(ctx, station)
+    addStorage(ctx, station)
     addFirmwareRoutes(ctx)
-
-    for (const [url, summary, list] of [
-      ['/plugins', 'Every plugin with its state', () => station().plugins()],
-      ['/parameters', 'Every change parameter with its schema and its value', () => station().parameters()],
-      ['/commands', 'Every command', () => station().commands()],
-    ] as const) {
-      ctx.http.route({ method: 'GET', url, schema: { summary }, handler: async () => list() })
-    }
-    ctx.http.route({
-      method: 'GET',
-      url: '/openapi.json',
-      schema: { summary: 'This description' },
-      handler: async () => {
-        const { services, serial } = ctx
-        const parameters = station().parameters()
-        const routes = services.use(httpRoutes).list()
-        const { version } = services.use(device)
-        return openApi({ version, serial, routes, parameters, commands: station().commands() })
-      },
-    })
+    addDirectory(ctx, station)
   },
 })
+
+/** How the station is: the document, the metrics, an archive for support. */
+function addReadings(ctx: PluginContext, station: () => Station): void {
+  const bytesOf = keptBytes()
+  for (const url of ['/get-info', '/heart-beat', '/get-base-info']) {
+    ctx.http.route({
+      method: 'GET',
+      url,
+      schema: { summary: 'The information document, or what a mask such as `?0x02` selects' },
+      handler: (request, reply) => {
+        const reader = request.role === 'operator' ? 'operator' : 'viewer'
+        return reply.type(json).send(bytesOf(station().documentText(maskOf(rawQuery(request.raw.url)), reader)))
+      },
+    })
+  }
+
+  ctx.http.route({
+    method: 'GET',
+    url: '/metrics',
+    schema: { summary: 'The figures of every plugin, for Prometheus' },
+    handler: async (_request, reply) => {
+      const metrics = ctx.services.use(metricsToken)
+      return reply.type(metrics.contentType).send(await metrics.text())
+    },
+  })
+
+  ctx.http.route({
+    method: 'GET',
+    url: '/report',
+    schema: { summary: 'An archive for support: how everything is, logs and the flight record, without secrets' },
+    config: { role: 'operator' },
+    handler: async (_request, reply) =>
+      reply
+        .type('application/gzip')
+        .header('content-disposition', `attachment; filename="rtk-base-report-${ctx.serial}.tar.gz"`)
+        .send(Buffer.from(await station().report())),
+  })
+}
+
+/** Changes and commands. */
+function addActions(ctx: PluginContext, station: () => Station): void {
+  ctx.http.route({
+    method: 'POST',
+    url: '/change',
+    schema: { summary: 'Changes parameters: all of them, durably, or none' },
+    // Every owner may take 10 s, one after the other.
+    config: { timeout_ms: 300_000 },
+    handler: async (request, reply) => {
+      const answered = new Promise<void>((resolve) => reply.raw.once('close', resolve))
+      const address = request.raw.socket.localAddress ?? ''
+      return station().change(request.body, { source: 'http', answered, address })
+    },
+  })
+
+  ctx.http.route({
+    method: 'POST',
+    url: '/system',
+    schema: { summary: 'Runs the command in the query: `?reboot`, `?log=d`' },
+    config: { rawBody: 'ignore', errors: 'text' },
+    handler: async (request, reply) => {
+      const command = commandText(rawQuery(request.raw.url))
+      const result = await station().command(command, { source: 'http', signal: whenGone(reply) })
+      return reply.code(result.status).type(text).send(`${result.text.trimEnd()}\n`)
+    },
+  })
+}
+
+/** Key-value pairs of integrators. */
+function addStorage(ctx: PluginContext, station: () => Station): void {
+  ctx.http.route({
+    method: 'GET',
+    url: '/nvs',
+    schema: { summary: 'Key-value pairs of a namespace; without one the namespaces' },
+    // Anybody may have written anything there, also secrets.
+    config: { role: 'operator' },
+    handler: async (request) => {
+      const namespace = namespaceOf(request.query)
+      if (namespace === undefined) return { namespaces: await station().nvs.namespaces() }
+      return station().nvs.read(namespace)
+    },
+  })
+
+  ctx.http.route({
+    method: 'POST',
+    url: '/nvs',
+    schema: { summary: 'Writes key-value pairs to a namespace' },
+    handler: async (request) => {
+      const written = await station().nvs.write(namespaceOf(request.query) ?? 'user', request.body)
+      return { result: 'ok', written }
+    },
+  })
+}
+
+/** What the station consists of, and what can be asked of it. */
+function addDirectory(ctx: PluginContext, station: () => Station): void {
+  for (const [url, summary, list] of [
+    ['/plugins', 'Every plugin with its state', () => station().plugins()],
+    ['/parameters', 'Every change parameter with its schema and its value', () => station().parameters()],
+    ['/commands', 'Every command', () => station().commands()],
+  ] as const) {
+    ctx.http.route({ method: 'GET', url, schema: { summary }, handler: async () => list() })
+  }
+  ctx.http.route({
+    method: 'GET',
+    url: '/openapi.json',
+    schema: { summary: 'This description' },
+    handler: async () => {
+      const { services, serial } = ctx
+      const parameters = station().parameters()
+      const routes = services.use(httpRoutes).list()
+      const { version } = services.use(device)
+      return openApi({ version, serial, routes, parameters, commands: station().commands() })
+    },
+  })
+}
 
 /** The bytes of a text, made once for as long as the same text comes: made for each answer, they cost a sixth of it. */
 function keptBytes(): (text: string) => Buffer {

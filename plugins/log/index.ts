@@ -2,7 +2,7 @@ import { badValue, definePlugin, type PluginContext, RtkError } from 'rtk-base/p
 import { device, type LogLevel, logs, metrics, type RunEnd, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { LogFiles } from './files.js'
-import { Ring } from './ring.js'
+import { LogRing } from './ring.js'
 import { parsed, textOf } from './text.js'
 
 const Options = Type.Object(
@@ -57,9 +57,9 @@ export default definePlugin({
       }),
       { default: 3_600, title: 'Save the log every so many seconds' },
     )
-    const ring = new Ring((options.ring_kb ?? 256) * 1_024)
+    const ring = new LogRing((options.ring_kb ?? 256) * 1_024)
     const files = new LogFiles(() => ctx.dataDir('saved').path, options.runs ?? 4)
-    const keeper = new Keeper(ctx, ring, files)
+    const keeper = new LogKeeper(ctx, ring, files)
     ctx.info.block('base.log', { config: () => ({ save_period: period.get() }) })
     ctx.config.onChange([period.name], () => keeper.every(period.get()))
 
@@ -130,15 +130,15 @@ export default definePlugin({
 })
 
 /** Saves the ring when its period is over, and when the run ends. */
-class Keeper {
+class LogKeeper {
   readonly #ctx: PluginContext
-  readonly #ring: Ring
+  readonly #ring: LogRing
   readonly #files: LogFiles
   #saved = 0
   #cancel = () => {}
   readonly #onExit = () => this.#tryToSave()
 
-  constructor(ctx: PluginContext, ring: Ring, files: LogFiles) {
+  constructor(ctx: PluginContext, ring: LogRing, files: LogFiles) {
     this.#ctx = ctx
     this.#ring = ring
     this.#files = files

@@ -4,7 +4,7 @@ import type { LogLine } from 'rtk-base/services'
 const longestLine = 8_192
 
 /** The newest lines as JSON texts, bounded in bytes: whatever is logged, memory and the saved file stay small. */
-export class Ring {
+export class LogRing {
   readonly #limit: number
   #lines: string[] = []
   /** Lines before this index are gone; they are dropped in portions, as moving them costs. */

@@ -2,7 +2,7 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { Backoff } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device, localNetwork } from 'rtk-base/services'
-import type { Link, LinkAddress, OpenLink } from './link.js'
+import type { LinkAddress, MdnsLink, OpenLink } from './link.js'
 import { type Announcement, isSame, namesFor } from './records.js'
 import { Responder } from './responder.js'
 
@@ -110,7 +110,7 @@ export class Announcer {
 
   async #open(key: string, on: LinkAddress): Promise<void> {
     let responder: Responder | undefined
-    const link: Link = await this.#options.open(on, {
+    const link: MdnsLink = await this.#options.open(on, {
       received: (bytes, from) => responder?.received(bytes, from),
       failed: (error) => this.#ctx.log.debug({ err: error }, `a packet on ${on.name} is lost`),
     })

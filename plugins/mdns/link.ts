@@ -16,14 +16,14 @@ export interface LinkHandlers {
 }
 
 /** Multicast on one interface. */
-export interface Link {
+export interface MdnsLink {
   /** @param to the asker alone; left out: everybody */
   send(bytes: Uint8Array, to?: { address: string; port: number }): void
   /** Resolves when what was sent is on its way and the socket is closed. */
   close(): Promise<void>
 }
 
-export type OpenLink = (on: LinkAddress, handlers: LinkHandlers) => Promise<Link>
+export type OpenLink = (on: LinkAddress, handlers: LinkHandlers) => Promise<MdnsLink>
 
 const group = '224.0.0.251'
 

@@ -13,7 +13,7 @@
 import type { RemoteInfo } from 'node:dgram'
 import { type Answer, AUTHORITATIVE_ANSWER, type DecodedPacket, decode, encode, type Question } from 'dns-packet'
 import type { Dispose } from 'rtk-base/plugin'
-import type { Link } from './link.js'
+import type { MdnsLink } from './link.js'
 import { type Announcement, dataOf, isSame, type OwnRecord, sharedRecords, uniqueRecords } from './records.js'
 
 const probes = 3
@@ -53,7 +53,7 @@ export interface ResponderEdges {
 }
 
 export class Responder {
-  readonly #link: Link
+  readonly #link: MdnsLink
   readonly #edges: ResponderEdges
   #state: 'probing' | 'announced' | 'closed' = 'probing'
   #announcement: Announcement
@@ -63,7 +63,7 @@ export class Responder {
   #second = { from_ms: 0, packets: 0, work_ms: 0 }
   #malformed = 0
 
-  constructor(link: Link, announcement: Announcement, edges: ResponderEdges) {
+  constructor(link: MdnsLink, announcement: Announcement, edges: ResponderEdges) {
     this.#link = link
     this.#announcement = announcement
     this.#edges = edges

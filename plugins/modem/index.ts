@@ -1,9 +1,9 @@
-import { pause } from 'rtk-base/link'
-import { definePlugin, handedOver, unavailable } from 'rtk-base/plugin'
+import { definePlugin, handedOver, type PluginContext } from 'rtk-base/plugin'
 import { cellularModem, cellularUplink, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Access, reasonOf } from './access.js'
 import { ApnKeeper } from './apn/keeper.js'
+import { addCommands } from './commands.js'
 import { configBlock, identityBlock, simBlock, stateBlock } from './document.js'
 import { Jobs } from './jobs.js'
 import { OperatorScan, ScanHandoff } from './operator/scan.js'
@@ -15,10 +15,7 @@ import { Polling } from './state/polling.js'
 import { Readings } from './state/readings.js'
 import { readingTasks, reportSim } from './tasks.js'
 
-const rebootLimit_ms = 60_000
 const readLimit_ms = 60_000
-/** A modem that restarts is not asked anything for so long. */
-const boot_ms = 30_000
 
 /** The modem in the cellular router: `modem`, the operator, the APN of the SIM. */
 export default definePlugin({
@@ -98,23 +95,7 @@ export default definePlugin({
       config: () => ({ cfg: { ...configBlock(readings), apn_choice: apn.choice } }),
       detail: { runtime: () => ({ history: history.block }) },
     })
-    const uplinkChanged = ctx.event<void>()
-    let wasConnected: boolean | undefined
-    const uplinkRead = () => {
-      const { connected } = readings
-      if (connected === undefined || connected === wasConnected) return
-      wasConnected = connected
-      uplinkChanged.emit()
-    }
-    ctx.services.provide(cellularUplink, {
-      get connected() {
-        return readings.connected
-      },
-      get pending() {
-        return jobs.pending
-      },
-      onChange: uplinkChanged.on,
-    })
+    const uplinkRead = provideUplink(ctx, readings, jobs)
 
     /** What was read with the SIM before says nothing of the new one, which may have settings of its own in another slot. */
     const readForSim = async () => {
@@ -128,35 +109,7 @@ export default definePlugin({
         polling.soon('apn')
       }
     }
-    const reboot = async () => {
-      try {
-        await access.call(rebootLimit_ms, (modem, signal) => modem.reboot(signal))
-        await pause(ctx.timers, boot_ms)
-      } catch (error) {
-        ctx.errors.raise('modem-reboot', `the modem could not be restarted (${reasonOf(error)}): try again`)
-      }
-    }
-    ctx.commands.add(
-      'mobile-scan',
-      'scans for mobile operators: takes about 200 s, in which the mobile connection is lost',
-      () => {
-        scan.request()
-        return 'the scan has started: it takes about 200 s, the mobile connection is lost meanwhile'
-      },
-      { value: false, caution: 'The mobile connection is lost for about 200 s.' },
-    )
-    ctx.commands.add(
-      'reboot-modem',
-      'restarts the modem of the router',
-      () => {
-        if (jobs.has('scan')) throw unavailable('the modem is not restarted: it scans for operators')
-        if (access.absence !== '') throw unavailable(`the modem is not restarted: ${access.absence}`)
-        ctx.errors.clear('modem-reboot')
-        jobs.begin('reboot', 'the modem restarts', reboot)
-        return 'the modem restarts'
-      },
-      { value: false, caution: 'The mobile connection is lost for about a minute.' },
-    )
+    addCommands(ctx, { access, jobs, scan })
     ctx.config.onChange([parameters.operator.name], (_changed, source) => selection.onChange(source))
     ctx.config.onChange(parameters.apnNames, () => apn.onChange())
     return { access, apn, history, polling, readings, scan, selection }
@@ -183,3 +136,24 @@ export default definePlugin({
     ['reached', selection.reached],
   ],
 })
+
+/** The service `cellularUplink`. @returns to be called when the registration was read */
+function provideUplink(ctx: PluginContext, readings: Readings, jobs: Jobs): () => void {
+  const changed = ctx.event<void>()
+  let wasConnected: boolean | undefined
+  ctx.services.provide(cellularUplink, {
+    get connected() {
+      return readings.connected
+    },
+    get pending() {
+      return jobs.pending
+    },
+    onChange: changed.on,
+  })
+  return () => {
+    const { connected } = readings
+    if (connected === undefined || connected === wasConnected) return
+    wasConnected = connected
+    changed.emit()
+  }
+}

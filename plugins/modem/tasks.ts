@@ -2,8 +2,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { CellularModem, ModemSim } from 'rtk-base/services'
 import type { Access } from './access.js'
 import type { Task } from './state/polling.js'
-import type { Reading } from './state/reading.js'
-import type { Readings } from './state/readings.js'
+import type { Reading, Readings } from './state/readings.js'
 
 const limit_ms = 60_000
 

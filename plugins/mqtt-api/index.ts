@@ -4,8 +4,8 @@ import { ChangeRequests } from './change-requests.js'
 import { CommandRequests } from './command-requests.js'
 import { LiveMessages } from './live-messages.js'
 import { Publications } from './publications.js'
-import { whenIdentified } from './receiver-identified.js'
 import { Refusals } from './responses.js'
+import { whenIdentified } from './triggers.js'
 
 /** The MQTT surface of the specification: the information document, commands and changes. The twin of `http-api`. */
 export default definePlugin({

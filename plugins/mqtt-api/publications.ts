@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { device, type MqttLink, mqttLink, station } from 'rtk-base/services'
-import { Periodic } from './periodic.js'
+import { Periodic } from './triggers.js'
 import { WorkQueue } from './work-queue.js'
 
 /** Limits: the largest information publication. */

@@ -18,7 +18,7 @@ const retry_ms = 5_000
 const loopbackOf: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 /** An MQTT 3.1.1 broker inside the service. A port that is taken is a state, not a failure: the broker tries again. */
-export class Broker implements EmbeddedBroker {
+export class BrokerServer implements EmbeddedBroker {
   readonly #ctx: PluginContext
   readonly #options: BrokerOptions
   readonly #retained = new Set<string>()

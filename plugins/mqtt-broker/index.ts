@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { embeddedBroker } from 'rtk-base/services'
 import Type from 'typebox'
-import { Broker } from './broker.js'
+import { BrokerServer } from './broker.js'
 
 /** An MQTT broker for a desk: it accepts everybody, so it is part of the simulator variant only. */
 export default definePlugin({
@@ -23,7 +23,7 @@ export default definePlugin({
         'RTK_ERR_PLUGIN_OPTIONS',
         `mqtt-broker.host ${host} can be reached from other machines, and this broker accepts everybody: use 127.0.0.1, or set mqtt-broker.exposed to true`,
       )
-    const broker = new Broker(ctx, { host, port })
+    const broker = new BrokerServer(ctx, { host, port })
     ctx.services.provide(embeddedBroker, broker)
     return broker
   },

@@ -3,10 +3,12 @@ import { device, mqttBus, mqttLink, station } from 'rtk-base/services'
 import Type from 'typebox'
 import { BrokerChoice, tlsPort } from './broker-choice.js'
 import { BrokerTrial } from './broker-trial.js'
-import { IdentityChoice, IdentityStore, Renewal } from './identity/index.js'
-import { Link } from './link/index.js'
+import { IdentityChoice } from './identity/identity-choice.js'
+import { IdentityStore } from './identity/identity-store.js'
+import { Renewal } from './identity/renewal.js'
+import { BrokerLink } from './link/link.js'
 import { linkService } from './service.js'
-import { isStale, onlineStatus } from './session/index.js'
+import { isStale, onlineStatus } from './session/online-status.js'
 
 /** The link to the broker: identity, sessions, online status. What is said over it belongs to other plugins. */
 export default definePlugin({
@@ -43,7 +45,7 @@ export default definePlugin({
 
     const identities = new IdentityStore(ctx, options)
     const trial = new BrokerTrial(ctx, options.brokerTrial ?? 60)
-    const link = new Link(
+    const link = new BrokerLink(
       ctx,
       {
         clientId: options.clientId ?? ctx.serial,
@@ -93,7 +95,7 @@ export default definePlugin({
     await trial.start(settings())
     ctx.defer(ctx.services.use(mqttBus).attach(link.driver))
     broker.watch(() => link.apply())
-    link.start(handoff.get('link') as Link['handoff'] | undefined)
+    link.start(handoff.get('link') as BrokerLink['handoff'] | undefined)
     renewal.start()
   },
 

@@ -1,10 +1,10 @@
 import type { MqttLink } from 'rtk-base/services'
-import { Signer } from './identity/index.js'
-import type { Link } from './link/index.js'
+import { Signer } from './identity/signer.js'
+import type { BrokerLink } from './link/link.js'
 import type { LinkSettings } from './settings.js'
 
 /** What other plugins may do with the link. */
-export function linkService(link: Link, settings: () => LinkSettings): MqttLink {
+export function linkService(link: BrokerLink, settings: () => LinkSettings): MqttLink {
   let signer: Signer | undefined
   return {
     get enabled() {

@@ -2,7 +2,7 @@ import { definePlugin, unavailable } from 'rtk-base/plugin'
 import { device, mqttLink, rtcmStream } from 'rtk-base/services'
 import Type from 'typebox'
 import { Epochs } from './epochs.js'
-import { ListedTaker } from './listed-taker.js'
+import { ListedTopic } from './listed-topic.js'
 import { type Outcome, Publisher } from './publisher.js'
 import { Sequence } from './sequence.js'
 
@@ -57,8 +57,8 @@ export default definePlugin({
     await state.sequence.start(handoff.get('sequence') as number | undefined)
     const stream = ctx.services.use(rtcmStream)
     const epochs = new Epochs(stream)
-    const taker = new ListedTaker(ctx, stream, state.settings.topic)
-    const publisher = new Publisher(ctx, state.settings, epochs, state.sequence, taker)
+    const listed = new ListedTopic(ctx, stream, state.settings.topic)
+    const publisher = new Publisher(ctx, state.settings, epochs, state.sequence, listed)
     state.publisher = publisher
     publisher.publishCertificate()
     ctx.on(stream.onEpoch, (epoch) => {

@@ -2,8 +2,7 @@ import type { PluginContext, PublishResult } from 'rtk-base/plugin'
 import type { RtcmSignature } from 'rtk-base/schemas'
 import { mqttLink } from 'rtk-base/services'
 import type { Epochs } from './epochs.js'
-import type { ListedTaker } from './listed-taker.js'
-import { Pace } from './pace.js'
+import type { ListedTopic } from './listed-topic.js'
 import type { Sequence } from './sequence.js'
 import { signatureOf } from './signature.js'
 
@@ -22,18 +21,24 @@ export class Publisher {
   readonly #settings: PublisherSettings
   readonly #epochs: Epochs
   readonly #sequence: Sequence
-  readonly #taker: ListedTaker
-  readonly #pace = new Pace()
+  readonly #listed: ListedTopic
+  readonly #pace = new PublishPace()
   #sent_ms: number | undefined
   #signing = false
   #cancel: () => unknown = () => {}
 
-  constructor(ctx: PluginContext, settings: PublisherSettings, epochs: Epochs, sequence: Sequence, taker: ListedTaker) {
+  constructor(
+    ctx: PluginContext,
+    settings: PublisherSettings,
+    epochs: Epochs,
+    sequence: Sequence,
+    listed: ListedTopic,
+  ) {
     this.#ctx = ctx
     this.#settings = settings
     this.#epochs = epochs
     this.#sequence = sequence
-    this.#taker = taker
+    this.#listed = listed
   }
 
   /** A publication went out within the last two periods. */
@@ -65,10 +70,10 @@ export class Publisher {
     if (payload === undefined) return 'none'
     this.#epochs.published()
     const outcome = this.#settings.signed() ? await this.#publishSigned(payload) : this.#send(payload)
-    if (outcome === 'offline') this.#taker.offline()
+    if (outcome === 'offline') this.#listed.offline()
     if (outcome === 'sent') {
       this.#sent_ms = this.#ctx.clock.monotonic()
-      this.#taker.published()
+      this.#listed.published()
     }
     return outcome
   }
@@ -108,5 +113,30 @@ export class Publisher {
     const certificate = this.#settings.signed() ? this.#ctx.services.find(mqttLink)?.certificate : ''
     if (certificate === undefined) return
     this.#ctx.mqtt.publish(`${this.#settings.topic}/cert`, certificate, { retain: true })
+  }
+}
+
+/** An epoch that is early by this much or less is published at once: receivers jitter. */
+const early_ms = 100
+
+/**
+ * When to publish: every n seconds, in step with the epochs. An epoch that arrives when a publication is due is published at once.
+ * An earlier one waits until then, and each time a little less, so that publications come back into step after a late epoch.
+ */
+export class PublishPace {
+  /** When the last publication was due; the next one is counted from there. */
+  #from_ms = Number.NEGATIVE_INFINITY
+
+  /** Milliseconds that an epoch which arrived at `now_ms` has to wait; 0: publish it now. */
+  wait_ms(now_ms: number, rate_s: number): number {
+    const left_ms = this.#from_ms + rate_s * 1000 - now_ms
+    return left_ms <= early_ms ? 0 : left_ms
+  }
+
+  /** A publication was sent. @param waited_ms how long its epoch had waited */
+  published(now_ms: number, rate_s: number, waited_ms: number): void {
+    const due_ms = this.#from_ms + rate_s * 1000
+    // An early publication must not make the next one earlier still: several epochs a second would raise the rate.
+    this.#from_ms = now_ms < due_ms ? due_ms : now_ms - Math.min(early_ms, waited_ms)
   }
 }

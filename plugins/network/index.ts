@@ -1,9 +1,27 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { network, uplinks } from 'rtk-base/services'
-import { NetworkManager } from './networkmanager/index.js'
-import { NetworkOptions } from './options.js'
+import { type Static, Type } from 'typebox'
+import { NetworkManager } from './networkmanager/network-manager.js'
 import { SimulatedBackend } from './simulated.js'
-import { UplinkService } from './uplinks/index.js'
+import { UplinkService } from './uplinks/uplinks.js'
+
+/** Deploy-time options of the plugin. */
+export const NetworkOptions = Type.Object(
+  {
+    backend: Type.Union([Type.Literal('networkmanager'), Type.Literal('simulator')], {
+      default: 'networkmanager',
+      description: 'Who manages the interfaces of the machine; simulator: those of the plugin simulated-machine',
+    }),
+    bus: Type.String({
+      default: '',
+      pattern: '^(|(unix|tcp):.+)$',
+      description:
+        'D-Bus address of NetworkManager; empty: DBUS_SYSTEM_BUS_ADDRESS, else the system bus of the machine',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type NetworkOptions = Static<typeof NetworkOptions>
 
 /** The interfaces of the machine, over NetworkManager or simulated, and the ways out that follow from them. */
 export default definePlugin({

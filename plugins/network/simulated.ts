@@ -1,7 +1,6 @@
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { type AccessPointProfile, type Network, type StationProfile, simulatedNetwork } from 'rtk-base/services'
-import type { Backend } from './backend.js'
-import { Changes } from './changes.js'
+import { type Backend, Changes } from './backend.js'
 
 const missing = 'backend=simulator needs the plugin simulated-machine, which this variant does not have'
 

@@ -30,7 +30,7 @@ const clockLook_ms = 300_000
 /** Unsent bytes after which a rover is let go: half a minute of a full stream. */
 const backlog_bytes = 131_072
 
-export interface Secrets {
+export interface CasterSecrets {
   users: Logins
   /** Passwords of foreign bases, by mount point. */
   bases: Logins
@@ -44,7 +44,7 @@ const handedChecks = () => ({ rover: Compile(HandedRover), base: Compile(HandedB
 export class Caster {
   readonly #ctx: PluginContext
   readonly #options: Static<typeof CasterOptions>
-  readonly #secrets: Secrets
+  readonly #secrets: CasterSecrets
   readonly #pacing: Pacing
   readonly #own = new Map<string, OwnMount>()
   readonly #foreign = new Map<string, ForeignMount>()
@@ -57,7 +57,7 @@ export class Caster {
   /** Something (NTP, PTP) keeps the system clock. */
   #isClockKept = false
 
-  constructor(ctx: PluginContext, options: Static<typeof CasterOptions>, secrets: Secrets) {
+  constructor(ctx: PluginContext, options: Static<typeof CasterOptions>, secrets: CasterSecrets) {
     this.#ctx = ctx
     this.#options = options
     this.#secrets = secrets

@@ -3,7 +3,7 @@ import { definePlugin, type PluginContext } from 'rtk-base/plugin'
 import { device, rtcmStream, uplinks } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { Push } from './push.js'
+import { CasterPush } from './push.js'
 import { KeptWait } from './retry.js'
 import { nameOf, Target } from './target.js'
 
@@ -27,7 +27,7 @@ export default definePlugin({
       const twice = names.find((name, index) => names.indexOf(name) !== index)
       return twice && `names ${twice} twice`
     })
-    const pushes = new Pushes(ctx)
+    const pushes = new CasterPushes(ctx)
     ctx.config.onChange([targets.name], () => pushes.apply(targets.get()))
     ctx.info.block('ntrip.server', () => pushes.block())
     ctx.metrics.gauge({
@@ -45,9 +45,9 @@ export default definePlugin({
   stop: (_reason, { pushes }) => pushes.stop(),
 })
 
-class Pushes {
+class CasterPushes {
   readonly #ctx: PluginContext
-  #all: Push[] = []
+  #all: CasterPush[] = []
   #kept: Record<string, KeptWait> = {}
   #writing: Promise<void> = Promise.resolve()
 
@@ -73,7 +73,7 @@ class Pushes {
 
   /** What is the same goes on; what was changed by a person is tried at once. */
   apply(targets: readonly Target[]): void {
-    const same = (push: Push) => targets.some((target) => Value.Equal(target, push.target))
+    const same = (push: CasterPush) => targets.some((target) => Value.Equal(target, push.target))
     const old = this.#all
     for (const push of old) if (!same(push)) push.stop()
     const before = new Set(old.map(({ target }) => nameOf(target)))
@@ -83,7 +83,7 @@ class Pushes {
       const name = nameOf(target)
       // Other settings for the same mount point may be the remedy: the wait ends, the least distance stays.
       const kept = before.has(name) ? undefined : this.#kept[name]
-      const push = new Push(this.#ctx, this.#ctx.services.use(rtcmStream), target, kept, (wait) =>
+      const push = new CasterPush(this.#ctx, this.#ctx.services.use(rtcmStream), target, kept, (wait) =>
         this.#keep(name, wait),
       )
       push.start()

@@ -34,7 +34,7 @@ const mostResponse_bytes = 4_096
 const mostHeard = 256
 
 /** One connection to a caster, and when to make the next. */
-export class Push implements StreamSink {
+export class CasterPush implements StreamSink {
   readonly target: Target
   readonly #ctx: PluginContext
   readonly #stream: RtcmStream

@@ -3,14 +3,13 @@ import { systemBus } from 'rtk-base/link'
 import { badValue, definePlugin, handedOver, type PluginContext, type RtkError, unavailable } from 'rtk-base/plugin'
 import { device, firmwareInstaller, pluginUpdates } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { reasonOf } from './aftermath.js'
 import { Download } from './download.js'
-import { Memory } from './memory.js'
+import { UpdateMemory } from './memory.js'
 import { Rauc } from './rauc/index.js'
 import { followRauc } from './rauc/life.js'
 import { StationSigns } from './signs.js'
 import { Slots } from './slots/index.js'
-import { Trial } from './trial.js'
+import { reasonOf, Trial } from './trial.js'
 import { bytesOf, Updates } from './updates.js'
 
 const Options = Type.Object(
@@ -64,7 +63,7 @@ export default definePlugin({
 
   setup(ctx, options) {
     const { keys = [], limit_mb = 64, ca = '', trial_min = 20, healthy_s = 60 } = options
-    const memory = new Memory(ctx, keys)
+    const memory = new UpdateMemory(ctx, keys)
     const signs = new StationSigns(ctx)
     const rauc = options.installer === 'rauc' ? new Rauc(ctx, options.bus || systemBus()) : undefined
     const folder = () => folderOf(ctx, limit_mb)
@@ -151,7 +150,7 @@ export default definePlugin({
 /** At the first start of a process: what has become of the last update. */
 async function lookBack(
   ctx: PluginContext,
-  { installer, memory, updates, trial }: { installer: Slots; memory: Memory; updates: Updates; trial: Trial },
+  { installer, memory, updates, trial }: { installer: Slots; memory: UpdateMemory; updates: Updates; trial: Trial },
 ): Promise<void> {
   try {
     const pending = await memory.pending()

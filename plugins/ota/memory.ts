@@ -33,7 +33,7 @@ const Pending = Type.Object({
 export type Pending = Static<typeof Pending>
 
 /** What outlives a restart: in the protected store, so that a factory reset brings no old version and no old key back. */
-export class Memory {
+export class UpdateMemory {
   readonly #ctx: PluginContext
   readonly #keys: readonly string[]
 

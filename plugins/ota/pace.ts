@@ -14,7 +14,7 @@ const spare_ms = 600_000
 export const longest_ms = (size_bytes: number): number => spare_ms + (size_bytes / least_bytes_s) * 1000
 
 /** Ends a stream of an image that comes so slowly that it only holds up other updates. */
-export class Pace {
+export class DownloadPace {
   readonly #ctx: PluginContext
   #isHeadThere: boolean
 

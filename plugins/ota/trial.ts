@@ -1,8 +1,8 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import { device } from 'rtk-base/services'
+import { device, type RunEnd } from 'rtk-base/services'
 import { Health } from './health.js'
 import type { Installer } from './installer.js'
-import type { Memory } from './memory.js'
+import type { Pending, UpdateMemory } from './memory.js'
 import type { StationSigns } from './signs.js'
 
 export const look_ms = 5_000
@@ -11,7 +11,7 @@ const patience_ms = 120_000
 
 export interface TrialDeps {
   installer: Installer
-  memory: Memory
+  memory: UpdateMemory
   signs: StationSigns
   hold_ms: number
   limit_ms: number
@@ -106,4 +106,24 @@ export class Trial {
       await step().catch((error) => log.error({ err: error }, (error as Error).message))
     }
   }
+}
+
+/**
+ * Why an update that was installed does not run, for the operator.
+ * @param tried the launcher has started it, or found it damaged
+ */
+export function reasonOf(pending: Pending | undefined, lastEnd: RunEnd | undefined, tried: boolean): string {
+  const name = pending ? `the update to ${pending.version}` : 'the version that ran before'
+  return `${name} was given up: ${causeOf(pending, lastEnd, tried)}; ${pending ? `${pending.from} runs again` : 'the one before it runs again'}`
+}
+
+function causeOf(pending: Pending | undefined, lastEnd: RunEnd | undefined, tried: boolean): string {
+  if (pending?.verdict) return pending.verdict
+  if (!tried) return 'the service was ended before all of it was installed: send it again'
+  // The version before was stopped gracefully, so any other end is one of the trial.
+  if (lastEnd === undefined || lastEnd.how === 'stopped' || lastEnd.how === 'first') {
+    return 'it did not come up: it ended, or hung, before it could record why'
+  }
+  const at = lastEnd.stack[0] ? ` (${lastEnd.stack[0].trim()})` : ''
+  return `it did not stay up: ${lastEnd.text}${at}`
 }

@@ -8,8 +8,8 @@ import type { UpdateStateName } from 'rtk-base/schemas'
 import { device, type FirmwareInstaller, pluginUpdates } from 'rtk-base/services'
 import { checkUrl, type Download } from './download.js'
 import { type BundleInstaller, type FolderInstaller, type Installer, OutcomeUnknown } from './installer.js'
-import type { Memory } from './memory.js'
-import { leastWindow_bytes, longest_ms, Pace } from './pace.js'
+import type { UpdateMemory } from './memory.js'
+import { DownloadPace, leastWindow_bytes, longest_ms } from './pace.js'
 import { checkImage } from './policy.js'
 import { beginning, receive } from './receive.js'
 import type { StationSigns } from './signs.js'
@@ -25,7 +25,7 @@ const hopeless = /^RTK_ERR_(FETCH_(URL|CERTIFICATE|REDIRECT|TOO_LARGE)|IMAGE_LAR
 const mebi = 1_048_576
 
 export interface UpdatesDeps {
-  memory: Memory
+  memory: UpdateMemory
   signs: StationSigns
   download(): Download
   /** Takes images; undefined where there is no place for another bundle. */
@@ -83,7 +83,7 @@ export class Updates implements FirmwareInstaller {
   async install(image: AsyncIterable<Uint8Array>): Promise<{ version: string }> {
     this.#throwIfBusy()
     let isOurs = false
-    const pace = new Pace(this.#ctx)
+    const pace = new DownloadPace(this.#ctx)
     const begin = () => {
       this.#begin('verifying')
       isOurs = true
@@ -213,7 +213,7 @@ export class Updates implements FirmwareInstaller {
         await download.attempt(url, {
           largest_bytes,
           signal,
-          paced: (pieces) => new Pace(this.#ctx, false).watch(pieces),
+          paced: (pieces) => new DownloadPace(this.#ctx, false).watch(pieces),
           progress: (bytes, total) => {
             received = bytes
             if (total > 0) size = total

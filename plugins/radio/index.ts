@@ -2,8 +2,8 @@ import { pause } from 'rtk-base/link'
 import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { network, radio } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { Memory } from './arbitration/memory.js'
-import { Keeper, type Wishes } from './keeper.js'
+import { RadioMemory } from './arbitration/memory.js'
+import { RadioKeeper, type Wishes } from './keeper.js'
 import { realMachine, simulatedMachine, watchSimulated } from './machine.js'
 import { limitsOf, RadioOptions } from './options.js'
 import { Tools } from './tools/tools.js'
@@ -26,7 +26,7 @@ export default definePlugin({
     const isSimulated = options.backend === 'simulator'
     const machine = isSimulated ? simulatedMachine(ctx) : realMachine(ctx)
     const tools = new Tools(machine, (ms) => pause(ctx.timers, ms))
-    const keeper = new Keeper(ctx, tools, {
+    const keeper = new RadioKeeper(ctx, tools, {
       only: options.interface,
       both: options.both === 'auto',
       limits: limitsOf(options),
@@ -52,7 +52,7 @@ export default definePlugin({
 
   async start(ctx, handoff, { keeper, isSimulated }) {
     if (isSimulated) watchSimulated(ctx)
-    keeper.restore(handedOver(handoff, 'memory', Memory), handedOver(handoff, 'wishes', WishesSchema) as Wishes)
+    keeper.restore(handedOver(handoff, 'memory', RadioMemory), handedOver(handoff, 'wishes', WishesSchema) as Wishes)
     ctx.on(keeper.onChange.on, () => {
       const { accessPoint, station } = keeper
       ctx.status(`access point ${accessPoint.state}, uplink ${station.state}`)

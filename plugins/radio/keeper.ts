@@ -10,9 +10,8 @@ import {
   type StationProfile,
 } from 'rtk-base/services'
 import { type Decision, decide } from './arbitration/decide.js'
-import { emptyMemory, type Happening, type Limits, type Memory, type Mode, note } from './arbitration/memory.js'
-import { leaving } from './leaving.js'
-import { addedInterface, isAccessPoint, isJoined, type Roles, rolesOf, takesTurns } from './roles.js'
+import { emptyMemory, type Happening, type Limits, type Mode, note, type RadioMemory } from './arbitration/memory.js'
+import { addedInterface, isAccessPoint, isJoined, leaving, type Roles, rolesOf, takesTurns } from './roles.js'
 import { Second } from './second.js'
 import type { Tools } from './tools/tools.js'
 
@@ -44,7 +43,7 @@ export interface Wishes {
 }
 
 /** Does what `decide` decides: one thing at a time, through the network daemon. */
-export class Keeper {
+export class RadioKeeper {
   readonly onChange
   readonly #ctx: PluginContext
   readonly #settings: KeeperSettings
@@ -53,7 +52,7 @@ export class Keeper {
   #network: Network | undefined
   #wishes: Wishes = { accessPoint: undefined, station: undefined, applied: '', starts: 0 }
   #isWished = false
-  #memory: Memory
+  #memory: RadioMemory
   #apRetryAt_ms = 0
   #apError: unknown
   #clients = 0
@@ -82,14 +81,14 @@ export class Keeper {
   get station(): RadioSide {
     return this.#sides.station
   }
-  get memory(): Memory {
+  get memory(): RadioMemory {
     return this.#memory
   }
   get wishes(): Wishes {
     return this.#wishes
   }
 
-  restore(memory: Memory | undefined, wishes: Wishes | undefined): void {
+  restore(memory: RadioMemory | undefined, wishes: Wishes | undefined): void {
     if (memory) this.#memory = memory
     if (!wishes) return
     this.#wishes = wishes

@@ -3,8 +3,8 @@ import { badValue, definePlugin, unavailable } from 'rtk-base/plugin'
 import { device, logs, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { between, entries } from './history.js'
-import { Recorder } from './recorder.js'
-import { Ring } from './ring.js'
+import { FlightRecorder } from './recorder.js'
+import { RecordRing } from './ring.js'
 import { momentOf, rangeOf } from './times.js'
 import { answer } from './why/answer.js'
 import { find } from './why/found.js'
@@ -26,7 +26,7 @@ export default definePlugin({
 
   setup(ctx, { size_mb = 4 }) {
     const segment_bytes = Math.floor((size_mb * 1_048_576) / segments)
-    const ring = new Ring(ctx, {
+    const ring = new RecordRing(ctx, {
       // The files, and the lines that still go into a full one.
       dir: () => ctx.dataDir('main', { quota_bytes: (size_mb + 1) * 1_048_576 + segment_bytes }),
       segments,
@@ -41,7 +41,7 @@ export default definePlugin({
           })
       },
     })
-    const recorder = new Recorder(ctx, ring)
+    const recorder = new FlightRecorder(ctx, ring)
     const texts = () => ring.read()
 
     let readers = 0

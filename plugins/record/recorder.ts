@@ -1,11 +1,10 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { RecordEntry, RecordMinute } from 'rtk-base/schemas'
 import { device, links, logs, procedureStatus, receiver, rtcmStream, uplinks } from 'rtk-base/services'
-import type { Situation } from './history.js'
-import { lineOf, type StoredEntry } from './lines.js'
+import { lineOf, type Situation, type StoredEntry } from './history.js'
 import { Minutes, shortened } from './minutes.js'
 import { changesOf, observe } from './observer.js'
-import type { Ring } from './ring.js'
+import type { RecordRing } from './ring.js'
 
 const look_ms = 1_000
 const minute_ms = 60_000
@@ -17,9 +16,9 @@ const clockStep_ms = 1_500
 const longestNote = 240
 
 /** Looks at everything each second and at each event, and writes what changed. */
-export class Recorder {
+export class FlightRecorder {
   readonly #ctx: PluginContext
-  readonly #ring: Ring
+  readonly #ring: RecordRing
   readonly #minutes: Minutes
   #situation: Situation = {}
   #lastMinute: RecordMinute | undefined
@@ -28,7 +27,7 @@ export class Recorder {
   #notes = 0
   #offset_ms: number | undefined
 
-  constructor(ctx: PluginContext, ring: Ring) {
+  constructor(ctx: PluginContext, ring: RecordRing) {
     this.#ctx = ctx
     this.#ring = ring
     this.#minutes = new Minutes(ctx)

@@ -34,7 +34,7 @@ export interface RingOptions {
  * Lines on disk: files of a bounded size, the oldest dropped. Appended in the background, in order; what waits is bounded, so a slow or full
  * disk holds nobody up. A cut anywhere costs the line that was being written, and what was not durable yet.
  */
-export class Ring {
+export class RecordRing {
   readonly #ctx: PluginContext
   readonly #options: RingOptions
   #queue: string[] = []

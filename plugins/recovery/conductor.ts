@@ -9,7 +9,7 @@ import {
   uplinks,
 } from 'rtk-base/services'
 import { calm, decide, type Limits, type Step } from './decide.js'
-import type { Memory } from './memory.js'
+import type { RecoveryMemory } from './memory.js'
 import type { LinkTable } from './table.js'
 
 const look_ms = 10_000
@@ -21,7 +21,7 @@ const longestText = 180
 export class Conductor {
   readonly #ctx: PluginContext
   readonly #table: LinkTable
-  readonly #memory: Memory
+  readonly #memory: RecoveryMemory
   readonly #limits: () => Limits
   readonly #counter: Counter
   #state = calm
@@ -29,7 +29,7 @@ export class Conductor {
   #steps: RecoveryStep[] = []
   #busy = false
 
-  constructor(ctx: PluginContext, table: LinkTable, memory: Memory, limits: () => Limits) {
+  constructor(ctx: PluginContext, table: LinkTable, memory: RecoveryMemory, limits: () => Limits) {
     this.#ctx = ctx
     this.#table = table
     this.#memory = memory

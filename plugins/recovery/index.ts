@@ -2,7 +2,7 @@ import { definePlugin } from 'rtk-base/plugin'
 import { device, type Link, links, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Conductor } from './conductor.js'
-import { Memory } from './memory.js'
+import { RecoveryMemory } from './memory.js'
 import { LinkTable } from './table.js'
 
 /** The document is bounded: so many links, and texts of some length. */
@@ -35,7 +35,7 @@ export default definePlugin({
     )
     const table = new LinkTable(ctx)
     ctx.services.provide(links, table)
-    const conductor = new Conductor(ctx, table, new Memory(ctx), () => ({
+    const conductor = new Conductor(ctx, table, new RecoveryMemory(ctx), () => ({
       wait_ms: wait.get() * 60_000,
       mayRestartModem: modem.get() === 1,
       mostRestarts: most.get(),

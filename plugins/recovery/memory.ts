@@ -11,7 +11,7 @@ const day_ms = 24 * 3_600_000
 const mostProven = 64
 
 /** What a restart of the service must not forget: which links worked, how often the modem was restarted, which uplink stands in. */
-export class Memory {
+export class RecoveryMemory {
   readonly #ctx: PluginContext
   #proven: string[] = []
   #restarts: number[] = []

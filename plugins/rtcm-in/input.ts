@@ -1,7 +1,27 @@
 /** Which corrections are accepted, from whom, and what is known of them. Pure: time and surroundings are passed in. */
-import { distance, referencePoint, roundTo, stationId } from 'rtk-base/gnss'
+import { crc24q, distance, messageNumber, referencePoint, roundTo, stationId } from 'rtk-base/gnss'
 import type { CorrectionInput, CorrectionStatus, Ecef } from 'rtk-base/services'
-import { type CorrectionFrame, framesOf } from './packet.js'
+
+export interface CorrectionFrame {
+  /** Message number. */
+  type: number
+  /** From the 0xD3 to the last CRC byte; a view into the packet. */
+  bytes: Uint8Array
+}
+
+/** The frames of a packet that consists of whole, right RTCM 3 frames and nothing else; undefined for any other. */
+export function framesOf(packet: Uint8Array): CorrectionFrame[] | undefined {
+  const frames: CorrectionFrame[] = []
+  for (let at = 0; at < packet.length; ) {
+    if (packet.length - at < 6 || packet[at] !== 0xd3 || (packet[at + 1] & 0xfc) !== 0) return undefined
+    const end = at + 6 + ((packet[at + 1] << 8) | packet[at + 2])
+    if (end > packet.length || crc24q(packet, at, end) !== 0) return undefined
+    const bytes = packet.subarray(at, end)
+    frames.push({ type: messageNumber(bytes), bytes })
+    at = end
+  }
+  return frames.length > 0 ? frames : undefined
+}
 
 /** A source with our station ID whose reference point is nearer than this is this station itself. */
 const ourselves_m = 1

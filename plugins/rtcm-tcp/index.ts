@@ -3,8 +3,8 @@ import type { RtcmTcpInfo } from 'rtk-base/schemas'
 import { localNetwork, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { nameOf, Outputs, Target } from './outputs.js'
-import { Known, Taker } from './taker.js'
+import { Known, TcpOutput } from './output.js'
+import { nameOf, Target, TcpPushes } from './pushes.js'
 
 /** The gated stream over plain TCP: to whoever connects, and to addresses that it connects to. */
 export default definePlugin({
@@ -40,7 +40,7 @@ export default definePlugin({
       return twice && `names ${twice} twice`
     })
     const clients = new Clients(ctx, options.host ?? '0.0.0.0', options.maxClients ?? 64)
-    const outputs = new Outputs(ctx)
+    const outputs = new TcpPushes(ctx)
     ctx.config.onChange([port.name], () => clients.apply(port.get()))
     ctx.config.onChange([targets.name], () => outputs.apply(targets.get()))
     const block = (): RtcmTcpInfo => ({ port: clients.port, connected: clients.connected, push: outputs.block() })
@@ -107,12 +107,17 @@ class Clients {
       stuck: () => client.destroy(),
     }
     const before = handed?.state
-    const taker = new Taker(this.#ctx, services.use(rtcmStream), peer, Value.Check(Known, before) ? before : undefined)
-    client.onDrain(() => taker.drained())
-    client.onClose(() => taker.close())
+    const output = new TcpOutput(
+      this.#ctx,
+      services.use(rtcmStream),
+      peer,
+      Value.Check(Known, before) ? before : undefined,
+    )
+    client.onDrain(() => output.drained())
+    client.onClose(() => output.close())
     client.handOver(() => {
-      taker.close()
-      return taker.known
+      output.close()
+      return output.known
     })
   }
 }

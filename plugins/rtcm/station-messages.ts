@@ -1,5 +1,5 @@
 /** When the station sends messages of its own about its antenna. Pure; the time is that of the frames. */
-import { messageNumber, referencePoint } from 'rtk-base/gnss'
+import { isMsm, messageNumber, referencePoint } from 'rtk-base/gnss'
 import type { Receiver, RtcmFrame } from 'rtk-base/services'
 import { type Antenna, antennaMessages, withHeight } from './antenna.js'
 
@@ -50,4 +50,12 @@ export class StationMessages {
   #isOfReceiver(type: number, now_ms: number): boolean {
     return now_ms - (this.#receiver_ms.get(type) ?? Number.NEGATIVE_INFINITY) < ownedBy_ms
   }
+}
+
+/** @returns seconds; undefined where nobody says so */
+export function nominal_s(type: number, receiver: Receiver['intervals_s']): number | undefined {
+  if (isMsm(type)) return receiver?.observations
+  if (type === 1005 || type === 1006) return receiver?.reference
+  if (type === 1008 || type === 1033) return Math.max(interval_ms / 1000, receiver?.reference ?? 0)
+  return undefined
 }

@@ -5,7 +5,7 @@ import type { RtcmFrame, RtcmSubscriber, RtcmSubscription, RtcmTaker } from 'rtk
 const mostShown = 64
 
 /** A subscriber whose `take` never throws: undefined means that it failed or that its plugin is gone. */
-export interface Taker extends Omit<RtcmSubscriber, 'take'> {
+export interface GuardedSubscriber extends Omit<RtcmSubscriber, 'take'> {
   take(frame: RtcmFrame): boolean | undefined
 }
 
@@ -20,14 +20,14 @@ export interface SubscriberDeps {
   /** Bytes that wait for one slow subscriber at most. */
   queue_bytes: number
   /** A subscriber gets nothing any more: it failed, or its plugin stopped. */
-  left(subscriber: Taker): void
+  left(subscriber: GuardedSubscriber): void
 }
 
 const isPosition = ({ frame }: Queued) => frame.type === 1005 || frame.type === 1006
 
 /** One subscriber and what waits for it: whole epochs, the oldest dropped first. */
 class Subscription implements RtcmSubscription {
-  readonly subscriber: Taker
+  readonly subscriber: GuardedSubscriber
   name: string
   seen_ms: number
   dropped = 0
@@ -38,7 +38,7 @@ class Subscription implements RtcmSubscription {
   /** The rest of this epoch is dropped, because its beginning was. */
   #skip = -1
 
-  constructor(subscriber: Taker, deps: SubscriberDeps, leave: (subscription: Subscription) => void) {
+  constructor(subscriber: GuardedSubscriber, deps: SubscriberDeps, leave: (subscription: Subscription) => void) {
     this.subscriber = subscriber
     this.name = subscriber.name
     this.#deps = deps
@@ -138,7 +138,7 @@ export class Subscribers {
   }
 
   /** @param prime frames that a newcomer gets at once */
-  add(subscriber: Taker, prime: readonly RtcmFrame[], epoch: number): RtcmSubscription {
+  add(subscriber: GuardedSubscriber, prime: readonly RtcmFrame[], epoch: number): RtcmSubscription {
     const subscription = new Subscription(subscriber, this.#deps, (gone) => this.#all.delete(gone))
     this.#all.add(subscription)
     for (const frame of prime) subscription.push(frame, epoch)

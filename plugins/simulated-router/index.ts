@@ -1,6 +1,7 @@
 import { definePlugin, handedOver, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { simulatedRouter } from 'rtk-base/services'
 import { Type } from 'typebox'
+import { runCommand } from './commands.js'
 import { RouterOptions } from './options.js'
 import { SimulatedTeltonika } from './router.js'
 
@@ -29,11 +30,11 @@ export default definePlugin({
       get credentials() {
         return running().credentials
       },
-      command: (line) => running().command(line),
+      command: (line) => runCommand(running(), line),
       describe: () => running().describe(),
     })
     ctx.commands.add('sim-router', 'sim-router=help lists what can happen to the simulated router', ({ arg = '' }) =>
-      running().command(arg),
+      runCommand(running(), arg),
     )
     return { holder, options }
   },

@@ -3,7 +3,6 @@
 import { badValue } from 'rtk-base/plugin'
 import type { SimulatedRouter } from 'rtk-base/services'
 import { Value } from 'typebox/value'
-import { runCommand } from './commands.js'
 import { Device, type SeenCall } from './device/device.js'
 import type { Damage, Failure } from './device/faults.js'
 import { parseFirmware } from './device/identity.js'
@@ -41,7 +40,7 @@ function complete(given: Partially<RouterOptions>): RouterOptions {
   }
 }
 
-export class SimulatedTeltonika implements SimulatedRouter {
+export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
   readonly #device: Device
   readonly #listeners: Listeners
   readonly #power: Power
@@ -89,11 +88,6 @@ export class SimulatedTeltonika implements SimulatedRouter {
   /** The router shuts down for good. */
   close(): Promise<void> {
     return this.#power.close()
-  }
-
-  /** @throws RTK_ERR_COMMAND_VALUE */
-  command(line: string): string {
-    return runCommand(this, line)
   }
 
   // What it shows

@@ -1,8 +1,7 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { network, radio } from 'rtk-base/services'
 import { defineParameters } from './parameters.js'
-import { scanText } from './scan.js'
-import { Uplink } from './uplink.js'
+import { scanText, Uplink } from './uplink.js'
 
 /** The WiFi uplink: which network is joined, and what is in reach. */
 export default definePlugin({

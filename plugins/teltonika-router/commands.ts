@@ -1,9 +1,9 @@
 import { badValue, type CommandCall, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { station } from 'rtk-base/services'
-import { labelText, type RouterLabel } from './credentials/index.js'
+import { labelText, type RouterLabel } from './credentials/label.js'
 import { readEverything } from './report.js'
 import type { Router } from './router.js'
-import { confirmationOf } from './transport/index.js'
+import { confirmationOf } from './transport/certificate.js'
 
 /** The `/system` commands of the plugin, beside its console group. */
 export function addCommands(ctx: PluginContext, router: Router): void {

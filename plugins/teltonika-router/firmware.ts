@@ -3,9 +3,10 @@ import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { RouterFirmware } from 'rtk-base/services'
-import type { Performer } from './operations/index.js'
+import type { Performer } from './operations/performer.js'
 import type { Router } from './router.js'
-import { limits_ms, type Outcome, RestTransport, type Transport } from './transport/index.js'
+import { limits_ms, type Outcome, type Transport } from './transport/call.js'
+import { RestTransport } from './transport/rest.js'
 
 const mostBytes = 96 * 1_048_576
 const folder = 'firmware'

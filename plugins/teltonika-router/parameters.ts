@@ -1,7 +1,7 @@
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import { Type } from 'typebox'
-import type { PingReboot } from './operations/index.js'
-import type { Credentials } from './transport/index.js'
+import type { PingReboot } from './operations/operations.js'
+import type { Credentials } from './transport/call.js'
 
 /** A public resolver (spec.md, Router RPC, behaviour 2). */
 const usualPingHost = '8.8.8.8'

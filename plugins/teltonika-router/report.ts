@@ -1,7 +1,7 @@
 import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
-import type { OperationName, Output } from './operations/index.js'
+import type { OperationName, Output } from './operations/operations.js'
 import type { Router } from './router.js'
-import type { Known } from './state/index.js'
+import type { Known } from './state/facts.js'
 
 /** A command has 30 s. */
 const limit_ms = 25_000

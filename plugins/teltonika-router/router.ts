@@ -1,11 +1,19 @@
 import { type EventSource, type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { CellularRouter } from 'rtk-base/services'
-import { CredentialLadder, CredentialLookup, LoginGuard, usersOf, Vault } from './credentials/index.js'
-import { LinkFigures, RouterLink } from './link/index.js'
+import { LoginGuard } from './credentials/guard.js'
+import { CredentialLadder, usersOf } from './credentials/ladder.js'
+import { CredentialLookup } from './credentials/lookup.js'
+import { Vault } from './credentials/vault.js'
+import { LinkFigures } from './link/figures.js'
+import { RouterLink } from './link/router-link.js'
 import type { RouterOptions } from './options.js'
 import { RouterParameters } from './parameters.js'
-import { Arrival, RouterFacts, RouterPoll, RouterTrouble } from './state/index.js'
-import { CertificatePin, type Credentials } from './transport/index.js'
+import { Arrival } from './state/arrival.js'
+import { RouterFacts } from './state/facts.js'
+import { RouterPoll } from './state/poll.js'
+import { RouterTrouble } from './state/trouble.js'
+import type { Credentials } from './transport/call.js'
+import { CertificatePin } from './transport/certificate.js'
 
 /** How long a person waits for a turn: commands have 30 s. */
 const patience_ms = 15_000

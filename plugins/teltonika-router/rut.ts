@@ -1,7 +1,8 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { fieldOf, isObject } from './operations/parse.js'
 import type { Router } from './router.js'
-import { limits_ms, parsedJson } from './transport/index.js'
+import { limits_ms } from './transport/call.js'
+import { parsedJson } from './transport/json.js'
 
 /** For the turn. */
 const patience_ms = 30_000

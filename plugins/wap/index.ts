@@ -1,11 +1,10 @@
 import { definePlugin } from 'rtk-base/plugin'
+import type { WapInfo } from 'rtk-base/schemas'
 import { localNetwork, network, radio } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { AccessPoint } from './access-point.js'
 import { addCommands } from './commands.js'
-import { wapBlock } from './document.js'
-import { defineParameters } from './parameters.js'
-import { devicePassword } from './password.js'
+import { defineParameters, devicePassword, type Parameters } from './parameters.js'
 
 /** The WiFi access point: its settings, its clients, its DHCP server, and a client that gives the internet. */
 export default definePlugin({
@@ -58,3 +57,25 @@ export default definePlugin({
     if (reason === 'shutdown') await accessPoint.pause()
   },
 })
+
+/** The `wap` block: while the access point is up what the driver says, else what is set. */
+export function wapBlock(accessPoint: AccessPoint, parameters: Parameters): WapInfo {
+  const { facts, regulatory, stations, gateway, isUp } = accessPoint
+  const { radio } = facts
+  const { country = '', maxChannel = 0, maxTxPower_dbm = 0 } = regulatory.rules ?? {}
+  return {
+    bssid: (isUp && radio?.mac) || '',
+    ssid: (isUp && radio?.ssid) || parameters.ssid.get(),
+    enabled: parameters.enabled.get() === 1,
+    pwd: accessPoint.password,
+    tx_power: isUp ? Math.round(radio?.txPower_dbm ?? 0) : 0,
+    max_sta: facts.maxStations,
+    beacon: facts.beacon_tu,
+    bandwidth: radio?.width_mhz ?? 0,
+    channel: (isUp && radio?.channel) || parameters.channel.get(),
+    inactive_time: parameters.inactiveTime.get(),
+    reg: { cc: country, max_chan: maxChannel, max_txpwr: maxTxPower_dbm },
+    revgw: { mac: parameters.gatewayMac.get().toLowerCase(), ...gateway.shown },
+    sta: stations.shown,
+  }
+}

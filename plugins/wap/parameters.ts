@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { Caller, ConfigKey, PluginContext } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 
@@ -94,3 +95,20 @@ const CountrySchema = Type.String({
   pattern: '^(|[A-Z]{2})$',
   description: 'ISO 3166, e.g. NL; empty: as the machine has it',
 })
+
+const key = 'password'
+/** Without what looks alike in print: 0 O 1 l I. */
+const letters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
+const length = 12
+
+/**
+ * The password that this device has while `wap-pswd` is empty: made once, of random numbers, and kept in the protected store, so that a
+ * factory reset keeps it as a label would. No two devices have the same.
+ */
+export async function devicePassword({ store }: Pick<PluginContext, 'store'>): Promise<string> {
+  const stored = await store.protected.get(key)
+  if (typeof stored === 'string' && stored.length >= length) return stored
+  const made = Array.from({ length }, () => letters[randomInt(letters.length)]).join('')
+  await store.protected.set(key, made)
+  return made
+}

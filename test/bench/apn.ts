@@ -1,6 +1,5 @@
 /** How fast the APN of a SIM is found. */
-import { apnsOf } from '../../plugins/modem/apn/lookup.js'
-import { knownNetworks } from '../../plugins/modem/apn/table.js'
+import { apnsOf, knownNetworks } from '../../plugins/modem/apn/lookup.js'
 import { atMost, type Measurement, quantile } from './measurement.js'
 
 const budget_ms = 1

@@ -48,12 +48,12 @@ export const equivalents: readonly Equivalent[] = [
     because: 'a plan ends at its lag, always before the newest epoch',
   },
   {
-    source: 'plugins/gnss-zed/ubx/frame.ts',
+    source: 'plugins/gnss-zed/ubx/layout.ts',
     after: 'return cls << 9 | id',
     because: 'any shift beyond the bits of an id makes a key of both',
   },
   {
-    source: 'plugins/gnss-zed/ubx/frame.ts',
+    source: 'plugins/gnss-zed/ubx/layout.ts',
     after: 'return cls << 80 | id',
     because: 'any shift beyond the bits of an id makes a key of both: 80 is 16',
   },

@@ -7,7 +7,7 @@ import { createTestStation, type TestStationOptions } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
 import log from '../../plugins/log/index.js'
-import { Ring } from '../../plugins/log/ring.js'
+import { LogRing } from '../../plugins/log/ring.js'
 import system from '../../plugins/system/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
 import { bootId, judge, RunRecord } from '../../runtime/ports/run-record.js'
@@ -126,7 +126,7 @@ t.test('the saved log', async (t) => {
     t.ok(text.length <= 16_384, `${text.length} bytes`)
     t.match(text, /"i":299/)
     t.match(text, /… \(cut\)/)
-    const ring = new Ring(1_000)
+    const ring = new LogRing(1_000)
     for (let i = 0; i < 10_000; i++) ring.add({ level: 30, time: i, msg: 'm' })
     t.ok(ring.text().length <= 1_000)
     t.match(ring.text(), /"time":9999/)

@@ -30,11 +30,10 @@ import {
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import httpApi from '../../plugins/http-api/index.js'
-import { applied, between, entries } from '../../plugins/record/history.js'
+import { applied, between, entries, entryOf, lineOf, type StoredEntry } from '../../plugins/record/history.js'
 import record from '../../plugins/record/index.js'
-import { entryOf, lineOf, type StoredEntry } from '../../plugins/record/lines.js'
 import { Minutes, shortened } from '../../plugins/record/minutes.js'
-import { Ring } from '../../plugins/record/ring.js'
+import { RecordRing } from '../../plugins/record/ring.js'
 import { momentOf, rangeOf, timeOf } from '../../plugins/record/times.js'
 import { answer } from '../../plugins/record/why/answer.js'
 import { find } from '../../plugins/record/why/found.js'
@@ -60,7 +59,7 @@ const ctxOf = (clock: ManualClock) =>
   }) as unknown as PluginContext
 
 interface RingRig {
-  ring: Ring
+  ring: RecordRing
   /** What the disk says to more room; '' it has some. */
   disk: { full: string; stands?: Promise<void> }
   troubles: (string | undefined)[]
@@ -81,7 +80,7 @@ function ringIn(
       if (disk.full) throw new Error(disk.full)
     },
   }
-  const ring = new Ring(ctxOf(clock), {
+  const ring = new RecordRing(ctxOf(clock), {
     dir: () => dir,
     ...{ segments: options.segments ?? 4, segment_bytes: options.bytes ?? 4_096 },
     head: () => lineOf({ t: 0, up: 0, all: {} }),
@@ -93,7 +92,7 @@ function ringIn(
 }
 
 const note = (number: number): StoredEntry => ({ t: number, up: number, note: { what: 'n', text: `number ${number}` } })
-async function storedIn(ring: Ring): Promise<StoredEntry[]> {
+async function storedIn(ring: RecordRing): Promise<StoredEntry[]> {
   const found: StoredEntry[] = []
   for await (const text of ring.read()) for (const line of text.split('\n')) found.push(...[entryOf(line) ?? []].flat())
   return found
@@ -235,7 +234,7 @@ t.test('on disk', async (t) => {
     const head = lineOf({ t: 0, up: 0, all: {} }).length
     const sizes = (of = path) =>
       readdirSync(of).map((name) => [Number.parseInt(name, 10), statSync(join(of, name)).size])
-    const put = async (ring: Ring, ...lengths: number[]) => {
+    const put = async (ring: RecordRing, ...lengths: number[]) => {
       for (const length of lengths) ring.append(line(length), false)
       await ring.idle()
     }

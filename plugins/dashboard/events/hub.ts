@@ -3,7 +3,17 @@ import { device, type LogLine, logs, receiver, type SatelliteEpoch, station } fr
 import type { SurveyCurve } from '../history/survey-curve.js'
 import type { PanelFiles } from '../panels.js'
 import { EventClient, type PageEvent } from './event-client.js'
-import type { Topic } from './topics.js'
+
+/** What a page can ask for with `/events?want=…`. */
+export const topics = ['document', 'satellites', 'survey', 'log', 'panels'] as const
+export type Topic = (typeof topics)[number]
+
+/** Those of a query; every one when it names none. @returns undefined when one of them is not known */
+export function topicsOf(want: unknown): ReadonlySet<Topic> | undefined {
+  if (want === undefined || want === '') return new Set(topics)
+  const names = String(want).split(',')
+  return names.every((name): name is Topic => (topics as readonly string[]).includes(name)) ? new Set(names) : undefined
+}
 
 /** A page that hears nothing for 3 s shows everything grey. */
 const beat_ms = 1_000

@@ -5,7 +5,7 @@ import { gunzip, gzip } from 'node:zlib'
 import { type Dispose, type PluginContext, replaceFile } from 'rtk-base/plugin'
 import { device, receiver, reception, rtcmStream, station, verdict } from 'rtk-base/services'
 import { figures, readFigures } from './figures.js'
-import { Ring } from './ring.js'
+import { SampleRing } from './ring.js'
 import { Shading } from './shading.js'
 
 const interval_s = 10
@@ -15,9 +15,9 @@ const save_ms = 3_600_000
 const largest_bytes = 1_048_576
 
 /** Records the figures, and keeps them through a restart of the service. */
-export class Recorder {
+export class FigureRecorder {
   readonly #ctx: PluginContext
-  readonly #ring = new Ring(figures, day_s / interval_s)
+  readonly #ring = new SampleRing(figures, day_s / interval_s)
   readonly shading = new Shading()
   #bytes = 0
   #epochs = 0

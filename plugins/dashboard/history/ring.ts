@@ -19,7 +19,7 @@ export interface Series {
   readonly figures: Record<string, (number | null)[]>
 }
 
-export class Ring {
+export class SampleRing {
   readonly #figures: readonly Figure[]
   readonly #capacity: number
   readonly #columns: Int16Array[]

@@ -1,14 +1,11 @@
 import { type FunctionComponent, render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Language, language, languages, setLanguage, t } from './i18n/index.js'
-import { type PageEntry, pages } from './pages/index.js'
+import { type PageEntry, pages, path } from './pages/index.js'
+import { SessionButton, TrialBar, VerdictBar } from './parts/bars.js'
 import { Login } from './parts/login.js'
-import { SessionButton } from './parts/session-button.js'
-import { TrialBar } from './parts/trial-bar.js'
-import { VerdictBar } from './parts/verdict-bar.js'
-import { path } from './route.js'
+import { loginWanted } from './station/api.js'
 import { hello, isOutdated, panels } from './station/live.js'
-import { loginWanted } from './station/session.js'
 import { setTheme, type Theme, theme, themes } from './theme.js'
 
 interface Place {

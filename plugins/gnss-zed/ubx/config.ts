@@ -2,8 +2,9 @@
  * CFG-VALSET, -VALGET and -VALDEL: lists of keys and values. How wide a value is says its key (bits 30-28); how it is to
  * be read says the key table.
  */
-import { messageKey, ubxFrame } from './frame.js'
+
 import { keyOf } from './keys.js'
+import { messageKey, ubxFrame } from './layout.js'
 
 export const CFG = { cls: 0x06, rst: 0x04, valset: 0x8a, valget: 0x8b, valdel: 0x8c } as const
 export const valgetKey = messageKey(CFG.cls, CFG.valget)

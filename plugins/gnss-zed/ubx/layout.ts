@@ -2,8 +2,9 @@
  * The one codec of UBX messages: a layout is data (fields, and at most one repeated group), `decode` and `encode` read it.
  * `decode` never throws: a payload that is too short for its layout is `undefined`, a longer one is read as far as known.
  */
+
+import { encodeUbx } from 'rtk-base/gnss'
 import type { Field } from './fields.js'
-import { ubxFrame } from './frame.js'
 
 // biome-ignore lint/suspicious/noExplicitAny: a table of fields of any type; each keeps its own
 export type Fields = Record<string, Field<any>>
@@ -124,3 +125,16 @@ function readBlocks(
   }
   return blocks
 }
+
+/** Class and id as one number, for tables. */
+export function messageKey(cls: number, id: number): number {
+  return (cls << 8) | id
+}
+
+/** The payload inside a whole, verified UBX frame. */
+export function payloadOf(frame: Uint8Array): Uint8Array {
+  return frame.subarray(6, Math.max(6, frame.length - 2))
+}
+
+/** A whole frame. */
+export const ubxFrame = encodeUbx

@@ -1,10 +1,10 @@
 import type { ConfigKey, PluginContext, Source } from 'rtk-base/plugin'
 import { station } from 'rtk-base/services'
 import { type Access, reasonOf } from '../access.js'
-import { knownNetworks } from '../apn/table.js'
+import { knownNetworks } from '../apn/lookup.js'
 import type { Jobs } from '../jobs.js'
 import type { Readings } from '../state/readings.js'
-import { plmnDigits } from './plmn.js'
+import { plmnDigits } from './scan.js'
 
 /** The router ends it at 210 s by itself. */
 const limit_ms = 270_000

@@ -41,3 +41,17 @@ export function toPem(label: 'CERTIFICATE' | 'PRIVATE KEY', der: Uint8Array): st
 
 /** `2026-11-21`, for texts that a person reads. */
 export const day = (utc_s: number): string => new Date(utc_s * 1000).toISOString().slice(0, 10)
+
+/** Certificate, key and authority of the station: PEM texts. The key goes to TLS and to the signer, never anywhere else. */
+export interface Identity {
+  ca?: string
+  cert?: string
+  key?: string
+  info: CertificateInfo
+}
+
+/** @throws when `cert` is not a certificate */
+export function identityOf(cert: string | undefined, key: string | undefined, ca: string | undefined): Identity {
+  const info = cert === undefined ? noCertificate : certificateInfo(cert)
+  return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }), info }
+}

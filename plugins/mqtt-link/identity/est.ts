@@ -1,6 +1,6 @@
 /** Enrolment over secure transport. Loaded when a certificate is renewed, which is once in months. */
 import { Agent, type Dispatcher, request } from 'undici'
-import type { Identity } from './identity.js'
+import type { Identity } from './certificate.js'
 
 const limit_ms = 20_000
 const largestAnswer = 262_144

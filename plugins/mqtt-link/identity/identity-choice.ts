@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Failure } from '../failure.js'
-import type { Identity } from './identity.js'
+import type { Identity } from './certificate.js'
 import type { IdentityStore } from './identity-store.js'
 
 /**

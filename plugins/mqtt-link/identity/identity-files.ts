@@ -1,8 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import { requireCertificate } from './certificate.js'
-import { type Identity, identityOf } from './identity.js'
+import { type Identity, identityOf, requireCertificate } from './certificate.js'
 
 export interface IdentityPaths {
   /** PEM file of the authority that signed the broker's certificate; the system's authorities when left out. */

@@ -1,6 +1,5 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import { fingerprint } from './certificate.js'
-import { type Identity, identityOf } from './identity.js'
+import { fingerprint, type Identity, identityOf } from './certificate.js'
 import { IdentityFiles, type IdentityPaths } from './identity-files.js'
 
 /** An identity in the protected namespace. */

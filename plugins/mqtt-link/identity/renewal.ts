@@ -2,10 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import { failureOf } from '../failure.js'
-import { certificateInfo, day, requireCertificate } from './certificate.js'
+import { certificateInfo, day, type Identity, requireCertificate } from './certificate.js'
 import type { CertificateRequest } from './certificate-request.js'
 import type { NotYet } from './est.js'
-import type { Identity } from './identity.js'
 import type { IdentityStore } from './identity-store.js'
 
 const look_ms = 600_000

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import type { RtcmSignature } from 'rtk-base/schemas'
 import type { MqttSignature } from 'rtk-base/services'
-import type { Identity } from './identity.js'
+import type { Identity } from './certificate.js'
 
 interface Scheme {
   name: RtcmSignature['sig-alg']

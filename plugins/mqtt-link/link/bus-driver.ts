@@ -1,6 +1,7 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttDriver, MqttProperties } from 'rtk-base/services'
-import { onlineStatus, onlineTopic, type Session } from '../session/index.js'
+import { onlineStatus, onlineTopic } from '../session/online-status.js'
+import type { Session } from '../session/session.js'
 import { type Broker, sameBroker } from '../settings.js'
 
 /** Carries the topics of the bus over the session that is up. */

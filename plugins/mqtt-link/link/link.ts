@@ -4,15 +4,13 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
 import { cellularRouter, cellularUplink, type MqttLink } from 'rtk-base/services'
 import { type Failure, isOfTheWay, noFailure } from '../failure.js'
-import { type CertificateInfo, type Identity, type IdentityChoice, noCertificate } from '../identity/index.js'
-import {
-  Farewell,
-  interfaceOf,
-  type OnlineStatus,
-  onlineStatus,
-  type Session,
-  SessionFactory,
-} from '../session/index.js'
+import { type CertificateInfo, type Identity, noCertificate } from '../identity/certificate.js'
+import type { IdentityChoice } from '../identity/identity-choice.js'
+import { Farewell } from '../session/farewell.js'
+import { type OnlineStatus, onlineStatus } from '../session/online-status.js'
+import type { Session } from '../session/session.js'
+import { SessionFactory } from '../session/session-factory.js'
+import { interfaceOf } from '../session/via.js'
 import { type Broker, type LinkEvents, type LinkOptions, type LinkSettings, sameBroker } from '../settings.js'
 import { BusDriver } from './bus-driver.js'
 import { Holds } from './holds.js'
@@ -28,7 +26,7 @@ const aliveApart_ms = 1_000
 const subscribeLimit_ms = 20_000
 
 /** Keeps a session with the broker, and shows its state. */
-export class Link {
+export class BrokerLink {
   /** Carries the bus. */
   readonly driver: BusDriver
   readonly #ctx: PluginContext
@@ -117,7 +115,7 @@ export class Link {
     return { oldBrokers: this.#sessions.oldBrokers.entries, promised: this.#farewell.promised }
   }
 
-  start(handoff: Partial<Link['handoff']> = {}): void {
+  start(handoff: Partial<BrokerLink['handoff']> = {}): void {
     this.#sessions.oldBrokers.load(handoff.oldBrokers ?? [])
     this.#farewell.load(handoff.promised)
     this.#ctx.timers.every(ping_ms, () => this.#ping())

@@ -1,8 +1,7 @@
 import { Mutex } from 'async-mutex'
 import { type Broker, sameBroker } from '../settings.js'
 import { onlineStatus } from './online-status.js'
-import { leaveLimit_ms, type Session } from './session.js'
-import { within } from './within.js'
+import { leaveLimit_ms, type Session, within } from './session.js'
 
 /** With less time left than this no session is begun: the end of the process would cut it off, and `L` would follow. */
 const leastTime_ms = 500

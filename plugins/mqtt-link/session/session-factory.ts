@@ -1,7 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Identity } from '../identity/index.js'
+import type { Identity } from '../identity/certificate.js'
 import type { Broker, DialledBroker, LinkOptions } from '../settings.js'
-import { OldBrokers } from './old-brokers.js'
 import { Session, type SessionEnd, type SessionEvents } from './session.js'
 
 /** Makes sessions by the options: with or without TLS, with MQTT 5 or 3.1.1. */
@@ -42,5 +41,33 @@ export class SessionFactory {
   /** Whether an attempt that ended is repeated with 3.1.1 at once. */
   fallsBack(version: 4 | 5, { otherVersion }: SessionEnd): boolean {
     return version === 5 && otherVersion && this.#options.protocol === 'auto'
+  }
+}
+
+const memory_ms = 24 * 3_600_000
+
+/** The brokers that speak MQTT 3.1.1 only. Each is remembered for 24 hours, because it may be updated. */
+export class OldBrokers {
+  readonly #monotonic: () => number
+  readonly #until_ms = new Map<string, number>()
+
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic
+  }
+
+  get entries(): [string, number][] {
+    return [...this.#until_ms]
+  }
+
+  load(entries: Iterable<readonly [string, number]>): void {
+    for (const [key, until_ms] of entries) this.#until_ms.set(key, until_ms)
+  }
+
+  add({ host, port }: Broker): void {
+    this.#until_ms.set(`${host}:${port}`, this.#monotonic() + memory_ms)
+  }
+
+  has({ host, port }: Broker): boolean {
+    return (this.#until_ms.get(`${host}:${port}`) ?? 0) > this.#monotonic()
   }
 }

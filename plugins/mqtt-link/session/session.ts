@@ -1,6 +1,5 @@
-import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import { MqttClient } from 'mqtt'
+import type { Socket } from 'node:net'
+import type { MqttClient } from 'mqtt'
 import { topicMatches } from 'rtk-base/link'
 import type { MqttDriver, MqttInbound, MqttProperties } from 'rtk-base/services'
 import {
@@ -11,30 +10,17 @@ import {
   isHangUp,
   isUnacceptableVersion,
 } from '../failure.js'
-import type { Identity } from '../identity/index.js'
-import type { Broker, DialledBroker } from '../settings.js'
-import { Breach, Inspection, largestInbound } from './inspection.js'
-import { lastWill, type OnlineStatus, onlineTopic } from './online-status.js'
-import { within } from './within.js'
+import type { Broker } from '../settings.js'
+import { clientOf, type SessionOptions, socketOf } from './client.js'
+import { Breach, Inspection } from './inspection.js'
+import { type OnlineStatus, onlineTopic } from './online-status.js'
 
 /** Bytes that may wait for the socket. When none waits, one publication of any size is admitted. */
 export const outboxLimit = 65_536
-/** Stated to MQTT 5 brokers: publications of QoS 1 that they may send before the first was acknowledged. */
-const receiveMaximum = 32
-const keepalive_s = 120
-const connectTimeout_ms = 20_000
 /** How long a farewell may take: the service has 3 s to stop. */
 export const leaveLimit_ms = 1_500
 /** Fixed header, lengths of topic and properties, and packet identifier of a PUBLISH at most. */
 const overhead = 12
-
-export interface SessionOptions extends DialledBroker {
-  serial: string
-  clientId: string
-  identity: Identity
-  tls: boolean
-  version: 4 | 5
-}
 
 export interface SessionEnd {
   failure: Failure
@@ -73,16 +59,11 @@ export class Session {
 
   /** Begins the attempt. @throws when TLS rejects the identity */
   constructor(options: SessionOptions, events: SessionEvents) {
-    const { host, port, dial, serial, clientId, identity, tls, version } = options
-    const { ca, cert, key } = identity
+    const { host, port, serial, version } = options
     this.broker = { host, port }
     this.version = version
     this.#serial = serial
-    const address = { host, port, ...dial }
-    const name = isIP(host) === 0 ? { servername: host } : {}
-    const socket = tls
-      ? connectTls({ ...address, ...name, ca, cert, key, rejectUnauthorized: true })
-      : connectTcp(address)
+    const socket = socketOf(options)
     this.#socket = socket
     let error: unknown
     const failed = (reported: Error) => {
@@ -95,21 +76,7 @@ export class Session {
     // The client reads from its stream in this way alone.
     const inspected = socket.pipe(inspection)
     socket.pipe = (parser, how) => inspected.pipe(parser, how)
-    const client = new MqttClient(() => socket, {
-      manualConnect: true,
-      clientId,
-      clean: true,
-      protocolVersion: version,
-      keepalive: keepalive_s,
-      connectTimeout: connectTimeout_ms,
-      reconnectPeriod: 0,
-      queueQoSZero: false,
-      resubscribe: false,
-      // 65,536 buffers, for a broker's packet rate.
-      writeCache: false,
-      will: lastWill(serial),
-      ...(version === 5 ? { properties: { maximumPacketSize: largestInbound, receiveMaximum } } : {}),
-    })
+    const client = clientOf(socket, options)
     this.#client = client
     let farewell: Failure | undefined
     let accepted = false
@@ -284,4 +251,20 @@ function sizeOf(topic: string, payload: string | Uint8Array, properties: MqttPro
   const pairs = Object.entries(userProperties).map(([name, value]) => 5 + Buffer.byteLength(name + value))
   const more = pairs.reduce((sum, bytes) => sum + bytes, correlationData ? 3 + correlationData.length : 0)
   return Buffer.byteLength(topic) + Buffer.byteLength(payload) + more + overhead
+}
+
+/**
+ * What `work` resolves with, or `otherwise` after `limit_ms` of real time: the process may be about to end, and sockets do not
+ * follow a test's clock.
+ */
+export async function within<T>(limit_ms: number, work: Promise<T>, otherwise: T): Promise<T> {
+  let limit: NodeJS.Timeout | undefined
+  const late = new Promise<T>((resolve) => {
+    limit = setTimeout(() => resolve(otherwise), limit_ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(limit)
+  }
 }

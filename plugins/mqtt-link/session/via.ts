@@ -1,7 +1,7 @@
-import { networkInterfaces } from 'node:os'
+import { readFileSync } from 'node:fs'
+import { endianness, networkInterfaces } from 'node:os'
 import { type Ends, isLocal, type OwnAddress, plain } from 'rtk-base/link'
 import type { MqttLink } from 'rtk-base/services'
-import { readDefaultGateways } from './default-gateways.js'
 
 export interface Surroundings {
   /** As `os.networkInterfaces()` has them. */
@@ -35,3 +35,30 @@ export function viaOf(
 /** `viaOf` on this machine. @param router as in `Surroundings` */
 export const interfaceOf = (ends: Ends, router: string | undefined): MqttLink['via'] =>
   viaOf(ends, { interfaces: networkInterfaces(), router, gateways: readDefaultGateways })
+
+/** Flags of a route (linux/route.h): it is up, and leads to a gateway. */
+const viaGateway = 0x0001 | 0x0002
+
+/** Default gateways by interface, IPv4, of the text of `/proc/net/route`. */
+export function defaultGateways(text: string, isLittleEndian = endianness() === 'LE'): Map<string, string[]> {
+  const gateways = new Map<string, string[]>()
+  for (const line of text.split('\n').slice(1)) {
+    const [name = '', destination, gateway = '', flags = '', , , , mask] = line.trim().split(/\s+/)
+    const isDefault = destination === '00000000' && mask === '00000000'
+    if (!isDefault || (Number.parseInt(flags, 16) & viaGateway) !== viaGateway || !/^[0-9A-F]{8}$/i.test(gateway))
+      continue
+    // The kernel prints the four bytes of the address as one number of its own byte order.
+    const bytes = [...Buffer.from(gateway, 'hex')]
+    gateways.set(name, [...(gateways.get(name) ?? []), (isLittleEndian ? bytes.reverse() : bytes).join('.')])
+  }
+  return gateways
+}
+
+/** The routes as the machine has them; empty where it has no such file. */
+export function readDefaultGateways(): Map<string, string[]> {
+  try {
+    return defaultGateways(readFileSync('/proc/net/route', 'utf8'))
+  } catch {
+    return new Map()
+  }
+}

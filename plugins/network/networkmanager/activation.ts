@@ -1,5 +1,5 @@
 import type { Dispose } from 'rtk-base/plugin'
-import { activationError, networkError } from '../failures.js'
+import { activationError, networkError } from '../reasons.js'
 import { activeStates, interfaces } from './names.js'
 import type { ObjectModel } from './object-model.js'
 

@@ -1,7 +1,14 @@
 import { Backoff, Bus, type Call, type Signal } from 'rtk-base/link'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
-import { callLimit_ms } from '../limits.js'
-import { deviceFailed, interfaces, managerPath, objectManagerInterface, rootPath, service } from './names.js'
+import {
+  callLimit_ms,
+  deviceFailed,
+  interfaces,
+  managerPath,
+  objectManagerInterface,
+  rootPath,
+  service,
+} from './names.js'
 import { numberOf, ObjectModel } from './object-model.js'
 
 /** A fleet whose daemons start at the same moment, and a bus that does not come back. */

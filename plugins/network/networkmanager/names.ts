@@ -66,3 +66,13 @@ export const security = { privacy: 0x1, psk: 0x100, eap: 0x200, sae: 0x400 } as 
 
 /** NMSettingsUpdate2Flags, NMSettingsAddConnection2Flags: on disk, and not activated by itself because of this call. */
 export const storeFlags = 0x1 | 0x20
+
+/** No call of the daemon is waited for longer: an owner of a change parameter has 10 s in all. */
+export const callLimit_ms = 4_000
+/** An access point that starts, a network that is joined. */
+export const activationLimit_ms = 60_000
+export const scanLimit_ms = 15_000
+/** The state is waited for at the start. */
+export const startLimit_ms = 2_000
+/** Metric of the default route of an interface that was given it: lower than what the daemon gives any (Ethernet 100, WiFi 600). */
+export const preferredMetric = 1

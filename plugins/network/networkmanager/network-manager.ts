@@ -1,18 +1,24 @@
 import { pause, systemBus, variant } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { AccessPointProfile, NetworkInterface, ScannedNetwork, StationProfile } from 'rtk-base/services'
-import type { Backend } from '../backend.js'
-import { Changes } from '../changes.js'
-import { daemonAway, networkError, noInterface, notManaged } from '../failures.js'
-import { activationLimit_ms, preferredMetric, scanLimit_ms, startLimit_ms } from '../limits.js'
+import { type Backend, Changes } from '../backend.js'
+import { daemonAway, networkError, noInterface, notManaged } from '../reasons.js'
 import { Activation } from './activation.js'
 import { Daemon } from './daemon.js'
-import { interfaces as names, noPath, propertiesInterface, rootPath } from './names.js'
-import { readNeighbours } from './neighbours.js'
+import {
+  activationLimit_ms,
+  interfaces as names,
+  noPath,
+  preferredMetric,
+  propertiesInterface,
+  rootPath,
+  scanLimit_ms,
+  startLimit_ms,
+} from './names.js'
 import { listOf, numberOf, textOf } from './object-model.js'
 import { accessPointSettings, type ProfileKind, type Settings, stationSettings, wiredSettings } from './profiles.js'
 import { refusal } from './refusals.js'
-import { devicePath, interfacesOf, scannedBy } from './snapshot.js'
+import { devicePath, interfacesOf, readNeighbours, scannedBy } from './snapshot.js'
 import { type Before, StoredProfiles } from './stored-profiles.js'
 
 /** The machine's interfaces by NetworkManager's D-Bus interface. */

@@ -1,7 +1,7 @@
 import { BusError, BusLost, BusTimeout } from 'rtk-base/link'
 import type { RtkError } from 'rtk-base/plugin'
 import type { NetworkFailure } from 'rtk-base/services'
-import { daemonAway, networkError } from '../failures.js'
+import { daemonAway, networkError } from '../reasons.js'
 import { service } from './names.js'
 
 const longest = 300

@@ -1,5 +1,7 @@
 /** The interfaces of the machine, as they follow from the daemon's objects: pure. */
-import type { NetworkInterface, ScannedNetwork, WifiState } from 'rtk-base/services'
+
+import { readFileSync } from 'node:fs'
+import type { Neighbour, NetworkInterface, ScannedNetwork, WifiState } from 'rtk-base/services'
 import { reasonText } from '../reasons.js'
 import {
   capabilityAp,
@@ -132,4 +134,25 @@ export function channelOf(frequency_mhz: number): number {
   if (frequency_mhz === 2484) return 14
   if (frequency_mhz >= 2412 && frequency_mhz < 2484) return (frequency_mhz - 2407) / 5
   return frequency_mhz >= 5000 && frequency_mhz < 5900 ? (frequency_mhz - 5000) / 5 : 0
+}
+
+const incomplete = '00:00:00:00:00:00'
+
+/** The neighbours on an interface, of the text of `/proc/net/arp`. */
+export function neighboursOf(text: string, name: string): Neighbour[] {
+  return text
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , , mac, , device]) => device === name && mac !== undefined && mac !== incomplete)
+    .map(([address = '', , , mac = '']) => ({ address, mac: mac.toLowerCase() }))
+}
+
+/** As the machine has them; empty where it has no such file. */
+export function readNeighbours(name: string): Neighbour[] {
+  try {
+    return neighboursOf(readFileSync('/proc/net/arp', 'utf8'), name)
+  } catch {
+    return []
+  }
 }

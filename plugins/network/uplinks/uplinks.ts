@@ -1,6 +1,6 @@
 import { type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { cellularRouter, cellularUplink, type Network, type Uplink, type Uplinks } from 'rtk-base/services'
-import { Changes } from '../changes.js'
+import { Changes } from '../backend.js'
 import { Findings } from './findings.js'
 import { changesOf, uplinksOf } from './table.js'
 

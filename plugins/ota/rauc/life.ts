@@ -1,11 +1,10 @@
 import { Backoff, pause } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
-import { reasonOf } from '../aftermath.js'
 import { Health } from '../health.js'
-import type { Memory } from '../memory.js'
+import type { UpdateMemory } from '../memory.js'
 import type { StationSigns } from '../signs.js'
-import { look_ms, type Trial } from '../trial.js'
+import { look_ms, reasonOf, type Trial } from '../trial.js'
 import type { Updates } from '../updates.js'
 import type { Rauc } from './index.js'
 
@@ -15,7 +14,7 @@ const errorCode = 'update-rauc'
 
 export interface RaucLife {
   installer: Rauc
-  memory: Memory
+  memory: UpdateMemory
   signs: StationSigns
   updates: Updates
   trial: Trial

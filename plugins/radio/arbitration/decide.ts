@@ -20,7 +20,7 @@
  *
  * The station's own access point is no uplink: whoever fills in `joined` counts a radio in station mode only.
  */
-import { hour_ms, type Limits, type Memory, type Mode } from './memory.js'
+import { hour_ms, type Limits, type Mode, type RadioMemory } from './memory.js'
 
 export interface Situation {
   /** There is a radio that the daemon manages. */
@@ -33,7 +33,7 @@ export interface Situation {
   readonly joined: boolean
   /** Clients of the access point. */
   readonly clients: number
-  readonly memory: Memory
+  readonly memory: RadioMemory
 }
 
 export interface Decision {
@@ -103,9 +103,10 @@ function asAccessPoint({ memory, clients }: Situation, limits: Limits, now_ms: n
   return as('ap', why, isScanDue(memory, limits, now_ms))
 }
 
-const isScanDue = (memory: Memory, limits: Limits, now_ms: number) => now_ms - memory.scannedAt_ms >= limits.rescan_ms
+const isScanDue = (memory: RadioMemory, limits: Limits, now_ms: number) =>
+  now_ms - memory.scannedAt_ms >= limits.rescan_ms
 
-function suppressedText(memory: Memory, limits: Limits, now_ms: number): string {
+function suppressedText(memory: RadioMemory, limits: Limits, now_ms: number): string {
   const left_min = Math.ceil((memory.suppressedUntil_ms - now_ms) / 60_000)
   const cause =
     memory.suppressions > 0

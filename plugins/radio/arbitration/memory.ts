@@ -51,7 +51,7 @@ export const defaultLimits: Limits = {
 const Time = Type.Number()
 
 /** A schema, so that a reload can hand it over. */
-export const Memory = Type.Object({
+export const RadioMemory = Type.Object({
   mode: Type.Enum(['off', 'ap', 'station', 'both']),
   modeSince_ms: Time,
   startedAt_ms: Time,
@@ -77,7 +77,7 @@ export const Memory = Type.Object({
   /** When the access point was given up for the uplink in the last hour. */
   departures: Type.Array(Time),
 })
-export type Memory = Readonly<Static<typeof Memory>>
+export type RadioMemory = Readonly<Static<typeof RadioMemory>>
 
 /** `away`: the network was not there, which is no fault of the settings. */
 export type JoinFailure = 'password' | 'away' | 'other'
@@ -100,7 +100,7 @@ export type Happening =
 /** A time before every other one, and a plain number. */
 const never_ms = -1e15
 
-export function emptyMemory(now_ms: number): Memory {
+export function emptyMemory(now_ms: number): RadioMemory {
   return {
     mode: 'off',
     modeSince_ms: now_ms,
@@ -122,7 +122,7 @@ export function emptyMemory(now_ms: number): Memory {
 
 export const hour_ms = 3_600_000
 
-export function note(memory: Memory, happening: Happening, limits: Limits, now_ms: number): Memory {
+export function note(memory: RadioMemory, happening: Happening, limits: Limits, now_ms: number): RadioMemory {
   switch (happening.kind) {
     case 'settings':
       return {
@@ -161,7 +161,7 @@ export function note(memory: Memory, happening: Happening, limits: Limits, now_m
   }
 }
 
-function changeMode(memory: Memory, mode: Mode, now_ms: number): Memory {
+function changeMode(memory: RadioMemory, mode: Mode, now_ms: number): RadioMemory {
   if (mode === memory.mode) return memory
   const departures = memory.departures.filter((at_ms) => at_ms > now_ms - hour_ms)
   const leaves = memory.mode === 'ap' && mode === 'station'
@@ -179,11 +179,11 @@ function changeMode(memory: Memory, mode: Mode, now_ms: number): Memory {
 }
 
 function failed(
-  memory: Memory,
+  memory: RadioMemory,
   { cause, random }: { cause: JoinFailure; random: number },
   limits: Limits,
   now_ms: number,
-): Memory {
+): RadioMemory {
   const tries = memory.tries + 1
   const failures = memory.failures + (cause === 'away' ? 0 : 1)
   const wrongPasswords = memory.wrongPasswords + (cause === 'password' ? 1 : 0)

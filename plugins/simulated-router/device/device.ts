@@ -9,7 +9,7 @@ import { Faults } from './faults.js'
 import { Files } from './files.js'
 import { type Firmware, type Identity, identityOf, parseFirmware } from './identity.js'
 import { type BlockSettings, LoginBlock, Sessions } from './logins.js'
-import { Delays, PingReboot } from './power.js'
+import { Delays, PingReboot, type PowerAction } from './power.js'
 
 /** One call as the router saw it, without its arguments: they may hold a password. */
 export interface SeenCall {
@@ -21,8 +21,6 @@ export interface SeenCall {
 const mostSeen = 256
 /** From the command to the end of all connections. */
 const upgrade_ms = 3_000
-
-export type PowerAction = 'reboot' | 'flash' | 'factory'
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
 

@@ -1,8 +1,21 @@
 /** Power of the router: what it waits for, what makes it restart, and the switch. */
 
 import type { Listeners } from '../http/listeners.js'
-import type { SimulatorClock } from '../options.js'
-import type { Device, PowerAction } from './device.js'
+import type { RouterOptions, SimulatorClock } from '../options.js'
+
+export type PowerAction = 'reboot' | 'flash' | 'factory'
+
+/** What of the device depends on its power. */
+interface Powered {
+  readonly options: Pick<RouterOptions, 'reboot_s'>
+  readonly delays: Delays
+  readonly uci: { text(config: string, section: string, option: string): string }
+  readonly modem: { readonly uplink: boolean }
+  onPower: (action: PowerAction, away_s: number) => void
+  factory(): void
+  powerLost(): void
+  booted(): void
+}
 
 /** Everything that the router waits for. It ends with the power. */
 export class Delays {
@@ -38,10 +51,10 @@ export class Delays {
 }
 
 export class PingReboot {
-  readonly #device: Device
+  readonly #device: Powered
   #cancel = () => {}
 
-  constructor(device: Device) {
+  constructor(device: Powered) {
     this.#device = device
   }
 
@@ -57,14 +70,14 @@ export class PingReboot {
 }
 
 export class Power {
-  readonly #device: Device
+  readonly #device: Powered
   readonly #listeners: Listeners
   state: 'on' | 'restarting' | 'off' = 'on'
   /** Ends when the sockets are as `state` says. */
   settled: Promise<void> = Promise.resolve()
   #closed = false
 
-  constructor(device: Device, listeners: Listeners) {
+  constructor(device: Powered, listeners: Listeners) {
     this.#device = device
     this.#listeners = listeners
     device.onPower = (action, away_s) => this.restart(action, away_s)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { PluginContext, PluginStore } from 'rtk-base/plugin'
 import { isObject } from '../operations/parse.js'
-import type { Credentials } from '../transport/index.js'
+import type { Credentials } from '../transport/call.js'
 
 const minute_ms = 60_000
 

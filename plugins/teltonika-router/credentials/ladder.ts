@@ -1,5 +1,6 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import { BrokenOff, type Credentials, type LoginAnswer, type Transport } from '../transport/index.js'
+import type { Credentials, LoginAnswer, Transport } from '../transport/call.js'
+import { BrokenOff } from '../transport/http.js'
 import { guardLimits, type LoginGuard } from './guard.js'
 import type { CredentialLookup } from './lookup.js'
 import type { Vault } from './vault.js'

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { RouterLookupAnswer, type RouterLookupRequest } from 'rtk-base/schemas'
 import { Value } from 'typebox/value'
+import { macOf } from '../operations/parse.js'
 import { parseLabel, type RouterLabel } from './label.js'
 
 const limit_ms = 15_000
@@ -79,6 +81,22 @@ function labelIn(text: string): string {
     const answer: unknown = JSON.parse(text)
     return Value.Check(RouterLookupAnswer, answer) ? answer.qr : ''
   } catch {
+    return ''
+  }
+}
+
+/** The MAC address of a neighbour by its IP address, as the kernel knows it; `''` where it does not. */
+export async function neighbourMac(
+  process: PluginContext['process'],
+  address: string,
+  signal: AbortSignal,
+): Promise<string> {
+  if (isIP(address) === 0) return ''
+  try {
+    const { stdout } = await process.execFile('ip', ['neigh', 'show', 'to', address], { signal, timeout_ms: 5_000 })
+    return macOf(/\blladdr\s+([0-9a-fA-F:]{17})/.exec(stdout)?.[1])
+  } catch {
+    // No iproute2, or not allowed: the address of the last login has to do.
     return ''
   }
 }

@@ -1,6 +1,6 @@
 import type { PluginStore } from 'rtk-base/plugin'
 import { isObject } from '../operations/parse.js'
-import type { Credentials } from '../transport/index.js'
+import type { Credentials } from '../transport/call.js'
 
 const stored = 'default'
 const none: Credentials = { user: '', pswd: '' }

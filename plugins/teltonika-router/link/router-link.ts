@@ -1,17 +1,15 @@
 import { Backoff } from 'rtk-base/link'
 import { anySignal, type EventSource, LogLimit, type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { RouterLinkState } from 'rtk-base/schemas'
-import { type Candidate, type CredentialLadder, guardLimits } from '../credentials/index.js'
-import {
-  columnOf,
-  type Generation,
-  generationOf,
-  type Input,
-  type OperationName,
-  type Output,
-  Performer,
-} from '../operations/index.js'
-import { type CertificatePin, confirmationOf, findTransport, RouterQueue, type Transport } from '../transport/index.js'
+import { guardLimits } from '../credentials/guard.js'
+import type { Candidate, CredentialLadder } from '../credentials/ladder.js'
+import { dialectOf, type Generation, generationOf } from '../operations/dialect.js'
+import type { Input, OperationName, Output } from '../operations/operations.js'
+import { Performer } from '../operations/performer.js'
+import type { Transport } from '../transport/call.js'
+import { type CertificatePin, confirmationOf } from '../transport/certificate.js'
+import { findTransport } from '../transport/find.js'
+import { RouterQueue } from '../transport/queue.js'
 import type { LinkFigures } from './figures.js'
 import { type LinkEvent, nextState } from './states.js'
 
@@ -306,7 +304,7 @@ export class RouterLink {
       this.#deps.renewed()
     }
     const pause = (ms: number, until: AbortSignal) => paused(this.#deps.ctx.timers, ms, until)
-    const asNewest = new Performer(transport, columnOf('7', transport.kind), renew, pause)
+    const asNewest = new Performer(transport, dialectOf('7', transport.kind), renew, pause)
     const version = await asNewest.perform('version', undefined, signal).catch((error: unknown) => {
       // A router that is only slow is not taken for another generation.
       const ends = [...gone, 'RTK_ERR_ROUTER_LOGIN', 'RTK_ERR_ROUTER_TIMEOUT']
@@ -330,7 +328,7 @@ export class RouterLink {
       )
     }
     const performer =
-      generation === '7' ? asNewest : new Performer(transport, columnOf(generation, transport.kind), renew, pause)
+      generation === '7' ? asNewest : new Performer(transport, dialectOf(generation, transport.kind), renew, pause)
     return { transport, performer, version, generation, rung: candidate.rung }
   }
 

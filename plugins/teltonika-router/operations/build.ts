@@ -1,10 +1,14 @@
-/** Small words that the columns of the table are written with. */
-import type { RestCall, UbusCall } from '../transport/index.js'
+/** Small words that the rows of the table are written with. */
+import { limits_ms, type RestCall, type UbusCall } from '../transport/call.js'
 import type { Way } from './operations.js'
-import { outputOf } from './parse.js'
+import { type Fields, fieldOf, firstOf, isObject, isOn, listOf, outputOf, textOf } from './parse.js'
 
 type More = Pick<UbusCall, 'limit_ms' | 'optional' | 'accepts'>
 type RestMore = Pick<RestCall, 'limit_ms' | 'optional'>
+
+export const optional = { optional: true }
+/** Of what asks the modem. */
+export const slow = { limit_ms: limits_ms.info }
 
 export const ubus = (object: string, method: string, args: UbusCall['args'] = {}, more: More = {}): UbusCall => ({
   object,
@@ -17,7 +21,7 @@ export const run = (command: string, params: readonly string[], more: More = {})
 export const gsmctl = (params: readonly string[], more: More = {}) => run('gsmctl', params, more)
 export const uciGet = (config: string, section?: string, more: More = {}) =>
   ubus('uci', 'get', section === undefined ? { config } : { config, section }, more)
-export const uciSet = (config: string, section: string, values: Readonly<Record<string, string>>, more: More = {}) =>
+export const uciSet = (config: string, section: string, values: Readonly<Record<string, unknown>>, more: More = {}) =>
   ubus('uci', 'set', { config, section, values }, more)
 export const uciCommit = (config: string, more: More = {}) => ubus('uci', 'commit', { config }, more)
 
@@ -31,6 +35,9 @@ export const put = (path: string, data: unknown, more: RestMore = {}): RestCall 
 export const post = (path: string, data?: unknown, more: RestMore = {}): RestCall =>
   data === undefined ? { verb: 'POST', path, ...more } : { verb: 'POST', path, data, ...more }
 
+/** Both generations do it in the same way over ubus. */
+export const overUbus = <W>(...ways: W[]) => ({ 'legacy/ubus': ways, '7/ubus': ways })
+
 /** A way that changes something and gives nothing. */
 export function write<I>(way: Omit<Way<I, true>, 'read' | 'writes'>): Way<I, true> {
   return { ...way, writes: true, read: () => true }
@@ -38,3 +45,62 @@ export function write<I>(way: Omit<Way<I, true>, 'read' | 'writes'>): Way<I, tru
 
 /** For a command that has to end with 0. */
 export const mustSucceed = { accepts: (answer: unknown) => outputOf(answer) !== undefined }
+/** `gsmctl -A` prints what the modem answered. */
+export const modemAccepts = { accepts: (answer: unknown) => !/error/i.test(outputOf(answer) ?? 'error') }
+
+/** What `gsmctl` prints for "not available". */
+const nothing = /^(n\/?a|unknown|none|-|error.*|not available)$/i
+
+/** What a command of the legacy generation printed; `''` for "not available". */
+export function said(answer: unknown): string {
+  const text = textOf(outputOf(answer))
+  return nothing.test(text) ? '' : text
+}
+
+/** One line for each flag: the way in which `gsmctl` answers joined ones. */
+function linesOf(answer: unknown, count: number): string[] | undefined {
+  if (outputOf(answer) === undefined) return undefined
+  const lines = String(fieldOf(answer, 'stdout')).replace(/\n$/, '').split('\n')
+  return lines.length === count ? lines.map((line) => said({ stdout: line })) : undefined
+}
+
+/** What `gsmctl` says to each of the letters: in one run of it, which takes a second on a slow router, else one by one. */
+export function asked<O>(letters: string, read: (texts: readonly string[]) => O): Way<undefined, O>[] {
+  const flags = [...letters].map((letter) => `-${letter}`)
+  return [
+    {
+      isTrial: true,
+      calls: () => [gsmctl([`-${letters}`], slow)],
+      read([answer]) {
+        const lines = linesOf(answer, letters.length)
+        return lines && read(lines)
+      },
+    },
+    {
+      together: true,
+      calls: () => flags.map((flag) => gsmctl([flag], { ...optional, ...slow })),
+      read: (answers) =>
+        answers.some((answer) => outputOf(answer) !== undefined) ? read(answers.map(said)) : undefined,
+    },
+  ]
+}
+
+/** The modem of `GET /api/modems/status` that mob1… belongs to: the primary one, else the first. */
+export function usedModem(answer: unknown): unknown {
+  return listOf(answer).find((one) => isOn(fieldOf(one, 'primary'))) ?? firstOf(answer)
+}
+
+/** What REST says of that modem: an offline one has no values. */
+export const modemStatus = <O>(read: (modem: Fields) => O | undefined): Way<undefined, O> => ({
+  calls: () => [get('/api/modems/status', slow)],
+  read([answer]) {
+    const found = usedModem(answer)
+    return isObject(found) ? read(found) : undefined
+  },
+})
+
+/** Modem objects of 7.x over ubus: `gsm.modem0`, and `vuci.*` of its first releases. */
+export const modem = 'gsm.modem0'
+export const mobile = 'vuci.network.mobile'
+/** Its mobile interface by the slot of the SIM in use; legacy routers have one for both. */
+export const mobileSection = (slot: string) => `mob1s${slot}a1`

@@ -7,7 +7,8 @@ import type {
   ModemSim,
   ScannedOperator,
 } from 'rtk-base/services'
-import type { Call } from '../transport/index.js'
+import type { Call } from '../transport/call.js'
+import type { Dialect } from './dialect.js'
 
 export interface SystemState {
   uptime_s: number
@@ -25,7 +26,7 @@ export interface BoardFacts {
   hwbatch: string
 }
 
-export interface AccessPoint {
+export interface RouterAccessPoint {
   bssid: string
   ssid: string
   pswd: string
@@ -77,7 +78,7 @@ export interface Operations {
   version: [undefined, string]
   board: [undefined, BoardFacts]
   deviceName: [undefined, string]
-  accessPoint: [undefined, AccessPoint]
+  accessPoint: [undefined, RouterAccessPoint]
   reboot: [undefined, true]
   factory: [undefined, true]
   exec: [Exec, ExecAnswer]
@@ -140,5 +141,6 @@ export interface Way<I, O> {
   readonly mayBreakOff?: boolean
 }
 
-/** The ways of one generation and transport; none where it cannot be done. */
-export type Column = { readonly [K in OperationName]: readonly Way<Input<K>, Output<K>>[] }
+/** A row of the table: an operation in each dialect; left out where it cannot be done. */
+export type Row<K extends OperationName> = { readonly [D in Dialect]?: readonly Way<Input<K>, Output<K>>[] }
+export type Rows<K extends OperationName> = { readonly [Name in K]: Row<Name> }

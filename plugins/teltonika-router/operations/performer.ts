@@ -1,7 +1,9 @@
 import { RtkError } from 'rtk-base/plugin'
-import { BrokenOff, type Outcome, type Transport } from '../transport/index.js'
+import type { Outcome, Transport } from '../transport/call.js'
+import { BrokenOff } from '../transport/http.js'
+import type { Dialect } from './dialect.js'
 import type { FactName, Input, OperationName, Output, RouterFactIds, Way } from './operations.js'
-import { type ColumnName, waysOf } from './table.js'
+import { waysOf } from './table.js'
 
 /** Resolves after so many milliseconds, rejects when the signal aborts. */
 export type Pause = (ms: number, signal: AbortSignal) => Promise<void>
@@ -17,7 +19,7 @@ type Attempt<O> = { ok: true; value: O } | Failure
 /** Performs operations on one router by the table. Order and turns belong to its user. */
 export class Performer {
   readonly #transport: Transport
-  readonly column: ColumnName
+  readonly dialect: Dialect
   /** Logs in again; rejects when that fails. */
   readonly renew: (signal: AbortSignal) => Promise<void>
   /**
@@ -29,9 +31,9 @@ export class Performer {
 
   readonly #pause: Pause
 
-  constructor(transport: Transport, column: ColumnName, renew: (signal: AbortSignal) => Promise<void>, pause: Pause) {
+  constructor(transport: Transport, dialect: Dialect, renew: (signal: AbortSignal) => Promise<void>, pause: Pause) {
     this.#transport = transport
-    this.column = column
+    this.dialect = dialect
     this.renew = renew
     this.#pause = pause
   }
@@ -41,7 +43,7 @@ export class Performer {
     try {
       return await this.#first(name, input, signal)
     } catch (error) {
-      for (const way of waysOf(this.column)[name] as readonly Way<never, unknown>[]) {
+      for (const way of waysOf(name, this.dialect) as readonly Way<never, unknown>[]) {
         if (this.#closed.get(way)?.kind === 'absent') this.#closed.delete(way)
       }
       throw error
@@ -52,7 +54,7 @@ export class Performer {
   async #first<K extends OperationName>(name: K, input: Input<K>, signal: AbortSignal): Promise<Output<K>> {
     let last: Failure | undefined
     const trials: [Way<never, unknown>, Failure][] = []
-    for (const way of waysOf(this.column)[name] as readonly Way<Input<K>, Output<K>>[]) {
+    for (const way of waysOf(name, this.dialect)) {
       const closed = this.#closed.get(way as Way<never, unknown>)
       last = closed ?? last
       if (closed) continue
@@ -68,7 +70,7 @@ export class Performer {
       if (attempt.kind === 'absent' || attempt.kind === 'expired') this.#closed.set(way as Way<never, unknown>, attempt)
       else if (way.writes) break
     }
-    throw failureOf(name, this.column, last)
+    throw failureOf(name, this.dialect, last)
   }
 
   async #factsFor(needs: readonly FactName[], signal: AbortSignal): Promise<RouterFactIds> {
@@ -165,8 +167,8 @@ function judged<I, O>(
     : { ok: true, value }
 }
 
-function failureOf(name: OperationName, column: ColumnName, last: Failure | undefined): RtkError {
-  const [generation, transport] = column.split('/')
+function failureOf(name: OperationName, dialect: Dialect, last: Failure | undefined): RtkError {
+  const [generation, transport] = dialect.split('/')
   if (last === undefined || last.kind === 'absent') {
     const detail = last ? `: ${last.text}` : ''
     const text = `${name} is not possible on this router (generation ${generation}, ${transport})${detail}`

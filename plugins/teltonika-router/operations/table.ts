@@ -1,18 +1,14 @@
-/** Operation → the ways of each generation and transport. The table in README.md is made of this one. */
-import type { TransportKind } from '../transport/index.js'
-import { currentRest } from './current-rest.js'
-import { currentUbus } from './current-ubus.js'
-import type { Generation } from './generation.js'
-import { legacyUbus } from './legacy-ubus.js'
-import type { Column } from './operations.js'
+/** The table: a row is an operation, its columns say how each dialect asks and reads. README.md shows it. */
+import type { Dialect } from './dialect.js'
+import { modemRows } from './modem-rows.js'
+import type { Input, OperationName, Output, Rows, Way } from './operations.js'
+import { protectionRows } from './protection-rows.js'
+import { radioRows } from './radio-rows.js'
+import { routerRows } from './router-rows.js'
+import { simRows } from './sim-rows.js'
 
-export const columns = { 'legacy/ubus': legacyUbus, '7/ubus': currentUbus, '7/rest': currentRest } as const
-export type ColumnName = keyof typeof columns
+export const table: Rows<OperationName> = { ...routerRows, ...modemRows, ...radioRows, ...simRows, ...protectionRows }
 
-/** REST exists from 7.x on only. */
-export function columnOf(generation: Generation, transport: TransportKind): ColumnName {
-  if (transport === 'rest') return '7/rest'
-  return generation === 'legacy' ? 'legacy/ubus' : '7/ubus'
-}
-
-export const waysOf = (column: ColumnName): Column => columns[column]
+/** In the order in which they are tried; none where the dialect cannot do it. */
+export const waysOf = <K extends OperationName>(name: K, dialect: Dialect): readonly Way<Input<K>, Output<K>>[] =>
+  table[name][dialect] ?? []

@@ -1,7 +1,9 @@
 import { isIP } from 'node:net'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import { type LoginGuard, neighbourMac } from '../credentials/index.js'
-import type { IpBlock, OperationName, Performer, PingReboot } from '../operations/index.js'
+import type { LoginGuard } from '../credentials/guard.js'
+import { neighbourMac } from '../credentials/lookup.js'
+import type { IpBlock, OperationName, PingReboot } from '../operations/operations.js'
+import type { Performer } from '../operations/performer.js'
 import type { RouterFacts } from './facts.js'
 
 /** spec.md, IP blocking: enabled, 20 attempts, cleared at a restart of the router. */

@@ -1,6 +1,13 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import type { ModemIdentity, ModemRegistration, ModemSignal, ModemSim } from 'rtk-base/services'
-import type { AccessPoint, BoardFacts, IpBlock, ModemCount, PingReboot, SystemState } from '../operations/index.js'
+import type {
+  BoardFacts,
+  IpBlock,
+  ModemCount,
+  PingReboot,
+  RouterAccessPoint,
+  SystemState,
+} from '../operations/operations.js'
 
 /** What is known of the router (spec.md, Router state held by the service). */
 export interface Known {
@@ -8,7 +15,7 @@ export interface Known {
   board: BoardFacts
   deviceName: string
   system: SystemState
-  accessPoint: AccessPoint
+  accessPoint: RouterAccessPoint
   modem: ModemIdentity
   modems: ModemCount
   signal: ModemSignal

@@ -1,6 +1,6 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import type { RouterLink } from '../link/index.js'
-import type { OperationName } from '../operations/index.js'
+import type { RouterLink } from '../link/router-link.js'
+import type { OperationName } from '../operations/operations.js'
 import type { FactOf, RouterFacts } from './facts.js'
 
 /** How often something due is looked for. */

@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import type { RouterLink } from '../link/index.js'
-import { type CertificatePin, confirmationOf, type Pin } from '../transport/index.js'
+import type { RouterLink } from '../link/router-link.js'
+import { type CertificatePin, confirmationOf, type Pin } from '../transport/certificate.js'
 
 const look_ms = 10_000
 /** A router restarts in two minutes: silence means something after this. */

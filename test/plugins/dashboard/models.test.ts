@@ -7,19 +7,51 @@ import type { Duplex } from 'node:stream'
 import { createGunzip, gzipSync } from 'node:zlib'
 import { createTestStation, ManualClock, partOf, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { pageAddresses } from '../../../plugins/dashboard/address/page-addresses.js'
-import { qrLines, qrPath } from '../../../plugins/dashboard/address/qr-code.js'
+import { pageAddresses, qrLines, qrPath } from '../../../plugins/dashboard/address/page-addresses.js'
 import { EventClient } from '../../../plugins/dashboard/events/event-client.js'
 import { type Evidence as FigureEvidence, figures, readFigures } from '../../../plugins/dashboard/history/figures.js'
-import { Recorder } from '../../../plugins/dashboard/history/recorder.js'
-import { Ring } from '../../../plugins/dashboard/history/ring.js'
+import { FigureRecorder } from '../../../plugins/dashboard/history/recorder.js'
+import { SampleRing } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
-import { commandQuery } from '../../../plugins/dashboard/ui/model/command.js'
-import { segmentsOf, sharesOf } from '../../../plugins/dashboard/ui/model/fitness.js'
 import { boundsOf, fieldOf } from '../../../plugins/dashboard/ui/model/form.js'
-import { distance_m, enuOf, geoLink, toEcef, toGeodetic } from '../../../plugins/dashboard/ui/model/geodesy.js'
+import {
+  distance_m,
+  enuOf,
+  geoLink,
+  lengthText,
+  roundBelow,
+  toEcef,
+  toGeodetic,
+} from '../../../plugins/dashboard/ui/model/gnss/geodesy.js'
+import {
+  badFields,
+  changeOf,
+  type LedgerEntry,
+  ledgerRows,
+  pointOf,
+  previewOf,
+  referenceOf,
+} from '../../../plugins/dashboard/ui/model/gnss/positions.js'
+import {
+  edgesOf,
+  lastTime,
+  layout,
+  transitionsOf,
+  waysOut,
+} from '../../../plugins/dashboard/ui/model/gnss/procedure.js'
+import { goesOut, kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/gnss/rtcm.js'
+import {
+  bandOf,
+  barsOf,
+  cellPath,
+  dotRadius,
+  nameOf,
+  project,
+  shadeOf,
+} from '../../../plugins/dashboard/ui/model/gnss/sky.js'
+import { percentOf, scatterOf, surveyOf } from '../../../plugins/dashboard/ui/model/gnss/survey.js'
 import {
   type GuideEvidence,
   guideOf,
@@ -29,31 +61,9 @@ import {
 } from '../../../plugins/dashboard/ui/model/guide.js'
 import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashboard/ui/model/links.js'
 import { isTime, unitOf } from '../../../plugins/dashboard/ui/model/network-units.js'
-import { lastTime } from '../../../plugins/dashboard/ui/model/past-time.js'
-import {
-  badFields,
-  changeOf,
-  type LedgerEntry,
-  ledgerRows,
-  pointOf,
-  previewOf,
-  referenceOf,
-} from '../../../plugins/dashboard/ui/model/positions.js'
-import { edgesOf, layout, transitionsOf, waysOut } from '../../../plugins/dashboard/ui/model/procedure.js'
-import { lengthText, roundBelow } from '../../../plugins/dashboard/ui/model/round-scale.js'
-import { goesOut, kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/rtcm.js'
-import { extentOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
+import { extentOf, segmentsOf, sharesOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
 import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
-import {
-  bandOf,
-  barsOf,
-  cellPath,
-  dotRadius,
-  nameOf,
-  project,
-  shadeOf,
-} from '../../../plugins/dashboard/ui/model/sky.js'
-import { percentOf, scatterOf, surveyOf } from '../../../plugins/dashboard/ui/model/survey.js'
+import { commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { packageRoot } from '../../../runtime/build/release.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
@@ -606,16 +616,16 @@ t.test('the ring of the day', async (t) => {
   )
 
   const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ name, unit: '', resolution: 0.1 }))
-  const before = new Ring([a, b], 8)
+  const before = new SampleRing([a, b], 8)
   for (let n = 0; n < 8; n++) before.add([n, -n])
   const saved = before.save()
-  const after = new Ring([c, b], 8)
+  const after = new SampleRing([c, b], 8)
   t.ok(after.load(saved), 'of a version that recorded other figures')
   t.strictSame(after.series(['a', 'b', 'c'], 1), {
     b: [-0, -1, -2, -3, -4, -5, -6, -7].map((value) => value + 0),
     c: Array(8).fill(null),
   })
-  const now = new Ring([b], 12)
+  const now = new SampleRing([b], 12)
   for (let n = 100; n < 103; n++) now.add([n])
   t.ok(now.loadBefore(saved, 4), 'of a run before, when the time was learnt later')
   t.strictSame(now.series(['b'], 1), { b: [-3, -4, -5, -6, -7, null, null, null, null, 100, 101, 102] })
@@ -624,7 +634,7 @@ t.test('the ring of the day', async (t) => {
   t.notOk(after.load(saved.subarray(0, -1)))
   t.notOk(after.load(Buffer.alloc(64)), 'as an earlier version saved it')
   t.notOk(after.load(Buffer.alloc(0)))
-  t.notOk(new Ring([b], 4).load(saved), 'longer than it can hold')
+  t.notOk(new SampleRing([b], 4).load(saved), 'longer than it can hold')
   t.equal(after.series(['b'], 1).b?.length, 8, 'what is refused changes nothing')
 })
 
@@ -663,7 +673,7 @@ t.test('the curves of the day outlast a restart of a machine without a clock', a
 t.test('the recorder of the day', async (t) => {
   const noon = Date.UTC(2026, 10, 22, 12)
   const record = async (t: Test, { data = t.testdir(), utc_ms = noon } = {}) => {
-    const parts = { emit: (_bytes: number[]) => {}, recorder: undefined as unknown as Recorder }
+    const parts = { emit: (_bytes: number[]) => {}, recorder: undefined as unknown as FigureRecorder }
     const plugin = definePlugin({
       name: 'curves',
       version: '1.0.0',
@@ -676,7 +686,7 @@ t.test('the recorder of the day', async (t) => {
           epochs.emit({ frames: bytes.map((length) => ({ bytes: Buffer.alloc(length) })) } as never)
         ctx.services.provide(rtcmStream, partOf(rtcmStream, { onEpoch: epochs.on }))
         ctx.services.provide(receiver, partOf(receiver, { satellites: { satellites: [sky] } } as never))
-        parts.recorder = new Recorder(ctx)
+        parts.recorder = new FigureRecorder(ctx)
       },
       start: () => parts.recorder.start(),
       stop: () => parts.recorder.save(),

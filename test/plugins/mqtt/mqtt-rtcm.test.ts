@@ -19,7 +19,7 @@ import t, { type Test } from 'tap'
 import { Signer } from '../../../plugins/mqtt-link/identity/signer.js'
 import { Epochs } from '../../../plugins/mqtt-rtcm/epochs.js'
 import rtcm from '../../../plugins/mqtt-rtcm/index.js'
-import { Pace } from '../../../plugins/mqtt-rtcm/pace.js'
+import { PublishPace } from '../../../plugins/mqtt-rtcm/publisher.js'
 import { block } from '../../../plugins/mqtt-rtcm/sequence.js'
 import { signedBytes } from '../../../plugins/mqtt-rtcm/signature.js'
 import rtcmStation from '../../../plugins/rtcm/index.js'
@@ -206,7 +206,7 @@ t.test('an incomplete epoch is left out, unless the receiver never completes one
 t.test('the pace', async (t) => {
   /** Plays epochs, and returns when each publication went out and which epoch it had. */
   const play = (comes_ms: readonly number[], rate_s: number) => {
-    const pace = new Pace()
+    const pace = new PublishPace()
     const out: { at_ms: number; epoch_ms: number }[] = []
     let due: { at_ms: number; wait_ms: number; epoch_ms: number } | undefined
     const publish = (at_ms: number, epoch_ms: number, waited_ms: number) => {

@@ -11,7 +11,6 @@ import { BusDriver } from '../../../plugins/mqtt-link/link/bus-driver.js'
 import { Holds } from '../../../plugins/mqtt-link/link/holds.js'
 import { Retry } from '../../../plugins/mqtt-link/link/retry.js'
 import { TlsTime } from '../../../plugins/mqtt-link/link/tls-time.js'
-import { defaultGateways } from '../../../plugins/mqtt-link/session/default-gateways.js'
 import {
   Breach,
   Inspection,
@@ -19,10 +18,9 @@ import {
   mostAtOnce,
   PacketWatch,
 } from '../../../plugins/mqtt-link/session/inspection.js'
-import { OldBrokers } from '../../../plugins/mqtt-link/session/old-brokers.js'
-import { outboxLimit, Session, type SessionEnd } from '../../../plugins/mqtt-link/session/session.js'
-import { SessionFactory } from '../../../plugins/mqtt-link/session/session-factory.js'
-import { within } from '../../../plugins/mqtt-link/session/within.js'
+import { outboxLimit, Session, type SessionEnd, within } from '../../../plugins/mqtt-link/session/session.js'
+import { OldBrokers, SessionFactory } from '../../../plugins/mqtt-link/session/session-factory.js'
+import { defaultGateways } from '../../../plugins/mqtt-link/session/via.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
 import type { MqttInbound } from '../../../schemas/services.js'
 import { ManualClock, until } from '../../harness/index.js'

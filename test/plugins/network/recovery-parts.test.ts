@@ -16,14 +16,14 @@ import {
 } from 'rtk-base/services'
 import { ManualClock } from 'rtk-base/testing'
 import t from 'tap'
-import { Ring as Curves } from '../../../plugins/dashboard/history/ring.js'
+import { SampleRing as Curves } from '../../../plugins/dashboard/history/ring.js'
 import { Findings } from '../../../plugins/network/uplinks/findings.js'
 import { changesOf, uplinksOf } from '../../../plugins/network/uplinks/table.js'
 import { Minutes, shortened } from '../../../plugins/record/minutes.js'
 import { momentOf, rangeOf, timeOf } from '../../../plugins/record/times.js'
 import { Conductor } from '../../../plugins/recovery/conductor.js'
 import { calm, decide, dueOf, type Facts, isCutOff, type State } from '../../../plugins/recovery/decide.js'
-import { Memory } from '../../../plugins/recovery/memory.js'
+import { RecoveryMemory } from '../../../plugins/recovery/memory.js'
 import { LinkTable } from '../../../plugins/recovery/table.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
 
@@ -172,7 +172,7 @@ t.test('a restart of the modem is durable before it is made, and counts for 24 h
     },
   }
   const ctx = { store, log: { debug() {} } } as unknown as PluginContext
-  const memory = new Memory(ctx)
+  const memory = new RecoveryMemory(ctx)
   state.held = () => {}
   let done = false
   const counting = memory.countRestart(1000).then(() => {
@@ -200,7 +200,7 @@ t.test('a restart of the modem is durable before it is made, and counts for 24 h
   t.same([memory.isProven('a'), memory.isProven('n0'), memory.isProven('n63')], [false, true, true], '64 at most')
   memory.prove('a')
   await memory.countRestart(7)
-  const next = new Memory(ctx)
+  const next = new RecoveryMemory(ctx)
   await next.load()
   t.same([next.steered, next.isProven('a'), next.restarts(8)], ['wlan0', true, 1])
 })
@@ -418,7 +418,7 @@ async function conductorOf({ kept = undefined as unknown, services = [] as [unkn
     event: () => ({ on: () => () => {}, emit: (step?: RecoveryStep) => step && steps.push(step) }),
   } as unknown as PluginContext
   const table = new LinkTable(ctx)
-  const conductor = new Conductor(ctx, table, new Memory(ctx), () => facts(0).limits)
+  const conductor = new Conductor(ctx, table, new RecoveryMemory(ctx), () => facts(0).limits)
   await conductor.start()
   /** One link was up, and is not any more; the outage begins 10 s later, and lasts for so long then. */
   const cutOff = async (ms: number) => {

@@ -5,7 +5,7 @@ import { Value } from 'typebox/value'
 import ntripServer from '../../../plugins/ntrip-server/index.js'
 import { type Probed, probe as probeCaster } from '../../../plugins/ntrip-server/probe.js'
 import { Proof, type ProofDeps } from '../../../plugins/ntrip-server/proof.js'
-import { Push } from '../../../plugins/ntrip-server/push.js'
+import { CasterPush } from '../../../plugins/ntrip-server/push.js'
 import { readReply } from '../../../plugins/ntrip-server/reply.js'
 import {
   afterEnd,
@@ -104,7 +104,7 @@ async function pushTo(
   }
   const keeps: (KeptWait | undefined)[] = []
   const whole = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', proof: 'off', ...target } as Target
-  const push = new Push(ctx, stream as unknown as RtcmStream, whole, kept, (wait) => keeps.push(wait))
+  const push = new CasterPush(ctx, stream as unknown as RtcmStream, whole, kept, (wait) => keeps.push(wait))
   t.teardown(() => push.stop())
   let sequence = 0
   const rtcm = () => push.frame(frame, ++sequence)

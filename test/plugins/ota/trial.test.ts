@@ -2,20 +2,18 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ManualClock, partOf, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { reasonOf } from '../../../plugins/ota/aftermath.js'
 import { Health, type Signs } from '../../../plugins/ota/health.js'
-import { Memory, type Pending } from '../../../plugins/ota/memory.js'
-import { leastWindow_bytes, longest_ms, Pace } from '../../../plugins/ota/pace.js'
+import { type Pending, UpdateMemory } from '../../../plugins/ota/memory.js'
+import { DownloadPace, leastWindow_bytes, longest_ms } from '../../../plugins/ota/pace.js'
 import { checkImage } from '../../../plugins/ota/policy.js'
 import { StationSigns } from '../../../plugins/ota/signs.js'
 import { formatState, parseState } from '../../../plugins/ota/slots/state.js'
-import { Trial } from '../../../plugins/ota/trial.js'
+import { reasonOf, Trial } from '../../../plugins/ota/trial.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import type { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { stationError } from '../../../runtime/station-error.js'
-import type { Trouble } from '../../../schemas/services.js'
-import { device, mqttLink, rtcmStream } from '../../../schemas/services.js'
+import { device, mqttLink, rtcmStream, type Trouble } from '../../../schemas/services.js'
 import { bundleImage, maker, otaStation, type RigOptions, scratch } from './rig.js'
 
 t.test('the health of a version on trial', async (t) => {
@@ -170,7 +168,7 @@ t.test('an image has 10 s for its head, then 512 B/s, without the time of who re
         next: () => new Promise<IteratorResult<Uint8Array>>((resolve) => waiting.push(resolve)),
       }),
     }
-    const pace = new Pace(ctx, hasHead)
+    const pace = new DownloadPace(ctx, hasHead)
     const pieces = pace.watch(source)
     const send = async (bytes: number, after_ms = 0) => {
       const next = pieces.next()
@@ -222,11 +220,11 @@ t.test('an image has 10 s for its head, then 512 B/s, without the time of who re
       }
     },
   }
-  for await (const _ of new Pace(ctx).watch(finite)) break
+  for await (const _ of new DownloadPace(ctx).watch(finite)) break
   t.equal(returned, 1, 'who reads no more ends the source')
   const sizes: number[] = []
   const armed = clock.pending
-  for await (const piece of new Pace(ctx).watch(finite)) sizes.push(piece.length)
+  for await (const piece of new DownloadPace(ctx).watch(finite)) sizes.push(piece.length)
   t.same([sizes, returned, clock.pending], [[1, 2], 2, armed])
 })
 
@@ -406,7 +404,7 @@ t.test('the keys that are trusted: of the options, of files, of updates', async 
       clear: () => raised.push(''),
     }
     const store = { protected: { get: async (name: string) => (name === 'newKeys' ? stored : undefined) } }
-    return (await new Memory({ errors, store } as unknown as PluginContext, given).keys()).size
+    return (await new UpdateMemory({ errors, store } as unknown as PluginContext, given).keys()).size
   }
   for (const [given, stored, count, told] of [
     [[one.publicPem, file], [three.publicPem], 3, /^$/],
@@ -437,7 +435,7 @@ t.test('what outlives an update: its starts, the floors of plugins, keys and the
       batch,
     },
   }
-  const memory = new Memory({ store } as unknown as PluginContext, [])
+  const memory = new UpdateMemory({ store } as unknown as PluginContext, [])
   t.equal(await memory.started(), 1, 'without an update nothing is kept')
   t.equal(await memory.pending(), undefined)
   const before = { rtcm: true, broker: false }

@@ -5,8 +5,7 @@ import t from 'tap'
 import { Value } from 'typebox/value'
 import { apnsOf } from '../../../plugins/modem/apn/lookup.js'
 import modem from '../../../plugins/modem/index.js'
-import { plmnDigits } from '../../../plugins/modem/operator/plmn.js'
-import { shownOf } from '../../../plugins/modem/operator/scan.js'
+import { plmnDigits, shownOf } from '../../../plugins/modem/operator/scan.js'
 import { type FakeModem, lte, modemStation } from './fake-modem.js'
 
 const unknown = {

@@ -1,6 +1,8 @@
 /** The table of operations as README.md of the plugin has it. */
-import { type ColumnName, columns, type OperationName } from '../../../plugins/teltonika-router/operations/index.js'
-import { type Call, isUbus, nameOf } from '../../../plugins/teltonika-router/transport/index.js'
+import { type Dialect, dialects } from '../../../plugins/teltonika-router/operations/dialect.js'
+import type { OperationName } from '../../../plugins/teltonika-router/operations/operations.js'
+import { table } from '../../../plugins/teltonika-router/operations/table.js'
+import { type Call, isUbus, nameOf } from '../../../plugins/teltonika-router/transport/call.js'
 
 /** What operations are asked with, for their calls to be shown. */
 const samples: Partial<Record<OperationName, unknown>> = {
@@ -33,9 +35,9 @@ function shown(call: Call): string {
   return `${nameOf(call)} ${[command, ...(params as string[])].join(' ')}`
 }
 
-function cell(column: ColumnName, name: OperationName): string {
+function cell(dialect: Dialect, name: OperationName): string {
   // biome-ignore lint/suspicious/noExplicitAny: each way takes the input of its own operation
-  const ways = columns[column][name] as readonly any[]
+  const ways = (table[name][dialect] ?? []) as readonly any[]
   const texts = ways.map((way) =>
     (way.calls(samples[name], facts) as Call[]).map((call) => `\`${shown(call)}\``).join(', '),
   )
@@ -43,12 +45,11 @@ function cell(column: ColumnName, name: OperationName): string {
 }
 
 export function operationsTable(): string {
-  const names = Object.keys(columns) as ColumnName[]
-  const operations = Object.keys(columns['7/ubus']) as OperationName[]
+  const operations = Object.keys(table) as OperationName[]
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   return [
     row(['operation', 'legacy over ubus', '7.x over ubus', '7.x over REST']),
     '|---|---|---|---|',
-    ...operations.map((name) => row([`\`${name}\``, ...names.map((column) => cell(column, name))])),
+    ...operations.map((name) => row([`\`${name}\``, ...dialects.map((dialect) => cell(dialect, name))])),
   ].join('\n')
 }

@@ -1,7 +1,7 @@
 /** Routers, and others in the network, that mean harm. */
 import t from 'tap'
-import { guardLimits } from '../../../plugins/teltonika-router/credentials/index.js'
-import { parsedJson } from '../../../plugins/teltonika-router/transport/index.js'
+import { guardLimits } from '../../../plugins/teltonika-router/credentials/guard.js'
+import { parsedJson } from '../../../plugins/teltonika-router/transport/json.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { cellularModem } from '../../../schemas/services.js'
 import { FakeRouter } from './fake-router.js'

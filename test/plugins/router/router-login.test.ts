@@ -8,16 +8,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  CredentialLadder,
-  guardLimits,
-  type LadderDeps,
-  LoginGuard,
-  labelText,
-  parseLabel,
-} from '../../../plugins/teltonika-router/credentials/index.js'
+import { guardLimits, LoginGuard } from '../../../plugins/teltonika-router/credentials/guard.js'
+import { labelText, parseLabel } from '../../../plugins/teltonika-router/credentials/label.js'
+import { CredentialLadder, type LadderDeps } from '../../../plugins/teltonika-router/credentials/ladder.js'
 import { Vault } from '../../../plugins/teltonika-router/credentials/vault.js'
-import { BrokenOff, type Transport } from '../../../plugins/teltonika-router/transport/index.js'
+import type { Transport } from '../../../plugins/teltonika-router/transport/call.js'
+import { BrokenOff } from '../../../plugins/teltonika-router/transport/http.js'
 import { type PluginStore, RtkError } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
 import { gateOnly, ManualClock, until } from '../../harness/index.js'

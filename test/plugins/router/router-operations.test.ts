@@ -3,14 +3,17 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import {
-  type ColumnName,
-  columns,
+  type Dialect,
+  dialects,
   generationOf,
-  type OperationName,
-  Performer,
   versionIn,
-} from '../../../plugins/teltonika-router/operations/index.js'
-import { CertificatePin, findTransport, type Transport } from '../../../plugins/teltonika-router/transport/index.js'
+} from '../../../plugins/teltonika-router/operations/dialect.js'
+import type { OperationName } from '../../../plugins/teltonika-router/operations/operations.js'
+import { Performer } from '../../../plugins/teltonika-router/operations/performer.js'
+import { table } from '../../../plugins/teltonika-router/operations/table.js'
+import type { Transport } from '../../../plugins/teltonika-router/transport/call.js'
+import { CertificatePin } from '../../../plugins/teltonika-router/transport/certificate.js'
+import { findTransport } from '../../../plugins/teltonika-router/transport/find.js'
 import { packageRoot } from '../../../runtime/build/release.js'
 import { RtkError } from '../../../runtime/errors.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
@@ -32,7 +35,7 @@ const unsupported = 'RTK_ERR_ROUTER_UNSUPPORTED'
 const signal = { rssi_dbm: -57, rsrp_dbm: -105, rsrq_db: -20, sinr_db: -13 }
 
 /** Operation → input, and on each column the answer, or the code of the error. */
-const cases: { name: OperationName; input?: unknown; says: Record<ColumnName, unknown> }[] = [
+const cases: { name: OperationName; input?: unknown; says: Record<Dialect, unknown> }[] = [
   { name: 'system', says: all({ uptime_s: 12_345, time_s: 1_763_700_000 }) },
   {
     name: 'version',
@@ -140,7 +143,7 @@ const cases: { name: OperationName; input?: unknown; says: Record<ColumnName, un
   { name: 'modems', says: { ...all({ count: 1, used: 'Internal modem' }), 'legacy/ubus': unsupported } },
   { name: 'installFirmware', input: { url: 'http://h/fw.bin?a=%2F+b' }, says: { ...all(true), '7/rest': unsupported } },
 ]
-function all<T>(value: T): Record<ColumnName, T> {
+function all<T>(value: T): Record<Dialect, T> {
   return { 'legacy/ubus': value, '7/ubus': value, '7/rest': value }
 }
 
@@ -178,13 +181,13 @@ t.test('router operations', async (t) => {
     const facts = ['modemId', 'simId', 'simSlot', 'mobileDevice', 'pingSection', 'ipBlockSection']
     const tested = new Set<string>([...cases.map(({ name }) => name), ...facts])
     t.strictSame(
-      Object.keys(columns['7/ubus']).filter((name) => !tested.has(name)),
+      Object.keys(table).filter((name) => !tested.has(name)),
       [],
     )
     t.end()
   })
 
-  for (const column of Object.keys(columns) as ColumnName[]) {
+  for (const column of dialects) {
     t.test(column, async (t) => {
       const router = await made[column]().listen(t)
       const transport = await connect(router)
@@ -207,7 +210,7 @@ t.test('router operations', async (t) => {
   }
 
   t.test('what is written reads back', async (t) => {
-    for (const column of Object.keys(columns) as ColumnName[]) {
+    for (const column of dialects) {
       const router = await made[column]().listen(t)
       const performer = new Performer(await connect(router), column, async () => {}, noPause)
       const { signal } = new AbortController()

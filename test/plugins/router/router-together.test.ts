@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import modem from '../../../plugins/modem/index.js'
+import { runCommand } from '../../../plugins/simulated-router/commands.js'
 import { SimulatedTeltonika } from '../../../plugins/simulated-router/router.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/memory-store.js'
@@ -204,7 +205,7 @@ t.test('a viewer sees no password of router and modem', async (t) => {
   const token = 'operator-token-0123456789'
   const viewerToken = 'viewer-token-0123456789'
   const { rig, router, pass } = await together(t, '7/ubus', { http: { token, viewerToken } })
-  router.command('set network.mob1s1a1.password apn-secret')
+  runCommand(router, 'set network.mob1s1a1.password apn-secret')
   await pass(400)
   const documentFor = async (bearer: string) => {
     const { text } = await rig.station.request('/get-info', { headers: { authorization: `Bearer ${bearer}` } })

@@ -6,6 +6,7 @@ import { type AddressInfo, connect } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
+import { runCommand } from '../../../plugins/simulated-router/commands.js'
 import { firmwareImage } from '../../../plugins/simulated-router/device/identity.js'
 import { RouterOptions } from '../../../plugins/simulated-router/options.js'
 import { type SimulatedRouterOptions, SimulatedTeltonika } from '../../../plugins/simulated-router/router.js'
@@ -904,7 +905,7 @@ t.test('restart, factory reset, power', async (t) => {
   t.test('closed for good', async (t) => {
     const { router, clock, isRefused } = await simulate(t)
     await router.close()
-    for (const line of ['replug', 'reboot', 'replace']) router.command(line)
+    for (const line of ['replug', 'reboot', 'replace']) runCommand(router, line)
     await clock.advance(1_000_000)
     t.ok(await isRefused())
     t.equal(clock.pending, 0)
@@ -913,7 +914,7 @@ t.test('restart, factory reset, power', async (t) => {
   t.test('the other generation installed', async (t) => {
     const { call, login, router } = await simulate(t, { generation: 'legacy' })
     await login()
-    router.command('firmware RUTX_R_00.07.06')
+    runCommand(router, 'firmware RUTX_R_00.07.06')
     t.match(await call('uci', 'get', { config: 'network', section: 'mob1s1a1' }), { values: { proto: 'wwan' } })
     t.match(await call('gsm.modem0', 'info'), { usb_id: '3-1' })
   })
@@ -1011,7 +1012,7 @@ t.test('https', async (t) => {
   t.test('a new certificate, and another router', async (t) => {
     const before = router.fingerprint256
     const { mac } = router.identity
-    router.command('certificate')
+    runCommand(router, 'certificate')
     t.not(router.fingerprint256, before)
     t.equal((await secure(router.httpsUrl)).fingerprint256, router.fingerprint256)
     t.equal(router.identity.mac, mac)
@@ -1037,7 +1038,7 @@ t.test('faults of the answers', async (t) => {
 
   t.test('garbage of every kind', async (t) => {
     const text = async (kind: string) => {
-      router.command(`garbage ${kind} 1`)
+      runCommand(router, `garbage ${kind} 1`)
       return (await info()).text()
     }
     await t.rejects(text('reset'))
@@ -1056,18 +1057,18 @@ t.test('faults of the answers', async (t) => {
   })
 
   t.test('limited to some calls', async (t) => {
-    router.command('garbage html gsm.modem0')
+    runCommand(router, 'garbage html gsm.modem0')
     t.match(await call('system', 'info'), { uptime: Number })
     await t.rejects(call('gsm.modem0', 'info'))
-    router.command('http 503 2 system')
+    runCommand(router, 'http 503 2 system')
     t.equal((await raw(JSON.stringify(envelope(sid, 'system', 'info')))).status, 503)
     t.match(router.describe(), /garbage html of gsm.modem0, http 503 ×1 of system/)
-    router.command('clear')
+    runCommand(router, 'clear')
     t.match(await call('gsm.modem0', 'info'), { usb_id: '3-1' })
   })
 
   t.test('slow answers come late; after 600 s the web server gives up', async (t) => {
-    router.command('slow 60 gsm')
+    runCommand(router, 'slow 60 gsm')
     let answered = false
     const running = call('gsm.modem0', 'get_signal_query').then((data) => {
       answered = true
@@ -1086,16 +1087,16 @@ t.test('faults of the answers', async (t) => {
   })
 
   t.test('rights, missing objects and failures', async (t) => {
-    router.command('deny uci.set')
+    runCommand(router, 'deny uci.set')
     t.equal(await call('uci', 'set', { config: 'network', section: 'lan', values: {} }), -32002)
-    router.command('missing gsm.modem0')
+    runCommand(router, 'missing gsm.modem0')
     t.equal(await call('gsm.modem0', 'info'), -32000)
-    router.command('missing gsm.modem0 off')
-    router.command('fail gsm.modem0.info status 7')
+    runCommand(router, 'missing gsm.modem0 off')
+    runCommand(router, 'fail gsm.modem0.info status 7')
     t.equal(await call('gsm.modem0', 'info'), 7)
-    router.command('fail gsm.modem0.info errno -110 Timed out')
+    runCommand(router, 'fail gsm.modem0.info errno -110 Timed out')
     t.strictSame(await call('gsm.modem0', 'info'), { errno: -110, error: 'Timed out' })
-    router.command('clear')
+    runCommand(router, 'clear')
   })
 
   t.test('it sees what is asked, without arguments, and how many logins at once', async (t) => {
@@ -1137,7 +1138,7 @@ t.test('hostile connections leave it well', async (t) => {
 
 t.test('the language', async (t) => {
   const { router } = await simulate(t, { transports: ['ubus', 'rest'], https: true })
-  const help = router.command('help')
+  const help = runCommand(router, 'help')
   for (const line of help.split('\n')) t.match(line, /^sim-router [a-z-]+ .* {2}\S/)
   const lines = [
     'reboot 5',
@@ -1175,7 +1176,7 @@ t.test('the language', async (t) => {
     'clear',
   ]
   for (const line of lines) {
-    const said = router.command(line)
+    const said = runCommand(router, line)
     t.notMatch(said, /\n/, line)
     t.notMatch(said, /S3cret|Xy9!/, line)
   }
@@ -1196,7 +1197,7 @@ t.test('the language', async (t) => {
     'set a b',
     'forbid x',
   ]
-  for (const line of bad) t.throws(() => router.command(line), { code: 'RTK_ERR_COMMAND_VALUE' }, line)
+  for (const line of bad) t.throws(() => runCommand(router, line), { code: 'RTK_ERR_COMMAND_VALUE' }, line)
 })
 
 t.test('options', async (t) => {

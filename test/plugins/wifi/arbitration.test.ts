@@ -8,17 +8,17 @@ import {
   type Happening,
   hour_ms,
   type JoinFailure,
-  type Memory,
   note,
+  type RadioMemory,
 } from '../../../plugins/radio/arbitration/memory.js'
 
 const limits = defaultLimits
 const minute_ms = 60_000
 const start = emptyMemory(0)
-const after = (memory: Memory, ...steps: [at_ms: number, happening: Happening][]) =>
+const after = (memory: RadioMemory, ...steps: [at_ms: number, happening: Happening][]) =>
   steps.reduce((before, [at_ms, happening]) => note(before, happening, limits, at_ms), memory)
 const failed = (cause: JoinFailure = 'other'): Happening => ({ kind: 'failed', cause, random: 0.5 })
-const mode = (to: Memory['mode']): Happening => ({ kind: 'mode', mode: to })
+const mode = (to: RadioMemory['mode']): Happening => ({ kind: 'mode', mode: to })
 const seen: Happening = { kind: 'scanned', seen: true }
 const unseen: Happening = { kind: 'scanned', seen: false }
 

@@ -3,7 +3,7 @@ import type { ScannedNetwork } from 'rtk-base/services'
 import t from 'tap'
 import { Value } from 'typebox/value'
 import { isJoined } from '../../../plugins/radio/roles.js'
-import { scanText } from '../../../plugins/sta/scan.js'
+import { scanText } from '../../../plugins/sta/uplink.js'
 import { settled, wifiStation } from './rig.js'
 
 const workshop = { 'sta-ssid': 'workshop', 'sta-pswd': 'correct horse' }

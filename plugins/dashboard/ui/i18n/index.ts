@@ -74,3 +74,5 @@ export function moment(utc_s: number): string {
   if (utc_s === 0) return '–'
   return new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'medium' }).format(utc_s * 1_000)
 }
+
+export const ago = (seconds: number) => (seconds < 1 ? t('links.now') : t('links.ago', { time: duration(seconds) }))

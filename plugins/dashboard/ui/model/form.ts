@@ -77,3 +77,10 @@ export function changesOf(
 
 export const matches = ({ name, title, plugin, schema }: Parameter, wanted: string): boolean =>
   `${name} ${title} ${plugin} ${schema.description ?? ''}`.toLowerCase().includes(wanted.trim().toLowerCase())
+
+/** What belongs to plugins, by plugin in the order of their names. */
+export function byPlugin<T extends { plugin: string }>(all: readonly T[]): [plugin: string, own: T[]][] {
+  const found = new Map<string, T[]>()
+  for (const one of all) found.set(one.plugin, [...(found.get(one.plugin) ?? []), one])
+  return [...found].sort(([a], [b]) => a.localeCompare(b))
+}

@@ -1,4 +1,6 @@
 /** Every page: its place in the address, its title, and where its code is. All but the first are loaded when they are opened. */
+
+import { signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import type { TextKey } from '../i18n/index.js'
 import { StatusPage } from './status.js'
@@ -25,5 +27,11 @@ export const pages: readonly PageEntry[] = [
   { path: 'update', title: 'page.update', load: async () => (await import('./update.js')).UpdatePage },
   { path: 'logs', title: 'page.logs', load: async () => (await import('./logs.js')).LogsPage },
   { path: 'plugins', title: 'page.plugins', load: async () => (await import('./plugins.js')).PluginsPage },
-  { path: 'more', title: 'page.more', load: async () => (await import('./more.js')).MorePage },
+  { path: 'more', title: 'page.more', load: async () => (await import('./plugins.js')).MorePage },
 ]
+
+const pathNow = () => location.hash.replace(/^#\//, '').split('?')[0] || 'status'
+export const path = signal(pathNow())
+addEventListener('hashchange', () => {
+  path.value = pathNow()
+})

@@ -1,7 +1,9 @@
-import { t } from '../i18n/index.js'
+import { ago, figure, t, word } from '../i18n/index.js'
+import { toneOf } from '../model/links.js'
+import { Card, FigureList, Tone } from '../parts/card.js'
+import { type Json, numberAt, textAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
 import { ForeignBases } from './links/foreign-bases.js'
-import { Incoming } from './links/incoming.js'
 import { Mqtt } from './links/mqtt.js'
 import { Outputs } from './links/outputs.js'
 import { Pushes, Tcp } from './links/pushes.js'
@@ -22,5 +24,33 @@ export function LinksPage() {
       <Mqtt document={document} />
       <Incoming document={document} />
     </>
+  )
+}
+
+/** Corrections of another base, for a corrected survey-in. */
+export function Incoming({ document }: { document: Json }) {
+  const count = numberAt(document, 'gnss.state.recvrtcm.count') ?? 0
+  const client = textAt(document, 'ntrip.client.state')
+  const isOff = client === '' || client === 'off'
+  if (count === 0 && isOff) return null
+  return (
+    <Card title={t('links.incoming')}>
+      {!isOff && (
+        <p>
+          <Tone tone={toneOf(client)}>{word('links.push', client)}</Tone> {textAt(document, 'ntrip.client.host')}/
+          {textAt(document, 'ntrip.client.mount')} {textAt(document, 'ntrip.client.text')}
+        </p>
+      )}
+      {count > 0 && (
+        <FigureList
+          rows={[
+            [t('links.source'), textAt(document, 'gnss.state.recvrtcm.remote')],
+            [t('links.distance'), figure((numberAt(document, 'gnss.state.recvrtcm.dist') ?? 0) / 1_000, 1, 'km')],
+            [t('links.seen'), ago(numberAt(document, 'gnss.state.recvrtcm.age') ?? 0)],
+            [t('links.messages'), figure(count, 0)],
+          ]}
+        />
+      )}
+    </Card>
   )
 }

@@ -2,7 +2,7 @@ import { duration, figure, moment, t } from '../i18n/index.js'
 import { isDuration, isTime, unitOf } from '../model/network-units.js'
 import { AddressCard } from '../parts/address-card.js'
 import { BlockCard } from '../parts/block.js'
-import { SignalCard } from '../parts/signal-card.js'
+import { SignalCard } from '../parts/plots/signal-card.js'
 import { at } from '../station/document.js'
 import { document$ } from '../station/live.js'
 

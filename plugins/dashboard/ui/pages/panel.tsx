@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { language, t } from '../i18n/index.js'
-import { path } from '../route.js'
 import { panels } from '../station/live.js'
 import type { PanelEntry } from '../station/messages.js'
 import { openPanel } from '../station/panel.js'
+import { path } from './index.js'
 
 /** The page of another plugin. It draws by itself; what goes wrong in it is said here, and the rest of the page goes on. */
 export function PanelPage() {

@@ -1,10 +1,8 @@
 import { figure, t } from '../i18n/index.js'
-import { goesOut, kindOf, type MessageState, messagesOf, msmOf, rateOf } from '../model/rtcm.js'
-import { Card } from '../parts/card.js'
+import { goesOut, kindOf, type MessageState, messagesOf, msmOf, rateOf } from '../model/gnss/rtcm.js'
+import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
-import { DayPlot, dayOf, useDay } from '../parts/day-plot.js'
-import { FigureList } from '../parts/figure-list.js'
-import { Tone, type ToneName } from '../parts/tone.js'
+import { DayPlot, dayOf, useDay } from '../parts/plots/day-plot.js'
 import { at, type Json, numberAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
 

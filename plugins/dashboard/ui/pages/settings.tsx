@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { matches } from '../model/form.js'
+import { ParameterForm } from '../parts/forms/parameter-form.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
-import { ParameterForm } from '../parts/parameter-form.js'
 import { api } from '../station/api.js'
 
 const load = () => api.parameters()

@@ -2,7 +2,7 @@ import { duration, figure, moment, said, type TextKey, t, word } from '../i18n/i
 import { type ChainLink, chainOf, firstBroken, type LinkState } from '../model/chain.js'
 import { isNew } from '../model/set-up.js'
 import { Card } from '../parts/card.js'
-import { Later } from '../parts/later.js'
+import { Later } from '../parts/loaded.js'
 import { type Json, listAt, numberAt, type StationError, textAt } from '../station/document.js'
 import { document$, verdict } from '../station/live.js'
 
@@ -16,7 +16,7 @@ const pageOf: Record<ChainLink, string> = {
   rovers: 'links',
 }
 
-const loadDay = async () => (await import('../parts/day-card.js')).DayCard
+const loadDay = async () => (await import('../parts/plots/day-card.js')).DayCard
 
 /** The verdict in full, and the chain from the antenna to the rovers. */
 export function StatusPage() {

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { hello } from '../station/live.js'
-import { Confirm } from './confirm.js'
 
 /** A button for something that the station does; what it answers stands below. */
 export function Action(props: {
@@ -55,5 +54,30 @@ export function Action(props: {
         </Confirm>
       )}
     </div>
+  )
+}
+
+/** Asks before something that cannot be taken back. Escape is no. */
+export function Confirm(props: {
+  title: string
+  yes: string
+  children: ComponentChildren
+  answer: (isYes: boolean) => void
+}) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} aria-labelledby="confirm-title" onClose={() => props.answer(false)}>
+      <h2 id="confirm-title">{props.title}</h2>
+      {props.children}
+      <div class="buttons">
+        <button type="button" onClick={() => props.answer(false)}>
+          {t('confirm.no')}
+        </button>
+        <button type="button" class="main" onClick={() => props.answer(true)}>
+          {props.yes}
+        </button>
+      </div>
+    </dialog>
   )
 }

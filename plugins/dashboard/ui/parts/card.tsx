@@ -12,3 +12,31 @@ export function Card({ title, children, level = 2 }: { title: string; children: 
     </section>
   )
 }
+
+/** Names and values beside each other. Those without a value are left out. */
+export function FigureList({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="figures">
+      {rows
+        .filter(([, value]) => value !== '' && value !== undefined && value !== null && value !== false)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}
+
+export type ToneName = 'good' | 'warning' | 'broken' | 'idle'
+const marks: Readonly<Record<ToneName, string>> = { good: '✓', warning: '!', broken: '✕', idle: '–' }
+
+/** A state: by mark, colour and words. */
+export function Tone({ tone, children }: { tone: ToneName; children: ComponentChildren }) {
+  return (
+    <span class={`tone tone-${tone}`}>
+      <span aria-hidden="true">{marks[tone]}</span> {children}
+    </span>
+  )
+}

@@ -1,7 +1,7 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
-import { loginWanted } from '../station/session.js'
+import { loginWanted } from '../station/api.js'
 
 export interface Loaded<T> {
   readonly value: T | undefined
@@ -41,4 +41,18 @@ export function Waiting<T>({ of, children }: { of: Loaded<T>; children: (value: 
       </button>
     </p>
   )
+}
+
+/** A part whose code is loaded when it is shown: the rest of the page does not wait for it. */
+export function Later({ load }: { load: () => Promise<FunctionComponent> }) {
+  const [Part, setPart] = useState<FunctionComponent>()
+  const [trouble, setTrouble] = useState('')
+  useEffect(() => {
+    load().then(
+      (found) => setPart(() => found),
+      (error: unknown) => setTrouble(String(error)),
+    )
+  }, [load])
+  if (trouble) return <p class="trouble">{t('app.failed', { why: trouble })}</p>
+  return Part ? <Part /> : null
 }

@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type TextKey, t } from '../i18n/index.js'
-import { api, Refused } from '../station/api.js'
+import { api, loginWanted, Refused } from '../station/api.js'
 import { hello, listen } from '../station/live.js'
-import { loginWanted } from '../station/session.js'
 
 const texts: Readonly<Record<number, TextKey>> = { 401: 'login.wrong', 429: 'login.tooMany' }
 

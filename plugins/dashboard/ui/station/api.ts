@@ -1,6 +1,15 @@
 /** The station's operations, over the same HTTP interface that programs use. */
-import { commandQuery } from '../model/command.js'
-import { loginWanted, type Session } from './session.js'
+import { signal } from '@preact/signals'
+
+export interface Session {
+  role: 'none' | 'viewer' | 'operator'
+  login: boolean
+  expires: number
+}
+
+/** Needed: the station answers nothing else, as nobody is logged in or the session has ended. Chosen: by the person. */
+export const loginWanted = signal<'' | 'needed' | 'chosen'>('')
+export const session = signal<Session | undefined>(undefined)
 
 export interface Parameter {
   name: string
@@ -106,4 +115,13 @@ export const api = {
   record: async (from_s: number) => (await ask(`/record?from=${from_s}`)).text(),
   get: json,
   post: <T>(path: string) => json<T>(path, { method: 'POST' }),
+}
+
+/** Their value is an address, which the station takes letter by letter; every other value is form-decoded. */
+const verbatim = new Set(['firmware', 'ota-upgrade'])
+
+/** The query of `POST /system` for a command. Pure. */
+export function commandQuery(name: string, value: string | undefined): string {
+  if (value === undefined) return encodeURIComponent(name)
+  return `${encodeURIComponent(name)}=${verbatim.has(name) ? value.trim() : encodeURIComponent(value)}`
 }

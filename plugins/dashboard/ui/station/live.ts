@@ -3,10 +3,9 @@
  * Standard §9.2.3), so a new one is made here, with back-off.
  */
 import { batch, computed, signal } from '@preact/signals'
-import { api } from './api.js'
+import { api, loginWanted, session } from './api.js'
 import { type Json, verdictOf } from './document.js'
 import type { CurvePoint, Hello, LogLine, PanelEntry, SkySatellite } from './messages.js'
-import { loginWanted, session } from './session.js'
 
 export type { CurvePoint, Hello, LogLine, Point, SkySatellite, SkySignal } from './messages.js'
 

@@ -1,8 +1,7 @@
 import { duration, figure, t } from '../../i18n/index.js'
 import type { ForeignBase } from '../../model/links.js'
-import { Card } from '../../parts/card.js'
+import { Card, Tone } from '../../parts/card.js'
 import { DataTable } from '../../parts/data-table.js'
-import { Tone } from '../../parts/tone.js'
 import { type Json, listAt } from '../../station/document.js'
 
 /** Their streams are passed on as they are: nothing here vouches for them. */

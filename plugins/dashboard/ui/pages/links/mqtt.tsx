@@ -1,8 +1,6 @@
 import { figure, moment, t, word } from '../../i18n/index.js'
 import { certificateOf, toneOf } from '../../model/links.js'
-import { Card } from '../../parts/card.js'
-import { FigureList } from '../../parts/figure-list.js'
-import { Tone } from '../../parts/tone.js'
+import { Card, FigureList, Tone } from '../../parts/card.js'
 import { at, type Json, numberAt, textAt } from '../../station/document.js'
 
 export function Mqtt({ document }: { document: Json }) {

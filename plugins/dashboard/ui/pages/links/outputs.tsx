@@ -1,8 +1,6 @@
 import { duration, figure, moment, t, word } from '../../i18n/index.js'
 import { type Output, toneOf } from '../../model/links.js'
-import { Card } from '../../parts/card.js'
-import { FigureList } from '../../parts/figure-list.js'
-import { Tone } from '../../parts/tone.js'
+import { Card, FigureList, Tone } from '../../parts/card.js'
 import { at, type Json, listAt, numberAt, textAt } from '../../station/document.js'
 
 interface Step {

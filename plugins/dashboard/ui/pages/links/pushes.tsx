@@ -1,9 +1,7 @@
 import { duration, figure, t, word } from '../../i18n/index.js'
 import { type Push, toneOf } from '../../model/links.js'
-import { Card } from '../../parts/card.js'
+import { Card, FigureList, Tone } from '../../parts/card.js'
 import { DataTable } from '../../parts/data-table.js'
-import { FigureList } from '../../parts/figure-list.js'
-import { Tone } from '../../parts/tone.js'
 import { type Json, listAt, numberAt } from '../../station/document.js'
 
 /** Whether a caster is there, took the stream, and acknowledges what is sent. */

@@ -1,13 +1,10 @@
-import { figure, moment, t } from '../../i18n/index.js'
+import { ago, figure, moment, t } from '../../i18n/index.js'
 import { fixOf, type Rover, type RoverFix, subscribersOf } from '../../model/links.js'
 import { Action } from '../../parts/action.js'
-import { Card } from '../../parts/card.js'
+import { Card, FigureList, Tone, type ToneName } from '../../parts/card.js'
 import { DataTable } from '../../parts/data-table.js'
-import { FigureList } from '../../parts/figure-list.js'
-import { Tone, type ToneName } from '../../parts/tone.js'
 import { api } from '../../station/api.js'
 import { at, type Json, listAt, numberAt } from '../../station/document.js'
-import { ago } from './ago.js'
 
 export function Takers({ document }: { document: Json }) {
   const takers = subscribersOf(document)

@@ -1,0 +1,77 @@
+/** What stands above every page: the verdict, a change on trial, the session. */
+import { duration, said, t } from '../i18n/index.js'
+import { api, loginWanted, session } from '../station/api.js'
+import { at } from '../station/document.js'
+import { document$, inContact, silent_s, verdict } from '../station/live.js'
+
+const marks = { fit: '✓', degraded: '!', unfit: '✕', unknown: '?' } as const
+
+/** The verdict, on top of every page. Read aloud when it changes, not each second. */
+export function VerdictBar() {
+  const now = verdict.value
+  const isKnown = inContact.value && now !== undefined
+  const fitness = isKnown ? now.fitness : 'unknown'
+  return (
+    <div class={`verdict verdict-${fitness}`}>
+      <span class="verdict-mark" aria-hidden="true">
+        {marks[fitness]}
+      </span>
+      <div>
+        <p class="verdict-text" role="status" aria-live="polite">
+          <strong>{t(`verdict.${fitness}`)}</strong>
+          {isKnown && <span class="verdict-why">{` ${said(now.why)}${now.advice ? '; ' : '.'}`}</span>}
+          {isKnown && now.advice && <span class="verdict-advice">{`${said(now.advice)}.`}</span>}
+        </p>
+        {!inContact.value && (
+          <p role="alert">{document$.value ? t('app.noContact', { s: silent_s.value }) : t('app.connecting')}</p>
+        )}
+        {isKnown && <p class="quiet">{t('verdict.for', { time: duration(now.for_s) })}</p>}
+      </div>
+    </div>
+  )
+}
+
+/** A change that may have cut somebody off waits to be confirmed. On every page. */
+export function TrialBar() {
+  const trial = at(document$.value, 'base.state.trial') as { parameters: string[]; left_s: number } | undefined
+  if (!trial) return null
+  // What becomes of it is in the document: a trial may be over before the button is.
+  const end = (command: string) => void api.command(command).catch(() => {})
+  return (
+    <p class="notice" role="alert">
+      {t('trial.text', { names: trial.parameters.join(', '), s: trial.left_s })}{' '}
+      <button type="button" class="main" onClick={() => end('confirm-change')}>
+        {t('trial.keep')}
+      </button>{' '}
+      <button type="button" onClick={() => end('undo-change')}>
+        {t('trial.undo')}
+      </button>
+    </p>
+  )
+}
+
+/** Logs in where the page may be read without it, and out. */
+export function SessionButton() {
+  const now = session.value
+  if (!now?.login) return null
+  const logOut = async () => {
+    await api.logout().catch(() => {})
+    // Nothing of what was shown stays in this page.
+    location.reload()
+  }
+  if (now.expires > 0) {
+    return (
+      <button type="button" onClick={() => void logOut()}>
+        {t('login.logout')}
+      </button>
+    )
+  }
+  const logIn = () => {
+    loginWanted.value = 'chosen'
+  }
+  return (
+    <button type="button" onClick={logIn}>
+      {t('login.submit')}
+    </button>
+  )
+}

@@ -1,0 +1,171 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { t } from '../../i18n/index.js'
+import { byPlugin, changesOf, fieldOf, textOf } from '../../model/form.js'
+import { api, type Parameter } from '../../station/api.js'
+import { at, type Json, listAt, type StationError } from '../../station/document.js'
+import { document$, hello } from '../../station/live.js'
+import { Confirm } from '../action.js'
+import { Card } from '../card.js'
+import { FieldRow } from './field.js'
+
+type Before = Record<string, unknown>
+
+/** What the station itself set back, or could not apply, after it had answered. */
+const setBack = (document: Json | undefined) =>
+  listAt<StationError>(document, 'base.state.errors').filter(({ code }) => code.startsWith('change-'))
+
+/** Calls `fn` when a trial begins or ends, and when the station sets something back: the values are other ones then. */
+function useTrial(troubles: readonly StationError[], fn: () => void): void {
+  const isPending = at(document$.value, 'base.state.trial') !== undefined
+  const now = `${isPending} ${troubles.map(({ code, t: since }) => code + since)}`
+  const seen = useRef(now)
+  useEffect(() => {
+    if (seen.current === now) return
+    seen.current = now
+    fn()
+  }, [now, fn])
+}
+
+/** Fields of parameters by plugin: what was entered is reviewed before it is sent, and can be taken back. */
+export function ParameterForm(props: {
+  parameters: readonly Parameter[]
+  /** Which of them are shown; what was entered in others is kept. */
+  isShown?: (parameter: Parameter) => boolean
+  /** Of the headings of the plugins. */
+  level?: 2 | 3
+  again: () => void
+}) {
+  const { again, isShown = () => true, level = 2, parameters } = props
+  const [entered, setEntered] = useState<ReadonlyMap<string, string>>(new Map())
+  const [troubles, setTroubles] = useState<ReadonlyMap<string, string>>(new Map())
+  const [said, setSaid] = useState('')
+  const [isReviewing, setReviewing] = useState(false)
+  const [before, setBefore] = useState<Before>()
+  const changes = changesOf(parameters, entered)
+  const isViewer = hello.value?.role === 'viewer'
+  const isToUndo = parameters.some(
+    ({ name, value }) => before && name in before && JSON.stringify(before[name]) !== JSON.stringify(value),
+  )
+  const undone = setBack(document$.value)
+  const isUndone = undone.length > 0
+  useTrial(undone, again)
+  useEffect(() => {
+    // What was said of it is not true any more.
+    if (isUndone) setSaid('')
+  }, [isUndone])
+
+  const enter = (name: string) => (text: string | undefined) => {
+    const next = new Map(entered)
+    if (text === undefined) next.delete(name)
+    else next.set(name, text)
+    setEntered(next)
+  }
+  const send = async (values: Record<string, unknown>, undo: Before | undefined) => {
+    setReviewing(false)
+    setSaid(t('settings.sending'))
+    try {
+      const { result, errors = [] } = await api.change(values)
+      setTroubles(new Map(errors.map(({ name, message }) => [name, message])))
+      if (result === 'failed') {
+        setSaid([t('settings.refused'), ...errors.map(({ name, message }) => `${name} ${message}`)].join(' '))
+        return
+      }
+      setEntered(new Map())
+      setBefore(undo)
+      setSaid(t('settings.done'))
+      again()
+    } catch (error) {
+      setSaid(error instanceof Error ? error.message : String(error))
+    }
+  }
+  const apply = () => {
+    const shown = parameters.filter(({ name, secret }) => changes.has(name) && !secret)
+    void send(Object.fromEntries(changes), Object.fromEntries(shown.map(({ name, value }) => [name, value])))
+  }
+
+  return (
+    <>
+      {undone.map(({ code, text }) => (
+        <p key={code} class="notice" role="alert">
+          {text}
+        </p>
+      ))}
+      <p role="status">{said}</p>
+      {before && isToUndo && (
+        <button type="button" onClick={() => void send(before, undefined)}>
+          {t('settings.undo', { names: Object.keys(before).join(', ') })}
+        </button>
+      )}
+      {byPlugin(parameters.filter(isShown)).map(([plugin, own]) => (
+        <Card key={plugin} title={plugin} level={level}>
+          {own.map((parameter) => (
+            <FieldRow
+              key={parameter.name}
+              parameter={parameter}
+              entered={entered.get(parameter.name)}
+              trouble={troubles.get(parameter.name) ?? ''}
+              disabled={isViewer}
+              enter={enter(parameter.name)}
+            />
+          ))}
+        </Card>
+      ))}
+      {changes.size > 0 && (
+        <div class="save-bar">
+          <span>{t('settings.count', { count: changes.size })}</span>
+          <button type="button" onClick={() => setEntered(new Map())}>
+            {t('settings.discard')}
+          </button>
+          <button type="button" class="main" onClick={() => setReviewing(true)}>
+            {t('settings.review')}
+          </button>
+        </div>
+      )}
+      {isReviewing && (
+        <Review
+          changed={parameters.filter(({ name }) => changes.has(name))}
+          changes={changes}
+          answer={(isYes) => (isYes ? apply() : setReviewing(false))}
+        />
+      )}
+    </>
+  )
+}
+
+/** What is changed, from which value to which, and what that may cost. */
+function Review(props: {
+  changed: readonly Parameter[]
+  changes: ReadonlyMap<string, unknown>
+  answer: (isYes: boolean) => void
+}) {
+  const { answer, changed, changes } = props
+  const risky = changed.filter(({ endsLink, onTrial }) => endsLink || onTrial)
+  return (
+    <Confirm title={t('settings.reviewTitle')} yes={t('settings.apply')} answer={answer}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t('settings.what')}</th>
+            <th scope="col">{t('settings.now')}</th>
+            <th scope="col">{t('settings.then')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {changed.map(({ name, title, secret, schema, value }) => (
+            <tr key={name}>
+              <th scope="row">{title}</th>
+              <td>{secret ? '•••' : textOf(fieldOf(schema), value)}</td>
+              <td>{secret ? '•••' : textOf(fieldOf(schema), changes.get(name))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {risky.length > 0 && (
+        <p class="trouble">
+          {t('settings.risky', { names: risky.map(({ name }) => name).join(', ') })}{' '}
+          {risky.some(({ onTrial }) => onTrial) && t('settings.riskyTrial')}
+        </p>
+      )}
+    </Confirm>
+  )
+}

@@ -1,0 +1,143 @@
+/** The steps of the guide. */
+import { figure, t, word } from '../i18n/index.js'
+import { toGeodetic } from '../model/gnss/geodesy.js'
+import { referenceOf } from '../model/gnss/positions.js'
+import { percentOf, surveyOf } from '../model/gnss/survey.js'
+import { meanCno, networksOf, type OutputFact, outputsOf } from '../model/guide.js'
+import { hasReference } from '../model/set-up.js'
+import type { Parameter, Session } from '../station/api.js'
+import { type Json, numberAt, textAt } from '../station/document.js'
+import { satellites } from '../station/live.js'
+import { FigureList, Tone, type ToneName } from './card.js'
+import { ParameterForm } from './forms/parameter-form.js'
+import { PositionForm } from './forms/position-form.js'
+import { type Loaded, Waiting } from './loaded.js'
+
+/** The settings of a step, as the page of the settings has them; nothing where no plugin has one of them. */
+export function StepFields({ parameters, names }: { parameters: Loaded<Parameter[]>; names: RegExp }) {
+  return (
+    <Waiting of={parameters}>
+      {(all) => {
+        const own = all.filter(({ name }) => names.test(name))
+        if (own.length === 0) return null
+        return (
+          <details>
+            <summary>{t('guide.change')}</summary>
+            <ParameterForm parameters={own} level={3} again={parameters.again} />
+          </details>
+        )
+      }}
+    </Waiting>
+  )
+}
+
+/** What the receiver says of its antenna. */
+export function AntennaStep({ document }: { document: Json }) {
+  const status = textAt(document, 'gnss.state.antenna.status')
+  const used = numberAt(document, 'gnss.state.satuse')
+  return (
+    <>
+      <p>{t('guide.antenna')}</p>
+      <FigureList
+        rows={[
+          [t('sky.antenna'), status && word('sky.antennaState', status)],
+          [t('chain.receiver'), textAt(document, 'gnss.receiver.model')],
+          [t('status.satellites'), used !== undefined && `${used} / ${numberAt(document, 'gnss.state.satvis') ?? 0}`],
+          [t('guide.cno'), figure(meanCno(satellites.value), 1, 'dB-Hz')],
+          [t('status.fix'), word('fact', textAt(document, 'gnss.state.gps_fix'))],
+        ]}
+      />
+      <a href="#/sky">{t('page.sky')}</a>
+    </>
+  )
+}
+
+/** The reference position: surveyed by the station, or entered. */
+export function PositionStep({ document }: { document: Json }) {
+  const reference = hasReference(document) ? referenceOf(document) : undefined
+  const survey = surveyOf(document)
+  const place = reference && toGeodetic(reference)
+  const method = reference?.method === 'manual' ? 'manual' : 'survey'
+  return (
+    <>
+      <p>{t('guide.position')}</p>
+      {place && (
+        <FigureList
+          rows={[
+            [
+              t(`positions.method.${method}`),
+              `${place.lat.toFixed(8)}°, ${place.lon.toFixed(8)}°, ${figure(place.alt, 3, 'm')}`,
+            ],
+            [t('positions.acc'), figure(numberAt(document, `gnss.ref.${method}.acc`), 3, 'm')],
+          ]}
+        />
+      )}
+      {survey && (
+        <>
+          <h3>{t('page.survey')}</h3>
+          <p>{t('guide.survey')}</p>
+          <p>
+            {word('survey.state', survey.state)}
+            {survey.state === 'running' && ` (${percentOf(survey)} %)`} <a href="#/survey">{t('guide.toSurvey')}</a>
+          </p>
+          <details>
+            <summary>{t('positions.enter')}</summary>
+            <p>{t('positions.enterHint')}</p>
+            <PositionForm done={() => {}} />
+          </details>
+        </>
+      )}
+    </>
+  )
+}
+
+const networkNames = /^(eth-en|wap-(en|ssid|pswd)|wifi-reg-cc|sta-(ssid|pswd)|mob-(apn|user|pswd))$/
+
+/** How the station is reached, and who may change it. */
+export function NetworkStep(props: { document: Json; parameters: Loaded<Parameter[]>; session: Session | undefined }) {
+  const { document, parameters, session } = props
+  const networks = networksOf(document)
+  return (
+    <>
+      {networks.length === 0 && <p>{t('guide.noNetwork')}</p>}
+      <ul class="plain">
+        {networks.map(({ network, isUp, text }) => (
+          <li key={network}>
+            {t(`network.${network}`)} {text}{' '}
+            <Tone tone={isUp ? 'good' : 'idle'}>{t(isUp ? 'guide.state.on' : 'guide.state.off')}</Tone>
+          </li>
+        ))}
+      </ul>
+      <a href="#/network">{t('page.network')}</a>
+      <StepFields parameters={parameters} names={networkNames} />
+      <h3>{t('guide.token')}</h3>
+      {session?.login === true && (
+        <p>
+          <Tone tone="good">{t('guide.tokenSet')}</Tone>
+        </p>
+      )}
+      <p>{t('guide.tokenHow')}</p>
+    </>
+  )
+}
+
+const tones: Readonly<Record<OutputFact['state'], ToneName>> = { on: 'good', down: 'broken', off: 'idle' }
+const outputNames = /^(udp-|ntrip-caster-|ntrip-server$|mqtt-(en|host|port)$|rtcm-tcp-|rtcm-serial)/
+
+/** By which ways rovers get the corrections. */
+export function OutputsStep({ document, parameters }: { document: Json; parameters: Loaded<Parameter[]> }) {
+  return (
+    <>
+      <p>{t('guide.outputs')}</p>
+      <ul class="plain">
+        {outputsOf(document).map(({ output, state }) => (
+          <li key={output}>
+            {t(`guide.output.${output}`)} <Tone tone={tones[state]}>{t(`guide.state.${state}`)}</Tone>
+          </li>
+        ))}
+      </ul>
+      <a href="#/links">{t('page.links')}</a>
+      <StepFields parameters={parameters} names={outputNames} />
+    </>
+  )
+}

@@ -1,0 +1,58 @@
+/** Curves of the last 24 h, from the station's own history. */
+import { useEffect } from 'preact/hooks'
+import { t } from '../../i18n/index.js'
+import { hasValues, timesOf } from '../../model/series.js'
+import { api } from '../../station/api.js'
+import { type Loaded, useLoaded, Waiting } from '../loaded.js'
+import type { Curve } from './plot-options.js'
+import { TimePlot } from './time-plot.js'
+
+export type DayCurve = Omit<Curve, 'values'> & {
+  /** Of `GET /history`. */
+  readonly figure: string
+}
+
+/** One value in two minutes. */
+const step = 12
+/** Of a station that has just started every sample is shown. */
+const fewest = 30
+const again_ms = 120_000
+
+export type DaySeries = Awaited<ReturnType<typeof api.history>>
+
+/** @param load always the same function: what it asks for is asked again every two minutes */
+export function useDay(load: () => Promise<DaySeries>): Loaded<DaySeries> {
+  const found = useLoaded(load)
+  useEffect(() => {
+    const timer = setInterval(found.again, again_ms)
+    return () => clearInterval(timer)
+  }, [found.again])
+  return found
+}
+
+export const dayOf = (figures: readonly string[]) => async (): Promise<DaySeries> => {
+  const series = await api.history(figures, step)
+  return timesOf(series).length < fewest ? api.history(figures, 1) : series
+}
+
+export function DayPlot(props: {
+  title: string
+  of: Loaded<DaySeries>
+  curves: readonly DayCurve[]
+  least?: number
+  most?: number
+}) {
+  const { curves, of, title, ...bounds } = props
+  return (
+    <Waiting of={of}>
+      {(series) => {
+        const shown = curves
+          .map(({ figure, ...curve }) => ({ ...curve, values: series.figures[figure] ?? [] }))
+          .filter(({ values }) => hasValues(values))
+        const times = timesOf(series)
+        if (shown.length === 0 || times.length < 2) return <p class="quiet">{t('plot.young', { title })}</p>
+        return <TimePlot title={title} times={times} curves={shown} isClock {...bounds} />
+      }}
+    </Waiting>
+  )
+}

@@ -1,0 +1,35 @@
+import { t } from '../../i18n/index.js'
+import { hasValues } from '../../model/series.js'
+import { Card } from '../card.js'
+import { type DayCurve, DayPlot, dayOf, useDay } from './day-plot.js'
+
+const load = dayOf(['mobile-rssi', 'mobile-rsrp', 'mobile-rsrq', 'mobile-sinr', 'wifi-rssi'])
+
+const strength: readonly DayCurve[] = [
+  { figure: 'mobile-rsrp', label: 'RSRP', unit: 'dBm', digits: 0, colour: '--main' },
+  { figure: 'mobile-rssi', label: 'RSSI', unit: 'dBm', digits: 0, colour: '--quiet' },
+]
+const quality: readonly DayCurve[] = [
+  { figure: 'mobile-sinr', label: 'SINR', unit: 'dB', digits: 0, colour: '--main' },
+  { figure: 'mobile-rsrq', label: 'RSRQ', unit: 'dB', digits: 0, colour: '--glonass' },
+]
+const wifi: readonly DayCurve[] = [{ figure: 'wifi-rssi', label: 'RSSI', unit: 'dBm', digits: 0, colour: '--main' }]
+
+/** How well modem and WiFi heard the other side in the last day. Without a figure of it there is no card. */
+export function SignalCard() {
+  const day = useDay(load)
+  const isKnown = (curves: readonly DayCurve[]) => curves.some(({ figure }) => hasValues(day.value?.figures[figure]))
+  const plots = [
+    { title: t('network.strength'), curves: strength },
+    { title: t('network.quality'), curves: quality },
+    { title: t('network.wifi'), curves: wifi },
+  ].filter(({ curves }) => isKnown(curves))
+  if (plots.length === 0) return null
+  return (
+    <Card title={t('network.day')}>
+      {plots.map(({ title, curves }) => (
+        <DayPlot key={title} title={title} of={day} curves={curves} />
+      ))}
+    </Card>
+  )
+}

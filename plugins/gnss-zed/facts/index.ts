@@ -1,1 +1,0 @@
-export { type FactEvents, ReceiverFacts } from './receiver-facts.js'

@@ -1,0 +1,48 @@
+import { pause } from 'rtk-base/link'
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type Access, reasonOf } from './access.js'
+import type { Jobs } from './jobs.js'
+import type { OperatorScan } from './operator/scan.js'
+
+const rebootLimit_ms = 60_000
+/** A modem that restarts is not asked anything for so long. */
+const boot_ms = 30_000
+
+interface Work {
+  readonly access: Access
+  readonly jobs: Jobs
+  readonly scan: OperatorScan
+}
+
+/** The scan for operators, and the restart of the modem. */
+export function addCommands(ctx: PluginContext, { access, jobs, scan }: Work): void {
+  const reboot = async () => {
+    try {
+      await access.call(rebootLimit_ms, (modem, signal) => modem.reboot(signal))
+      await pause(ctx.timers, boot_ms)
+    } catch (error) {
+      ctx.errors.raise('modem-reboot', `the modem could not be restarted (${reasonOf(error)}): try again`)
+    }
+  }
+  ctx.commands.add(
+    'mobile-scan',
+    'scans for mobile operators: takes about 200 s, in which the mobile connection is lost',
+    () => {
+      scan.request()
+      return 'the scan has started: it takes about 200 s, the mobile connection is lost meanwhile'
+    },
+    { value: false, caution: 'The mobile connection is lost for about 200 s.' },
+  )
+  ctx.commands.add(
+    'reboot-modem',
+    'restarts the modem of the router',
+    () => {
+      if (jobs.has('scan')) throw unavailable('the modem is not restarted: it scans for operators')
+      if (access.absence !== '') throw unavailable(`the modem is not restarted: ${access.absence}`)
+      ctx.errors.clear('modem-reboot')
+      jobs.begin('reboot', 'the modem restarts', reboot)
+      return 'the modem restarts'
+    },
+    { value: false, caution: 'The mobile connection is lost for about a minute.' },
+  )
+}

@@ -1,1 +1,0 @@
-export { NetworkManager } from './network-manager.js'

@@ -1,1 +1,0 @@
-export { UplinkService } from './uplinks.js'

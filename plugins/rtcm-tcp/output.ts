@@ -1,0 +1,152 @@
+import { checksumOf, isMsm } from 'rtk-base/gnss'
+import { positionOf } from 'rtk-base/ntrip'
+import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import type { RtcmEpoch, RtcmFrame, RtcmStream, RtcmSubscription } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+
+/** Unsent bytes from which on the stream keeps what follows, epoch by epoch, and drops the oldest. */
+const backlog_bytes = 65_536
+/** More than one epoch has. */
+const mostObservations = 16
+
+/** What a connection has got of the stream: the next version of the plugin goes on there. */
+export const Known = Type.Object({
+  /** The position of the base, as a text to compare. */
+  position: Type.String(),
+  /** Number of the newest item of the stream. */
+  sequence: Type.Number(),
+  /** Checksums of the newest MSMs: those of an epoch that is not complete yet are among them. */
+  observations: Type.Array(Type.Number()),
+})
+export type Known = Static<typeof Known>
+
+/** The other end of a connection. */
+export interface Peer {
+  readonly name: string
+  readonly ip: string
+  unsent_bytes(): number
+  write(bytes: Uint8Array): void
+  /** It takes nothing for 30 s. */
+  stuck(): void
+}
+
+/** Gives the stream to one connection, in bounded memory. */
+export class TcpOutput {
+  readonly #stream: RtcmStream
+  readonly #peer: Peer
+  readonly #patience: Patience
+  readonly #subscription: RtcmSubscription
+  readonly #observations: number[] = []
+  /** Until the epoch that is open ends: a part of it may have come while no version of the plugin ran. */
+  #waitsForEpoch = false
+  #newest: RtcmFrame | undefined
+  #stopWaiting: Dispose = () => {}
+
+  /** @param known of a connection that the version of the plugin before had */
+  constructor(ctx: PluginContext, stream: RtcmStream, peer: Peer, known?: Known) {
+    this.#stream = stream
+    this.#peer = peer
+    this.#patience = new Patience(ctx.timers, () => peer.stuck())
+    const hasPosition = known !== undefined && known.position !== '' && known.position === positionOf(stream)
+    const announced = hasPosition ? [] : stream.reference()
+    let isAnnouncing = true
+    this.#subscription = stream.subscribe({
+      via: 'tcp',
+      name: peer.name,
+      ip: peer.ip,
+      connected: true,
+      take: (frame) => {
+        if (isAnnouncing && hasPosition) return true
+        if (!this.#waitsForEpoch || !isMsm(frame.type)) return this.#send(frame)
+        this.#newest = frame
+        return true
+      },
+    })
+    isAnnouncing = false
+    if (known === undefined) return
+    this.#observations.push(...known.observations.slice(-mostObservations))
+    for (const item of stream.recent()) {
+      if (item.sequence <= known.sequence) continue
+      const frames = 'frame' in item ? [item.frame] : item.epoch.frames
+      this.#sendMissed(frames.filter((frame) => !announced.includes(frame)))
+    }
+    this.#waitsForEpoch = true
+    this.#stopWaiting = ctx.on(stream.onEpoch, (epoch) => this.#epochEnds(epoch))
+  }
+
+  /** Whole epochs that were lost because the other end is slow. */
+  get dropped(): number {
+    return this.#subscription.dropped
+  }
+
+  get known(): Known {
+    const { sequence } = this.#stream
+    return { position: positionOf(this.#stream), sequence, observations: [...this.#observations] }
+  }
+
+  /** What was written is with the system. */
+  drained(): void {
+    this.#patience.ends()
+    this.#subscription.resume()
+  }
+
+  close(): void {
+    void this.#stopWaiting()
+    this.#patience.ends()
+    this.#subscription.close()
+  }
+
+  #epochEnds({ frames }: RtcmEpoch): void {
+    void this.#stopWaiting()
+    this.#waitsForEpoch = false
+    this.#sendMissed(frames)
+    // The first one of the next epoch ends this one where its own last message did not come.
+    if (this.#newest && !frames.includes(this.#newest)) this.#send(this.#newest)
+    this.#newest = undefined
+  }
+
+  #sendMissed(frames: readonly RtcmFrame[]): void {
+    const missed = frames.filter(({ bytes }) => !this.#observations.includes(checksumOf(bytes)))
+    for (const frame of missed) this.#send(frame)
+  }
+
+  /** @returns false: the stream keeps it until the other end takes more */
+  #send(frame: RtcmFrame): boolean {
+    if (this.#peer.unsent_bytes() > backlog_bytes) {
+      this.#patience.begins()
+      return false
+    }
+    this.#peer.write(frame.bytes)
+    if (isMsm(frame.type)) {
+      this.#observations.push(checksumOf(frame.bytes))
+      if (this.#observations.length > mostObservations) this.#observations.shift()
+    }
+    return true
+  }
+}
+
+/** The kernel itself gives a peer up after a quarter of an hour only. */
+const patience_ms = 30_000
+
+/** Ends a connection whose peer takes nothing: it would keep its place for ever, and a push would never be made again. */
+export class Patience {
+  readonly #timers: PluginContext['timers']
+  readonly #over: () => void
+  #end: Dispose | undefined
+
+  constructor(timers: PluginContext['timers'], over: () => void) {
+    this.#timers = timers
+    this.#over = over
+  }
+
+  /** More waits than is sent ahead. */
+  begins(): void {
+    this.#end ??= this.#timers.after(patience_ms, this.#over)
+  }
+
+  /** The peer takes again, or is gone. */
+  ends(): void {
+    void this.#end?.()
+    this.#end = undefined
+  }
+}

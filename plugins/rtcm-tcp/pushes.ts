@@ -1,0 +1,164 @@
+import { Backoff, type Dialled, dial, Outbound, whenCut } from 'rtk-base/link'
+import { Host } from 'rtk-base/ntrip'
+import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import type { RtcmTcpInfo } from 'rtk-base/schemas'
+import type { RtcmStream } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { TcpOutput } from './output.js'
+
+export const Target = Type.Object(
+  {
+    host: Host,
+    port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  },
+  { additionalProperties: false },
+)
+export type Target = Static<typeof Target>
+
+export const nameOf = ({ host, port }: Target): string => `${host}:${port}`
+
+/** So long a connection has to last before the next wait is a short one again. */
+const lasting_ms = 60_000
+
+/** The addresses that the station connects to. */
+export class TcpPushes {
+  readonly #ctx: PluginContext
+  #stream: RtcmStream | undefined
+  #all: TcpPush[] = []
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  start(stream: RtcmStream, targets: readonly Target[]): void {
+    this.#stream = stream
+    this.apply(targets)
+  }
+
+  /** What is the same goes on. */
+  apply(targets: readonly Target[]): void {
+    const stream = this.#stream
+    if (!stream) return
+    const old = this.#all
+    this.#all = targets.map(
+      (target) => old.find((one) => Value.Equal(one.target, target)) ?? new TcpPush(this.#ctx, stream, target),
+    )
+    for (const output of old) if (!this.#all.includes(output)) output.stop()
+    for (const output of this.#all) if (!old.includes(output)) output.connect()
+  }
+
+  stop(): void {
+    for (const output of this.#all) output.stop()
+  }
+
+  block() {
+    return this.#all.map((output) => output.block())
+  }
+}
+
+class TcpPush {
+  readonly target: Target
+  readonly #ctx: PluginContext
+  readonly #stream: RtcmStream
+  readonly #backoff = new Backoff({ first_ms: 1_000, longest_ms: 60_000, spread: [0.8, 1.2] })
+  readonly #out: Outbound
+  #line: Dialled | undefined
+  #output: TcpOutput | undefined
+  #unwatch: Dispose = () => {}
+  #state: 'connecting' | 'connected' | 'waiting' = 'waiting'
+  #text = ''
+  #retry: Dispose = () => {}
+  #since_ms = 0
+  #stopped = false
+
+  constructor(ctx: PluginContext, stream: RtcmStream, target: Target) {
+    this.#ctx = ctx
+    this.#stream = stream
+    this.target = target
+    const peer = nameOf(target)
+    this.#out = new Outbound(ctx, `rtcm-tcp ${peer}`, peer)
+    this.#out.start({ up: () => this.#networkUp(), changed: () => {}, down: () => {} })
+  }
+
+  block(): RtcmTcpInfo['push'][number] {
+    const { host, port } = this.target
+    return {
+      // The document has a largest size.
+      host: host.slice(0, 64),
+      port,
+      state: this.#state,
+      text: this.#text.slice(0, 80),
+      dropped: this.#output?.dropped ?? 0,
+    }
+  }
+
+  connect(): void {
+    const { clock, timers } = this.#ctx
+    this.#state = 'connecting'
+    this.#line = dial(
+      timers,
+      this.target,
+      {
+        connected: (socket) => {
+          this.#state = 'connected'
+          this.#text = ''
+          this.#out.up(socket)
+          this.#since_ms = clock.monotonic()
+          this.#output = new TcpOutput(this.#ctx, this.#stream, {
+            name: nameOf(this.target),
+            ip: socket.remoteAddress ?? '',
+            unsent_bytes: () => socket.writableLength,
+            write: (bytes) => void socket.write(bytes),
+            stuck: () => this.#over('the other end takes nothing for 30 s', false),
+          })
+          this.#unwatch = whenCut(this.#ctx, socket, (reason) => this.#over(reason, false))
+        },
+        // What the other end says is of no interest, but has to be read.
+        data: () => {},
+        drain: () => this.#output?.drained(),
+        failed: (text, answered) => this.#over(text, answered),
+        closed: () => this.#over('the other end closed the connection', true),
+      },
+      this.#out,
+    )
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#out.close()
+    void this.#retry()
+    this.#drop()
+  }
+
+  /** A wait that only the network was to blame for is over. */
+  #networkUp(): void {
+    if (this.#state !== 'waiting' || this.#stopped) return
+    this.#backoff.reset()
+    void this.#retry()
+    this.#retry = this.#ctx.timers.after(this.#backoff.next(), () => this.connect())
+  }
+
+  /** @param answered the other end was reached: only it can change that */
+  #over(text: string, answered: boolean): void {
+    if (this.#state === 'connected' && this.#ctx.clock.monotonic() - this.#since_ms > lasting_ms) this.#backoff.reset()
+    this.#drop()
+    if (this.#stopped) return
+    this.#state = 'waiting'
+    this.#text = text
+    const wait_ms = this.#backoff.next()
+    if (answered) this.#out.refused(text, wait_ms)
+    else this.#out.down(text, wait_ms)
+    this.#ctx.log.info({ ...this.target, wait_s: Math.round(wait_ms / 1000) }, `the connection ended: ${text}`)
+    this.#retry = this.#ctx.timers.after(wait_ms, () => this.connect())
+  }
+
+  #drop(): void {
+    void this.#unwatch()
+    this.#output?.close()
+    this.#output = undefined
+    const line = this.#line
+    this.#line = undefined
+    line?.hangUp()
+  }
+}

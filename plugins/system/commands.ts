@@ -1,0 +1,67 @@
+import { badValue, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { device, station } from 'rtk-base/services'
+import type { BootRecord } from './boot-record.js'
+import { SelfTest } from './self-test/index.js'
+
+/** Until a restart: the answer to whoever asked for it has to leave. */
+const answer_ms = 200
+
+/** @param changed the record was changed */
+export function addCommands(ctx: PluginContext, record: BootRecord, changed: () => void): void {
+  addRestarts(ctx)
+  addTrialCommands(ctx)
+  addChecks(ctx, record, changed)
+}
+
+function addRestarts(ctx: PluginContext): void {
+  const reboot = () => {
+    void ctx.services
+      .use(device)
+      .reboot(answer_ms)
+      .catch((error: Error) => {
+        const text = `the machine could not be restarted: ${error.message}`
+        ctx.errors.raise('reboot', { text, advice: 'check that the service is permitted to' })
+      })
+    return 'restarting'
+  }
+  const factory = async () => {
+    await ctx.services.use(device).factory()
+    return 'settings cleared, restarting'
+  }
+  ctx.commands.add('reboot', 'restarts the device', reboot, { value: false, caution: 'RTCM stops for a minute.' })
+  const caution = 'All settings, positions and logs are gone for good. The station may not be reachable afterwards.'
+  ctx.commands.add('factory', 'clears settings, references and logs, then restarts', factory, {
+    value: false,
+    caution,
+  })
+}
+
+/** What becomes of a change that is on trial. */
+function addTrialCommands(ctx: PluginContext): void {
+  const nothing = unavailable('no change is on trial')
+  const keep = async () => {
+    if (!(await ctx.services.use(station).confirmChange())) throw nothing
+    return 'the change is kept'
+  }
+  const undo = async () => {
+    if (!(await ctx.services.use(station).undoChange())) throw nothing
+    return 'the values before the change are back'
+  }
+  ctx.commands.add('confirm-change', 'keeps a change that would be set back', keep, { value: false })
+  ctx.commands.add('undo-change', 'sets back a change that waits to be confirmed', undo, { value: false })
+}
+
+function addChecks(ctx: PluginContext, record: BootRecord, changed: () => void): void {
+  const test = new SelfTest(ctx)
+  const tests = { 'start-hardware-test': 'hardware', 'start-production-test': 'production' } as const
+  for (const [command, kind] of Object.entries(tests))
+    ctx.commands.add(command, `checks everything that the device has (${kind})`, () => test.run(kind), {
+      value: false,
+    })
+  ctx.commands.add('prodflag', 'prodflag=<number> sets the production flag', async ({ arg }) => {
+    if (arg === undefined || !/^-?\d{1,9}$/.test(arg)) throw badValue('prodflag=<whole number>')
+    await record.setProductionFlag(Number(arg))
+    changed()
+    return `prodflag=${record.fields.productionflag}`
+  })
+}

@@ -1,0 +1,223 @@
+/** The router itself: what it is, its access point, commands, settings, restart and firmware. */
+import { limits_ms } from '../transport/call.js'
+import {
+  get,
+  mustSucceed,
+  optional,
+  overUbus,
+  post,
+  run,
+  said,
+  ubus,
+  uciCommit,
+  uciGet,
+  uciSet,
+  write,
+} from './build.js'
+import { versionIn } from './dialect.js'
+import type { BoardFacts, Exec, ExecAnswer, RouterAccessPoint, Rows, SystemState, UciPlace, Way } from './operations.js'
+import { fieldOf, isObject, listOf, macOf, numberOf, outputOf, sectionsOf, textOf } from './parse.js'
+
+const device = get('/api/system/device/status')
+
+function systemOf(uptime: unknown, localtime: unknown): SystemState | undefined {
+  const uptime_s = numberOf(uptime)
+  return uptime_s === undefined ? undefined : { uptime_s, time_s: numberOf(localtime) ?? 0 }
+}
+
+/** `mnfinfo` of an answer. */
+function boardIn(answer: unknown): BoardFacts | undefined {
+  const found = fieldOf(answer, 'mnfinfo')
+  if (!isObject(found)) return undefined
+  return {
+    serial: textOf(found.serial),
+    macaddr: macOf(found.mac, found.macEth),
+    hw: textOf(found.name),
+    hwver: textOf(found.hwver),
+    hwbatch: textOf(found.batch),
+  }
+}
+
+/** By the program `mnf_info`. @param read what it printed */
+const boardBy = (flags: string, read: (answer: unknown) => string): Way<undefined, BoardFacts> => ({
+  together: true,
+  calls: () => ['sn', 'mac', 'name', 'hwver', 'batch'].map((what) => run('mnf_info', [flags + what], optional)),
+  read(answers) {
+    const [serial = '', mac, hw = '', hwver = '', hwbatch = ''] = answers.map(read)
+    const macaddr = macOf(mac)
+    return serial === '' && macaddr === '' ? undefined : { serial, macaddr, hw, hwver, hwbatch }
+  },
+})
+
+/** `/etc/version`, by reading it or by `cat`. */
+const versionFile: readonly Way<undefined, string>[] = [
+  {
+    calls: () => [ubus('file', 'read', { path: '/etc/version' })],
+    read: ([answer]) => versionIn(fieldOf(answer, 'data')) || undefined,
+  },
+  { calls: () => [run('cat', ['/etc/version'])], read: ([answer]) => versionIn(outputOf(answer)) || undefined },
+]
+
+/** The first access point of `network.wireless status`: of every radio, or of the one that was asked for. */
+function accessPointIn(status: unknown): Pick<RouterAccessPoint, 'ssid' | 'pswd'> | undefined {
+  const radios = isObject(status) && 'interfaces' in status ? [status] : Object.values(isObject(status) ? status : {})
+  for (const radio of radios) {
+    for (const one of listOf(fieldOf(radio, 'interfaces'))) {
+      if (fieldOf(one, 'config', 'mode') !== 'ap') continue
+      return { ssid: textOf(fieldOf(one, 'config', 'ssid')), pswd: textOf(fieldOf(one, 'config', 'key')) }
+    }
+  }
+  return undefined
+}
+
+const accessPointBy = (args: Record<string, unknown>): Way<undefined, RouterAccessPoint> => ({
+  together: true,
+  calls: () => [ubus('network.wireless', 'status', args), ubus('iwinfo', 'info', { device: 'wlan0' }, optional)],
+  read([status, info]) {
+    const found = accessPointIn(status)
+    return found && { ...found, bssid: macOf(fieldOf(info, 'bssid')) }
+  },
+})
+
+const execBy = (method: string): Way<Exec, ExecAnswer> => ({
+  writes: true,
+  calls: ({ command, params }) => [
+    ubus('file', method, { command, params: [...params] }, { limit_ms: limits_ms.scan }),
+  ],
+  read([answer]) {
+    if (!isObject(answer)) return undefined
+    return {
+      code: numberOf(answer.code) ?? 0,
+      stdout: typeof answer.stdout === 'string' ? answer.stdout : '',
+      stderr: typeof answer.stderr === 'string' ? answer.stderr : '',
+    }
+  },
+})
+
+const uciBy = (method: string): Way<UciPlace, unknown> => ({
+  calls: ({ config, section, option }) => [
+    ubus('uci', method, {
+      config,
+      ...(section !== undefined && { section }),
+      ...(option !== undefined && { option }),
+    }),
+  ],
+  read: ([answer]) => fieldOf(answer, 'values') ?? fieldOf(answer, 'value'),
+})
+
+/** A script for `sh`; what belongs into it comes as arguments, so that nothing in a URL is read as a command. */
+const script = (text: string, ...args: readonly string[]) =>
+  run('/bin/sh', ['-c', text, 'sh', ...args], { limit_ms: limits_ms.scan, ...mustSucceed })
+const image = '/tmp/rtk-base-firmware.img'
+
+/** Download, check and flash; a step that fails ends it. */
+const firmwareScript = [
+  `rm -f ${image}`,
+  `wget -q -O ${image} "$1" || curl -fsSL -o ${image} "$1" || { echo "the download failed" >&2; exit 2; }`,
+  `sysupgrade -T ${image} || { rm -f ${image}; echo "the image is not for this router" >&2; exit 3; }`,
+  `(sleep 3; sysupgrade ${image}) >/dev/null 2>&1 &`,
+].join('\n')
+
+export const routerRows: Rows<
+  | 'system'
+  | 'version'
+  | 'board'
+  | 'deviceName'
+  | 'accessPoint'
+  | 'reboot'
+  | 'factory'
+  | 'exec'
+  | 'uciGet'
+  | 'uciState'
+  | 'uciSet'
+  | 'uciCommit'
+  | 'installFirmware'
+> = {
+  system: {
+    ...overUbus({
+      calls: () => [ubus('system', 'info')],
+      read: ([info]) => systemOf(fieldOf(info, 'uptime'), fieldOf(info, 'localtime')),
+    }),
+    '7/rest': [
+      {
+        calls: () => [get('/api/system/device/usage/status')],
+        read: ([answer]) => systemOf(fieldOf(answer, 'uptime_seconds'), fieldOf(answer, 'localtime')),
+      },
+    ],
+  },
+  version: {
+    'legacy/ubus': versionFile,
+    '7/ubus': [
+      { calls: () => [ubus('vuci.system', 'version')], read: ([answer]) => versionIn(answer) || undefined },
+      ...versionFile,
+    ],
+    '7/rest': [
+      { calls: () => [device], read: ([answer]) => versionIn(fieldOf(answer, 'static', 'fw_version')) || undefined },
+    ],
+  },
+  board: {
+    'legacy/ubus': [boardBy('', said)],
+    '7/ubus': [
+      { calls: () => [ubus('mnfinfo', 'get')], read: ([answer]) => boardIn(answer) },
+      boardBy('--', (answer) => textOf(outputOf(answer))),
+    ],
+    '7/rest': [{ calls: () => [device], read: ([answer]) => boardIn(answer) }],
+  },
+  deviceName: {
+    ...overUbus({
+      calls: () => [uciGet('system', 'system')],
+      read: ([answer]) => textOf(fieldOf(answer, 'values', 'devicename'), fieldOf(answer, 'values', 'hostname')),
+    }),
+    '7/rest': [
+      {
+        calls: () => [device],
+        read: ([answer]) => textOf(fieldOf(answer, 'static', 'device_name'), fieldOf(answer, 'static', 'hostname')),
+      },
+    ],
+  },
+  accessPoint: {
+    ...overUbus<Way<undefined, RouterAccessPoint>>(accessPointBy({}), accessPointBy({ device: 'radio0' }), {
+      calls: () => [ubus('uci', 'get', { config: 'wireless', type: 'wifi-iface' })],
+      read([answer]) {
+        const found = sectionsOf(answer).find(({ values }) => values.mode === 'ap')?.values
+        return found && { bssid: '', ssid: textOf(found.ssid), pswd: textOf(found.key) }
+      },
+    }),
+    '7/rest': [
+      {
+        calls: () => [get('/api/wireless/interfaces/status'), get('/api/wireless/interfaces/config', optional)],
+        read([status, config]) {
+          const isAp = (one: unknown) => /^(ap|master)$/i.test(textOf(fieldOf(one, 'mode')))
+          const shown = listOf(status).find(isAp)
+          if (shown === undefined) return undefined
+          const id = textOf(fieldOf(shown, 'wifi_id'), fieldOf(shown, 'id'))
+          const settings = listOf(config)
+          const own = settings.find((one) => id !== '' && [fieldOf(one, 'id'), fieldOf(one, 'wifi_id')].includes(id))
+          const found = own ?? settings.find((one) => fieldOf(one, 'ssid') === fieldOf(shown, 'ssid'))
+          return {
+            bssid: macOf(fieldOf(shown, 'bssid')),
+            ssid: textOf(fieldOf(shown, 'ssid')),
+            pswd: textOf(fieldOf(found, 'key'), fieldOf(found, 'password')),
+          }
+        },
+      },
+    ],
+  },
+  reboot: {
+    ...overUbus(write({ mayBreakOff: true, calls: () => [ubus('rpc-sys', 'reboot')] })),
+    '7/rest': [write({ mayBreakOff: true, calls: () => [post('/api/system/actions/reboot')] })],
+  },
+  factory: {
+    ...overUbus(write({ mayBreakOff: true, calls: () => [ubus('rpc-sys', 'factory')] })),
+    '7/rest': [
+      write({ mayBreakOff: true, calls: () => [post('/api/firmware/actions/factory_reset', { user_defaults: '0' })] }),
+    ],
+  },
+  exec: overUbus(execBy('exec2'), execBy('exec')),
+  uciGet: overUbus(uciBy('get')),
+  uciState: overUbus(uciBy('state')),
+  uciSet: overUbus(write({ calls: ({ config, section, values }) => [uciSet(config, section, values)] })),
+  uciCommit: overUbus(write({ calls: ({ config }) => [uciCommit(config)] })),
+  // Over REST the image is uploaded: firmware.ts.
+  installFirmware: overUbus(write({ calls: ({ url }) => [script(firmwareScript, url)] })),
+}

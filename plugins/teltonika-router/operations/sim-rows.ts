@@ -1,0 +1,264 @@
+/** What is set for the SIM in use: the operator, and the APN. */
+import type { ApnSettings } from 'rtk-base/services'
+import { limits_ms } from '../transport/call.js'
+import {
+  get,
+  gsmctl,
+  mobileSection,
+  modem,
+  modemAccepts,
+  mustSucceed,
+  optional,
+  post,
+  put,
+  run,
+  slow,
+  ubus,
+  uciCommit,
+  uciGet,
+  uciSet,
+  write,
+} from './build.js'
+import { scannedByAt, scannedOf, slotOf } from './modem-values.js'
+import type { Input, RouterFactIds, Rows, Way } from './operations.js'
+import { type Fields, fieldOf, firstOf, isObject, isOn, numberOf, outputOf, textOf } from './parse.js'
+
+const legacySection = (slot: string) => `sim${slot}`
+const currentSection = (slot: string) => `@sim[${Number(slot) - 1}]`
+const apnPath = (slot: string) => `/api/interfaces/config/${mobileSection(slot)}`
+
+/** REST has the settings of the SIM below the modem from 7.06 on. */
+const simPaths = (modemId: string) => [`/api/sim_cards/config`, `/api/modems/${modemId}/sim_cards/config`] as const
+
+/** The same way by both of these paths. */
+const byBothPaths = <W>(way: (pathOf: (modemId: string) => string) => W): W[] =>
+  ([0, 1] as const).map((which) => way((modemId) => simPaths(modemId)[which]))
+
+/** The SIM in use among those of all modems. */
+function simIn(answer: unknown, { modemId, simSlot }: RouterFactIds): unknown {
+  const all = Array.isArray(answer) ? answer : [answer]
+  const own = all.filter((one) => ['', modemId].includes(textOf(fieldOf(one, 'modem'))))
+  return own.find((one) => slotOf(fieldOf(one, 'position')) === simSlot) ?? own[Number(simSlot) - 1] ?? own[0]
+}
+const readSim = <O>(read: (sim: unknown) => O | undefined): Way<undefined, O>[] =>
+  byBothPaths((pathOf) => ({
+    needs: ['modemId', 'simSlot'],
+    calls: (_input, { modemId }) => [get(pathOf(modemId))],
+    read: ([answer], _input, facts) => read(simIn(answer, facts)),
+  }))
+
+/** 7.x has the same names over ubus and REST. */
+function selectedIn(sim: unknown): { plmn: string | undefined } {
+  const isManual = textOf(fieldOf(sim, 'operator')).startsWith('manual')
+  return { plmn: isManual ? textOf(fieldOf(sim, 'opernum')) || undefined : undefined }
+}
+
+function apnIn(values: unknown, read: (values: Fields) => string): ApnSettings | undefined {
+  if (!isObject(values)) return undefined
+  const auth = textOf(values.auth)
+  return {
+    apn: isOn(values.auto_apn) ? '' : textOf(values.apn),
+    user: textOf(values.username),
+    pswd: read(values),
+    auth: auth === 'pap' || auth === 'chap' ? auth : 'none',
+  }
+}
+const apnValues = ({ apn, user, pswd, auth }: ApnSettings) => ({
+  apn,
+  username: user,
+  password: pswd,
+  auth,
+  auto_apn: apn === '' ? '1' : '0',
+})
+
+/** A scan outlasts the time limit of `file.exec`, so it runs in the background. */
+const scanResult = '/tmp/rtk-base-scan'
+const scanDone = 'rtk-base: done'
+const scanScript = `rm -f ${scanResult}; (gsmctl -A 'AT+COPS=?' > ${scanResult} 2>&1; echo '${scanDone}' >> ${scanResult}) > /dev/null 2>&1 &`
+const scanLimit = { limit_ms: limits_ms.scan }
+
+export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperator' | 'apn' | 'setApn' | 'simId'> = {
+  scanOperators: {
+    'legacy/ubus': [
+      {
+        writes: true,
+        calls: () => [run('/bin/sh', ['-c', scanScript], mustSucceed)],
+        poll: { calls: [run('cat', [scanResult])], every_ms: 5_000, most_ms: limits_ms.scan },
+        read([answer]) {
+          const output = outputOf(answer) ?? ''
+          // A modem that refuses lists nobody.
+          return output.includes(scanDone) ? scannedByAt(output) : undefined
+        },
+      },
+    ],
+    '7/ubus': [
+      {
+        writes: true,
+        calls: () => [ubus(modem, 'scan_operators', {}, scanLimit)],
+        read([answer]) {
+          const list = fieldOf(answer, 'operators')
+          if (!Array.isArray(list)) return undefined
+          return list.flatMap(
+            (one) =>
+              scannedOf({
+                plmn: fieldOf(one, 'oper_num'),
+                names: [fieldOf(one, 'oper_name'), fieldOf(one, 'short_name')],
+                technology: fieldOf(one, 'act'),
+                state: fieldOf(one, 'state_id'),
+                stateText: fieldOf(one, 'state'),
+              }) ?? [],
+          )
+        },
+      },
+    ],
+    '7/rest': [
+      {
+        writes: true,
+        needs: ['modemId'],
+        calls: (_input, { modemId }) => [post(`/api/modems/${modemId}/actions/scan_network`, undefined, scanLimit)],
+        read([answer]) {
+          if (!Array.isArray(answer)) return undefined
+          return answer.flatMap(
+            (one) =>
+              scannedOf({
+                plmn: fieldOf(one, 'num_name'),
+                names: [fieldOf(one, 'op_name'), fieldOf(one, 'short_name')],
+                technology: fieldOf(one, 'net_access_type'),
+                state: fieldOf(one, 'status_code'),
+                stateText: fieldOf(one, 'status'),
+              }) ?? [],
+          )
+        },
+      },
+    ],
+  },
+  operatorSelection: {
+    'legacy/ubus': [
+      {
+        needs: ['simSlot'],
+        calls: (_input, { simSlot }) => [uciGet('simcard', legacySection(simSlot))],
+        read([answer]) {
+          const values = fieldOf(answer, 'values')
+          const manual = fieldOf(values, 'mode') === 'manual'
+          return { plmn: manual ? textOf(fieldOf(values, 'numeric')) || undefined : undefined }
+        },
+      },
+    ],
+    '7/ubus': [
+      {
+        calls: () => [ubus(modem, 'get_operator_selection')],
+        read([answer]) {
+          if (!isObject(answer)) return undefined
+          const isManual = [2, 5].includes(numberOf(answer.mode_id) ?? 0) || /manual/i.test(textOf(answer.mode))
+          const plmn = /^\d{5,6}$/.exec(textOf(answer.operator))?.[0]
+          // A manual selection that is written as a name says nothing here: the next way has the digits.
+          return isManual && plmn === undefined ? undefined : { plmn: isManual ? plmn : undefined }
+        },
+      },
+      {
+        needs: ['simSlot'],
+        calls: (_input, { simSlot }) => [uciGet('simcard', currentSection(simSlot))],
+        read: ([answer]) => selectedIn(fieldOf(answer, 'values')),
+      },
+    ],
+    '7/rest': readSim(selectedIn),
+  },
+  selectOperator: {
+    'legacy/ubus': [
+      write({
+        needs: ['simSlot'],
+        calls({ plmn }, { simSlot }) {
+          const select = plmn === undefined ? 'AT+COPS=0' : `AT+COPS=1,2,"${plmn}"`
+          const values = plmn === undefined ? { mode: 'auto', numeric: '' } : { mode: 'manual', numeric: plmn }
+          return [
+            gsmctl(['-A', select], { ...scanLimit, ...modemAccepts }),
+            uciSet('simcard', legacySection(simSlot), values),
+            uciCommit('simcard'),
+          ]
+        },
+      }),
+    ],
+    '7/ubus': [
+      write({
+        needs: ['simSlot'],
+        calls({ plmn }, { simSlot }) {
+          const selection =
+            plmn === undefined ? { mode: 'auto' } : { mode: 'manual', format: 'numeric', operator: plmn }
+          const values = plmn === undefined ? { operator: 'auto', opernum: '' } : { operator: 'manual', opernum: plmn }
+          return [
+            ubus(modem, 'set_operator_selection', selection, scanLimit),
+            // What is only in the modem is lost when the mobile service is reloaded.
+            uciSet('simcard', currentSection(simSlot), values),
+            uciCommit('simcard', slow),
+          ]
+        },
+      }),
+    ],
+    '7/rest': byBothPaths((pathOf) =>
+      write<Input<'selectOperator'>>({
+        needs: ['modemId', 'simId'],
+        calls({ plmn }, { modemId, simId }) {
+          const selection = plmn === undefined ? { operator: 'auto' } : { operator: 'manual', opernum: plmn }
+          return [put(`${pathOf(modemId)}/${simId}`, selection, scanLimit)]
+        },
+      }),
+    ),
+  },
+  apn: {
+    'legacy/ubus': [
+      {
+        needs: ['simSlot'],
+        calls: (_input, { simSlot }) => [uciGet('simcard', legacySection(simSlot))],
+        read: ([answer]) => apnIn(fieldOf(answer, 'values'), ({ password }) => textOf(password)),
+      },
+    ],
+    '7/ubus': [
+      {
+        needs: ['simSlot'],
+        calls: (_input, { simSlot }) => [uciGet('network', mobileSection(simSlot))],
+        read: ([answer]) => apnIn(fieldOf(answer, 'values'), ({ password, passw }) => textOf(password, passw)),
+      },
+    ],
+    '7/rest': [
+      {
+        needs: ['simSlot'],
+        calls: (_input, { simSlot }) => [get(apnPath(simSlot))],
+        read: ([answer]) => apnIn(firstOf(answer), ({ password }) => textOf(password)),
+      },
+    ],
+  },
+  // `password` is what takes effect; spec.md writes `passw`.
+  setApn: {
+    'legacy/ubus': [
+      write({
+        needs: ['simSlot'],
+        calls(wanted, { simSlot }) {
+          const values = { ...apnValues(wanted), passw: wanted.pswd }
+          return [
+            uciSet('simcard', legacySection(simSlot), values),
+            uciSet('network', 'ppp', values, optional),
+            uciCommit('simcard'),
+            uciCommit('network', optional),
+            run('/etc/init.d/network', ['reload'], { ...optional, ...slow }),
+          ]
+        },
+      }),
+    ],
+    '7/ubus': [
+      write({
+        needs: ['simSlot'],
+        calls: (wanted, { simSlot }) => [
+          uciSet('network', mobileSection(simSlot), { ...apnValues(wanted), passw: wanted.pswd }),
+          uciCommit('network', slow),
+        ],
+      }),
+    ],
+    '7/rest': [
+      write({
+        needs: ['simSlot'],
+        calls: (wanted, { simSlot }) => [put(apnPath(simSlot), apnValues(wanted), slow)],
+      }),
+    ],
+  },
+  simId: { '7/rest': readSim((sim) => textOf(fieldOf(sim, 'id')) || undefined) },
+}
