@@ -1,6 +1,5 @@
 /** The public contract (`rtk-base/schemas`): TypeBox schemas of the document, the changes, the variant and the wire formats. */
 export * from './async-api.js'
-export * from './commands.js'
 export * from './document.js'
 export * from './info/base.js'
 export * from './info/gnss.js'

@@ -170,7 +170,7 @@ export function buildPlugins(
     clock,
     lifecycle,
     services,
-    serviceHomes: homesOf(readCatalogue()),
+    serviceHomes: homesOf(readCatalogue(), 'provides'),
     utc_s,
     load: (source, check) => updates.load(source, check),
     digest: (source) => loader.digest(source),

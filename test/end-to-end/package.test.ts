@@ -99,6 +99,13 @@ t.test('a plugin of its own is written against its types, and a device folder is
   const station = await startStation([], { entry: join(folder, 'device', 'rtk-base.mjs') })
   t.teardown(() => station.end('SIGKILL'))
   t.match(await station.info(), { 'roof-light': { count: 0, limit: 10 } })
+  const scan = await fetch(`${station.url}/system?mobile-scan`, { method: 'POST' })
+  const answer = 'mobile-scan belongs to plugin modem, which this station does not run\n'
+  t.match(
+    [scan.status, await scan.text()],
+    [404, answer],
+    'a device knows the commands of plugins that it does not have',
+  )
   t.match(await station.end(), { code: 0 })
 })
 
