@@ -368,6 +368,8 @@ t.test('the chain says nothing of what comes after its first broken link', async
   const of = (document: object, link: string) => chainOf({ ...document }).find((one) => one.link === link)
   const gnss = (more: object, ref: object = {}) => ({ gnss: { state: { ...state, ...more }, ref } })
   t.match(of(gnss({ satuse: 30 }), 'antenna'), { state: 'warning', facts: ['open', '30 sat'] }, 'behind a splitter')
+  const mute = gnss({ satuse: 30, antenna: { status: 'unknown' } })
+  t.match(of(mute, 'antenna'), { state: 'unknown', facts: ['unknown', '30 sat'] }, 'nobody says that it is ok')
   const offline = gnss({ status: 'offline' })
   t.match(of(offline, 'antenna'), { state: 'unknown', facts: [] }, 'of an absent receiver nothing is known')
   t.equal(firstBroken(chainOf(offline)), 'receiver')

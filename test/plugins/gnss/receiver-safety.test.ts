@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import gnss from '../../../plugins/gnss/index.js'
+import homeAssistant from '../../../plugins/home-assistant/index.js'
 import httpApi from '../../../plugins/http-api/index.js'
 import leds from '../../../plugins/leds/index.js'
 import record from '../../../plugins/record/index.js'
@@ -9,6 +10,7 @@ import system from '../../../plugins/system/index.js'
 import verdict from '../../../plugins/verdict/index.js'
 import type { RecordEntry, RecordMinute } from '../../../schemas/index.js'
 import type { AntennaStatus, Jamming, ReceiverReport, Spoofing } from '../../../schemas/services.js'
+import { homeAssistantAt, pageShows } from './surfaces.js'
 import { type Definition, setUp } from './survey-in-rig.js'
 
 interface Case {
@@ -26,6 +28,10 @@ interface Case {
   readonly minute: Partial<RecordMinute>
   readonly metrics: readonly RegExp[]
   readonly noMetric?: RegExp
+  /** What Home Assistant shows of its entities. */
+  readonly home: Readonly<Record<string, string | RegExp>>
+  /** What the page shows beside the verdict. */
+  readonly page: object
 }
 
 const well = { antenna: 'ok', jamming: 'ok', spoofing: 'none' } as const
@@ -33,6 +39,22 @@ const off = [1]
 const warns = [0.1, 2.9]
 const faulty = (value: 0 | 1) => new RegExp(`^rtk_base_antenna_faulty ${value}$`, 'm')
 const fitness = (name: string) => new RegExp(`^rtk_base_fitness\\{fitness="${name}"\\} 1$`, 'm')
+
+/** What Home Assistant shows of a base whose receiver speaks. */
+const entities = (fitness: string, why: RegExp, problem: string, antenna: string) => ({
+  ...{ fitness, why, problem, antenna },
+  satellites: '20',
+  status: 'fixed',
+})
+/** What the page shows of a base whose receiver speaks. */
+const page = (state: string, facts: string[], more: { guide?: string[]; pages?: string[] } = {}) => ({
+  antenna: [state, ...facts],
+  receiver: 'good',
+  firstBroken: undefined,
+  guide: [],
+  pages: ['sky'],
+  ...more,
+})
 
 const cases: readonly Case[] = [
   {
@@ -46,6 +68,8 @@ const cases: readonly Case[] = [
     minute: { jam: 'unknown' },
     metrics: [fitness('fit')],
     noMetric: /^rtk_base_antenna_faulty \d/m,
+    home: entities('fit', /is checked/, 'OFF', 'None'),
+    page: page('unknown', ['unknown', '20 sat'], { pages: [] }),
   },
   {
     what: 'all is well',
@@ -57,6 +81,8 @@ const cases: readonly Case[] = [
     recorded: { antenna: { status: 'ok' }, air: { jammed: false, spoofed: false } },
     minute: { jam: 'ok', epochs: 60 },
     metrics: [fitness('fit'), faulty(0)],
+    home: entities('fit', /is checked/, 'OFF', 'OFF'),
+    page: page('good', ['ok', '20 sat'], { pages: [] }),
   },
   {
     what: 'jammed',
@@ -68,6 +94,8 @@ const cases: readonly Case[] = [
     recorded: { air: { jammed: true, spoofed: false } },
     minute: { jam: 'critical' },
     metrics: [fitness('degraded'), /^rtk_base_gnss_interference_ratio\{band="L1"\} 0\.78/m],
+    home: entities('degraded', /interferes/, 'ON', 'OFF'),
+    page: page('warning', ['ok', '20 sat', 'critical']),
   },
   {
     what: 'spoofed',
@@ -79,6 +107,8 @@ const cases: readonly Case[] = [
     recorded: { air: { jammed: false, spoofed: true } },
     minute: { jam: 'ok' },
     metrics: [fitness('degraded')],
+    home: entities('degraded', /satellite signals/, 'ON', 'OFF'),
+    page: page('warning', ['ok', '20 sat', 'spoofing indicated']),
   },
   ...(['open', 'short'] as const).map((antenna) => ({
     what: `antenna ${antenna}`,
@@ -90,6 +120,9 @@ const cases: readonly Case[] = [
     recorded: { antenna: { status: antenna } },
     minute: { epochs: 60 },
     metrics: [fitness('degraded'), faulty(1)],
+    home: entities('degraded', new RegExp(antenna), 'ON', 'ON'),
+    // Behind a splitter that blocks DC a line looks open, and the antenna works: the guide lets that pass.
+    page: page('warning', [antenna, '20 sat'], { guide: antenna === 'short' ? ['antennaShort'] : [] }),
   })),
   {
     what: 'silent',
@@ -102,6 +135,17 @@ const cases: readonly Case[] = [
     minute: { epochs: 0, used: 0, pos: [], jam: 'unknown' },
     metrics: [fitness('unfit')],
     noMetric: /^rtk_base_(antenna_faulty|gnss_satellites_used|gnss_interference_ratio\S*) \d/m,
+    home: {
+      ...{ fitness: 'unfit', why: /says nothing/, problem: 'ON', status: 'stalled' },
+      ...{ antenna: 'None', satellites: 'None', delta: 'None' },
+    },
+    page: {
+      antenna: ['unknown'],
+      receiver: 'broken',
+      firstBroken: 'receiver',
+      guide: ['receiver'],
+      pages: ['procedure'],
+    },
   },
 ]
 
@@ -115,10 +159,12 @@ t.test('what a receiver of any make says reaches whoever decides by it', async (
       leds: [definition(leds), { folder: 'simulator' }],
       record: definition(record),
       'http-api': definition(httpApi),
+      'home-assistant': [definition(homeAssistant), { interval_s: 5 }],
     },
   })
   const { station, clock, base } = rig
   const { receiver } = base
+  const home = homeAssistantAt(rig.bus())
   receiver.become({
     can: {
       ownSurvey: false,
@@ -192,6 +238,10 @@ t.test('what a receiver of any make says reaches whoever decides by it', async (
     const { text: metrics } = await station.request('/metrics')
     for (const pattern of expected.metrics) t.match(metrics, pattern, `${what}: the metrics`)
     if (expected.noMetric) t.notMatch(metrics, expected.noMetric, `${what}: nothing is made up`)
+    t.match(home.shows(), expected.home, `${what}: Home Assistant`)
+    const { fitness: shownFitness, code: shownCode, ...page } = pageShows(station.station.document())
+    t.strictSame({ fitness: shownFitness, code: shownCode }, expected.verdict, `${what}: the verdict of the page`)
+    t.strictSame(page, expected.page, `${what}: the page`)
     const { stands, minute } = await recorded()
     for (const [key, value] of Object.entries(expected.recorded))
       t.strictSame(stands[key] ?? undefined, value, `${what}: the record of ${key}`)

@@ -38,7 +38,7 @@ function antenna(document: Json): Link {
   const isBad = isFaulty || isJammed || isSpoofed || (used !== undefined && used < 8)
   // Behind a splitter that blocks DC the receiver sees an open line, and works all the same.
   const isBroken = isFaulty && (used ?? 0) < blind
-  const state = isBroken ? 'broken' : isBad ? 'warning' : status === '' ? 'unknown' : 'good'
+  const state = isBroken ? 'broken' : isBad ? 'warning' : status === 'ok' ? 'good' : 'unknown'
   return {
     link: 'antenna',
     state,

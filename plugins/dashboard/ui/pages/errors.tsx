@@ -1,21 +1,8 @@
 import { moment, said, t } from '../i18n/index.js'
+import { pageOf } from '../model/errors.js'
 import { Card } from '../parts/card.js'
 import { listAt, type StationError } from '../station/document.js'
 import { document$, verdict } from '../station/live.js'
-
-/** Code of an error → the page where it can be mended; the first that fits. */
-const homes: readonly (readonly [RegExp, string])[] = [
-  [/^gnss-survey/, 'survey'],
-  [/^(antenna-|gnss-signals|receiver-jam|receiver-spoof)/, 'sky'],
-  [/^gnss-(moved|reference|initial)/, 'positions'],
-  [/^gnss-/, 'procedure'],
-  [/^(mqtt|ntrip|rtcm|recovery)/, 'links'],
-  [/^(network|radio|wap|sta|eth|router|modem|mdns)/, 'network'],
-  [/^update/, 'update'],
-  [/^plugin/, 'plugins'],
-  [/^change/, 'settings'],
-  [/^log/, 'logs'],
-]
 
 /** Not every reason of the verdict is an error that a plugin reports. */
 function NoError() {
@@ -40,7 +27,7 @@ export function ErrorsPage() {
     <>
       {[...errors].reverse().map(({ code, text, t: since }) => {
         const [what = '', ...remedies] = text.split('; ')
-        const home = homes.find(([pattern]) => pattern.test(code))?.[1]
+        const home = pageOf(code)
         return (
           <Card key={code} title={what}>
             {remedies.map((remedy) => (
