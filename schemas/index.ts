@@ -1,6 +1,7 @@
 /** The public contract (`rtk-base/schemas`): TypeBox schemas of the document, the changes, the variant and the wire formats. */
-export * from './async-api.js'
+
 export * from './commands.js'
+export * from './document.js'
 export * from './document.js'
 export * from './info/base.js'
 export * from './info/gnss.js'
@@ -10,7 +11,7 @@ export * from './info/mqtt.js'
 export * from './info/network.js'
 export * from './info/ntrip.js'
 export * from './info/router.js'
-export * from './mask.js'
+export * from './mqtt/async-api.js'
 export * from './mqtt/messages.js'
 export * from './record.js'
 export * from './router-lookup.js'

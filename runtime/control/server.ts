@@ -4,11 +4,10 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { messageOf, RtkError } from '../errors.js'
 import type { Runtime } from '../index.js'
-import type { Logger } from '../log.js'
+import type { Logger } from '../log/log.js'
 import { DataFiles } from '../ports/data-files.js'
 import { replaceFile } from '../ports/durable-file.js'
-import { LineReader, longestAnswer, longestRequest } from './protocol.js'
-import { reachControl, socketFile } from './socket-path.js'
+import { LineReader, longestAnswer, longestRequest, reachControl, socketFile } from './protocol.js'
 
 type Params = Record<string, unknown>
 type Method = (params: Params, signal: AbortSignal) => Promise<unknown>

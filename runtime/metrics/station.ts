@@ -1,6 +1,6 @@
 import type { Counter, Gauge, Registry } from 'prom-client'
 import type { PluginReport } from '../../schemas/services.js'
-import { prom } from './prom.js'
+import { prom } from './family.js'
 
 export interface StationFigures {
   plugins(): readonly PluginReport[]

@@ -9,9 +9,9 @@ import { type Clock, systemClock } from '../ports/clock.js'
 import { DataFiles } from '../ports/data-files.js'
 import { machineSerial } from '../ports/machine.js'
 import { bootId, RunRecord } from '../ports/run-record.js'
-import { SealableStore } from '../ports/sealed-store.js'
 import { slotFromEnvironment } from '../ports/slots.js'
-import { isProtected, openStore, type Store, type StoreTrouble } from '../ports/store.js'
+import { SealableStore } from '../ports/store/sealed-store.js'
+import { isProtected, openStore, type Store, type StoreTrouble } from '../ports/store/store.js'
 import { stationError } from '../station-error.js'
 
 /** Trouble of the runtime itself, for `base.state.errors`. */

@@ -20,7 +20,7 @@ import t, { type Test } from 'tap'
 import { simulated } from '../../examples/serial-receiver/test/simulated.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { portDropIn } from '../../runtime/cli/allow-port.js'
-import { nearest } from '../../runtime/nearest.js'
+import { nearest } from '../../runtime/validate.js'
 import {
   childEnv,
   conformance,

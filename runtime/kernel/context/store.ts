@@ -1,5 +1,5 @@
 import type { PluginContext, PluginStore } from '../../plugin.js'
-import type { Store } from '../../ports/store.js'
+import type { Store } from '../../ports/store/store.js'
 
 /** A view of the store limited to one namespace. */
 function namespaceOf(store: Store, namespace: string): PluginStore {

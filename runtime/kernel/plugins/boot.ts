@@ -1,7 +1,7 @@
 import { RtkError } from '../../errors.js'
 import type { Generation } from '../../http/generation.js'
 import type { Loaded } from '../../loader/load.js'
-import type { BootKnowledge } from '../../settings.js'
+import type { BootKnowledge } from '../../parts/settings.js'
 import type { Blocker } from '../../watchdog/stalls.js'
 import type { Instance } from '../instance/instance.js'
 import { compileTables } from '../tables.js'
