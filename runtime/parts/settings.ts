@@ -1,20 +1,11 @@
 /** What the variant and the command line set, checked once every plugin is set up and before one is started. */
 import type { PluginReport } from '../../schemas/services.js'
 import { RtkError, together } from '../errors.js'
+import type { BootKnowledge } from '../kernel/plugins/boot.js'
 import type { Tables } from '../kernel/tables.js'
 import type { RuntimeOptions } from '../options.js'
 import type { ConfigRegistry } from '../registry/config.js'
 import { didYouMean, parseBySchema, quote } from '../validate.js'
-
-/** What the boot knows beyond the tables when parameters are checked. */
-export interface BootKnowledge {
-  /** What is wrong with the plugins of the variant: options, names, sources. */
-  readonly mistakes: readonly RtkError[]
-  /** Parameters of plugins that wait for others. */
-  readonly later: ReadonlySet<string>
-  /** Plugins whose parameters are not known, as they could not be loaded or set up. */
-  readonly unknown: readonly string[]
-}
 
 /** `--set` for something that is not there is a slip of the pen, not to be passed over. */
 function wrongSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): RtkError[] {

@@ -1,19 +1,16 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join, resolve, sep } from 'node:path'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { WatchdogSection } from '../../../schemas/index.js'
 import { readCatalogue } from '../../build/catalogue.js'
-import { packageRoot } from '../../build/release.js'
 import { serveControl } from '../../control/server.js'
 import { messageOf, RtkError } from '../../errors.js'
 import { createRuntime, type Runtime } from '../../index.js'
 import { resolveOptions, type SetOption } from '../../kernel/options.js'
 import { logForm } from '../../log/journal.js'
 import { createLogger, type Logger, prettyOutput } from '../../log/log.js'
-import { systemCode } from '../../ports/durable-file.js'
 import { LinuxMachine, SimulatedMachine } from '../../ports/machine.js'
 import { NotifySupervisor } from '../../ports/notify-supervisor.js'
 import type { RunningSlot } from '../../ports/slots.js'
@@ -22,10 +19,13 @@ import type { Notice } from '../../station-error.js'
 import { Watchdog } from '../../watchdog/index.js'
 import { memoryLimit } from '../../watchdog/memory.js'
 import { located, type VariantFile } from '../variant-file.js'
+import { banner } from './banner.js'
+import { openDataFolder } from './data-folder.js'
 import { Desk } from './desk.js'
 import { boundHeap } from './heap.js'
 import { HeldOutput } from './held-output.js'
 import { type Arguments, type Settings, serviceRoot, settingsOf, slotNotice, startProven } from './kept-settings.js'
+import { endIfLate, endOf, stopOnSignal } from './stop.js'
 
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
 
@@ -41,8 +41,6 @@ Ctrl-C or SIGTERM stops it. Exit codes: 0 done or stopped, 1 failed, 2 wrong com
 75 another program holds the data folder or the HTTP address.
 `
 
-/** A graceful stop must not take longer than this, whatever hangs. */
-const stopLimit_ms = 3_000
 /** Everything that belongs to the start is over by then. */
 const settled_ms = 10_000
 
@@ -203,38 +201,6 @@ function startWatchdog(options: RunOptions): Watchdog {
   return new Watchdog({ data, log, warn_ms: warn_s * 1000, limit_ms: limit_s * 1000, form: logForm(), memory_bytes })
 }
 
-/** Aborts at the first signal that ends a service; a second one, or a stop that hangs, ends the process at once. */
-function stopOnSignal(log: Logger, handOverSignals: () => void): AbortSignal {
-  const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
-    process.on(signal, () => {
-      if (stop.signal.aborted) process.exit(1)
-      log.info({ signal }, 'stopping')
-      endIfLate(log)
-      stop.abort()
-    })
-  }
-  // Whoever started it through a channel and has gone cannot end it any more.
-  if (process.channel) {
-    process.once('disconnect', () => process.emit('SIGTERM', 'SIGTERM'))
-    // A start that fails must end: the channel alone keeps nothing.
-    process.channel.unref()
-  }
-  handOverSignals()
-  // Without a listener Node opens its debugger for every local user.
-  process.on('SIGUSR1', () => {})
-  return stop.signal
-}
-
-/** Ends the process when a stop takes too long. @returns the undo */
-function endIfLate(log: Logger): () => void {
-  const limit = setTimeout(() => {
-    log.fatal(`not stopped after ${stopLimit_ms / 1000} s: the process ends all the same`)
-    process.exit(1)
-  }, stopLimit_ms)
-  return () => clearTimeout(limit)
-}
-
 interface Run {
   watchdog: Watchdog
   supervisor: NotifySupervisor | undefined
@@ -255,31 +221,17 @@ async function runOnce(
     )
   const unnamed = watchdog.unnamed
   const notices = [...options.notices, ...(unnamed ? [{ code: 'memory-exhausted', text: unnamed }] : [])]
-  let restart: () => void = () => {}
-  const untilEnd = new Promise<void>((resolveEnd) => {
-    restart = resolveEnd
-    if (stop.aborted) resolveEnd()
-    stop.addEventListener('abort', () => resolveEnd(), { once: true })
-  })
-  const forgetExhausted = watchdog.onExhausted(() => restart())
-  const machine = file.variant.simulator ? new SimulatedMachine(restart) : new LinuxMachine(restart)
-  const changes = first ? options.changes : {}
+  const end = endOf(stop)
+  const forgetExhausted = watchdog.onExhausted(end.restart)
   const { variant, base } = file
   const runtime = await createRuntime({
-    variant,
-    base,
-    data,
-    log,
-    machine,
-    sets,
-    changes,
-    watch,
+    ...{ variant, base, data, log, sets, watch, notices, watchdog },
+    machine: variant.simulator ? new SimulatedMachine(end.restart) : new LinuxMachine(end.restart),
+    changes: first ? options.changes : {},
     careful: settings.careful,
-    notices,
     ownProcess: true,
     tracesHandles: variant.simulator === true || process.env.RTK_BASE_TRACE_HANDLES === '1',
     signal: stop,
-    watchdog,
     ...(supervisor && { supervisor }),
     ...(slot && { slots: slot }),
   }).catch((error) => {
@@ -287,19 +239,12 @@ async function runOnce(
     throw located(error, file)
   })
   if (!runtime) return
-  const closeControl = await serveControl(data, runtime, log).catch((error) => {
-    // On a full or read-only disk the station does its work all the same.
-    log.error(
-      { err: error },
-      `${messageOf(error)}; \`rtk-base plugins\` and \`rtk-base console\` do not reach this station`,
-    )
-    return async () => {}
-  })
+  const closeControl = await openControl(options, runtime)
   process.stdout.write(banner(runtime, options))
   options.releaseLog()
   const sweep = setTimeout(sweepStartUp, settled_ms).unref()
   const proof = proveStart(runtime, options)
-  await untilEnd
+  await end.reached
   clearTimeout(sweep)
   clearInterval(proof)
   forgetExhausted()
@@ -311,6 +256,17 @@ async function runOnce(
     log.error({ err: error }, `while stopping: ${messageOf(error)}`)
   } finally {
     inTime()
+  }
+}
+
+/** On a full or read-only disk the station does its work without a control socket. */
+async function openControl({ data, log }: RunOptions, runtime: Runtime): Promise<() => Promise<void>> {
+  try {
+    return await serveControl(data, runtime, log)
+  } catch (error) {
+    const effect = '`rtk-base plugins` and `rtk-base console` do not reach this station'
+    log.error({ err: error }, `${messageOf(error)}; ${effect}`)
+    return async () => {}
   }
 }
 
@@ -339,93 +295,4 @@ function proveStart({ device }: Runtime, options: RunOptions): NodeJS.Timeout | 
     Math.min(proven_ms, 10_000),
   )
   return timer.unref()
-}
-
-/**
- * Makes the data folder where it is missing. A service does not stay down for one that cannot be used: it runs on a folder in memory,
- * and says so.
- * @throws RTK_ERR_DATA_FOLDER
- */
-function openDataFolder(options: RunOptions): void {
-  const { data, log } = options
-  try {
-    makeFolder(data)
-    checkReadable(data)
-  } catch (error) {
-    const reason = `the data folder ${data} cannot be ${existsSync(data) ? 'read' : 'made'}: ${messageOf(error)}`
-    if (serviceRoot() === undefined) throw new RtkError('RTK_ERR_DATA_FOLDER', reason)
-    options.data = join(process.env.RUNTIME_DIRECTORY ?? tmpdir(), 'rtk-base-data')
-    makeFolder(options.data)
-    const advice =
-      'the station runs with the defaults of its variant, and what is set now is gone after the next restart: mend the folder, then restart the service'
-    log.error({ code: 'data-in-memory' }, `${reason}; ${advice}`)
-    options.notices.push({ code: 'data-in-memory', text: reason, advice })
-    return
-  }
-  // Not tightened: a folder that others use too may have been named.
-  const mode = statSync(data).mode & 0o777
-  if (mode & 0o022) {
-    log.warn(`other users can write to the data folder ${data} (mode ${mode.toString(8)}): chmod 700 it`)
-  }
-}
-
-/** As `mkdir -p`. Node's own gives ENOENT for a read-only file system, and never ends on one that holds no folders, such as /proc. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) {
-    if (statSync(path).isDirectory()) return
-    throw new Error(`${path} is no folder`)
-  }
-  const parent = dirname(path)
-  if (parent !== path) makeFolder(parent)
-  mkdirSync(path, { mode: 0o700 })
-}
-
-/** What this user may not read would be taken for empty. A disk that takes no writes is the store's to report. */
-function checkReadable(data: string): void {
-  const { R_OK, X_OK } = constants
-  const store = join(data, 'store')
-  const snapshots = [0, 1].map((slot): [string, number] => [join(store, `snapshot-${slot}`), R_OK])
-  for (const [path, mode] of [[data, R_OK | X_OK], [store, R_OK | X_OK], ...snapshots] as [string, number][]) {
-    try {
-      accessSync(path, mode)
-    } catch (error) {
-      if (systemCode(error) !== 'ENOENT') throw error
-    }
-  }
-}
-
-/** How this program is called here: through npm in a checkout, by npx where the package is installed, else by its file. */
-function ownCommand(): string {
-  const [, file = ''] = process.argv
-  if (existsSync(join(packageRoot(), 'tsconfig.json'))) return 'npm run -s rtk-base --'
-  return file.split(sep).includes('node_modules') ? 'npx rtk-base' : `node ${file}`
-}
-
-/** Where to look, for the person who started it: the runtime's own lines and those of the plugins. */
-function banner(runtime: Runtime, { file, data }: RunOptions): string {
-  const { station, device, address } = runtime
-  const any = address.host === '0.0.0.0' || address.host === '::'
-  const host = any ? 'localhost' : address.host.includes(':') ? `[${address.host}]` : address.host
-  const http = `http://${host}:${address.port}`
-  const place = ({ 1: text }: [string, string]) => (text.includes('{http}') ? 0 : text.includes('\n') ? 2 : 1)
-  const rows = [
-    ...runtime.banner(process.stdout.isTTY),
-    ['console', `${ownCommand()} console --data ${data}`] satisfies [string, string],
-    ['settings', data] satisfies [string, string],
-  ]
-    .sort((one, other) => place(one) - place(other))
-    .map(([label, text]) => [label, text.replaceAll('{http}', http)])
-  const width = Math.max(...rows.map(([label = '']) => label.length)) + 3
-  const lines = [
-    `rtk-base ${device.version}   variant ${file.variant.name}   serial number ${station.serial}`,
-    '',
-    ...rows.map(
-      ([label = '', text = '']) => `  ${label.padEnd(width)}${text.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`,
-    ),
-    '',
-  ]
-  const broken = station.plugins().filter(({ state }) => state !== 'running')
-  for (const { name, state, reason } of broken) lines.push(`  ${name} is ${state}: ${reason}`)
-  if (broken.length > 0) lines.push('')
-  return `${lines.join('\n')}\n`
 }

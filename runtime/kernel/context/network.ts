@@ -1,8 +1,9 @@
 import type { Trouble } from '../../../schemas/services.js'
+import { Fetcher } from '../../fetch/index.js'
 import type { PluginContext } from '../../plugin.js'
+import type { Clock } from '../../ports/clock.js'
 import type { Instance } from '../instance/instance.js'
-import type { ContextHost } from './host.js'
-import { opening } from './host.js'
+import { type ContextHost, opening } from './host.js'
 
 /** `ctx.net`: listeners whose sockets the runtime owns. */
 export function netOf(
@@ -20,5 +21,18 @@ export function netOf(
       }
       return network.listen(instance, options, onConnection, report, instance.live)
     },
+  }
+}
+
+/** `ctx.fetch`: HTTP with limits; its connections go with the plugin. */
+export function fetchOf({ scope }: Instance, clock: Clock): PluginContext['fetch'] {
+  let fetcher: Fetcher | undefined
+  return async (url, options) => {
+    if (!fetcher) {
+      const own = new Fetcher(clock, scope.signal)
+      scope.own('connections of fetch', () => own.close())
+      fetcher = own
+    }
+    return fetcher.fetch(url, options)
   }
 }
