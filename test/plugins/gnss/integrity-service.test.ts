@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import integrityPlugin from '../../../plugins/integrity/index.js'
 import { isMsm } from '../../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { type Integrity, integrity, type Receiver, receiver } from '../../../schemas/services.js'
 import { conformance, createTestStation, ManualClock, until } from '../../harness/index.js'
 import { type Definition, FakeBase, home, type Rig, setUp } from './survey-in-rig.js'
@@ -151,6 +151,20 @@ t.test('a reload', async (t) => {
     t.not(rig.state(), 'fixed')
     await rig.until(isFixed(rig), 60)
     t.strictSame(rig.errors(), [])
+  })
+
+  t.test('that takes longer than the carrier phases bridge: held before anything else leaves', async (t) => {
+    const { rig } = await fixed(t)
+    rig.station.define('integrity', slowly(rig, 0, 8))
+    const reloaded = rig.station.reload('integrity')
+    await rig.seconds(1)
+    rig.base.move(9)
+    await meanwhile(rig, reloaded)
+    await rig.seconds(1)
+    t.not(rig.state(), 'fixed')
+    const left = rig.sent.length
+    await rig.seconds(60)
+    t.equal(rig.sent.slice(left).filter(({ type }) => isMsm(type)).length, 0, 'nothing leaves')
   })
 
   t.test('of survey-in during which the antenna moves: held as soon as it is back', async (t) => {
