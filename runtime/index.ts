@@ -186,8 +186,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     registries.config.trial.resume()
     unlessStopped()
     if (options.ownProcess) {
+      // Asked for now: an update may take the folder away before it is checked.
+      const root = packageRoot()
       const verify = async () => {
-        const wrong = await verifyImage(packageRoot())
+        const wrong = await verifyImage(root)
         if (wrong.length === 0) return
         foundation.troubles.raise('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
       }
