@@ -121,8 +121,10 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
   registries.config.trial.resume()
   shutdown.unlessStopped()
   if (options.ownProcess) {
+    // Asked for now: an update may take the folder away before it is checked.
+    const root = packageRoot()
     // To hash all of it takes as long as a tenth of the start.
-    shutdown.add(foundation.clock.timer(imageCheck_ms, () => void checkImage(foundation)))
+    shutdown.add(foundation.clock.timer(imageCheck_ms, () => void checkImage(foundation, root)))
   }
   // A version on trial is ready when it has proved itself: `Device.confirmed`.
   if (!foundation.device.onTrial) options.supervisor?.ready()
@@ -209,8 +211,8 @@ async function listen(
   else troubles.raise('http-listen', `HTTP is not served: this machine has no address ${host} (yet)`)
 }
 
-async function checkImage({ troubles }: Foundation): Promise<void> {
-  const wrong = await verifyImage(packageRoot())
+async function checkImage({ troubles }: Foundation, root: string): Promise<void> {
+  const wrong = await verifyImage(root)
   if (wrong.length === 0) return
   troubles.raise('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { messageOf } from '../errors.js'
@@ -34,7 +34,8 @@ export async function verifyImage(folder: string): Promise<string[]> {
     const manifest = JSON.parse(await readFile(join(folder, imageManifest), 'utf8')) as { files?: typeof files }
     files = manifest.files ?? {}
   } catch (error) {
-    return (error as { code?: string }).code === 'ENOENT' ? [] : [`${imageManifest}: ${messageOf(error)}`]
+    if ((error as { code?: string }).code !== 'ENOENT') return [`${imageManifest}: ${messageOf(error)}`]
+    return existsSync(folder) ? [] : [`${folder} is gone`]
   }
   const wrong: string[] = []
   for (const [path, sha256] of Object.entries(files)) {

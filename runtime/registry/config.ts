@@ -449,6 +449,8 @@ export class ConfigRegistry {
       await this.#store(stored, undefined, trial && this.trial.pledge(trial.earlier))
       if (trial) this.trial.end(trial.earlier)
     } catch (error) {
+      // What is stored stays on trial: when that is over, it is tried again.
+      if (trial) this.trial.applied()
       this.#deps.trouble('change-not-undone', `a refused change could not be taken back: ${messageOf(error)}`)
       return
     }

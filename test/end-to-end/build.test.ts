@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -97,9 +98,10 @@ t.test('build makes a folder that runs anywhere, without sources, npm or a compi
     t.ok(covered.some((path) => path.startsWith('node_modules') && path.endsWith('.node')))
     for (const path of ['rtk-base.mjs', 'package.json', 'runtime/variants/test.json'])
       t.ok(covered.includes(path), path)
-    const reported = async () => {
+    const reported = async (meanwhile = () => {}) => {
       const station = await startStation((await ownPorts()).args, { entry: join(elsewhere, 'rtk-base.mjs') })
       t.teardown(() => station.end('SIGKILL'))
+      meanwhile()
       const entry = async () => {
         const { base } = await station.info<{ base: { state: { errors: { code: string; text: string }[] } } }>()
         return base.state.errors.find(({ code }) => code === 'image-damaged')?.text
@@ -113,6 +115,8 @@ t.test('build makes a folder that runs anywhere, without sources, npm or a compi
     t.match(await reported(), /package\.json was changed.*rtk-base\.mjs was changed.*install the image again/)
     appendFileSync(join(elsewhere, 'manifest.json'), '}')
     t.match(await reported(), /manifest\.json: .*install the image again/)
+    const gone = `${elsewhere}-gone`
+    t.match(await reported(() => renameSync(elsewhere, gone)), /device is gone: install the image again/)
   })
 })
 

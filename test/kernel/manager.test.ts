@@ -712,6 +712,27 @@ t.test('effects', async (t) => {
     t.ok(runs >= 8 && runs <= 10, `${runs} runs of 1.05 s in 10 s`)
   })
 
+  t.test('after a suspend a timer comes once, and then in its period again', async (t) => {
+    class Sleeper extends ManualClock {
+      slept_ms = 0
+      override monotonic() {
+        return super.monotonic() + this.slept_ms
+      }
+    }
+    const clock = new Sleeper()
+    let runs = 0
+    const steady = plugin('steady', { setup: (ctx) => void ctx.timers.every(1_000, () => void runs++) })
+    const station = await createTestStation({ clock, plugins: { steady } })
+    t.teardown(() => station.stop())
+    await clock.advance(2_500)
+    t.equal(runs, 2)
+    clock.slept_ms = 30_000
+    await clock.advance(750)
+    t.equal(runs, 3, 'the one that was due')
+    await clock.advance(9_750)
+    t.equal(runs, 13)
+  })
+
   t.test('timers that throw cost a log line once a minute, and the plugin goes on', async (t) => {
     let fired = 0
     const faulty = plugin('faulty', {

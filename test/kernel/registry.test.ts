@@ -460,6 +460,22 @@ t.test('a change', async (t) => {
       t.equal(applied.at(-1), 1, 'the value before the first of them')
     })
 
+    t.test('is set back later where it was refused and the values before could not be stored', async (t) => {
+      await reset()
+      const { station, post, errors, trial } = await start(t)
+      const write = store.batch.bind(store)
+      let writes = 0
+      store.batch = (ops) => (writes++ === 0 ? write(ops) : Promise.reject(new Error('disk full')))
+      await post({ chan: 13 })
+      await until(() => errors().includes('change-not-undone'), 'change-not-undone')
+      store.batch = write
+      wanted.arrives = false
+      await station.clock.advance(90_000)
+      await until(() => trial() === undefined, 'it is over', 5_000).catch(() => {})
+      t.equal(trial(), undefined)
+      t.equal(await store.get('config', 'chan'), undefined)
+    })
+
     t.test('gets no more time by changes of something else', async (t) => {
       await reset()
       const { post, station } = await start(t)

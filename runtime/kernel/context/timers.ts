@@ -40,8 +40,9 @@ export function timersOf(instance: Instance, clock: Clock): PluginContext['timer
       const arm = () => {
         if (stopped || scope.closed) return
         cancel = wait(Math.max(0, due_ms - clock.monotonic()), () => {
-          // A late wake-up is not made up for: the next one is a whole period on, counted from the planned time.
-          due_ms = Math.max(due_ms + ms, clock.monotonic())
+          // Late wake-ups, as after a suspend, are not made up for: the next one is whole periods on from the planned time.
+          const late_ms = Math.max(0, clock.monotonic() - due_ms)
+          due_ms += ms * (1 + Math.floor(late_ms / Math.max(1, ms)))
           const running = fire(fn)
           if (running) void running.then(arm)
           else arm()
