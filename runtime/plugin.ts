@@ -398,6 +398,8 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   options?: O
   needs?: readonly ServiceToken<unknown>[]
   provides?: readonly ServiceToken<unknown>[]
+  /** Commands of the specification that it brings, without their values: a station without this plugin names it in its answer. */
+  commands?: readonly string[]
   /**
    * It was a part of these plugins: a variant that lists one of them and not this one gets it too, with the options of the old plugin
    * that it has now: their names, or an object that also says whose members they were and under which condition this plugin is added.

@@ -1,7 +1,4 @@
 /** The public contract (`rtk-base/schemas`): TypeBox schemas of the document, the changes, the variant and the wire formats. */
-
-export * from './commands.js'
-export * from './document.js'
 export * from './document.js'
 export * from './info/base.js'
 export * from './info/gnss.js'

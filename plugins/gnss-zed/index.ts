@@ -12,6 +12,7 @@ export default definePlugin({
   name: 'gnss-zed',
   version: '1.0.0',
   api: '^1.0.0',
+  commands: ['reboot-zed', 'reset-zed'],
   needs: [station],
   options: ZedOptions,
   provides: [receiver],

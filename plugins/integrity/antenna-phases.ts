@@ -108,12 +108,15 @@ export class AntennaPhases {
 
 /** What one epoch shows, if that is anything. It is believed at once. */
 export function evidenceOf(report: PhaseReport): MoveEvidence | undefined {
-  const { contradiction, lossOfLock, move, moved } = report
+  const { contradiction, interrupted, lossOfLock, move, moved } = report
   if (moved) return { moved, by: 'phases', text: phaseText(report), size_m: move?.distance_m ?? 0 }
+  if (interrupted) return unknown('the observations paused for longer than their carrier phases can bridge')
   if (!lossOfLock && !contradiction) return undefined
-  const text = 'most signals were lost at once, or their phases contradict each other'
-  return { moved: undefined, by: 'phases', text, size_m: undefined }
+  return unknown('most signals were lost at once, or their phases contradict each other')
 }
+
+/** Nothing is known about the antenna. */
+export const unknown = (text: string): MoveEvidence => ({ moved: undefined, by: 'phases', text, size_m: undefined })
 
 /** What was found, for people. */
 export function phaseText({ move }: PhaseReport): string {

@@ -18,7 +18,7 @@ import {
   type RtcmFrame,
   rtcmGate,
 } from 'rtk-base/services'
-import { AntennaPhases, evidenceOf, type PhaseSnapshot } from './antenna-phases.js'
+import { AntennaPhases, evidenceOf, type PhaseSnapshot, unknown } from './antenna-phases.js'
 import type { Suspect } from './code/evidence.js'
 import { type Baselines, MovementWatch, type Seen } from './code/movement.js'
 import type { StartLimits } from './comparison.js'
@@ -156,7 +156,9 @@ export class IntegrityMonitor implements Integrity {
   #heardRtcm(frame: RtcmFrame): void {
     for (const heard of this.#phases.hear(frame, this.#receiver?.stationId ?? 0)) {
       this.#verification?.heard(heard, this.#last.age_ms)
-      const evidence = heard.report && evidenceOf(heard.report)
+      const { report } = heard
+      // Where nothing is trusted yet, a pause costs nothing that was known.
+      const evidence = report && (this.#inUse || !report.interrupted) ? evidenceOf(report) : undefined
       if (evidence) this.#tell(evidence)
     }
   }
@@ -357,5 +359,3 @@ export class IntegrityMonitor implements Integrity {
     return Math.floor((this.#ctx.services.find(device)?.utc_ms() ?? 0) / 1000)
   }
 }
-
-const unknown = (text: string): MoveEvidence => ({ moved: undefined, by: 'phases', text, size_m: undefined })

@@ -84,12 +84,13 @@ export class BrokerTrial {
     // With nothing before it, the change that follows starts no trial.
     const tried = this.#now
     this.#now = undefined
-    await this.#keep(undefined)
     const result = await this.#ctx.services
       .use(station)
       .change({ 'mqtt-host': old.host, 'mqtt-port': old.port }, { source: 'plugin' })
     const what = `the new broker did not accept this station within ${this.#limit_s} s`
     if (result.result !== 'ok') this.#now = tried
+    // Not sooner: a power cut in between would leave the new broker without a trial.
+    await this.#keep(this.#old)
     const text =
       result.result === 'ok'
         ? `${what}: back to ${nameOf(old)}`

@@ -70,7 +70,7 @@ export function buildPlugins(
   const manager = new Manager({
     ...{ log, clock, services, ...code.forManager },
     lifecycle: new Lifecycle(lifecycleDeps(options, registries, edges, host)),
-    serviceHomes: homesOf(readCatalogue()),
+    serviceHomes: homesOf(readCatalogue(), 'provides'),
     utc_s: host.utc_s,
     sets: (plugin, schema) => setsOf(options, plugin, schema),
     stage: (instances) => gateway.stage(instances.map(routeOwner)),

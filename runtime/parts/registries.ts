@@ -1,8 +1,9 @@
 /** The second part: what plugins register, behind the operations that every surface offers. */
 import type { Logger } from 'pino'
-import { commandHomes, documentOrder, type InfoSection, type TrialSection } from '../../schemas/index.js'
+import { documentOrder, type InfoSection, type TrialSection } from '../../schemas/index.js'
 import type { Station } from '../../schemas/services.js'
 import type { Variant } from '../../schemas/variant.js'
+import { homesOf, readCatalogue } from '../build/catalogue.js'
 import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from '../kernel/hook-point.js'
 import { EventHub } from '../kernel/instance/events.js'
 import type { Instance } from '../kernel/instance/instance.js'
@@ -80,7 +81,7 @@ export async function buildRegistries(
   const commands = new CommandRegistry({
     ...common,
     onSystemCommand: hooks.onSystemCommand,
-    homes: commandHomes,
+    homes: homesOf(readCatalogue(), 'commands'),
     stateOf: (name) => reportOf(plugins(), name)?.state,
   })
   const station = buildStation(foundation, {

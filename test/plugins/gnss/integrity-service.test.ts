@@ -153,6 +153,20 @@ t.test('a reload', async (t) => {
     t.strictSame(rig.errors(), [])
   })
 
+  t.test('that takes longer than the carrier phases bridge: held before anything else leaves', async (t) => {
+    const { rig } = await fixed(t)
+    rig.station.define('integrity', slowly(rig, 0, 8))
+    const reloaded = rig.station.reload('integrity')
+    await rig.seconds(1)
+    rig.base.move(9)
+    await meanwhile(rig, reloaded)
+    await rig.seconds(1)
+    t.not(rig.state(), 'fixed')
+    const left = rig.sent.length
+    await rig.seconds(60)
+    t.equal(rig.sent.slice(left).filter(({ type }) => isMsm(type)).length, 0, 'nothing leaves')
+  })
+
   t.test('of survey-in during which the antenna moves: held as soon as it is back', async (t) => {
     const { rig, monitor } = await fixed(t)
     const { store } = rig

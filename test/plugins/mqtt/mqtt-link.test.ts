@@ -840,6 +840,26 @@ t.test('a new broker is on trial', async (t) => {
     t.equal(station.field('mqtt.port'), broker.port)
   })
 
+  t.test('a power cut while it goes back: the old one is set, or the trial goes on', async (t) => {
+    const { broker, nobody, station, change } = await trial(t)
+    await change({ 'mqtt-port': nobody })
+    await until(() => broker.online() === 'yr', 'r')
+    const { store } = station
+    const write = store.batch.bind(store)
+    const left: unknown[] = []
+    store.batch = async (...batch) => {
+      await write(...batch)
+      const [set, kept] = [await store.get('config', 'mqtt-port'), await store.get('plugin.mqtt-link', 'trial')]
+      left.push({ isBack: set === broker.port, isOnTrial: kept !== undefined })
+    }
+    await wait(station, 60)
+    await until(() => broker.online() === 'yry', 'back')
+    t.match(left, [
+      { isBack: true, isOnTrial: true },
+      { isBack: true, isOnTrial: false },
+    ])
+  })
+
   t.test('one that accepts stays', async (t) => {
     const { broker, station, change, errors } = await trial(t)
     const second = await startBroker(t)
