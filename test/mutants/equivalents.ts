@@ -43,7 +43,7 @@ export const equivalents: readonly Equivalent[] = [
     because: 'every piece is looked at as it comes: only a word in two pieces is found in what is kept',
   },
   {
-    source: 'runtime/gnss/phase/reference.ts',
+    source: 'plugins/integrity/phase/reference.ts',
     after: 'number <= next; number++',
     because: 'a plan ends at its lag, always before the newest epoch',
   },
