@@ -1,29 +1,28 @@
 import { resolve } from 'node:path'
-import type { Static, TSchema } from 'typebox'
-import { HttpSection, InfoSection, NetSection, TrialSection } from '../schemas/index.js'
 import type { PluginReport, Station, StationError } from '../schemas/services.js'
 import { verifyImage } from './build/image.js'
 import { packageRoot } from './build/release.js'
 import type { StationDevice } from './device.js'
-import { RtkError } from './errors.js'
 import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
 import { keptSessions } from './http/login/kept-sessions.js'
 import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
-import { resolveOptions, type SetOption } from './kernel/options.js'
+import type { BootKnowledge } from './kernel/plugins/boot.js'
 import { isPath } from './loader/source.js'
 import { NamedAddresses } from './net/named-addresses.js'
 import type { RuntimeOptions } from './options.js'
-import { layFoundation } from './parts/foundation.js'
-import { buildPlugins } from './parts/plugins.js'
-import { buildRegistries } from './parts/registries.js'
+import { type Foundation, layFoundation } from './parts/foundation.js'
+import { buildPlugins, type Plugins } from './parts/plugins.js'
+import { buildRegistries, type Registries } from './parts/registries.js'
+import { readSections, type Sections } from './parts/sections.js'
+import { applySettings } from './parts/settings.js'
+import { Shutdown } from './parts/shutdown.js'
 import { reportAlive } from './ports/supervisor.js'
-import { applySettings, type BootKnowledge } from './settings.js'
 
 export { RtkError } from './errors.js'
-export { createLogger } from './log.js'
+export { createLogger } from './log/log.js'
 export type { RuntimeOptions } from './options.js'
 export type { RunningSlot } from './ports/slots.js'
 export type { Supervisor } from './ports/supervisor.js'
@@ -82,137 +81,138 @@ function keyOf(source: string, { variant, base }: RuntimeOptions): string {
  *   RTK_ERR_STOPPED when `options.signal` aborted before it was up
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { variant, log, supervisor, watchdog } = options
-  const mistakes: RtkError[] = []
-  const section = <S extends TSchema>(name: 'http' | 'net' | 'info' | 'trial', schema: S): Static<S> => {
-    const resolve = (given: object, sets: readonly SetOption[]) =>
-      resolveOptions(name, schema, given as Record<string, unknown>, sets, [name], 'RTK_ERR_VARIANT') as Static<S>
-    try {
-      return resolve(variant[name] ?? {}, options.sets?.get(name) ?? [])
-    } catch (error) {
-      // Shown together with the mistakes of the plugins; until then the defaults do.
-      mistakes.push(error as RtkError)
-      return resolve({}, [])
-    }
-  }
-  const http = section('http', HttpSection)
-  const net = section('net', NetSection)
-  const info = section('info', InfoSection)
-  const trial = section('trial', TrialSection)
-
-  const stopping = new AbortController()
-  const abort = () => stopping.abort()
-  options.signal?.addEventListener('abort', abort)
-  if (options.signal?.aborted) abort()
-
-  const undo: (() => void | Promise<void>)[] = [() => options.signal?.removeEventListener('abort', abort)]
-  let stopped: Promise<void> | undefined
-  const stop = () => {
-    stopping.abort()
-    stopped ??= (async () => {
-      supervisor?.stopping()
-      for (const step of undo.reverse()) await step()
-    })()
-    return stopped
-  }
-  const unlessStopped = () => {
-    if (stopping.signal.aborted) throw new RtkError('RTK_ERR_STOPPED', 'the service was stopped while it started')
-  }
-
+  const shutdown = new Shutdown(options)
   try {
-    // Trouble of the foundation comes up before there is anybody to report it.
-    const above = { pluginTroubles: (): StationError[] => [], changed: () => {} }
-    const foundation = await layFoundation(options, above)
-    undo.push(() => foundation.close())
-    const registries = await buildRegistries(foundation, {
-      ...{ data: options.data, info, log, plugins: () => plugins.manager, trial, variant },
-    })
-    above.changed = registries.changed
-    const network = new LocalNetwork(foundation.clock)
-    const login = http.token === undefined ? {} : { sessions: await keptSessions(foundation.store) }
-    const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
-    const gateway = new Gateway(http, { log, clock: foundation.clock, network, seen, ...login })
-    undo.push(() => gateway.close())
-    const proxies = new NamedAddresses(net.proxies, 'net.proxies')
-    const plugins = buildPlugins(options, foundation, registries, {
-      ...{ gateway, network, proxies, stopping: stopping.signal },
-    })
-    undo.push(() => plugins.close())
-    const { manager } = plugins
-    above.pluginTroubles = () => manager.troubles()
-    if (options.ownProcess) undo.push(catchUncaught(log, manager), guardExit())
-    if (options.tracesHandles) undo.push(noteRawHandles())
-    let booted = false
-    const notice = watchdog?.onStall(({ plugin, place, blocked_s }) => {
-      // On a slow machine loading takes that long; the log has it all the same.
-      if (!plugin && !booted) return
-      const who = plugin ? `plugin ${plugin}` : 'the service'
-      const where = place ? ` at ${place}` : ''
-      const text = `${who} blocked everything for ${blocked_s.toFixed(1)} s${where}: RTCM and answers were late`
-      foundation.troubles.raise('event-loop-blocked', text)
-      foundation.clock.timer(stallShown_ms, () => foundation.troubles.clear('event-loop-blocked'))
-    })
-    if (notice) undo.push(notice)
-    if (supervisor && watchdog) {
-      // Real time, as that of the watchdog's beat.
-      undo.push(
-        reportAlive(
-          supervisor,
-          (fn) => watchdog.onAlive(fn),
-          () => performance.now(),
-        ),
-      )
-    }
-    unlessStopped()
-
-    let address = { host: http.host, port: http.port }
-    const ready = async (known: BootKnowledge) => {
-      const trouble = (code: string, text: string) => foundation.troubles.raise(code, text)
-      const all = { ...known, mistakes: [...mistakes, ...known.mistakes] }
-      await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
-      const serve = (at: typeof address) => {
-        foundation.troubles.clear('http-listen')
-        address = at
-        foundation.device.http = { ...at, url: urlHere(at) }
-      }
-      const at = await gateway.listen(serve)
-      if (at) serve(at)
-      else
-        foundation.troubles.raise('http-listen', `HTTP is not served: this machine has no address ${http.host} (yet)`)
-    }
-    await plugins.updates.begin()
-    await manager.boot(plugins.wanted, ready, stopping.signal)
-    booted = true
-    registries.config.trial.resume()
-    unlessStopped()
-    if (options.ownProcess) {
-      // Asked for now: an update may take the folder away before it is checked.
-      const root = packageRoot()
-      const verify = async () => {
-        const wrong = await verifyImage(root)
-        if (wrong.length === 0) return
-        foundation.troubles.raise('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
-      }
-      // To hash all of it takes as long as a tenth of the start.
-      undo.push(foundation.clock.timer(imageCheck_ms, () => void verify()))
-    }
-    // A version on trial is ready when it has proved itself: `Device.confirmed`.
-    if (!foundation.device.onTrial) supervisor?.ready()
-    return {
-      station: registries.station,
-      device: foundation.device,
-      address,
-      load: (named, given) => {
-        const source = keyOf(named, options)
-        return manager.load({ source, options: given ?? variant.plugins[source] ?? {} })
-      },
-      unload: (name) => manager.unload(name),
-      reload: (name) => manager.reload(name),
-      banner: (isTerminal = false) => manager.instances.flatMap((instance) => bannerOf(instance, isTerminal)),
-      stop,
-    }
+    return await start(options, shutdown)
   } catch (error) {
-    await stop()
+    await shutdown.stop()
     throw error
   }
+}
+
+interface Parts {
+  readonly foundation: Foundation
+  readonly registries: Registries
+  readonly gateway: Gateway
+  readonly plugins: Plugins
+}
+
+async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runtime> {
+  const sections = readSections(options)
+  const parts = await buildParts(options, sections, shutdown)
+  const { foundation, registries, plugins } = parts
+  const { manager } = plugins
+  let booted = false
+  watchProcess(options, parts, shutdown, () => booted)
+  shutdown.unlessStopped()
+
+  let address = { host: sections.http.host, port: sections.http.port }
+  const ready = async (known: BootKnowledge) => {
+    const trouble = (code: string, text: string) => foundation.troubles.raise(code, text)
+    const all = { ...known, mistakes: [...sections.mistakes, ...known.mistakes] }
+    await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
+    await listen(parts, address, (at) => {
+      address = at
+    })
+  }
+  await plugins.updates.begin()
+  await manager.boot(plugins.wanted, ready, shutdown.signal)
+  booted = true
+  registries.config.trial.resume()
+  shutdown.unlessStopped()
+  if (options.ownProcess) {
+    // Asked for now: an update may take the folder away before it is checked.
+    const root = packageRoot()
+    // To hash all of it takes as long as a tenth of the start.
+    shutdown.add(foundation.clock.timer(imageCheck_ms, () => void checkImage(foundation, root)))
+  }
+  // A version on trial is ready when it has proved itself: `Device.confirmed`.
+  if (!foundation.device.onTrial) options.supervisor?.ready()
+  return {
+    station: registries.station,
+    device: foundation.device,
+    address,
+    load: (named, given) => {
+      const source = keyOf(named, options)
+      return manager.load({ source, options: given ?? options.variant.plugins[source] ?? {} })
+    },
+    unload: (name) => manager.unload(name),
+    reload: (name) => manager.reload(name),
+    banner: (isTerminal = false) => manager.instances.flatMap((instance) => bannerOf(instance, isTerminal)),
+    stop: () => shutdown.stop(),
+  }
+}
+
+/** Builds the parts, the lowest first. */
+async function buildParts(options: RuntimeOptions, sections: Sections, shutdown: Shutdown): Promise<Parts> {
+  const { data, log, variant } = options
+  const { http, info, net, trial } = sections
+  // Trouble of the foundation comes up before there is anybody to report it.
+  const above = { pluginTroubles: (): StationError[] => [], changed: () => {} }
+  const foundation = await layFoundation(options, above)
+  const { clock, store } = foundation
+  shutdown.add(() => foundation.close())
+  const registries = await buildRegistries(foundation, {
+    ...{ data, info, log, plugins: () => plugins.manager, trial, variant },
+  })
+  above.changed = registries.changed
+  const network = new LocalNetwork(clock)
+  const login = http.token === undefined ? {} : { sessions: await keptSessions(store) }
+  const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
+  const gateway = new Gateway(http, { log, clock, network, seen, ...login })
+  shutdown.add(() => gateway.close())
+  const proxies = new NamedAddresses(net.proxies, 'net.proxies')
+  const edges = { gateway, network, proxies, stopping: shutdown.signal }
+  const plugins = buildPlugins(options, foundation, registries, edges)
+  shutdown.add(() => plugins.close())
+  above.pluginTroubles = () => plugins.manager.troubles()
+  return { foundation, registries, gateway, plugins }
+}
+
+/** Follows uncaught errors and open handles to their plugins, and reports blocks of the event loop. */
+function watchProcess(
+  { log, ownProcess, tracesHandles, supervisor, watchdog }: RuntimeOptions,
+  { foundation: { clock, troubles }, plugins }: Parts,
+  shutdown: Shutdown,
+  hasBooted: () => boolean,
+): void {
+  if (ownProcess) shutdown.add(catchUncaught(log, plugins.manager), guardExit())
+  if (tracesHandles) shutdown.add(noteRawHandles())
+  if (!watchdog) return
+  const forgetStalls = watchdog.onStall(({ plugin, place, blocked_s }) => {
+    // On a slow machine loading takes that long; the log has it all the same.
+    if (!plugin && !hasBooted()) return
+    const who = plugin ? `plugin ${plugin}` : 'the service'
+    const where = place ? ` at ${place}` : ''
+    const text = `${who} blocked everything for ${blocked_s.toFixed(1)} s${where}: RTCM and answers were late`
+    troubles.raise('event-loop-blocked', text)
+    clock.timer(stallShown_ms, () => troubles.clear('event-loop-blocked'))
+  })
+  shutdown.add(forgetStalls)
+  if (!supervisor) return
+  // Real time, as that of the watchdog's beat.
+  const now_ms = () => performance.now()
+  shutdown.add(reportAlive(supervisor, (fn) => watchdog.onAlive(fn), now_ms))
+}
+
+/** @param served called with the address, now or when the machine has it */
+async function listen(
+  { gateway, foundation: { device, troubles } }: Parts,
+  { host }: { host: string },
+  served: (at: Runtime['address']) => void,
+): Promise<void> {
+  const serve = (at: Runtime['address']) => {
+    troubles.clear('http-listen')
+    served(at)
+    device.http = { ...at, url: urlHere(at) }
+  }
+  const at = await gateway.listen(serve)
+  if (at) serve(at)
+  else troubles.raise('http-listen', `HTTP is not served: this machine has no address ${host} (yet)`)
+}
+
+async function checkImage({ troubles }: Foundation, root: string): Promise<void> {
+  const wrong = await verifyImage(root)
+  if (wrong.length === 0) return
+  troubles.raise('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
 }

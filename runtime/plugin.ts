@@ -11,10 +11,10 @@ import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import type { ClientBundle } from '../schemas/client-bundle.js'
+import type { MaskSelection } from '../schemas/document.js'
 import type { Callback, Dispose, Event } from '../schemas/event.js'
-import type { MaskSelection } from '../schemas/mask.js'
 import type { Trouble } from '../schemas/services/device.js'
+import type { ClientBundle } from '../schemas/services/runtime.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
 import type { Fetch } from './fetch/types.js'
@@ -26,15 +26,14 @@ import type { DataDir, DataDirOptions } from './ports/data-files.js'
 import type { ProcessPort } from './ports/processes.js'
 import type { Moved } from './splits.js'
 
-export type { ClientBundle, ClientFile } from '../schemas/client-bundle.js'
 export type { Callback, Dispose, Event } from '../schemas/event.js'
 export type { Severity, Trouble } from '../schemas/services/device.js'
+export type { ClientBundle, ClientFile } from '../schemas/services/runtime.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
-export { anySignal } from './any-signal.js'
 export { RtkError } from './errors.js'
 export type { Fetch, FetchOptions } from './fetch/types.js'
 export type { LoginRole, Role } from './http/routes/config.js'
-export { LogLimit } from './log-limit.js'
+export { LogLimit } from './log/log-limit.js'
 export type {
   Counter,
   Gauge,
@@ -57,6 +56,7 @@ export type { DataDir, DataDirOptions } from './ports/data-files.js'
 export { type FileSystem, nodeFileSystem, replaceFile, replaceFileSync, syncFolder } from './ports/durable-file.js'
 export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
 export type { Moved, MovedWhen } from './splits.js'
+export { anySignal } from './waits.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
 export const apiVersion = '1.1.0'
@@ -398,6 +398,8 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   options?: O
   needs?: readonly ServiceToken<unknown>[]
   provides?: readonly ServiceToken<unknown>[]
+  /** Commands of the specification that it brings, without their values: a station without this plugin names it in its answer. */
+  commands?: readonly string[]
   /**
    * It was a part of these plugins: a variant that lists one of them and not this one gets it too, with the options of the old plugin
    * that it has now: their names, or an object that also says whose members they were and under which condition this plugin is added.

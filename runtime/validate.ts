@@ -1,8 +1,9 @@
 /** Values against schemas: what is wrong with one, and how text becomes one. Below everything that uses it. */
+
+import { distance } from 'fastest-levenshtein'
 import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
-import { didYouMean } from './nearest.js'
 
 interface Problem {
   keyword: string
@@ -208,4 +209,27 @@ export function parseBySchema(schema: TSchema, text: string): unknown {
         return literal === text ? text : undefined
       }
   }
+}
+
+/** Of names, up to three that were probably meant, the nearest first. */
+export function nearest(name: string, names: Iterable<string>): string[] {
+  return [...names]
+    .map((known) => ({ known, steps: known.startsWith(name) && name.length > 2 ? 1 : distance(name, known) }))
+    .filter(({ known, steps }) => steps <= mostSteps(name, known))
+    .sort((a, b) => a.steps - b.steps)
+    .slice(0, 3)
+    .map(({ known }) => known)
+}
+
+/** Half of a short name is no slip of the pen: `port` is not `host`. Two letters that changed places are. */
+function mostSteps(name: string, known: string): number {
+  const letters = (word: string) => [...word].sort().join('')
+  if (known.length <= 4 && letters(name) !== letters(known)) return 1
+  return Math.max(2, known.length / 3)
+}
+
+/** For a message about a name that is not known: ` (did you mean "x"?)`, '' when none is near. */
+export function didYouMean(name: string, names: Iterable<string>): string {
+  const [like] = nearest(name, names)
+  return like === undefined ? '' : ` (did you mean "${like}"?)`
 }

@@ -2,6 +2,7 @@ import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 import about from './about.md'
+import { tapHooks } from './lib/hooks.js'
 import { Meter, Totals } from './lib/meter.js'
 import panel from './ui/panel.ts?client'
 
@@ -41,6 +42,7 @@ export default definePlugin({
     ctx.mqtt.on('base/{SN}/epoch-meter/get', () => {
       ctx.mqtt.publish('base/{SN}/epoch-meter', JSON.stringify(meter.totals()))
     })
+    tapHooks(ctx, meter)
     return meter
   },
 

@@ -2,7 +2,7 @@ import { portFrom } from 'rtk-base/link'
 import { definePlugin } from 'rtk-base/plugin'
 import { type ReceiverSettings, receiver, receiverSettings, simulatedReceiver, station } from 'rtk-base/services'
 import { rebootZed, resetZed } from './commands.js'
-import { noSimulator, SimulatedLine } from './link/index.js'
+import { noSimulator, SimulatedLine } from './link/simulated-line.js'
 import { baudsToTry, ZedOptions } from './options.js'
 import { receiverService } from './receiver-service.js'
 import { ZedReceiver, type ZedSnapshot } from './zed.js'
@@ -12,6 +12,7 @@ export default definePlugin({
   name: 'gnss-zed',
   version: '1.0.0',
   api: '^1.0.0',
+  commands: ['reboot-zed', 'reset-zed'],
   needs: [station],
   options: ZedOptions,
   provides: [receiver],

@@ -22,6 +22,7 @@ export default definePlugin({
   name: 'modem',
   version: '1.0.0',
   api: '^1.0.0',
+  commands: ['reboot-modem', 'mobile-scan'],
   needs: [station],
   provides: [cellularUplink],
   options: Type.Object(

@@ -15,6 +15,7 @@ export default definePlugin({
   name: 'mqtt-link',
   version: '1.0.0',
   api: '^1.0.0',
+  commands: ['mqtt-renew'],
   options: Type.Object({
     clientId: Type.Optional(Type.String({ minLength: 1, description: '{SN} when left out' })),
     protocol: Type.Union([Type.Literal('auto'), Type.Literal('4'), Type.Literal('5')], { default: 'auto' }),

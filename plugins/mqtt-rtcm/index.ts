@@ -11,6 +11,7 @@ export default definePlugin({
   name: 'mqtt-rtcm',
   version: '1.0.0',
   api: '^1.0.0',
+  commands: ['rtcm-mqtt-force'],
   needs: [rtcmStream, device],
 
   setup(ctx) {

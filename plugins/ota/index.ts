@@ -57,6 +57,7 @@ export default definePlugin({
   name: 'ota',
   version: '1.0.0',
   api: '^1.1.0',
+  commands: ['firmware', 'ota-upgrade'],
   needs: [device, pluginUpdates],
   provides: [firmwareInstaller],
   options: Options,

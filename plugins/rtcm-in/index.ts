@@ -19,6 +19,7 @@ export default definePlugin({
   name: 'rtcm-in',
   version: '1.0.0',
   api: '^1.0.0',
+  commands: ['rtcmin'],
   needs: [receiver],
   provides: [correctionInput, correctionStatus],
   options: Type.Object(

@@ -8,6 +8,7 @@ export default definePlugin({
   name: 'sta',
   version: '1.0.0',
   api: '^1.1.0',
+  commands: ['wifi-sta-scan'],
   needs: [network, radio],
 
   setup(ctx) {

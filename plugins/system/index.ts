@@ -24,6 +24,7 @@ export default definePlugin({
   name: 'system',
   version: '1.0.0',
   api: '^1.0.0',
+  commands: ['reboot', 'factory', 'start-production-test', 'start-hardware-test', 'prodflag'],
   needs: [deviceToken, station],
   options: Options,
 

@@ -11,6 +11,7 @@ export default definePlugin({
   name: 'wap',
   version: '1.0.0',
   api: '^1.1.0',
+  commands: ['restart-wap', 'restart-wap-fast', 'restart-wap-dhcps'],
   needs: [network, radio, localNetwork],
   options: Type.Object(
     {

@@ -178,7 +178,7 @@ async function prepack() {
   const declarations = ['--noEmit', 'false', '--emitDeclarationOnly', '--declaration', '--outDir', join(build, 'types')]
   const status = run(bin('tsc'), ['-p', root, ...declarations])
   if (status !== 0) process.exit(status)
-  const { pack } = await import(pathToFileURL(join(build, 'runtime', 'build', 'pack.js')).href)
+  const { pack } = await import(pathToFileURL(join(build, 'runtime', 'build', 'prebuild.js')).href)
   await pack()
 }
 

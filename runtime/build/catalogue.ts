@@ -8,6 +8,8 @@ import { catalogueFolder, packageRoot } from './release.js'
 export interface CatalogueEntry {
   /** Ids of its services. */
   readonly provides: readonly string[]
+  /** Of the specification. */
+  readonly commands: readonly string[]
   readonly splitFrom: Readonly<Record<string, Moved>>
 }
 /** By name of the plugin. */
@@ -17,11 +19,20 @@ export const catalogueName = 'catalogue.json'
 
 export function catalogueOf(definitions: Iterable<PluginDefinition>): Catalogue {
   return Object.fromEntries(
-    [...definitions].map(({ name, provides = [], splitFrom = {} }) => [
+    [...definitions].map(({ name, provides = [], commands = [], splitFrom = {} }) => [
       name,
-      { provides: provides.map(({ id }) => id), splitFrom },
+      { provides: provides.map(({ id }) => id), commands, splitFrom },
     ]),
   )
+}
+
+/** Of a device: of the shipped plugins that it does not have, the commands are known all the same, for its answers. */
+export function withCommandsOf(shipped: Catalogue, own: Catalogue): Catalogue {
+  const others = Object.entries(shipped).filter(([, { commands }]) => commands.length > 0)
+  return {
+    ...Object.fromEntries(others.map(([name, { commands }]) => [name, { provides: [], commands, splitFrom: {} }])),
+    ...own,
+  }
 }
 
 /** Of the plugins that come with this code; empty where a build does not have it yet. */
@@ -33,9 +44,7 @@ export function readCatalogue(root = packageRoot()): Catalogue {
   }
 }
 
-/** Service → the shipped plugin that provides it. */
-export function homesOf(catalogue: Catalogue): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(catalogue).flatMap(([name, { provides }]) => provides.map((id) => [id, name])),
-  )
+/** Service or command → the shipped plugin that brings it. */
+export function homesOf(catalogue: Catalogue, what: 'provides' | 'commands'): Record<string, string> {
+  return Object.fromEntries(Object.entries(catalogue).flatMap(([name, entry]) => entry[what].map((id) => [id, name])))
 }

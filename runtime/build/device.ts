@@ -18,6 +18,7 @@ import { withEsbuild } from '../loader/builder.js'
 import type { ManifestEntry } from '../loader/load.js'
 import type { PluginDefinition } from '../plugin.js'
 import { bundleRuntime, native } from './bundle-runtime.js'
+import { catalogueName, catalogueOf, readCatalogue, withCommandsOf } from './catalogue.js'
 import { bundledPackages } from './deb/bundled.js'
 import { licencesFile, licenceText } from './deb/copyright.js'
 import { writeManifest } from './image.js'
@@ -84,6 +85,8 @@ export async function buildDevice(
 
   const sources = Object.keys(variant.plugins)
   const { entries, definitions, inputs } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
+  const known = withCommandsOf(readCatalogue(root), catalogueOf(definitions.values()))
+  writeJson(join(target, 'plugins', catalogueName), known)
   tell('runtime')
   inputs.push(...(await withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, target))))
   for (const name of native) copyPackage(name, root, target, { machine, done: new Set() })

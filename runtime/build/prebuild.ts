@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Loader, type ManifestEntry } from '../loader/load.js'
 import { isPath } from '../loader/source.js'
 import type { PluginDefinition } from '../plugin.js'
 import { catalogueName, catalogueOf } from './catalogue.js'
-import { shippedPlugins } from './release.js'
+import { packageRoot, packedFolder, readRelease, releaseFile, shippedPlugins } from './release.js'
 
 export function writeJson(file: string, value: unknown): void {
   writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
@@ -48,4 +48,13 @@ export async function prebuild(
   writeJson(join(folder, 'manifest.json'), { plugins: entries })
   writeJson(join(folder, catalogueName), catalogueOf(definitions.values()))
   return { entries, definitions, inputs }
+}
+
+/** What `npm pack` needs besides the transpiled code and its types: the shipped plugins, prebuilt, and which release this is. */
+export async function pack(): Promise<void> {
+  const root = packageRoot()
+  const folder = packedFolder(root)
+  rmSync(folder, { recursive: true, force: true })
+  await prebuild(readdirSync(join(root, 'plugins')), { base: root, folder }, () => {})
+  writeJson(join(folder, releaseFile), readRelease(root))
 }

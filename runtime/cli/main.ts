@@ -14,7 +14,7 @@ const commands: Record<string, () => Promise<Command>> = {
   run: async () => {
     // Before it is loaded: what it logs names sources. A device has no maps, and Node would look for them in every file.
     if (bundledVariant() === undefined) process.setSourceMapsEnabled(true)
-    const { runCommand, runHelp } = await import('./run.js')
+    const { runCommand, runHelp } = await import('./run/run.js')
     return { help: runHelp, run: runCommand }
   },
   plugins: async () => {
@@ -30,15 +30,15 @@ const commands: Record<string, () => Promise<Command>> = {
     return { help: reportHelp, run: reportCommand }
   },
   build: async () => {
-    const { buildCommand, buildHelp } = await import('./build.js')
+    const { buildCommand, buildHelp } = await import('./build/build.js')
     return { help: buildHelp, run: buildCommand }
   },
   'build-plugin': async () => {
-    const { buildPluginCommand, buildPluginHelp } = await import('./build-plugin.js')
+    const { buildPluginCommand, buildPluginHelp } = await import('./build/build-plugin.js')
     return { help: buildPluginHelp, run: buildPluginCommand }
   },
   keys: async () => {
-    const { keysCommand, keysHelp } = await import('./keys.js')
+    const { keysCommand, keysHelp } = await import('./build/keys.js')
     return { help: keysHelp, run: keysCommand }
   },
   'allow-port': async () => {
@@ -46,7 +46,7 @@ const commands: Record<string, () => Promise<Command>> = {
     return { help: allowPortHelp, run: allowPortCommand }
   },
   'new-plugin': async () => {
-    const { newPluginCommand, newPluginHelp } = await import('./new-plugin.js')
+    const { newPluginCommand, newPluginHelp } = await import('./build/new-plugin.js')
     return { help: newPluginHelp, run: newPluginCommand }
   },
 }

@@ -5,9 +5,9 @@ import { parseArgs } from 'node:util'
 import { readRelease } from '../build/release.js'
 import { ControlClient } from '../control/client.js'
 import { RtkError } from '../errors.js'
-import { createLogger } from '../log.js'
+import { createLogger } from '../log/log.js'
 import { replaceFile } from '../ports/durable-file.js'
-import { openStore, type Store } from '../ports/store.js'
+import { openStore, type Store } from '../ports/store/store.js'
 import { makeReport } from '../report/index.js'
 
 export const reportHelp = `rtk-base report [--data DIR] [--out FILE]

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { RtkError, type RtkErrorCode } from '../errors.js'
 import { systemCode } from '../ports/durable-file.js'
-import { LineReader, longestAnswer, longestRequest } from './protocol.js'
-import { reachControl } from './socket-path.js'
+import { LineReader, longestAnswer, longestRequest, reachControl } from './protocol.js'
 
 /** The longest that anything takes on purpose: a command 30 s, a reload of a plugin with slow dependents more. */
 const answerLimit_s = 60

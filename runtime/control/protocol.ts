@@ -2,6 +2,8 @@
  * The control socket: a unix socket in the data folder (mode 0600), one JSON object per line each way.
  * Request `{ id, method, params }`, answer `{ id, result }` or `{ id, error: { code, message } }`.
  */
+import { join } from 'node:path'
+import { reachSocket } from '../ports/socket-path.js'
 
 /** Of a request: a change or a command, which surfaces limit to less. */
 export const longestRequest = 64 * 1024
@@ -30,3 +32,11 @@ export class LineReader {
     return this.#rest.length <= this.#longest
   }
 }
+
+const name = 'control.sock'
+
+/** Where the control socket of a data folder is. */
+export const socketFile = (data: string): string => join(data, name)
+
+/** A path to it that a unix socket takes. Valid until `release` is called. */
+export const reachControl = (data: string) => reachSocket(data, name)

@@ -1,14 +1,13 @@
 import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
-import { createServer, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { messageOf, RtkError } from '../errors.js'
 import type { Runtime } from '../index.js'
-import type { Logger } from '../log.js'
+import type { Logger } from '../log/log.js'
 import { DataFiles } from '../ports/data-files.js'
 import { replaceFile } from '../ports/durable-file.js'
-import { LineReader, longestAnswer, longestRequest } from './protocol.js'
-import { reachControl, socketFile } from './socket-path.js'
+import { LineReader, longestAnswer, longestRequest, reachControl, socketFile } from './protocol.js'
 
 type Params = Record<string, unknown>
 type Method = (params: Params, signal: AbortSignal) => Promise<unknown>
@@ -49,56 +48,30 @@ function methods(runtime: Runtime, data: string): Record<string, Method> {
  * @throws RTK_ERR_DATA_FOLDER
  */
 export async function serveControl(data: string, runtime: Runtime, log: Logger): Promise<() => Promise<void>> {
-  const file = socketFile(data)
   const table = methods(runtime, data)
   const sockets = new Set<Socket>()
-
   const server = createServer((socket) => {
     socket.on('error', () => {})
-    if (sockets.size >= mostClients) {
-      const error = { code: 'RTK_ERR_UNAVAILABLE', message: `busy: ${mostClients} clients are connected` }
-      socket.end(`${JSON.stringify({ id: null, error })}\n`, () => socket.destroy())
-      return
-    }
-    const gone = new AbortController()
-    sockets.add(socket)
-    socket.setEncoding('utf8')
-    socket.on('close', () => {
-      sockets.delete(socket)
-      gone.abort()
-    })
-    const reader = new LineReader(longestRequest, (line) => void answer(line, socket, gone.signal))
-    socket.on('data', (chunk) => {
-      if (reader.push(chunk as unknown as string)) return
-      const message = `a request has at most ${longestRequest} characters`
-      socket.end(`${JSON.stringify({ id: null, error: { code: 'RTK_ERR_USAGE', message } })}\n`, () => socket.destroy())
-    })
+    if (sockets.size >= mostClients) refuse(socket, 'RTK_ERR_UNAVAILABLE', `busy: ${mostClients} clients are connected`)
+    else serveClient(socket, table, sockets)
   })
   // Those beyond the limit learn the reason before they are closed.
   server.maxConnections = 2 * mostClients
-
-  async function answer(line: string, socket: Socket, signal: AbortSignal): Promise<void> {
-    let id: unknown
-    try {
-      const request = JSON.parse(line) as { id?: unknown; method?: unknown; params?: Params }
-      id = request.id
-      const method = typeof request.method === 'string' && Object.hasOwn(table, request.method) && table[request.method]
-      if (!method) throw new RtkError('RTK_ERR_USAGE', `unknown method ${String(request.method)}`)
-      const result = (await method(request.params ?? {}, signal)) ?? null
-      const text = JSON.stringify({ id, result })
-      if (text.length > longestAnswer) {
-        throw new RtkError(
-          'RTK_ERR_USAGE',
-          `the answer has ${text.length} characters, at most ${longestAnswer} are sent`,
-        )
-      }
-      socket.write(`${text}\n`)
-    } catch (error) {
-      const code = error instanceof RtkError ? error.code : 'RTK_ERR_USAGE'
-      socket.write(`${JSON.stringify({ id, error: { code, message: messageOf(error) } })}\n`)
-    }
+  const release = await listen(server, data)
+  server.on('error', (error) => log.error({ err: error }, `control socket: ${error.message}`))
+  return async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    for (const socket of sockets) socket.destroy()
+    await closed
+    // Node takes the socket away by the path that it was made with: its folder had to stay reachable until here.
+    release()
+    rmSync(socketFile(data), { force: true })
   }
+}
 
+/** @returns what lets go of the path of the socket @throws RTK_ERR_DATA_FOLDER */
+async function listen(server: Server, data: string): Promise<() => void> {
+  const file = socketFile(data)
   // The store's lock says that no other service uses this folder: a socket that is there is a dead one's.
   let reach: ReturnType<typeof reachControl> | undefined
   const umask = process.umask(0o177)
@@ -108,23 +81,52 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
     server.listen(reach.path)
     await once(server, 'listening')
     chmodSync(file, 0o600)
+    return reach.release
   } catch (error) {
     server.close()
     reach?.release()
-    throw new RtkError('RTK_ERR_DATA_FOLDER', `the control socket ${file} cannot be made: ${messageOf(error)}`, {
-      cause: error,
-    })
+    const text = `the control socket ${file} cannot be made: ${messageOf(error)}`
+    throw new RtkError('RTK_ERR_DATA_FOLDER', text, { cause: error })
   } finally {
     process.umask(umask)
   }
-  server.on('error', (error) => log.error({ err: error }, `control socket: ${error.message}`))
+}
 
-  return async () => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    for (const socket of sockets) socket.destroy()
-    await closed
-    // Node takes the socket away by the path that it was made with: its folder had to stay reachable until here.
-    reach.release()
-    rmSync(file, { force: true })
+function refuse(socket: Socket, code: string, message: string): void {
+  socket.end(`${JSON.stringify({ id: null, error: { code, message } })}\n`, () => socket.destroy())
+}
+
+function serveClient(socket: Socket, table: Record<string, Method>, sockets: Set<Socket>): void {
+  const gone = new AbortController()
+  sockets.add(socket)
+  socket.setEncoding('utf8')
+  socket.on('close', () => {
+    sockets.delete(socket)
+    gone.abort()
+  })
+  const reader = new LineReader(longestRequest, (line) => void answer(line, socket, table, gone.signal))
+  socket.on('data', (chunk) => {
+    if (reader.push(chunk as unknown as string)) return
+    refuse(socket, 'RTK_ERR_USAGE', `a request has at most ${longestRequest} characters`)
+  })
+}
+
+async function answer(line: string, socket: Socket, table: Record<string, Method>, signal: AbortSignal): Promise<void> {
+  let id: unknown
+  try {
+    const request = JSON.parse(line) as { id?: unknown; method?: unknown; params?: Params }
+    id = request.id
+    const method = typeof request.method === 'string' && Object.hasOwn(table, request.method) && table[request.method]
+    if (!method) throw new RtkError('RTK_ERR_USAGE', `unknown method ${String(request.method)}`)
+    const result = (await method(request.params ?? {}, signal)) ?? null
+    const text = JSON.stringify({ id, result })
+    if (text.length > longestAnswer) {
+      const problem = `the answer has ${text.length} characters, at most ${longestAnswer} are sent`
+      throw new RtkError('RTK_ERR_USAGE', problem)
+    }
+    socket.write(`${text}\n`)
+  } catch (error) {
+    const code = error instanceof RtkError ? error.code : 'RTK_ERR_USAGE'
+    socket.write(`${JSON.stringify({ id, error: { code, message: messageOf(error) } })}\n`)
   }
 }

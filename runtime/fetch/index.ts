@@ -1,8 +1,8 @@
 /** HTTP for plugins: undici's fetch with limits of time, size and redirects, and with certificates that are pinned. */
 
-import { anySignal } from '../any-signal.js'
 import { RtkError } from '../errors.js'
 import type { Clock } from '../ports/clock.js'
+import { anySignal } from '../waits.js'
 import { Agents, isPinned, loadUndici } from './agents.js'
 import { failure } from './failure.js'
 import type { Fetch, FetchOptions } from './types.js'

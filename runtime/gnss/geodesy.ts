@@ -136,3 +136,9 @@ export function hasTenthMm({ x, y, z }: Ecef): boolean {
 export function sameEcef(p: Ecef, q: Ecef): boolean {
   return toTenthMm(p.x) === toTenthMm(q.x) && toTenthMm(p.y) === toTenthMm(q.y) && toTenthMm(p.z) === toTenthMm(q.z)
 }
+
+/** A value to so many decimals, for people and for the document. */
+export function roundTo(value: number, decimals: number): number {
+  const per = 10 ** decimals
+  return Math.round(value * per) / per
+}

@@ -1,7 +1,7 @@
 import { AsyncSeriesBailHook, AsyncSeriesHook, SyncHook } from 'tapable'
 import type { Clock } from '../ports/clock.js'
+import { withLimit } from '../waits.js'
 import { type Owner, runAs } from './instance/attribution.js'
-import { withLimit } from './limit.js'
 
 const tapLimit_ms = 10_000
 

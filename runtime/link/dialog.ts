@@ -1,5 +1,5 @@
 import { Mutex } from 'async-mutex'
-import type { Edges } from './port.js'
+import type { Edges } from './time.js'
 
 /** Looks at a message; anything but undefined is the answer. */
 export type Matcher<M, T> = (message: M) => T | undefined

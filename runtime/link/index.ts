@@ -3,9 +3,8 @@
  * retries. Time is always passed in, so that a test holds it.
  */
 
+export type { BytePort, PortSink } from '../../schemas/byte-port.js'
 export { topicMatches } from '../mqtt/bus.js'
-export { Acknowledgement, cutText, queueOf, unacknowledged_ms, whenCut } from './acknowledgement.js'
-export { AwakeClock } from './awake-clock.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export {
   Bus,
@@ -18,7 +17,10 @@ export {
   systemBus,
   variant,
 } from './d-bus.js'
-export { type DialEvents, type Dialled, type DialTarget, dial, failureText } from './dial.js'
+export { Dialog, type Matcher } from './dialog.js'
+export { AddressBudgets, Budget, Intake, type IntakeOptions, type IntakeStream, type Rate, rateText } from './intake.js'
+export { Acknowledgement, cutText, queueOf, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
+export { type DialEvents, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
 export {
   addressesFor,
   type DialAddress,
@@ -31,18 +33,15 @@ export {
   stepOf,
   succeeded,
   untried,
-} from './dial-steps.js'
-export { Dialog, type Matcher } from './dialog.js'
-export { readByOthers } from './exclusive.js'
-export { AddressBudgets, Budget, Intake, type IntakeOptions, type IntakeStream, type Rate, rateText } from './intake.js'
-export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './kept-port.js'
-export { isAnswer, Outbound, type ResolveName } from './outbound.js'
-export { type Ends, isLocal, type OwnAddress, ownAddresses, plain } from './own-addresses.js'
-export { pause } from './pause.js'
-export type { BytePort, Edges, PortSink } from './port.js'
-export { portFrom } from './port-from.js'
+} from './outbound/dial-steps.js'
+export { isAnswer, Outbound, type ResolveName } from './outbound/outbound.js'
+export { type Ends, isLocal, type OwnAddress, ownAddresses, plain, type WayEvents, Ways } from './outbound/ways.js'
+export { readByOthers } from './port/exclusive.js'
+export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './port/kept-port.js'
+export { portFrom } from './port/port-from.js'
+export { type ReplayOptions, ReplayPort } from './port/replay.js'
+export { SerialDevice } from './port/serial.js'
+export { TcpPort } from './port/tcp.js'
 export * as rates from './rates.js'
-export { type ReplayOptions, ReplayPort } from './replay.js'
-export { SerialDevice } from './serial.js'
-export { TcpPort } from './tcp.js'
-export { type WayEvents, Ways } from './ways.js'
+export type { Edges } from './time.js'
+export { AwakeClock, pause } from './time.js'

@@ -1,6 +1,6 @@
-import type { Counter, Histogram, Gauge as PromGauge } from 'prom-client'
+import type { Counter, Histogram, Gauge as PromGauge, Registry } from 'prom-client'
 import type { Owner } from '../kernel/instance/attribution.js'
-import { prom } from './prom.js'
+import { ownPackages } from '../loader/host-packages.js'
 import type { MetricKind } from './rules.js'
 import type { Gauge, GaugeOptions, HistogramOptions, MetricLabels, MetricOptions } from './types.js'
 
@@ -135,4 +135,28 @@ export class Family {
 
 function keyOf(labels: Record<string, string>): string {
   return JSON.stringify(Object.values(labels))
+}
+
+interface Prom {
+  Counter: typeof Counter
+  Gauge: typeof PromGauge
+  Histogram: typeof Histogram
+  Registry: typeof Registry
+}
+
+let loaded: Prom | undefined
+
+/**
+ * What is used of prom-client, loaded when somebody counts: by its own files, as its main file also loads a push gateway, a cluster and
+ * the default metrics, 11 MB that a small machine would miss.
+ */
+export function prom(): Prom {
+  const load = <T>(file: string) => ownPackages[`prom-client/lib/${file}`]() as T
+  loaded ??= {
+    Counter: load('counter'),
+    Gauge: load('gauge'),
+    Histogram: load('histogram'),
+    Registry: load('registry'),
+  }
+  return loaded
 }

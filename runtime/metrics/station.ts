@@ -1,6 +1,6 @@
 import type { Counter, Gauge, Registry } from 'prom-client'
 import type { PluginReport } from '../../schemas/services.js'
-import { prom } from './prom.js'
+import { prom } from './family.js'
 
 export interface StationFigures {
   plugins(): readonly PluginReport[]
@@ -31,29 +31,7 @@ export class StationMetrics {
   /** Every one reads its figures when the metrics are read. */
   register(registry: Registry): void {
     const { plugins, listeners, dropped } = this.#figures
-    const registers = [registry]
-    const gauge = (name: string, help: string, labelNames: string[], read: (gauge: Gauge) => void) =>
-      new (prom().Gauge)({
-        name,
-        help,
-        labelNames,
-        registers,
-        collect() {
-          this.reset()
-          read(this)
-        },
-      })
-    const counter = (name: string, help: string, labelNames: string[], read: (counter: Counter) => void) =>
-      new (prom().Counter)({
-        name,
-        help,
-        labelNames,
-        registers,
-        collect() {
-          this.reset()
-          read(this)
-        },
-      })
+    const { gauge, counter } = readersIn(registry)
     type Counts = ReadonlyMap<string, number>
     const counts = (name: string, help: string, label: string, all: () => Counts, zeros = () => [] as string[]) =>
       counter(name, help, [label], (metric) => {
@@ -77,18 +55,46 @@ export class StationMetrics {
     counter('rtk_base_listener_connections_refused_total', refusals, ['plugin', 'listener'], (all) => {
       for (const { plugin, listener, refused } of listeners()) all.inc({ plugin, listener }, refused)
     })
-    gauge('process_resident_memory_bytes', 'Resident memory of the process.', [], (memory) => {
-      memory.set(process.memoryUsage.rss())
-    })
-    gauge('process_start_time_seconds', 'Start of the process, UTC since 1970.', [], (start) => {
-      start.set(Math.round(Date.now() / 1000 - process.uptime()))
-    })
-    counter('process_cpu_seconds_total', 'CPU time of the process.', [], (cpu) => {
-      const { user, system } = process.cpuUsage()
-      cpu.inc((user + system) / 1e6)
-    })
-    gauge('nodejs_heap_size_used_bytes', 'Used heap of JavaScript.', [], (heap) => {
-      heap.set(process.memoryUsage().heapUsed)
-    })
+    registerProcess(registry)
+  }
+}
+
+function registerProcess(registry: Registry): void {
+  const { gauge, counter } = readersIn(registry)
+  gauge('process_resident_memory_bytes', 'Resident memory of the process.', [], (memory) => {
+    memory.set(process.memoryUsage.rss())
+  })
+  gauge('process_start_time_seconds', 'Start of the process, UTC since 1970.', [], (start) => {
+    start.set(Math.round(Date.now() / 1000 - process.uptime()))
+  })
+  counter('process_cpu_seconds_total', 'CPU time of the process.', [], (cpu) => {
+    const { user, system } = process.cpuUsage()
+    cpu.inc((user + system) / 1e6)
+  })
+  gauge('nodejs_heap_size_used_bytes', 'Used heap of JavaScript.', [], (heap) => {
+    heap.set(process.memoryUsage().heapUsed)
+  })
+}
+
+/** Makes metrics that are read, with all their labels, when somebody asks. */
+function readersIn(registry: Registry) {
+  const registers = [registry]
+  return {
+    gauge: (name: string, help: string, labelNames: string[], read: (gauge: Gauge) => void) =>
+      new (prom().Gauge)({
+        ...{ name, help, labelNames, registers },
+        collect() {
+          this.reset()
+          read(this)
+        },
+      }),
+    counter: (name: string, help: string, labelNames: string[], read: (counter: Counter) => void) =>
+      new (prom().Counter)({
+        ...{ name, help, labelNames, registers },
+        collect() {
+          this.reset()
+          read(this)
+        },
+      }),
   }
 }

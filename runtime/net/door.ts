@@ -3,8 +3,7 @@ import { createServer as createTlsServer, type TLSSocket, type Server as TlsServ
 import { messageOf, RtkError } from '../errors.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import { notePeer, type Peer, peerOf } from './peer.js'
-import { readProxyHeader } from './proxy-header.js'
+import { notePeer, type Peer, peerOf, readProxyHeader } from './peer.js'
 import type { ListenAddress, ListenTls } from './types.js'
 
 /** Waits between tries to get an address. */

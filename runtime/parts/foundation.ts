@@ -9,9 +9,9 @@ import { type Clock, systemClock } from '../ports/clock.js'
 import { DataFiles } from '../ports/data-files.js'
 import { machineSerial } from '../ports/machine.js'
 import { bootId, RunRecord } from '../ports/run-record.js'
-import { SealableStore } from '../ports/sealed-store.js'
 import { slotFromEnvironment } from '../ports/slots.js'
-import { isProtected, openStore, type Store, type StoreTrouble } from '../ports/store.js'
+import { SealableStore } from '../ports/store/sealed-store.js'
+import { isProtected, openStore, type Store, type StoreTrouble } from '../ports/store/store.js'
 import { stationError } from '../station-error.js'
 
 /** Trouble of the runtime itself, for `base.state.errors`. */
@@ -89,11 +89,7 @@ export async function layFoundation(
       bootId: options.bootId ?? bootId(),
       clock,
       machine: options.machine,
-      contradicted: (utc_ms) => {
-        if (utc_ms === undefined) return troubles.clear('time-contradiction')
-        const text = 'the time of the receiver is off by more than an hour: it is not used'
-        troubles.raise('time-contradiction', { text, advice: 'is the receiver deceived?' })
-      },
+      contradicted: (utc_ms) => reportTime(troubles, utc_ms),
       errors: () => [...storeErrors, ...troubles.list(), ...later.pluginTroubles()],
       clearStore: async () => {
         await store.factory()
@@ -102,10 +98,7 @@ export async function layFoundation(
     })
     let storeErrors: StationError[] = []
     const readStoreErrors = () => {
-      const known = ({ code, text }: StoreTrouble) =>
-        storeErrors.find((error) => error.code === code && error.text === text)
-      const t = Math.floor(device.utc_ms() / 1000)
-      storeErrors = store.troubles.map((now) => known(now) ?? stationError(now.code, now, t))
+      storeErrors = errorsOf(store.troubles, storeErrors, Math.floor(device.utc_ms() / 1000))
       later.changed()
     }
     for (const { code, ...trouble } of options.notices ?? []) troubles.raise(code, trouble)
@@ -121,6 +114,22 @@ export async function layFoundation(
     await store.close()
     throw error
   }
+}
+
+/** @param before those that stand keep their time */
+function errorsOf(troubles: readonly StoreTrouble[], before: readonly StationError[], t: number): StationError[] {
+  const known = ({ code, text }: StoreTrouble) => before.find((error) => error.code === code && error.text === text)
+  return troubles.map((now) => known(now) ?? stationError(now.code, now, t))
+}
+
+/** @param utc_ms the time of the receiver, where it contradicts the known one */
+function reportTime(troubles: Troubles, utc_ms: number | undefined): void {
+  if (utc_ms === undefined) {
+    troubles.clear('time-contradiction')
+    return
+  }
+  const text = 'the time of the receiver is off by more than an hour: it is not used'
+  troubles.raise('time-contradiction', { text, advice: 'is the receiver deceived?' })
 }
 
 async function serialNumber(variant: Variant, store: Store): Promise<string> {

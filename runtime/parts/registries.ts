@@ -1,21 +1,23 @@
 /** The second part: what plugins register, behind the operations that every surface offers. */
 import type { Logger } from 'pino'
-import { commandHomes, documentOrder, type InfoSection, type TrialSection } from '../../schemas/index.js'
-import type { CommandResult, Station } from '../../schemas/services.js'
+import { documentOrder, type InfoSection, type TrialSection } from '../../schemas/index.js'
+import type { Station } from '../../schemas/services.js'
 import type { Variant } from '../../schemas/variant.js'
+import { homesOf, readCatalogue } from '../build/catalogue.js'
 import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from '../kernel/hook-point.js'
 import { EventHub } from '../kernel/instance/events.js'
+import type { Instance } from '../kernel/instance/instance.js'
+import type { HookName } from '../kernel/instance/registrations.js'
 import type { Manager } from '../kernel/plugins/manager.js'
 import { compileTables, type Tables } from '../kernel/tables.js'
 import { Bus } from '../mqtt/bus.js'
-import type { Caller, ChangeSet, CommandCall, InfoSelection, MqttSession, Source } from '../plugin.js'
+import type { ChangeSet, CommandCall, InfoSelection, MqttSession } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { CommandRegistry } from '../registry/commands.js'
 import { ConfigRegistry } from '../registry/config.js'
 import { InfoRegistry } from '../registry/info.js'
-import { Nvs } from '../registry/nvs.js'
-import { makeReport } from '../report/index.js'
 import type { Foundation } from './foundation.js'
+import { buildStation } from './station.js'
 
 /** Listeners of the document are called at most once in this time. */
 const documentEvent_ms = 100
@@ -32,41 +34,32 @@ export interface Registries {
   changed(): void
 }
 
+export interface RegistryOptions {
+  data: string
+  info: InfoSection
+  log: Logger
+  plugins: () => Manager
+  trial: TrialSection
+  variant: Variant
+}
+
 export async function buildRegistries(
-  { clock, device, serial, store, troubles }: Foundation,
-  {
-    data,
-    info,
-    log,
-    plugins,
-    trial,
-    variant,
-  }: {
-    data: string
-    info: InfoSection
-    log: Logger
-    plugins: () => Manager
-    trial: TrialSection
-    variant: Variant
-  },
+  foundation: Foundation,
+  { data, info, log, plugins, trial, variant }: RegistryOptions,
 ): Promise<Registries> {
-  let tables: Tables = compileTables([])
-  const hooks = {
-    onInfoBuild: new SyncHookPoint<[Record<string, unknown>, InfoSelection]>('onInfoBuild', clock),
-    onChange: new SeriesHookPoint<[ChangeSet]>('onChange', clock),
-    onSystemCommand: new BailHookPoint<[CommandCall], string>('onSystemCommand', clock),
-    onMqttConnect: new SeriesHookPoint<[MqttSession]>('onMqttConnect', clock),
-  }
-  const document = new EventHub<void>(clock, 'listener of the document')
-  const counters = new EventHub<void>(clock, 'listener of the counters')
-  const announce = coalesced(clock, documentEvent_ms, () => document.emit())
-  const common = { clock, log, tables: () => tables }
+  const { clock, store, troubles } = foundation
+  const live = new LiveTables(clock)
+  const { hooks } = live
+  const tables = () => live.now
+  const common = { clock, log, tables }
   const documents = new InfoRegistry({
     ...common,
     onInfoBuild: hooks.onInfoBuild,
     assignment: info.mask as 1 | 2,
     order: documentOrder,
   })
+  const document = new EventHub<void>(clock, 'listener of the document')
+  const announce = coalesced(clock, documentEvent_ms, () => document.emit())
   const changed = () => {
     documents.invalidate()
     if (document.listeners > 0) announce()
@@ -85,85 +78,50 @@ export async function buildRegistries(
     settled: (code) => troubles.clear(code),
   })
   await config.load()
-  const stateOf = (name: string) =>
-    plugins()
-      .report()
-      .find((plugin) => plugin.name === name)?.state
   const commands = new CommandRegistry({
     ...common,
     onSystemCommand: hooks.onSystemCommand,
-    homes: commandHomes,
-    stateOf,
+    homes: homesOf(readCatalogue(), 'commands'),
+    stateOf: (name) => reportOf(plugins(), name)?.state,
   })
-  const nvs = new Nvs({
-    store,
-    isShown: (name) => isPublic(tables, name),
-    isPlugin: (name) =>
-      plugins()
-        .report()
-        .some((plugin) => plugin.name === name),
+  const station = buildStation(foundation, {
+    ...{ data, variant, bus, commands, config, documents, document, tables, plugins, changed },
   })
-  // Over MQTT there is one way to the station: that of the link.
-  const callerOf = (source: Source, address = source === 'mqtt' ? bus.address : undefined): Caller =>
-    address === undefined ? { source } : { source, address }
-  const station: Station = {
-    serial,
-    change: (values, { source, answered, address }) => config.change(values, callerOf(source, address), answered),
-    parameters: () => config.list(),
-    command: (text, { source, signal }): Promise<CommandResult> => {
-      if (source === 'console') config.trial.seen({ source })
-      return commands.run(text, source, signal)
-    },
-    get trial() {
-      return config.trial.pending
-    },
-    confirmChange: () => config.trial.confirm(),
-    undoChange: () => config.undoTrial(),
-    commands: () => commands.list(),
-    document: (mask) => documents.document(mask),
-    documentText: (mask, reader) => documents.text(mask, reader),
-    onDocument: document.on,
-    plugins: () => plugins().report(),
-    async report() {
-      // The saved log has the newest lines then. Without the plugin there is none.
-      await commands.run('logsavenvs', 'console')
-      return makeReport({
-        data,
-        store,
-        version: device.version,
-        live: {
-          version: device.version,
-          variant: { name: variant.name, hardware: variant.hardware },
-          given: variant,
-          document: JSON.parse(documents.text(undefined, 'viewer')),
-          plugins: plugins().report(),
-          isSecret: (name) => !isPublic(tables, name),
-          isShown: (name) => isPublic(tables, name),
-        },
-      })
-    },
-    resetCounters: () => {
-      counters.emit()
-      changed()
-    },
-    onCountersReset: counters.on,
-    nvs,
+  const publish = (next: Tables) => {
+    const added = live.publish(next)
+    bus.setTopics(next.topics)
+    config.published(added)
+    changed()
   }
-  return {
-    config,
-    documents,
-    bus,
-    station,
-    tables: () => tables,
-    publish(next) {
-      const before = new Set(tables.instances)
-      tables = next
-      for (const [name, hook] of Object.entries(hooks)) hook.set(next.taps[name as keyof typeof hooks])
-      bus.setTopics(next.topics)
-      config.published(next.instances.filter((instance) => !before.has(instance)))
-      changed()
-    },
-    changed,
+  return { config, documents, bus, station, tables, publish, changed }
+}
+
+const reportOf = (plugins: Manager, name: string) => plugins.report().find((plugin) => plugin.name === name)
+
+/** The registrations in force, and the hooks that run their taps. */
+class LiveTables {
+  readonly hooks
+  #tables: Tables = compileTables([])
+
+  constructor(clock: Clock) {
+    this.hooks = {
+      onInfoBuild: new SyncHookPoint<[Record<string, unknown>, InfoSelection]>('onInfoBuild', clock),
+      onChange: new SeriesHookPoint<[ChangeSet]>('onChange', clock),
+      onSystemCommand: new BailHookPoint<[CommandCall], string>('onSystemCommand', clock),
+      onMqttConnect: new SeriesHookPoint<[MqttSession]>('onMqttConnect', clock),
+    }
+  }
+
+  get now(): Tables {
+    return this.#tables
+  }
+
+  /** @returns the instances that were not among them before */
+  publish(next: Tables): Instance[] {
+    const before = new Set(this.#tables.instances)
+    this.#tables = next
+    for (const [name, hook] of Object.entries(this.hooks)) hook.set(next.taps[name as HookName])
+    return next.instances.filter((instance) => !before.has(instance))
   }
 }
 
@@ -180,10 +138,4 @@ function coalesced(clock: Clock, interval_ms: number, fn: () => void): () => voi
       fn()
     })
   }
-}
-
-/** A parameter whose value anyone may see: it has an owner here and is no secret. */
-function isPublic(tables: Tables, name: string): boolean {
-  const record = tables.parameters.get(name)
-  return record !== undefined && record.options.secret !== true
 }

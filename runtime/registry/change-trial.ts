@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { ParameterRecord } from '../kernel/instance/registrations.js'
 import type { Caller, Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import type { Store, StoreOps } from '../ports/store.js'
+import type { Store, StoreOps } from '../ports/store/store.js'
 
 /** The store's namespace of what the kernel itself keeps. */
 const namespace = 'runtime'

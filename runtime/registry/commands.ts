@@ -1,13 +1,12 @@
 import type { Logger } from 'pino'
 import type { CommandEntry, CommandResult } from '../../schemas/services.js'
-import { anySignal } from '../any-signal.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { BailHookPoint } from '../kernel/hook-point.js'
-import { withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
-import { nearest } from '../nearest.js'
 import { badValue, type CommandCall, type Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
+import { nearest } from '../validate.js'
+import { anySignal, withLimit } from '../waits.js'
 
 const runLimit_ms = 30_000
 const longestCommand = 4_096

@@ -6,12 +6,12 @@ import type { ChangeResult, ParameterEntry, Trouble } from '../../schemas/servic
 import { messageOf, RtkError } from '../errors.js'
 import type { SeriesHookPoint } from '../kernel/hook-point.js'
 import type { ParameterRecord, Registrant, RuleRecord } from '../kernel/instance/registrations.js'
-import { withLimit } from '../kernel/limit.js'
 import type { Tables } from '../kernel/tables.js'
 import type { Caller, ChangeSet, RuleCheck, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import type { BatchOptions, Store, StoreOps } from '../ports/store.js'
+import type { BatchOptions, Store, StoreOps } from '../ports/store/store.js'
 import { deepest, type FieldProblem, isTooDeep, pointerNames, problemOf, quote, relaxSwitch } from '../validate.js'
+import { withLimit } from '../waits.js'
 import { ChangeTrial, type ValuesBefore } from './change-trial.js'
 
 /** The store's namespace of change parameters. */

@@ -1,5 +1,5 @@
 import { RtkError } from '../errors.js'
-import { isProtected, type Store } from '../ports/store.js'
+import { isProtected, type Store } from '../ports/store/store.js'
 import { quote } from '../validate.js'
 import { configNamespace } from './config.js'
 

@@ -1,5 +1,5 @@
 /** What no report may hold: everything protected, every secret setting, whatever goes by the name of a password. */
-import { isSecretName } from '../redact.js'
+import { isSecretName } from '../log/redact.js'
 
 /** Shorter ones would be found in the middle of words; where they stand as values they are left out by their names. */
 const shortest = 4

@@ -7,7 +7,7 @@ import { Session } from 'node:inspector'
 import { SourceMap } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
-import { journalLine, type LogForm } from '../journal.js'
+import { journalLine, type LogForm } from '../log/journal.js'
 import { ownerSymbol, readActivity } from './activity.js'
 import { addStall, type Stall } from './stalls.js'
 

@@ -4,8 +4,7 @@
  */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
-import type { Ecef, Enu } from './gnss.js'
-import type { Receiver } from './receiver.js'
+import type { Ecef, Enu, Receiver } from './receiver.js'
 
 /** Where an antenna is said to be. Members beside these are kept with it, see `EvidenceMemory`. */
 export interface ReferencePosition {

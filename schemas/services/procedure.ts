@@ -1,7 +1,7 @@
 /** Provided by the plugin that runs the GNSS procedure. */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
-import type { Ecef } from './gnss.js'
+import type { Ecef } from './receiver.js'
 
 /** Where the GNSS procedure stands (`gnss.state.status`), of the plugin that runs it. */
 export interface ProcedureStatus {

@@ -1,7 +1,30 @@
 /** Provided by the plugin of the receiver: it brings this service and nothing else, see receiver.md. */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
-import type { Ecef, RtcmFrame } from './gnss.js'
+
+/** ECEF metres, WGS84 axes; coordinates are kept to 0.1 mm. */
+export interface Ecef {
+  x: number
+  y: number
+  z: number
+}
+
+/** East, north, up; metres. */
+export interface Enu {
+  east: number
+  north: number
+  up: number
+}
+
+/** A verified RTCM 3 frame. Owns its bytes; never changed by anyone. */
+export interface RtcmFrame {
+  /** Message number, 0-4095. */
+  readonly type: number
+  /** From the 0xD3 to the last CRC byte. */
+  readonly bytes: Uint8Array
+  /** Monotonic milliseconds at which its last byte arrived. */
+  readonly arrival_ms: number
+}
 
 export type GpsFix = 'none' | 'dead-reckoning' | '2d' | '3d' | '3d-dr' | 'time' | 'rtk-float' | 'rtk-fixed'
 

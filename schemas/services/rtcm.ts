@@ -1,7 +1,7 @@
 /** Provided by rtcm: the gated stream and the gate in front of it. */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
-import type { Ecef, RtcmFrame } from './gnss.js'
+import type { Ecef, RtcmFrame } from './receiver.js'
 
 /** The frames of one measurement epoch of one receiver. */
 export interface RtcmEpoch {

@@ -1,7 +1,7 @@
 /** Faults and facts of simulated hardware, for tests and the console: no part of what a station needs. */
 import type { BytePort } from '../byte-port.js'
 import { defineService } from '../token.js'
-import type { Ecef } from './gnss.js'
+import type { Ecef } from './receiver.js'
 
 /** Provided by the plugin simulated-receiver: a receiver behind a byte stream, and its faults and facts, for tests, the console and third parties' own tests. */
 export interface SimulatedReceiver {

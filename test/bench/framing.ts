@@ -1,7 +1,13 @@
 /** How fast the framer is: bytes of mixed UBX, RTCM 3 and NMEA a second, every checksum verified. */
 import { Framer } from '../../runtime/gnss/framer.js'
 import { encodeNmea } from '../../runtime/gnss/nmea.js'
-import { type Constellation, encodeMsm, encodeRtcm, type MsmObservation, msmType } from '../../runtime/gnss/rtcm.js'
+import {
+  type Constellation,
+  encodeMsm,
+  encodeRtcm,
+  type MsmObservation,
+  msmType,
+} from '../../runtime/gnss/rtcm/messages.js'
 import { encodeUbx } from '../../runtime/gnss/ubx.js'
 import { captures } from '../harness/captures.js'
 import { atLeast, type Measurement } from './measurement.js'

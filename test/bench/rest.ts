@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { packageRoot } from '../../runtime/build/release.js'
-import { decodeSnapshot, slotFile } from '../../runtime/ports/snapshot.js'
+import { decodeSnapshot, slotFile } from '../../runtime/ports/store/snapshot.js'
 import { until } from '../harness/manual-clock.js'
 import { openPty } from '../harness/peers/pty.js'
 import { freeUdpPort, startStation } from '../harness/process.js'

@@ -20,7 +20,7 @@ import t, { type Test } from 'tap'
 import { simulated } from '../../examples/serial-receiver/test/simulated.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { portDropIn } from '../../runtime/cli/allow-port.js'
-import { nearest } from '../../runtime/nearest.js'
+import { nearest } from '../../runtime/validate.js'
 import {
   childEnv,
   conformance,
@@ -43,7 +43,7 @@ function folder(t: Test): string {
 }
 
 t.test('on a machine with little memory the heap of a running program stays small', async (t) => {
-  const heap = join(packageRoot(), 'build', 'runtime', 'cli', 'heap.js')
+  const heap = join(packageRoot(), 'build', 'runtime', 'cli', 'run', 'heap.js')
   /** MiB of the young generation after a lot of garbage. */
   const young = async (memory_bytes: number) => {
     const code = `

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { writeSums } from '../../runtime/build/deb/sums.js'
+import { writeSums } from '../../runtime/build/deb/slot.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { noPeer } from '../harness/peers/peers.js'
 

@@ -13,8 +13,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connectAsync } from 'mqtt'
 import t from 'tap'
-import { gateOnly, ownPorts, rtkBase, startStation } from '../harness/index.js'
+import { gateOnly, ownPorts, readyBase, rtkBase, startStation, until } from '../harness/index.js'
 
 t.setTimeout(900_000)
 const folder = mkdtempSync(join(tmpdir(), 'rtk-base-package-'))
@@ -98,6 +99,13 @@ t.test('a plugin of its own is written against its types, and a device folder is
   const station = await startStation([], { entry: join(folder, 'device', 'rtk-base.mjs') })
   t.teardown(() => station.end('SIGKILL'))
   t.match(await station.info(), { 'roof-light': { count: 0, limit: 10 } })
+  const scan = await fetch(`${station.url}/system?mobile-scan`, { method: 'POST' })
+  const answer = 'mobile-scan belongs to plugin modem, which this station does not run\n'
+  t.match(
+    [scan.status, await scan.text()],
+    [404, answer],
+    'a device knows the commands of plugins that it does not have',
+  )
   t.match(await station.end(), { code: 0 })
 })
 
@@ -137,6 +145,62 @@ console.log('it stands it')
   )
   t.equal(run(process.execPath, [script]), 'it stands it\n')
   t.end()
+})
+
+t.test('an example of it taps the four hook points, and each has its effect', gate, async (t) => {
+  const ports = await ownPorts()
+  const station = await startStation([...ports.args, ...readyBase], { entry })
+  t.teardown(() => station.end('SIGKILL'))
+  const post = async (path: string, body = '') =>
+    (await fetch(`${station.url}${path}`, { method: 'POST', body, signal: AbortSignal.timeout(30_000) })).text()
+  const change = async (values: object) => t.match(await post('/change', JSON.stringify(values)), /"ok"/)
+  const mqtt = await connectAsync({ port: ports.mqtt, host: '127.0.0.1' })
+  t.teardown(() => mqtt.endAsync(true))
+  const sessions: { epochs: number; reconnect: boolean }[] = []
+  mqtt.on('message', (_topic, payload) => void sessions.push(JSON.parse(payload.toString())))
+  await mqtt.subscribeAsync('base/SIM00001/epoch-meter')
+  const example = join(installed, 'examples', 'third-party-plugin')
+  t.match(await rtkBase(['plugins', 'load', example, '--data', station.data]), { code: 0 })
+  type Info = {
+    'epoch-meter': { epochs: number; poor: number }
+    gnss: { rtcm?: { stat?: { recvd: number; poor?: number } }; ref: { survey: { state: string } } }
+  }
+  const info = () => station.info<Info>()
+  const epochs = async () => (await info())['epoch-meter'].epochs
+
+  // A change of its own is none of the reference: the epochs stay.
+  await until(async () => (await epochs()) >= 3, 'three epochs')
+  await change({ 'epoch-meter-min-satellites': 200 })
+  t.ok((await epochs()) >= 3)
+  await until(async () => (await info())['epoch-meter'].poor > 0, 'a poor epoch')
+  const stat = (await info()).gnss.rtcm?.stat
+  t.match(stat, { recvd: Number, poor: Number }, 'onInfoBuild: beside the counts of another plugin')
+  t.ok((stat?.poor ?? 0) > 0)
+  const fixed = (await (await fetch(`${station.url}/get-info?1`)).json()) as Partial<Info>
+  t.equal(fixed.gnss?.rtcm?.stat, undefined, 'onInfoBuild: not where nobody asked for it')
+
+  t.match(
+    await post('/system?start-survey-in'),
+    /^survey-in not started: the newest epoch/,
+    'onSystemCommand: its answer',
+  )
+  t.not((await info()).gnss.ref.survey.state, 'running', 'onSystemCommand: the owner was not asked')
+  t.match(await post('/system?epoch-meter-reset'), /all counts are 0/, 'onSystemCommand: others are let through')
+
+  await until(async () => (await epochs()) >= 3, 'three epochs more')
+  await change({ 'gnss-ref-chosen': 'survey' })
+  t.ok((await epochs()) < 3, 'onChange: a change of the reference counts anew')
+  const { stdout } = await rtkBase(['plugins', 'list', '--data', station.data])
+  t.match(stdout, /^epoch-meter .*counts anew since http changed the reference/m, 'onChange: it knows by whom')
+
+  t.strictSame(sessions, [], 'it was loaded into a session that was up')
+  await change({ 'mqtt-en': false })
+  await change({ 'mqtt-en': true })
+  await until(() => sessions.length > 0, 'the totals over MQTT', 60_000)
+  t.match(sessions, [{ epochs: Number, reconnect: true }], 'onMqttConnect: one for the new session')
+  await change({ 'epoch-meter-min-satellites': 0 })
+  await until(async () => (await epochs()) >= 1, 'an epoch that is not poor')
+  t.notMatch(await post('/system?start-survey-in'), /not started/, 'onSystemCommand: the owner answers again')
 })
 
 t.test('every link of its README leads to a file of the package, or to the web', gate, (t) => {

@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { homesOf, readCatalogue } from '../../runtime/build/catalogue.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { readVariant } from '../../runtime/cli/variant-file.js'
 import type { Variant } from '../../schemas/variant.js'
@@ -114,9 +115,12 @@ t.test('zed-full has every field, parameter and command of the specification', a
   )
 
   t.equal(words(commands).length, 36)
-  const known = new Set(station.station.commands().map(({ name }) => name))
+  const specified = new Set(words(commands).map((command) => command.split('=')[0] as string))
+  const owners = station.station.commands().filter(({ name }) => specified.has(name))
+  t.strictSame(new Set(owners.map(({ name }) => name)), specified)
   t.strictSame(
-    words(commands).filter((command) => !known.has(command.split('=')[0] as string)),
-    [],
+    homesOf(readCatalogue(), 'commands'),
+    Object.fromEntries(owners.map(({ name, plugin }) => [name, plugin])),
+    'what a plugin says that it brings is what it adds',
   )
 })

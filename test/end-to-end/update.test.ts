@@ -14,7 +14,7 @@ import {
   until,
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { Desk } from '../../runtime/cli/desk.js'
+import { Desk } from '../../runtime/cli/run/desk.js'
 import { readPrivateKey } from '../../runtime/image/keys.js'
 import { packImage } from '../../runtime/image/pack.js'
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { type Frame, Framer, type Framing } from '../../runtime/gnss/framer.js'
 import { encodeNmea } from '../../runtime/gnss/nmea.js'
-import { encodeFrame } from '../../runtime/gnss/rtcm.js'
+import { encodeFrame } from '../../runtime/gnss/rtcm/messages.js'
 import { encodeUbx } from '../../runtime/gnss/ubx.js'
 import { arpFrame } from '../harness/fake-receiver.js'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type Frame, Framer } from '../../runtime/gnss/framer.js'
 import { encodeNmea } from '../../runtime/gnss/nmea.js'
-import { encodeFrame, encodeRtcm, subtype } from '../../runtime/gnss/rtcm.js'
+import { encodeFrame, encodeRtcm, subtype } from '../../runtime/gnss/rtcm/messages.js'
 import { encodeUbx } from '../../runtime/gnss/ubx.js'
 import { type Capture, captures, noCaptures } from '../harness/captures.js'
 

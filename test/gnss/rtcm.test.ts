@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Framer } from '../../runtime/gnss/framer.js'
 import { decodeGga } from '../../runtime/gnss/nmea.js'
-import { referenceDifference } from '../../runtime/gnss/reference-point.js'
 import {
   constellationOf,
   crc24q,
@@ -25,7 +24,8 @@ import {
   splitGlonassTime,
   stationId,
   subtype,
-} from '../../runtime/gnss/rtcm.js'
+} from '../../runtime/gnss/rtcm/messages.js'
+import { referenceDifference } from '../../runtime/gnss/rtcm/reference-point.js'
 import { captures, noCaptures, type OracleValues } from '../harness/captures.js'
 
 const hex = (text: string) => Uint8Array.from(Buffer.from(text, 'hex'))

@@ -9,7 +9,7 @@ import { keptSessions, sessionsOfProcess } from '../../runtime/http/login/kept-s
 import { Login } from '../../runtime/http/login/login.js'
 import { isForeignOrigin } from '../../runtime/http/origin.js'
 import { definePlugin } from '../../runtime/plugin.js'
-import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
 import { get, owner, post, raw, says, serve, upgradeRequest } from './gateway-rig.js'
 

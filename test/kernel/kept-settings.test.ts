@@ -2,8 +2,14 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Arguments, type Settings, settingsOf, slotNotice, startProven } from '../../runtime/cli/kept-settings.js'
-import { createLogger } from '../../runtime/log.js'
+import {
+  type Arguments,
+  type Settings,
+  settingsOf,
+  slotNotice,
+  startProven,
+} from '../../runtime/cli/run/kept-settings.js'
+import { createLogger } from '../../runtime/log/log.js'
 
 const log = createLogger({ level: 'silent' })
 const token = 'http.token=0123456789abcdef'

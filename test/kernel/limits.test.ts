@@ -14,7 +14,7 @@ import { packageRoot } from '../../runtime/build/release.js'
 import { defaultLimits } from '../../runtime/http/limits.js'
 import { mostPrograms, mostWaitingPrograms } from '../../runtime/kernel/context/process.js'
 import { type Rate, rates } from '../../runtime/link/index.js'
-import { mostOfKind } from '../../runtime/log-limit.js'
+import { mostOfKind } from '../../runtime/log/log-limit.js'
 import { handshakeLimits, listenerDefaults } from '../../runtime/net/listening.js'
 
 const count = (value: number) => value.toLocaleString('en-US')

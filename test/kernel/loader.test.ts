@@ -9,7 +9,7 @@ import httpApi from '../../plugins/http-api/index.js'
 import { prebuild } from '../../runtime/build/prebuild.js'
 import { bundle } from '../../runtime/loader/bundle.js'
 import { SourceWatcher } from '../../runtime/loader/watch.js'
-import { createLogger } from '../../runtime/log.js'
+import { createLogger } from '../../runtime/log/log.js'
 import { createTestStation, ManualClock, sample, type TestStationOptions, until } from '../harness/index.js'
 
 process.setSourceMapsEnabled(true)

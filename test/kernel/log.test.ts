@@ -1,10 +1,10 @@
 import { fstatSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import t from 'tap'
-import { HeldOutput } from '../../runtime/cli/held-output.js'
-import { journalLine, writesToJournal } from '../../runtime/journal.js'
-import { createLogger } from '../../runtime/log.js'
-import { LogLimit, limitLog, mostOfKind } from '../../runtime/log-limit.js'
+import { HeldOutput } from '../../runtime/cli/run/held-output.js'
+import { journalLine, writesToJournal } from '../../runtime/log/journal.js'
+import { createLogger } from '../../runtime/log/log.js'
+import { LogLimit, limitLog, mostOfKind } from '../../runtime/log/log-limit.js'
 import { ManualClock, until } from '../harness/index.js'
 
 /** What is written for each object that is logged. */

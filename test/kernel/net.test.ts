@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { createTestStation, ManualClock, type TestStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { Admission } from '../../runtime/net/admission.js'
-import { readProxyHeader } from '../../runtime/net/proxy-header.js'
+import { readProxyHeader } from '../../runtime/net/peer.js'
 import {
   type AnyPlugin,
   type Connection,

@@ -49,9 +49,9 @@ import {
   replaceFileSync,
   syncFolder,
 } from '../../runtime/ports/durable-file.js'
-import { Generations } from '../../runtime/ports/generations.js'
-import { MemoryStore } from '../../runtime/ports/memory-store.js'
-import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/snapshot.js'
+import { Generations } from '../../runtime/ports/store/generations.js'
+import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
+import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/store/snapshot.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
 import { parseBySchema, quote } from '../../runtime/validate.js'

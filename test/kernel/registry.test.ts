@@ -14,9 +14,9 @@ import {
   unavailable,
 } from '../../runtime/plugin.js'
 import type { Clock } from '../../runtime/ports/clock.js'
-import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
-import { parseMask, selectionOf } from '../../schemas/mask.js'
+import { parseMask, selectionOf } from '../../schemas/document.js'
 import { createTestStation, ManualClock, type TestStationOptions, until } from '../harness/index.js'
 
 type Definition = AnyPlugin
@@ -586,7 +586,7 @@ t.test('a change', async (t) => {
   })
 
   t.test('a stored value that the schema no longer takes falls back with one warning and stays stored', async (t) => {
-    const store = new (await import('../../runtime/ports/memory-store.js')).MemoryStore({
+    const store = new (await import('../../runtime/ports/store/memory-store.js')).MemoryStore({
       config: { 'udp-port': 'no', absent: 5 },
     })
     const { station, change } = await settings(t, { store })

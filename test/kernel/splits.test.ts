@@ -1,6 +1,6 @@
 /** Variants that are older than a plugin that was split out of another one. */
 import t from 'tap'
-import { catalogueOf, homesOf } from '../../runtime/build/catalogue.js'
+import { catalogueOf, homesOf, withCommandsOf } from '../../runtime/build/catalogue.js'
 import { definePlugin, defineService } from '../../runtime/plugin.js'
 import { optionNow, splitsOf, withSplits } from '../../runtime/splits.js'
 
@@ -74,5 +74,18 @@ t.test('a part of one option is added only where another option asks for it', as
 })
 
 t.test('a service is at home where its provider is', async (t) => {
-  t.same(homesOf(catalogue), { part: 'part' })
+  t.same(homesOf(catalogue, 'provides'), { part: 'part' })
+})
+
+t.test('a device knows the commands of shipped plugins that it does not have, and nothing else of them', async (t) => {
+  const shipped = catalogueOf([
+    plugin('modem', { commands: ['mobile-scan'], provides: [part], splitFrom: { whole: [] } }),
+    plugin('log', { commands: ['log', 'old-log'] }),
+    plugin('quiet'),
+  ])
+  const device = withCommandsOf(shipped, catalogueOf([plugin('log', { commands: ['log'] })]))
+  t.same(homesOf(device, 'commands'), { 'mobile-scan': 'modem', log: 'log' }, 'what it has wins')
+  t.same(homesOf(device, 'provides'), {})
+  t.same(splitsOf(device), {})
+  t.same(Object.keys(device), ['modem', 'log'])
 })

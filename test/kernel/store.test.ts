@@ -27,15 +27,15 @@ import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { definePlugin } from '../../runtime/plugin.js'
 import { type FileSystem, replaceFile } from '../../runtime/ports/durable-file.js'
-import { MemoryStore } from '../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import {
   decodeSnapshot as decode,
   encodeSnapshot,
   recover,
   type SlotContent,
   type Snapshot,
-} from '../../runtime/ports/snapshot.js'
-import { openStore, type Store, type StoreOptions } from '../../runtime/ports/store.js'
+} from '../../runtime/ports/store/snapshot.js'
+import { openStore, type Store, type StoreOptions } from '../../runtime/ports/store/store.js'
 import { childEnv, createTestStation, ManualClock, sample, until } from '../harness/index.js'
 
 t.setTimeout(900_000)

@@ -63,7 +63,7 @@ export const equivalents: readonly Equivalent[] = [
     because: 'it is shown of a failed plugin alone, and each failure sets it',
   },
   {
-    source: 'runtime/ports/store.ts',
+    source: 'runtime/ports/store/store.ts',
     after: 'settle: stale >= 0',
     because: 'each start writes once, which settles what is marked',
   },

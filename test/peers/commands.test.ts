@@ -1,7 +1,7 @@
 /** Every command of the specification, on the simulator variant, over HTTP in both spellings and over MQTT. */
 import mqtt from 'mqtt'
 import t from 'tap'
-import { commandHomes } from '../../schemas/commands.js'
+import { homesOf, readCatalogue } from '../../runtime/build/catalogue.js'
 import { createTestStation, ownPorts, startStation, until } from '../harness/index.js'
 import { mosquittoFor } from '../harness/peers/mosquitto.js'
 import { noPeer } from '../harness/peers/peers.js'
@@ -9,6 +9,8 @@ import { noPeer } from '../harness/peers/peers.js'
 const unless = { skip: noPeer('mosquitto') }
 
 t.setTimeout(300_000)
+
+const commandHomes = homesOf(readCatalogue(), 'commands')
 
 type Row = readonly [command: string, status: number | readonly number[], answer: RegExp]
 

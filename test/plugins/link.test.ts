@@ -7,7 +7,6 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { withRemedy } from '../../runtime/link/exclusive.js'
 import {
   Acknowledgement,
   AwakeClock,
@@ -19,7 +18,8 @@ import {
   KeptPort,
   type PortSink,
 } from '../../runtime/link/index.js'
-import { SerialDevice } from '../../runtime/link/serial.js'
+import { withRemedy } from '../../runtime/link/port/exclusive.js'
+import { SerialDevice } from '../../runtime/link/port/serial.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
 import { openPty } from '../harness/peers/pty.js'

@@ -41,6 +41,12 @@ export class Meter {
     return { ...this.#totals }
   }
 
+  /** The newest epoch has fewer satellites than wanted. */
+  get isPoor(): boolean {
+    const newest = this.#recent.at(-1)
+    return newest !== undefined && newest.satellites < this.#leastSatellites()
+  }
+
   /** The newest epochs, oldest first. */
   recent(): { messages: number[]; satellites: number; complete: boolean }[] {
     return this.#recent

@@ -1,5 +1,5 @@
 /** What a firmware has and lacks, by what MON-VER says of it. */
-import type { Identity } from '../ubx/index.js'
+import type { Identity } from '../ubx/layouts-mon.js'
 
 export interface Firmware {
   /** GLONASS, its MSM and 1230. */

@@ -1,5 +1,5 @@
 /** How full a UART gets with what a plan makes the receiver send, and which rate is needed for it. */
-import { messageOutKey, type OutputMessage, type PortName } from '../ubx/index.js'
+import { messageOutKey, type OutputMessage, type PortName } from '../ubx/keys.js'
 import type { Step } from './plan.js'
 
 /** The load of a line that still leaves room for answers, and that an epoch does not wait for another. */

@@ -3,7 +3,8 @@
  * one refused key refuses the whole message; so what a base cannot do without stands together, everything else alone.
  */
 import type { ReceiverTarget } from 'rtk-base/services'
-import { type ConfigPair, infKey, keyId, messageOutKey, type OutputMessage, type PortName } from '../ubx/index.js'
+import type { ConfigPair } from '../ubx/config.js'
+import { infKey, keyId, messageOutKey, type OutputMessage, type PortName } from '../ubx/keys.js'
 import type { Firmware } from './firmware.js'
 import { tmodePairs } from './tmode.js'
 

@@ -1,7 +1,8 @@
 /** The time mode of the receiver (CFG-TMODE) as a target, both ways. */
 import { geodeticToEcef, joinCm, roundEcef, splitCm } from 'rtk-base/gnss'
 import type { Ecef, ReceiverTarget } from 'rtk-base/services'
-import { type ConfigPair, type ConfigValue, keyId } from '../ubx/index.js'
+import type { ConfigPair, ConfigValue } from '../ubx/config.js'
+import { keyId } from '../ubx/keys.js'
 
 const key = (name: string) => keyId(`CFG-TMODE-${name}`)
 const axes = ['x', 'y', 'z'] as const

@@ -1,9 +1,10 @@
-import { cpSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { type DeviceTarget, runsOn } from '../device.js'
 import { imageManifest, writeManifest } from '../image.js'
+import { filesBelow } from '../release.js'
 import { licencesFile } from './copyright.js'
-import { writeSums } from './sums.js'
 
 /** Packages that only a compiler needs. */
 const headers = ['node-addon-api']
@@ -20,4 +21,19 @@ export function makeSlot(device: string, slot: string, machine: DeviceTarget, bu
   const { version } = JSON.parse(readFileSync(join(device, imageManifest), 'utf8')) as { version: string }
   writeManifest(slot, version, built)
   writeSums(slot)
+}
+
+/** By this file the launcher knows that a slot is whole. */
+const sumsFile = 'SHA256SUMS'
+
+/** Writes the digest of every file of a slot, as `sha256sum -c` reads them. */
+export function writeSums(slot: string): void {
+  const paths = [...filesBelow(slot)].map((file) => relative(slot, file)).filter((path) => path !== sumsFile)
+  const lines = paths.map(
+    (path) =>
+      `${createHash('sha256')
+        .update(readFileSync(join(slot, path)))
+        .digest('hex')}  ${path}\n`,
+  )
+  writeFileSync(join(slot, sumsFile), lines.join(''))
 }

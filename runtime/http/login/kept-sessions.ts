@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Store } from '../../ports/store.js'
+import type { Store } from '../../ports/store/store.js'
 
 const namespace = 'protected.kernel'
 const keyEntry = 'session-key'

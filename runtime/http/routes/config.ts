@@ -1,8 +1,7 @@
 /** What a route says of itself in `config`, and what it learns about who asks. */
-import type { RouteOwner } from './owner.js'
-import type { LoginRole, Role } from './role.js'
+import type { LoginRole, Role, RouteOwner } from './owner.js'
 
-export type { LoginRole, Role } from './role.js'
+export type { LoginRole, Role } from './owner.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

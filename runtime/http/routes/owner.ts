@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
-import type { LoginRole } from './role.js'
 
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
@@ -27,3 +26,9 @@ export interface RouteOwner {
   /** By path; a path that ends with `/*` stands for everything below it. */
   readonly upgrades: ReadonlyMap<string, Upgrade>
 }
+
+/** What somebody who logged in may do: a viewer reads, an operator does everything. */
+export type LoginRole = 'viewer' | 'operator'
+
+/** Who asks. Without `http.token` everybody on the local network is an operator. */
+export type Role = 'none' | LoginRole

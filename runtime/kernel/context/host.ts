@@ -5,7 +5,7 @@ import type { Dispose, PublishOptions, PublishResult } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
 import type { DataFiles } from '../../ports/data-files.js'
 import type { ProcessPort } from '../../ports/processes.js'
-import type { Store } from '../../ports/store.js'
+import type { Store } from '../../ports/store/store.js'
 import type { Instance } from '../instance/instance.js'
 import type { ParameterRecord } from '../instance/registrations.js'
 

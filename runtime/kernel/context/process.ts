@@ -1,7 +1,7 @@
-import { anySignal } from '../../any-signal.js'
 import { RtkError } from '../../errors.js'
 import type { PluginContext } from '../../plugin.js'
 import type { ProcessPort } from '../../ports/processes.js'
+import { anySignal } from '../../waits.js'
 import type { Instance } from '../instance/instance.js'
 
 /** Programs that one plugin runs at the same time; the next ones wait for their turn. */

@@ -1,4 +1,4 @@
-import type { ClientBundle, ClientFile } from '../../../schemas/client-bundle.js'
+import type { ClientBundle, ClientFile } from '../../../schemas/services/runtime.js'
 import type { PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import { registering } from './host.js'

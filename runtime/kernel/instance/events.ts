@@ -1,6 +1,6 @@
 import type { Callback, Dispose, Event, EventSource } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
-import { withLimit } from '../limit.js'
+import { withLimit } from '../../waits.js'
 import { currentOwner, type Owner, runAs } from './attribution.js'
 
 /** A listener or a timer that returns a promise has so long. */

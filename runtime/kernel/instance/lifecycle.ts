@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
-import { limitLog } from '../../log-limit.js'
+import { limitLog } from '../../log/log-limit.js'
 import type { PluginDefinition, StopReason } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
+import { withLimit } from '../../waits.js'
 import { during } from '../../watchdog/activity.js'
 import { type ContextHost, createContext } from '../context/index.js'
-import { withLimit } from '../limit.js'
 import { ownPlace } from './attribution.js'
 import { Instance } from './instance.js'
 

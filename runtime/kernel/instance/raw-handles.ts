@@ -160,25 +160,46 @@ function untilClosed(handle: NodeJS.EventEmitter): void {
   handle.once('close', () => closed.add(handle))
 }
 
-function install(): () => void {
-  const undo: (() => void)[] = []
+type Undo = () => void
+
+function install(): Undo {
   const pruning = setInterval(() => {
     for (const known of owners) {
       const owner = known.deref()
       if (owner) owned.get(owner)?.prune()
     }
   }, prune_ms).unref()
-  undo.push(() => clearInterval(pruning))
-  for (const [name, what] of [
+  const undo = [
+    () => clearInterval(pruning),
+    ...noteTimers(),
+    ...noteSockets(),
+    noteChildren(),
+    noteWatches(),
+    ...noteListeners(),
+  ]
+  // So that `import { watch } from 'node:fs'` gets the wrapped one too.
+  syncBuiltinESMExports()
+  return () => {
+    for (const step of undo.reverse()) step()
+    syncBuiltinESMExports()
+  }
+}
+
+function noteTimers(): Undo[] {
+  const kinds = [
     ['setTimeout', 'timer'],
     ['setInterval', 'interval'],
-  ]) {
+  ]
+  return kinds.flatMap(([name, what]) => {
     const noteTimer = (_self: unknown, timer: unknown, [, ms]: unknown[]) =>
       note(timer as object, isArmed, () => `${what} of ${Number(ms ?? 1)} ms`)
     // The global one, and that of `import { setInterval } from 'node:timers'`.
-    undo.push(wrap(globalThis, name, noteTimer), wrap(timers, name, noteTimer))
-  }
-  undo.push(
+    return [wrap(globalThis, name, noteTimer), wrap(timers, name, noteTimer)]
+  })
+}
+
+function noteSockets(): Undo[] {
+  return [
     wrap(net.Server.prototype, 'listen', (server) =>
       note(
         server as net.Server,
@@ -202,38 +223,39 @@ function install(): () => void {
         () => 'UDP socket',
       )
     }),
-    wrap(ChildProcess.prototype, 'spawn', (child) =>
-      note(
-        child as ChildProcess,
-        ({ pid, exitCode, signalCode }) => pid !== undefined && exitCode === null && signalCode === null,
-        ({ pid, spawnfile }) => `child process ${pid} (${spawnfile})`,
-      ),
+  ]
+}
+
+function noteChildren(): Undo {
+  return wrap(ChildProcess.prototype, 'spawn', (child) =>
+    note(
+      child as ChildProcess,
+      ({ pid, exitCode, signalCode }) => pid !== undefined && exitCode === null && signalCode === null,
+      ({ pid, spawnfile }) => `child process ${pid} (${spawnfile})`,
     ),
-    wrap(fs, 'watch', (_self, watcher, [path]) => {
-      untilClosed(watcher as fs.FSWatcher)
+  )
+}
+
+function noteWatches(): Undo {
+  return wrap(fs, 'watch', (_self, watcher, [path]) => {
+    untilClosed(watcher as fs.FSWatcher)
+    note(
+      watcher as fs.FSWatcher,
+      (open) => !closed.has(open),
+      () => `watch of ${String(path)}`,
+    )
+  })
+}
+
+function noteListeners(): Undo[] {
+  return ['on', 'once', 'addListener', 'prependListener'].map((name) =>
+    wrap(process, name, (_self, _result, [event, listener]) => {
+      if (typeof listener !== 'function') return
       note(
-        watcher as fs.FSWatcher,
-        (open) => !closed.has(open),
-        () => `watch of ${String(path)}`,
+        listener,
+        (open) => process.listeners(event as NodeJS.Signals).includes(open as NodeJS.SignalsListener),
+        () => `process listener of "${String(event)}"`,
       )
     }),
   )
-  for (const name of ['on', 'once', 'addListener', 'prependListener']) {
-    undo.push(
-      wrap(process, name, (_self, _result, [event, listener]) => {
-        if (typeof listener !== 'function') return
-        note(
-          listener,
-          (open) => process.listeners(event as NodeJS.Signals).includes(open as NodeJS.SignalsListener),
-          () => `process listener of "${String(event)}"`,
-        )
-      }),
-    )
-  }
-  // So that `import { watch } from 'node:fs'` gets the wrapped one too.
-  syncBuiltinESMExports()
-  return () => {
-    for (const step of undo.reverse()) step()
-    syncBuiltinESMExports()
-  }
 }

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { TSchema } from 'typebox'
-import type { ClientBundle } from '../../../schemas/client-bundle.js'
+import type { ClientBundle } from '../../../schemas/services/runtime.js'
 import type { Upgrade } from '../../http/routes/owner.js'
 import type {
   CommandCall,

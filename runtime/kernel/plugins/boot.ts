@@ -1,7 +1,6 @@
 import { RtkError } from '../../errors.js'
 import type { Generation } from '../../http/generation.js'
 import type { Loaded } from '../../loader/load.js'
-import type { BootKnowledge } from '../../settings.js'
 import type { Blocker } from '../../watchdog/stalls.js'
 import type { Instance } from '../instance/instance.js'
 import { compileTables } from '../tables.js'
@@ -10,6 +9,16 @@ import type { Failures } from './failures.js'
 import type { Reconcile, ReconcileDeps } from './reconcile.js'
 import type { Roster } from './roster.js'
 import type { Sources } from './sources.js'
+
+/** What the boot knows beyond the tables when parameters are checked. */
+export interface BootKnowledge {
+  /** What is wrong with the plugins of the variant: options, names, sources. */
+  readonly mistakes: readonly RtkError[]
+  /** Parameters of plugins that wait for others. */
+  readonly later: ReadonlySet<string>
+  /** Plugins whose parameters are not known, as they could not be loaded or set up. */
+  readonly unknown: readonly string[]
+}
 
 interface Kernel {
   readonly roster: Roster

@@ -31,7 +31,7 @@ import {
   stationId,
 } from '../../../runtime/gnss/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import {
   type AntennaReading,
   antennaStatuses,

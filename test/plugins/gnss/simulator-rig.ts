@@ -8,7 +8,7 @@ import receiverSimulator from '../../../plugins/simulated-receiver/index.js'
 import surveyIn from '../../../plugins/survey-in/index.js'
 import { decodeRtcm } from '../../../runtime/gnss/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { GnssInfo } from '../../../schemas/info/gnss.js'
 import {
   type Ecef,

@@ -6,7 +6,7 @@
 import { Random } from 'rtk-base/simulation'
 import t, { type Test } from 'tap'
 import { distance, isMsm, referencePoint } from '../../../runtime/gnss/index.js'
-import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import type { Ecef } from '../../../schemas/services.js'
 import { sample } from '../../harness/index.js'
 import { home, setUp } from './survey-in-rig.js'

@@ -16,7 +16,7 @@ import {
   offsetEnu,
 } from '../../../runtime/gnss/index.js'
 import { definePlugin, type PluginDefinition } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import type { Supervisor } from '../../../runtime/ports/supervisor.js'
 import {
   type Ecef,

@@ -16,7 +16,7 @@ import {
   offsetEnu,
   roundEcef,
 } from '../../../runtime/gnss/index.js'
-import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { arpFrame, conformance, ManualClock, msmFrame, sample } from '../../harness/index.js'
 import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
 

@@ -8,7 +8,7 @@ import api from '../../../plugins/mqtt-api/index.js'
 import { Publications, payloadLimit } from '../../../plugins/mqtt-api/publications.js'
 import { period_ms } from '../../../plugins/mqtt-api/triggers.js'
 import { WorkQueue } from '../../../plugins/mqtt-api/work-queue.js'
-import { commandHomes } from '../../../schemas/index.js'
+import { homesOf, readCatalogue } from '../../../runtime/build/catalogue.js'
 import { fakeBroker, isUp, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -324,13 +324,14 @@ t.test('Home Assistant finds the station, and gets its figures', async (t) => {
     availability: [{ topic: `base/${sn}/online` }],
   })
   const state = JSON.parse(broker.texts('home-assistant')[0] ?? '')
+  const commands = homesOf(readCatalogue(), 'commands')
   const components = Object.entries(config.components as Record<string, Record<string, string>>)
   t.ok(components.length > 8)
   t.equal(new Set(components.map(([, { unique_id }]) => unique_id)).size, components.length)
   for (const [key, { platform, value_template = '', command_topic, payload_press = '' }] of components) {
     if (platform === 'button') {
       t.equal(command_topic, `base/${sn}/cmd`)
-      t.ok(payload_press in commandHomes, `${payload_press} is a command of the specification`)
+      t.ok(payload_press in commands, `${payload_press} is a command of the specification`)
     } else {
       t.match(value_template, `value_json.${key}`)
       t.ok(key in state, `${key} has a value`)

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../runtime/build/release.js'
-import { asyncApi } from '../../../schemas/async-api.js'
+import { asyncApi } from '../../../schemas/mqtt/async-api.js'
 import { topics } from '../../../schemas/mqtt/topics.js'
 
 const file = join(packageRoot(), 'schemas', 'asyncapi.json')
@@ -10,7 +10,7 @@ const file = join(packageRoot(), 'schemas', 'asyncapi.json')
 t.test('schemas/asyncapi.json is what the schemas say', (t) => {
   if (process.env.WRITE_ASYNCAPI) writeFileSync(file, `${JSON.stringify(asyncApi(), null, 2)}\n`)
   const written = JSON.parse(readFileSync(file, 'utf8')) as unknown
-  t.strictSame(written, JSON.parse(JSON.stringify(asyncApi())), 'write it again: see schemas/async-api.ts')
+  t.strictSame(written, JSON.parse(JSON.stringify(asyncApi())), 'write it again: see schemas/mqtt/async-api.ts')
   t.end()
 })
 

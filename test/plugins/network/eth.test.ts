@@ -8,7 +8,7 @@ import eth from '../../../plugins/eth/index.js'
 import networkPlugin from '../../../plugins/network/index.js'
 import system from '../../../plugins/system/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { EthInfo as Schema } from '../../../schemas/info/network.js'
 import { startRig } from './rig.js'
 

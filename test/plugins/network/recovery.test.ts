@@ -29,7 +29,7 @@ import {
   untried,
 } from '../../../runtime/link/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext, unavailable } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { LinksInfo } from '../../../schemas/info/links.js'
 import { startRig } from './rig.js'
 

@@ -20,9 +20,9 @@ import {
 import type { Target } from '../../../plugins/ntrip-server/target.js'
 import recovery from '../../../plugins/recovery/index.js'
 import { encodeRtcm } from '../../../runtime/gnss/index.js'
-import { findQueue } from '../../../runtime/link/acknowledgement.js'
+import { findQueue } from '../../../runtime/link/outbound/acknowledgement.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import {
   type Link,
   links,

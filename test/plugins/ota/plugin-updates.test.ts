@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { type PluginUpdatesDeps, UpdatedPlugins } from '../../../runtime/plugin-updates.js'
+import { type PluginUpdatesDeps, UpdatedPlugins } from '../../../runtime/loader/plugin-updates.js'
 import { imageOf, otaStation, type RigOptions, scratch } from './rig.js'
 
 /** The prebuilt form of a plugin that shows its version. */

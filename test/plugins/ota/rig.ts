@@ -11,7 +11,7 @@ import system from '../../../plugins/system/index.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/image/keys.js'
 import { type ImageFacts, packImage } from '../../../runtime/image/pack.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 
 export const maker = generateKeys()
 export const makerKey = readPrivateKey(maker.privatePem)

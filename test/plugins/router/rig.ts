@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import httpApi from '../../../plugins/http-api/index.js'
 import teltonika from '../../../plugins/teltonika-router/index.js'
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
-import type { MemoryStore } from '../../../runtime/ports/memory-store.js'
+import type { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { metrics } from '../../../schemas/services.js'
 import {
   createTestStation,

@@ -1,2 +1,0 @@
-export { Configurator, type ConfiguratorOptions } from './configurator.js'
-export { Upkeep } from './upkeep.js'

@@ -1,0 +1,47 @@
+import type { Logger } from '../../log/log.js'
+
+/** A graceful stop must not take longer than this, whatever hangs. */
+const stopLimit_ms = 3_000
+
+/** Aborts at the first signal that ends a service; a second one, or a stop that hangs, ends the process at once. */
+export function stopOnSignal(log: Logger, handOverSignals: () => void): AbortSignal {
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(1)
+      log.info({ signal }, 'stopping')
+      endIfLate(log)
+      stop.abort()
+    })
+  }
+  // Whoever started it through a channel and has gone cannot end it any more.
+  if (process.channel) {
+    process.once('disconnect', () => process.emit('SIGTERM', 'SIGTERM'))
+    // A start that fails must end: the channel alone keeps nothing.
+    process.channel.unref()
+  }
+  handOverSignals()
+  // Without a listener Node opens its debugger for every local user.
+  process.on('SIGUSR1', () => {})
+  return stop.signal
+}
+
+/** Ends the process when a stop takes too long. @returns the undo */
+export function endIfLate(log: Logger): () => void {
+  const limit = setTimeout(() => {
+    log.fatal(`not stopped after ${stopLimit_ms / 1000} s: the process ends all the same`)
+    process.exit(1)
+  }, stopLimit_ms)
+  return () => clearTimeout(limit)
+}
+
+/** What ends a run: the stop of the service, or a restart. */
+export function endOf(stop: AbortSignal): { readonly reached: Promise<void>; restart(): void } {
+  let restart: () => void = () => {}
+  const reached = new Promise<void>((resolveEnd) => {
+    restart = resolveEnd
+    if (stop.aborted) resolveEnd()
+    stop.addEventListener('abort', () => resolveEnd(), { once: true })
+  })
+  return { reached, restart }
+}

@@ -1,0 +1,88 @@
+/** What a plugin says of itself: its block of the document, its errors, its status, its metrics. */
+import type { MetricRegistry } from '../../metrics/index.js'
+import type { InfoBuilder, InfoParts, PluginContext } from '../../plugin.js'
+import { stationError } from '../../station-error.js'
+import type { Instance } from '../instance/instance.js'
+import type { InfoPart } from '../instance/registrations.js'
+import { type ContextHost, placed } from './host.js'
+
+/** The parts of a block, in the order in which they are merged. */
+function infoParts(build: InfoBuilder | InfoParts): InfoPart[] {
+  if (typeof build === 'function') return [{ class: 'runtime', detail: false, fallback: false, build }]
+  const parts: InfoPart[] = []
+  for (const group of ['basic', 'detail', 'fallback'] as const) {
+    const builders = group === 'basic' ? build : build[group]
+    for (const part of ['static', 'runtime', 'config'] as const) {
+      const builder = builders?.[part]
+      if (builder)
+        parts.push({ class: part, detail: group === 'detail', fallback: group === 'fallback', build: builder })
+    }
+  }
+  return parts
+}
+
+/** `ctx.info` */
+export function infoOf(instance: Instance, host: ContextHost): PluginContext['info'] {
+  return {
+    block(path, build) {
+      placed(instance, path)
+      const record = { owner: instance, path, parts: infoParts(build), cache: new Map() }
+      instance.registered.blocks.push(record)
+      return {
+        changed() {
+          record.cache.clear()
+          host.infoChanged()
+        },
+      }
+    },
+  }
+}
+
+/** `ctx.errors` */
+export function errorsOf(instance: Instance, host: ContextHost): PluginContext['errors'] {
+  return {
+    raise(code, given) {
+      if (instance.scope.closed) return
+      const error = stationError(code, given, host.utc_s())
+      const { text, severity } = error
+      const before = instance.errors.get(code)
+      if (before?.text === text && before.severity === severity) return
+      instance.errors.delete(code)
+      instance.errors.set(code, { ...error, t: instance.lastingSince(code, text) ?? error.t })
+      instance.log.warn({ code }, text)
+      host.infoChanged()
+    },
+    clear(code) {
+      if (instance.errors.delete(code)) host.infoChanged()
+    },
+  }
+}
+
+/** `ctx.status` */
+export function statusOf(instance: Instance, host: ContextHost): PluginContext['status'] {
+  return (given) => {
+    // Plugins are not type-checked when they are loaded.
+    const text = String(given)
+    if (instance.statusText === text) return
+    instance.statusText = text
+    host.infoChanged()
+  }
+}
+
+/** `ctx.metrics`, for Prometheus. */
+export function metricsOf(instance: Instance, metrics: MetricRegistry): PluginContext['metrics'] {
+  return {
+    counter(options) {
+      const family = metrics.create(instance, 'counter', options, instance.live)
+      return { inc: (value = 1, labels) => family.add(value, labels) }
+    },
+    gauge(options) {
+      const family = metrics.create(instance, 'gauge', options, instance.live)
+      return { set: (value, labels) => family.add(value, labels), remove: (labels) => family.remove(labels) }
+    },
+    histogram(options) {
+      const family = metrics.create(instance, 'histogram', options, instance.live)
+      return { observe: (value, labels) => family.add(value, labels) }
+    },
+  }
+}

@@ -1,0 +1,71 @@
+/** Where others reach the plugin: commands, hooks, HTTP, MQTT. */
+import { RtkError } from '../../errors.js'
+import type { PluginContext } from '../../plugin.js'
+import type { Instance } from '../instance/instance.js'
+import type { HookName } from '../instance/registrations.js'
+import { type ContextHost, named, registering } from './host.js'
+
+/** `ctx.commands` */
+export function commandsOf(instance: Instance): PluginContext['commands'] {
+  const { commands } = instance.registered
+  return {
+    add(command, help, run, { value = true, words = [], caution = '' } = {}) {
+      named(instance, 'command', command)
+      commands.push({ owner: instance, name: command, help, value, caution, words, run })
+    },
+  }
+}
+
+/** `ctx.hooks` */
+export function hooksOf(instance: Instance): PluginContext['hooks'] {
+  const { taps } = instance.registered
+  const tap = (hook: HookName) => ({
+    tap(fn: (...args: never[]) => unknown, options: { stage?: number } = {}) {
+      registering(instance, `tap on ${hook}`)
+      taps[hook].push({ owner: instance, stage: options.stage ?? 0, fn })
+    },
+  })
+  return {
+    onInfoBuild: tap('onInfoBuild'),
+    onChange: tap('onChange'),
+    onSystemCommand: tap('onSystemCommand'),
+    onMqttConnect: tap('onMqttConnect'),
+  }
+}
+
+/** `ctx.http` */
+export function httpOf(instance: Instance): PluginContext['http'] {
+  const { routes, httpPlugins, upgrades } = instance.registered
+  return {
+    route(options) {
+      registering(instance, `route ${options.url}`)
+      routes.push(options)
+    },
+    register(plugin, options) {
+      registering(instance, 'Fastify plugin')
+      httpPlugins.push({ plugin, options: options ?? {} })
+    },
+    upgrade(path, fn, { role = 'operator' } = {}) {
+      registering(instance, `upgrade ${path}`)
+      if (upgrades.has(path)) {
+        throw new RtkError('RTK_ERR_ROUTE_TAKEN', `${instance.name} registers the upgrade of ${path} twice`)
+      }
+      upgrades.set(path, { handler: fn, role })
+    },
+  }
+}
+
+/** `ctx.mqtt`: `{SN}` in a topic is the serial number. */
+export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mqtt'] {
+  const { registered, scope } = instance
+  const topicOf = (topic: string) => topic.replaceAll('{SN}', host.serial)
+  return {
+    on(topic, fn) {
+      registering(instance, 'topic')
+      const filter = typeof topic === 'function' ? () => topicOf(topic()) : () => topicOf(topic)
+      registered.topics.push({ owner: instance, filter, fn })
+    },
+    publish: (topic, payload, options = {}) =>
+      scope.closed ? 'offline' : host.publish(topicOf(topic), payload, options),
+  }
+}

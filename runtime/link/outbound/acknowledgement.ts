@@ -1,0 +1,89 @@
+/**
+ * What the other end of a connection has acknowledged, by what the kernel still has of it: `tx_queue` of /proc/net/tcp and tcp6, the only
+ * place where Linux shows it without privileges. A cut line shows no error for a quarter of an hour.
+ */
+import { readFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
+import type { Dispose } from '../../plugin.js'
+import type { Edges } from '../time.js'
+import { AwakeClock } from '../time.js'
+
+/** Nothing acknowledged for so long while there is something to acknowledge: the line is cut, or its other end has stopped to read. */
+export const unacknowledged_ms = 25_000
+
+/** @param remotePort both ports together name the connection; @returns undefined where it is not listed */
+export function findQueue(table: string, localPort: number, remotePort: number): number | undefined {
+  const port = (value: number) => value.toString(16).toUpperCase().padStart(4, '0')
+  const local = `:${port(localPort)}`
+  const remote = `:${port(remotePort)}`
+  for (const line of table.split('\n')) {
+    const [, own, other, , queues] = line.trim().split(/\s+/)
+    if (own?.endsWith(local) && other?.endsWith(remote) && queues)
+      return Number.parseInt(queues.split(':')[0] ?? '', 16)
+  }
+  return undefined
+}
+
+/** Bytes that the system has of a connection and the other end has not acknowledged; undefined: not known. */
+export async function queueOf({
+  localPort,
+  remotePort,
+}: Pick<Socket, 'localPort' | 'remotePort'>): Promise<number | undefined> {
+  if (!localPort || !remotePort) return undefined
+  for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    const found = findQueue(await readFile(file, 'latin1').catch(() => ''), localPort, remotePort)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Follows one connection. Time in which this process stood still counts for nothing: it may have been about to write. */
+export class Acknowledgement {
+  /** How often to look. */
+  static readonly every_ms = 5_000
+  readonly #socket: Socket
+  readonly #clock: AwakeClock
+  #bytes: number
+  #at_ms: number
+
+  constructor(socket: Socket, clock: Edges['clock']) {
+    this.#socket = socket
+    this.#clock = new AwakeClock(clock, Acknowledgement.every_ms)
+    this.#bytes = socket.bytesWritten
+    this.#at_ms = this.#clock.monotonic()
+  }
+
+  /**
+   * To be called every `every_ms`.
+   * @returns for how long nothing was acknowledged of what waits for it, ms; 0: something was, or nothing waits; undefined: not known
+   */
+  async look(): Promise<number | undefined> {
+    const socket = this.#socket
+    const now_ms = this.#clock.monotonic()
+    const queue = await queueOf(socket)
+    if (queue === undefined) return undefined
+    // Over TLS the bytes written are those before encryption: an empty queue is what counts there.
+    const bytes = socket.bytesWritten - socket.writableLength - queue
+    const isAllAcknowledged = queue === 0 && socket.writableLength === 0
+    if (bytes <= this.#bytes && !isAllAcknowledged) return now_ms - this.#at_ms
+    this.#bytes = bytes
+    this.#at_ms = now_ms
+    return 0
+  }
+}
+
+/** In words, as the reason for which a connection is ended. */
+export const cutText = (silent_ms: number): string =>
+  `nothing acknowledged for ${Math.round(silent_ms / 1000)} s: the line is cut, or the other end takes nothing`
+
+/** Looks at a connection until it is disposed of. @param cut called once, with the reason */
+export function whenCut({ clock, timers }: Edges, socket: Socket, cut: (reason: string) => void): Dispose {
+  const acknowledgement = new Acknowledgement(socket, clock)
+  const stop = timers.every(Acknowledgement.every_ms, async () => {
+    const silent_ms = await acknowledgement.look()
+    if (silent_ms === undefined || silent_ms < unacknowledged_ms || socket.destroyed) return
+    void stop()
+    cut(cutText(silent_ms))
+  })
+  return stop
+}

@@ -1,0 +1,112 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { Budget, Intake, rateText } from '../intake.js'
+import { dialledRate } from '../rates.js'
+import type { Edges } from '../time.js'
+import { isAnswer, type Outbound } from './outbound.js'
+
+const connect_ms = 10_000
+/** What an address gets before the next one of the same name is tried: Node's own 250 ms are too short for cellular. */
+const eachAddress_ms = 2_000
+
+export interface DialTarget {
+  host: string
+  port: number
+  /** The certificate of the other end is checked. */
+  tls?: boolean | undefined
+}
+
+export interface DialEvents {
+  /** Connected, and over TLS the certificate is good. */
+  connected(socket: Socket): void
+  data(bytes: Buffer): void
+  /** Bytes that waited are with the system. */
+  drain?(): void
+  /**
+   * It could not be made, or failed; called once, and never after `hangUp`.
+   * @param answered the other end was reached: only it can change that
+   */
+  failed(text: string, answered: boolean): void
+  /** The other end closed the connection, in order or by a reset; called once, in place of `failed`. */
+  closed(): void
+}
+
+/** A connection that the station makes. */
+export interface Dialled {
+  readonly socket: Socket
+  /** Ends it; nothing is reported any more. */
+  hangUp(): void
+}
+
+/**
+ * Connects within 10 s, or reports why not, in words for the person who entered the address.
+ * @param out says which addresses this attempt takes; left out: those of the name, as they come
+ */
+export function dial(
+  timers: Pick<Edges['timers'], 'after'>,
+  target: DialTarget,
+  events: DialEvents,
+  out?: Outbound,
+): Dialled {
+  const { host, port, tls = false } = target
+  const options = { host, port, ...(out?.dial ?? { autoSelectFamilyAttemptTimeout: eachAddress_ms }) }
+  const name = isIP(host) ? {} : { servername: host }
+  const socket = tls ? connectTls({ ...options, ...name, rejectUnauthorized: true }) : connectTcp(options)
+  out?.tries(socket)
+  let over = false
+  let isConnected = false
+  const hangUp = () => {
+    over = true
+    void late()
+    intake.close()
+    socket.destroy()
+  }
+  const failed = (text: string, answered = false) => {
+    if (over) return
+    hangUp()
+    events.failed(text, answered)
+  }
+  const late = timers.after(connect_ms, () => failed(`no connection to ${host} in 10 s`))
+  socket.setNoDelay(true)
+  socket.once(tls ? 'secureConnect' : 'connect', () => {
+    void late()
+    isConnected = true
+    if (!over) events.connected(socket)
+  })
+  const intake = new Intake(socket, {
+    budget: new Budget(dialledRate, performance.now()),
+    overrun: () => failed(`${host} sends ${rateText(dialledRate)}`, true),
+  })
+  socket.on('data', (bytes) => {
+    if (!over) intake.run(bytes.length, 1, () => events.data(bytes))
+  })
+  socket.on('drain', () => {
+    if (!over) events.drain?.()
+  })
+  const closed = () => {
+    if (over) return
+    hangUp()
+    events.closed()
+  }
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    // Who closes a socket with unread bytes in it sends a reset: casters do it to a push that they end.
+    if (isConnected && /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')) closed()
+    else failed(failureText(error, host), isAnswer(error))
+  })
+  socket.on('close', closed)
+  return { socket, hangUp }
+}
+
+/** Why a connection failed, for a person. */
+export function failureText({ code = '', message }: NodeJS.ErrnoException, host: string): string {
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `${host} is not known: check the name, and the DNS of the network`
+  if (code === 'ECONNREFUSED') return `${host} refuses connections: wrong port, or this address is banned there`
+  if (code === 'CERT_NOT_YET_VALID')
+    return `the certificate of ${host} is not valid yet: check the clock of this station`
+  if (code === 'CERT_HAS_EXPIRED')
+    return `the certificate of ${host} has expired, or the clock of this station is wrong`
+  if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) return `the certificate of ${host} is not valid: ${message}`
+  if (/^(ERR_SSL|EPROTO)/.test(code)) return `${host} does not speak TLS at this port: ${message}`
+  return `the connection failed: ${message}`
+}

@@ -1,0 +1,168 @@
+import { lookup as resolve } from 'node:dns'
+import type { LookupFunction, Socket } from 'node:net'
+import { type Link, links } from '../../../schemas/services.js'
+import type { PluginContext } from '../../plugin.js'
+import {
+  addressesFor,
+  type DialAddress,
+  type DialState,
+  failed,
+  remembered,
+  resolved,
+  stepOf,
+  succeeded,
+  untried,
+} from './dial-steps.js'
+import { isLocal, ownAddresses, plain, type WayEvents, Ways } from './ways.js'
+
+/** Node tries the next address after so long; its own 250 ms are too short for a mobile connection. */
+const nextAddress_ms = 2_000
+const longestReason = 200
+
+/** Socket errors of a peer that was reached, and does not want to. */
+const answered = /^(ECONNREFUSED|ERR_SSL|ERR_TLS|CERT_|UNABLE_|DEPTH_|SELF_SIGNED|HOSTNAME_|ERR_OSSL)/
+
+/** Whether a socket error shows that the peer was reached: then the own network works. */
+export const isAnswer = (error: unknown): boolean => answered.test(String((error as { code?: unknown })?.code ?? ''))
+
+export type ResolveName = (host: string, done: (error: Error | null, addresses: DialAddress[]) => void) => void
+const systemNames: ResolveName = (host, done) =>
+  resolve(host, { all: true, order: 'verbatim' }, (error, addresses) => done(error, (addresses ?? []) as DialAddress[]))
+
+/**
+ * A connection to a peer outside, as its owner keeps it: says which address the next attempt takes, follows the uplinks, and reports how it
+ * is to the service `links`, where the recovery ladder goes on.
+ */
+export class Outbound {
+  readonly #ctx: PluginContext
+  readonly #ways: Ways
+  readonly #names: ResolveName
+  #dial: DialState = untried
+  #link: Link
+  #family: 0 | 4 | 6 = 0
+  readonly #ends: (() => unknown)[] = []
+
+  /** @param name unique in the station, without user or password @param options.names asks for the addresses of a name */
+  constructor(
+    ctx: PluginContext,
+    name: string,
+    peer: string,
+    { carries = 'out', names = systemNames }: { carries?: Link['carries']; names?: ResolveName } = {},
+  ) {
+    this.#ctx = ctx
+    this.#names = names
+    this.#ways = new Ways(ctx, name)
+    const since_ms = ctx.clock.monotonic()
+    this.#link = {
+      name,
+      peer,
+      carries,
+      state: 'idle',
+      local: false,
+      since_ms,
+      reason: '',
+      attempts: 0,
+      step: 'reconnect',
+      family: 0,
+      next_ms: 0,
+    }
+  }
+
+  get ways(): Ways {
+    return this.#ways
+  }
+
+  /** From `start` of the plugin on. @param events of the uplinks, where the owner follows them here */
+  start(events?: WayEvents): void {
+    this.#ends.push(this.#ctx.services.watch(links, (service) => service?.report(this.#link)))
+    if (events) this.#ends.push(this.#ways.follow(events))
+  }
+
+  /** Another peer from now on: what is known of the one before says nothing of it. */
+  retarget(peer: string): void {
+    if (peer === this.#link.peer) return
+    this.#dial = untried
+    this.#family = 0
+    this.#report({ peer, reason: '', local: false })
+  }
+
+  /** It is not kept any more. */
+  close(): void {
+    for (const end of this.#ends.splice(0)) void end()
+    this.#ctx.services.find(links)?.remove(this.#link.name)
+  }
+
+  /** For `net.connect`, `tls.connect`: the addresses of this attempt, by the step of the ladder. */
+  get dial(): { lookup: LookupFunction; autoSelectFamily: true; autoSelectFamilyAttemptTimeout: number } {
+    return { lookup: this.#lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: nextAddress_ms }
+  }
+
+  readonly #lookup: LookupFunction = (host, { all }, done) => {
+    this.#names(host, (error, found) => {
+      const now_ms = this.#ctx.clock.monotonic()
+      if (!error && found.length > 0) this.#dial = resolved(this.#dial, found, now_ms)
+      const answer = error || found.length === 0 ? remembered(this.#dial, now_ms) : found
+      if (!answer) return done(error ?? new Error(`${host} has no address`), [])
+      const addresses = addressesFor(this.#dial, answer)
+      if (all) done(null, [...addresses])
+      else done(null, (addresses[0] as DialAddress).address, (addresses[0] as DialAddress).family)
+    })
+  }
+
+  /** An attempt begins. */
+  tries(socket?: Socket): void {
+    this.#family = 0
+    socket?.once('connect', () => {
+      this.#family = socket.remoteFamily === 'IPv6' ? 6 : 4
+    })
+    this.#report({ next_ms: 0 })
+  }
+
+  /** The peer accepted: this way works. */
+  up(socket?: { localAddress?: string | undefined; remoteAddress?: string | undefined }): void {
+    const remote = plain(socket?.remoteAddress)
+    if (remote !== '') this.#family = remote.includes(':') ? 6 : 4
+    const good = remote === '' || this.#family === 0 ? undefined : { address: remote, family: this.#family }
+    this.#dial = succeeded(this.#dial, good)
+    if (socket)
+      this.#ways.reached({ localAddress: socket.localAddress, remoteAddress: socket.remoteAddress }, 'the peer answers')
+    const local = remote !== '' && isLocal(remote, ownAddresses(plain(socket?.localAddress)))
+    this.#report({ state: 'up', reason: '', next_ms: 0, local })
+  }
+
+  /** It was not reached, or was lost. @param wait_ms until the next attempt */
+  down(reason: string, wait_ms: number, options: { evidence?: boolean } = {}): void {
+    if (options.evidence !== false) this.#ways.failed(reason)
+    this.#failed('down', reason, wait_ms)
+  }
+
+  /** The peer was reached, and said no. */
+  refused(reason: string, wait_ms: number): void {
+    this.#failed('refused', reason, wait_ms)
+  }
+
+  /** It is not wanted now. @param reason why not */
+  idle(reason: string): void {
+    this.#report({ state: 'idle', reason, next_ms: 0 })
+  }
+
+  #failed(state: 'down' | 'refused', reason: string, wait_ms: number): void {
+    this.#dial = failed(this.#dial, this.#family === 0 ? undefined : this.#family)
+    this.#report({ state, reason, next_ms: this.#ctx.clock.monotonic() + wait_ms })
+  }
+
+  #report(change: Partial<Link>): void {
+    const before = this.#link
+    const now = {
+      ...before,
+      ...change,
+      reason: (change.reason ?? before.reason).slice(0, longestReason),
+      attempts: this.#dial.failures,
+      step: stepOf(this.#dial),
+      family: this.#family,
+    }
+    const since_ms = now.state === before.state ? before.since_ms : this.#ctx.clock.monotonic()
+    this.#link = { ...now, since_ms }
+    this.#ctx.services.find(links)?.report(this.#link)
+  }
+}

@@ -1,0 +1,96 @@
+import { BlockList, isIPv6 } from 'node:net'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import { type Uplinks, uplinks } from '../../../schemas/services.js'
+import type { PluginContext } from '../../plugin.js'
+
+/** What a connection learns from the uplinks. */
+export interface WayEvents {
+  /** A way out appeared, or another one has the default route. */
+  up(): void
+  /** Something changed. */
+  changed(): void
+  /** A way out is gone: whose socket has one of these addresses waits for nothing. */
+  down(addresses: readonly string[], text: string): void
+}
+
+/** The uplinks of the station, where a plugin provides them: for who keeps a connection to a peer outside. */
+export class Ways {
+  readonly #ctx: PluginContext
+  readonly #who: string
+
+  /** @param who names the connection in what it reports of the ways */
+  constructor(ctx: PluginContext, who = ctx.name) {
+    this.#ctx = ctx
+    this.#who = who
+  }
+
+  /** From `start` on. */
+  follow(events: WayEvents): () => void {
+    const { services } = this.#ctx
+    return services.watch(uplinks, (ways) => {
+      if (!ways) return undefined
+      const ends = [
+        this.#ctx.on(ways.onUp, () => events.up()),
+        this.#ctx.on(ways.onChange, () => events.changed()),
+        this.#ctx.on(ways.onDown, ({ name, addresses }) => events.down(addresses, `the uplink ${name} went down`)),
+      ]
+      return () => {
+        for (const end of ends) void end()
+      }
+    })
+  }
+
+  /** No interface has the address of the socket any more. */
+  isStranded(localAddress: string): boolean {
+    return ownAddresses(plain(localAddress)).length === 0
+  }
+
+  /** The kind of uplink that a socket goes through; undefined where none has its address. A peer next door is not reached through the modem. */
+  via({ localAddress, remoteAddress }: Ends): 'eth' | 'sta' | 'cellular' | undefined {
+    const address = plain(localAddress)
+    const uplink = this.#ways?.list.find(({ addresses }) => addresses.includes(address))
+    if (uplink?.kind !== 'cellular') return uplink?.kind
+    return isLocal(plain(remoteAddress), ownAddresses(address)) ? 'eth' : 'cellular'
+  }
+
+  /** The peer answered: that proves the way to the internet, unless the peer is in a local network. */
+  reached({ localAddress, remoteAddress }: Ends, text: string): void {
+    if (localAddress === undefined || isLocal(plain(remoteAddress), ownAddresses(plain(localAddress)))) return
+    this.#ways?.report({ who: this.#who, localAddress, reached: true, text })
+  }
+
+  /** The peer was not reached. */
+  failed(text: string, localAddress?: string): void {
+    this.#ways?.report({ who: this.#who, ...(localAddress ? { localAddress } : {}), reached: false, text })
+  }
+
+  get #ways(): Uplinks | undefined {
+    return this.#ctx.services.find(uplinks)
+  }
+}
+
+export type OwnAddress = Pick<NetworkInterfaceInfo, 'address' | 'cidr' | 'internal'>
+
+/** Both ends of a socket. */
+export interface Ends {
+  localAddress: string | undefined
+  remoteAddress: string | undefined
+}
+
+/** IPv4 addresses without the form that they have on a socket of IPv6. */
+export const plain = (address = '') => address.replace(/^::ffff:/, '')
+
+/** In a network of one of these addresses: reached without the gateway. */
+export function isLocal(address: string, own: readonly OwnAddress[]): boolean {
+  const family = (one: string) => (isIPv6(one) ? 'ipv6' : 'ipv4')
+  const networks = new BlockList()
+  for (const { cidr } of own) {
+    const [network, bits] = cidr?.split('/') ?? []
+    if (network !== undefined) networks.addSubnet(network, Number(bits), family(network))
+  }
+  return address !== '' && networks.check(address, family(address))
+}
+
+/** The addresses of the interface that has this one; empty where none has it. */
+export const ownAddresses = (address: string): readonly OwnAddress[] =>
+  Object.values(networkInterfaces()).find((all) => all?.some((own) => own.address === address)) ?? []

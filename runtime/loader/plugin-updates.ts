@@ -1,0 +1,372 @@
+/** Single plugins in another version than the bundle has them: on trial first, dropped by another bundle. */
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { PluginReport, PluginUpdates, Trouble } from '../../schemas/services.js'
+import { messageOf, RtkError } from '../errors.js'
+import type { Logger } from '../log/log.js'
+import type { Clock } from '../ports/clock.js'
+import { nodeFileSystem, readRecordSync, replaceFile, syncFolder, systemCode } from '../ports/durable-file.js'
+import type { Loaded } from './load.js'
+
+const mostTries = 3
+/** It is kept when it ran for so long. */
+const trial_ms = 60_000
+const look_ms = 1_000
+
+const Version = Type.Object({ version: Type.String(), folder: Type.String({ pattern: '^[a-z0-9-]+$' }) })
+const Update = Type.Object({
+  name: Type.String(),
+  ...Version.properties,
+  /** Loads of a version that is not confirmed, counted before each. */
+  tries: Type.Integer({ minimum: 0 }),
+  confirmed: Type.Boolean(),
+  /** What comes back when it is given up; left out: that of the bundle. */
+  former: Type.Optional(Version),
+})
+type Update = Static<typeof Update>
+const Index = Type.Object({
+  /** Digest of the bundle that they belong to. */
+  bundle: Type.String(),
+  /** By the plugin's key in the variant. */
+  updates: Type.Record(Type.String(), Update),
+  /** Why a version was given up, by the plugin's name; until its next update. */
+  failed: Type.Record(Type.String(), Type.String()),
+})
+type Index = Static<typeof Index>
+
+export interface PluginUpdatesDeps {
+  /** Made at the first update. */
+  folder: string
+  /** Digest of the bundle that runs. */
+  bundle: string
+  /** Another bundle that is only on trial drops nothing: the one before it may come back. */
+  onTrial: boolean
+  /** Loads the code of a place: a folder of an update, or a key of the variant. */
+  load(place: string): Promise<Loaded>
+  clock: Clock
+  log: Logger
+  raise(code: string, trouble: string | Trouble): void
+  clear(code: string): void
+  plugins(): {
+    report(): PluginReport[]
+    sourceOf(name: string): string | undefined
+    reload(name: string): Promise<PluginReport>
+  }
+}
+
+const codeOf = (name: string) => `plugin-update-${name}`
+const lostCode = 'plugin-updates-lost'
+
+/** Throws when the options of the variant do not fit the code. */
+export type OptionsCheck = (loaded: Loaded) => void
+
+export class UpdatedPlugins implements PluginUpdates {
+  readonly #deps: PluginUpdatesDeps
+  readonly #file: string
+  #index: Index
+  /** Monotonic milliseconds since which a version on trial runs, by its key. */
+  readonly #since = new Map<string, number>()
+  /** Keys of confirmed versions that have not run in this process yet. */
+  readonly #unseen = new Set<string>()
+  #cancel: () => unknown = () => {}
+  #looking = false
+  #closed = false
+  /** The key of the plugin that is being replaced: its old version runs, so a new one that cannot be loaded is refused. */
+  #installing: string | undefined
+
+  constructor(deps: PluginUpdatesDeps) {
+    this.#deps = deps
+    this.#file = join(deps.folder, 'index.json')
+    this.#index = { bundle: deps.bundle, updates: {}, failed: {} }
+  }
+
+  /** Reads what is there, and counts the versions on trial. What cannot be counted is not loaded. */
+  async begin(): Promise<void> {
+    const found = await this.#read()
+    if (!found) return
+    const { bundle, onTrial, log } = this.#deps
+    if (found.bundle !== bundle) {
+      if (onTrial) return
+      log.info(
+        { plugins: Object.values(found.updates).map(({ name }) => name) },
+        'another bundle: updates of single plugins are dropped',
+      )
+      await this.#save().then(
+        () => this.#sweep(),
+        (error) => log.error({ err: error }, messageOf(error)),
+      )
+      return
+    }
+    this.#index = found
+    const before = structuredClone(found)
+    for (const [source, update] of Object.entries(found.updates)) {
+      if (update.confirmed) this.#unseen.add(source)
+      else if (update.tries < mostTries) update.tries++
+      else this.#giveUp(source, `it was started ${mostTries} times and never ran for ${trial_ms / 1000} s`)
+    }
+    try {
+      if (JSON.stringify(before) !== JSON.stringify(found)) await this.#save()
+    } catch (error) {
+      log.error(
+        { err: error },
+        `updates of plugins that are on trial are not loaded: they could not be counted (${messageOf(error)})`,
+      )
+      for (const [source, { confirmed }] of Object.entries(found.updates)) if (!confirmed) delete found.updates[source]
+    }
+    for (const [name, text] of Object.entries(found.failed)) this.#deps.raise(codeOf(name), text)
+    this.#watch()
+  }
+
+  /**
+   * Loads a plugin: its update, where there is one that can be loaded and takes the variant's options. An update that cannot be is
+   * given up, whether it was confirmed or not; then the version before it is loaded, in the end that of the bundle.
+   * @param source its key in the variant
+   * @throws what loading the bundle's own version throws
+   */
+  async load(source: string, check: OptionsCheck): Promise<Loaded> {
+    for (;;) {
+      const update = this.#index.updates[source]
+      if (!update) return this.#deps.load(source)
+      try {
+        return await this.#loadUpdate(source, update, check)
+      } catch (error) {
+        if (this.#installing === source) throw error
+        this.#giveUp(source, messageOf(error))
+        await this.#saveOrTell()
+      }
+    }
+  }
+
+  async #loadUpdate(source: string, { name, folder, former }: Update, check: OptionsCheck): Promise<Loaded> {
+    const { load } = this.#deps
+    const at = (place: string) => join(this.#deps.folder, place)
+    const loaded = await load(at(folder))
+    if (loaded.definition.name !== name) {
+      throw new RtkError('RTK_ERR_PLUGIN_INVALID', `its code is the plugin ${loaded.definition.name}`)
+    }
+    try {
+      check(loaded)
+    } catch (error) {
+      // Options that the version before does not take either are a mistake in the variant, not of the update.
+      const before = await load(former ? at(former.folder) : source).catch(() => undefined)
+      if (before && fits(before, check)) throw error
+    }
+    return loaded
+  }
+
+  close(): void {
+    this.#closed = true
+    void this.#cancel()
+  }
+
+  version(name: string): string {
+    return (
+      this.#deps
+        .plugins()
+        .report()
+        .find((one) => one.name === name)?.version ?? ''
+    )
+  }
+
+  async prepare(name: string): Promise<string> {
+    this.#sourceOfName(name)
+    const { folder } = this.#deps
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await this.#sweep()
+    const numbers = (await readdir(folder)).map((one) => Number(/-(\d+)$/.exec(one)?.[1] ?? 0))
+    const path = join(folder, `${name}-${Math.max(0, ...numbers) + 1}`)
+    await mkdir(path)
+    return path
+  }
+
+  async abandon(folder: string): Promise<void> {
+    const used = Object.values(this.#index.updates).some((update) => update.folder === basename(folder))
+    if (!used) await rm(join(this.#deps.folder, basename(folder)), { recursive: true, force: true })
+  }
+
+  async install(name: string, folder: string): Promise<{ version: string }> {
+    const source = this.#sourceOfName(name)
+    const version = await versionIn(folder, name)
+    await syncFolder(folder, nodeFileSystem)
+    await syncFolder(this.#deps.folder, nodeFileSystem)
+    const before = structuredClone(this.#index)
+    const old = before.updates[source]
+    // Only what has proved itself is worth going back to.
+    const former = old?.confirmed ? { version: old.version, folder: old.folder } : old?.former
+    this.#index.updates[source] = {
+      name,
+      version,
+      folder: basename(folder),
+      tries: 1,
+      confirmed: false,
+      ...(former && { former }),
+    }
+    delete this.#index.failed[name]
+    try {
+      await this.#save()
+    } catch (error) {
+      this.#index = before
+      throw error
+    }
+    this.#since.delete(source)
+    this.#installing = source
+    try {
+      await this.#deps.plugins().reload(name)
+    } catch (error) {
+      this.#giveUp(source, messageOf(error))
+      await this.#save()
+      throw error
+    } finally {
+      this.#installing = undefined
+    }
+    this.#deps.clear(codeOf(name))
+    this.#deps.clear(lostCode)
+    this.#watch()
+    return { version }
+  }
+
+  #sourceOfName(name: string): string {
+    const source = this.#deps.plugins().sourceOf(name)
+    if (source !== undefined) return source
+    throw new RtkError('RTK_ERR_NOT_LOADED', `this station has no plugin ${name}, so it cannot be updated`)
+  }
+
+  /** Puts the version before back into the index. */
+  #giveUp(source: string, reason: string): void {
+    const { name, version, former } = this.#index.updates[source] as Update
+    if (former) this.#index.updates[source] = { name, ...former, tries: 0, confirmed: true }
+    else delete this.#index.updates[source]
+    this.#since.delete(source)
+    this.#unseen.delete(source)
+    const text = `${name} ${version} was given up: ${reason}; ${former ? `${former.version} runs again` : 'the one of the bundle runs again'}`
+    this.#index.failed[name] = text
+    this.#deps.raise(codeOf(name), text)
+  }
+
+  #watch(): void {
+    void this.#cancel()
+    const isSettled = Object.values(this.#index.updates).every(({ confirmed }) => confirmed)
+    if (this.#closed || (isSettled && this.#unseen.size === 0)) return
+    this.#cancel = this.#deps.clock.timer(look_ms, () => {
+      void this.#look().finally(() => this.#watch())
+    })
+  }
+
+  async #look(): Promise<void> {
+    if (this.#looking) return
+    this.#looking = true
+    try {
+      const reports = this.#deps.plugins().report()
+      for (const [source, update] of Object.entries(this.#index.updates)) {
+        if (update.confirmed && !this.#unseen.has(source)) continue
+        // One that cannot be loaded goes by its key.
+        const report = reports.find(({ name }) => name === update.name || name === source)
+        if (update.confirmed) await this.#judgeConfirmed(source, report)
+        else await this.#judge(source, update, report)
+      }
+    } catch (error) {
+      this.#deps.log.error(
+        { err: error },
+        `an update of a plugin could not be judged: ${messageOf(error)}; it is tried again`,
+      )
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  async #judge(source: string, update: Update, report: PluginReport | undefined): Promise<void> {
+    const now_ms = this.#deps.clock.monotonic()
+    if (report?.state === 'failed' || report?.state === 'quarantined') {
+      this.#giveUp(source, report.reason)
+      await this.#save()
+      await this.#deps.plugins().reload(report.name)
+      return
+    }
+    if (report?.state !== 'running') {
+      this.#since.delete(source)
+      return
+    }
+    const since_ms = this.#since.get(source) ?? now_ms
+    this.#since.set(source, since_ms)
+    if (now_ms - since_ms < trial_ms) return
+    const { name, version, folder } = update
+    this.#index.updates[source] = { name, version, folder, tries: update.tries, confirmed: true }
+    await this.#save()
+    this.#deps.log.info({ plugin: name, version }, 'the update is confirmed')
+    await this.#sweep()
+  }
+
+  /** It ran before, so it gets the retries of every plugin; one that still does not come up is given up. */
+  async #judgeConfirmed(source: string, report: PluginReport | undefined): Promise<void> {
+    if (report?.state === 'running') this.#unseen.delete(source)
+    if (report?.state !== 'quarantined') return
+    this.#giveUp(source, report.reason)
+    await this.#saveOrTell()
+    await this.#deps.plugins().reload(report.name)
+  }
+
+  /** Undefined without updates, and where they cannot be known: then the bundle's own versions run. */
+  async #read(): Promise<Index | undefined> {
+    try {
+      const value: unknown = JSON.parse(readRecordSync(this.#file))
+      if (Value.Check(Index, value)) return value
+      this.#tellLost('it is not what this version writes')
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT' || (await this.#hasFolders())) this.#tellLost(messageOf(error))
+    }
+  }
+
+  async #hasFolders(): Promise<boolean> {
+    const entries = await readdir(this.#deps.folder, { withFileTypes: true }).catch(() => [])
+    return entries.some((entry) => entry.isDirectory())
+  }
+
+  #tellLost(reason: string): void {
+    const text = `the list of updated plugins ${this.#file} cannot be used (${reason}): the plugins of the bundle run`
+    this.#deps.log.error({ code: lostCode }, text)
+    this.#deps.raise(lostCode, { text, advice: 'send their updates again' })
+  }
+
+  /** What is in memory counts for this run; a start from a disk that takes no writes decides the same again. */
+  async #saveOrTell(): Promise<void> {
+    const { log } = this.#deps
+    await this.#save().catch((error) => log.error({ err: error }, `${this.#file} was not written: ${messageOf(error)}`))
+  }
+
+  async #save(): Promise<void> {
+    await replaceFile(this.#file, JSON.stringify(this.#index))
+  }
+
+  /** Removes every folder that nothing points to. */
+  async #sweep(): Promise<void> {
+    const used = Object.values(this.#index.updates).flatMap(({ folder, former }) => [folder, former?.folder])
+    for (const entry of await readdir(this.#deps.folder, { withFileTypes: true })) {
+      if (entry.isDirectory() && !used.includes(entry.name)) {
+        await rm(join(this.#deps.folder, entry.name), { recursive: true, force: true })
+      }
+    }
+  }
+}
+
+function fits(loaded: Loaded, check: OptionsCheck): boolean {
+  try {
+    check(loaded)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The version in a prebuilt form. @throws RTK_ERR_IMAGE when it is not this plugin's alone */
+async function versionIn(folder: string, name: string): Promise<string> {
+  const text = await readFile(join(folder, 'manifest.json'), 'utf8').catch(() => '{}')
+  const { plugins = [] } = JSON.parse(text) as { plugins?: { name: string; version: string }[] }
+  const [first, ...more] = plugins
+  if (first?.name === name && more.length === 0) return first.version
+  throw new RtkError(
+    'RTK_ERR_IMAGE',
+    `the image says that it is plugin ${name}, and has not the prebuilt form of that plugin`,
+  )
+}

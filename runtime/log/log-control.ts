@@ -1,0 +1,114 @@
+import type { DestinationStream, LevelWithSilent, Logger } from 'pino'
+import type { LogLine } from '../../schemas/services.js'
+
+const key = Symbol('rtk-base.log-control')
+type Controlled = Logger & { [key]?: LogControl }
+
+/** What can be done with the log of a running service: listen to its lines, set its levels. */
+export class LogControl {
+  readonly #root: Logger
+  /** Of plugins that have another level than the rest. */
+  readonly #own = new Map<string, LevelWithSilent>()
+  /** Every logger made from the root: a level is a child's own, so each has to be set. */
+  #children = new Set<WeakRef<Logger>>()
+  #pruneAt = 64
+
+  readonly #tap: LogTap | undefined
+
+  /** @param make makes the root; `adopt` has to be called for every child of it */
+  constructor(make: (adopt: (child: Logger) => void) => Logger, tap?: LogTap) {
+    this.#tap = tap
+    this.#root = make((child) => this.#adopt(child))
+    // Children have it from their root, through their prototype.
+    Object.defineProperty(this.#root, key, { value: this })
+  }
+
+  /** That of a logger; one that was not made by `createLogger` has levels only. */
+  static of(log: Logger): LogControl {
+    return (log as Controlled)[key] ?? new LogControl(() => log)
+  }
+
+  get logger(): Logger {
+    return this.#root
+  }
+
+  /** Who gets every line from now on, in place of whoever got them before. */
+  listen(listener: LineListener | undefined): void {
+    if (this.#tap) this.#tap.listener = listener
+  }
+
+  level(plugin?: string): string {
+    return (plugin !== undefined && this.#own.get(plugin)) || this.#root.level
+  }
+
+  /** At once, and for what is made later. @param plugin left out: everything, also plugins that had a level of their own */
+  setLevel(level: LevelWithSilent, plugin?: string): void {
+    const known = [...Object.keys(this.#root.levels.values), 'silent']
+    if (!known.includes(level)) {
+      throw new Error(`"${level}" is no level: ${known.join(', ')}`)
+    }
+    if (plugin !== undefined) this.#own.set(plugin, level)
+    else {
+      this.#own.clear()
+      this.#root.level = level
+    }
+    for (const child of this.#alive()) if (plugin === undefined || pluginOf(child) === plugin) child.level = level
+  }
+
+  #adopt(child: Logger): void {
+    const own = this.#own.get(pluginOf(child) ?? '')
+    if (own !== undefined) child.level = own
+    if (this.#children.size >= this.#pruneAt) {
+      this.#children = new Set(this.#alive().map((alive) => new WeakRef(alive)))
+      this.#pruneAt = Math.max(64, this.#children.size * 2)
+    }
+    this.#children.add(new WeakRef(child))
+  }
+
+  #alive(): Logger[] {
+    return [...this.#children].flatMap((child) => child.deref() ?? [])
+  }
+}
+
+function pluginOf(child: Logger): string | undefined {
+  return child.bindings().plugin as string | undefined
+}
+
+export interface LineListener {
+  /** A line that nobody wants is not even parsed. */
+  wanted(): boolean
+  show(line: LogLine): void
+}
+
+type Destination = DestinationStream & { flushSync?(): void }
+
+/** Passes lines on, and shows them to whoever listens: as they are written, so without secrets. */
+export class LogTap implements DestinationStream {
+  readonly #to: Destination
+  #showing = false
+  #listener: LineListener | undefined
+
+  constructor(to: Destination) {
+    this.#to = to
+  }
+
+  set listener(listener: LineListener | undefined) {
+    this.#listener = listener
+  }
+
+  write(line: string): void {
+    this.#to.write(line)
+    // What a listener logs is written and not shown to it: it would log again.
+    if (this.#showing || !this.#listener?.wanted()) return
+    this.#showing = true
+    try {
+      this.#listener.show(JSON.parse(line) as LogLine)
+    } finally {
+      this.#showing = false
+    }
+  }
+
+  flushSync(): void {
+    this.#to.flushSync?.()
+  }
+}

@@ -1,0 +1,87 @@
+/** What the runtime itself provides to plugins. */
+import {
+  device as deviceToken,
+  httpRoutes,
+  type LogLine,
+  type Logs,
+  localNetwork,
+  logs as logsToken,
+  type Metrics,
+  metrics as metricsToken,
+  mqttBus,
+  type Panels,
+  type PluginUpdates,
+  panels as panelsToken,
+  pluginUpdates as pluginUpdatesToken,
+  station as stationToken,
+} from '../../schemas/services.js'
+import type { Gateway } from '../http/gateway.js'
+import type { LocalNetwork } from '../http/local-network.js'
+import { EventHub } from '../kernel/instance/events.js'
+import type { Tables } from '../kernel/tables.js'
+import type { LogControl } from '../log/log-control.js'
+import type { MetricRegistry } from '../metrics/index.js'
+import type { Clock } from '../ports/clock.js'
+import type { Foundation } from './foundation.js'
+import type { Registries } from './registries.js'
+
+/** By the id of their token. */
+export function runtimeServices(
+  { clock, device }: Foundation,
+  { bus, station, tables }: Registries,
+  {
+    control,
+    gateway,
+    metrics,
+    network,
+    updates,
+  }: {
+    control: LogControl
+    gateway: Gateway
+    metrics: MetricRegistry
+    network: LocalNetwork
+    updates: PluginUpdates
+  },
+): Map<string, unknown> {
+  return new Map<string, unknown>([
+    [stationToken.id, station],
+    [deviceToken.id, device],
+    [mqttBus.id, bus],
+    [localNetwork.id, network],
+    [metricsToken.id, metricsService(metrics)],
+    [httpRoutes.id, { list: () => gateway.routes }],
+    [logsToken.id, logsService(control, clock)],
+    [panelsToken.id, panelsService(tables)],
+    [pluginUpdatesToken.id, updates],
+  ])
+}
+
+function metricsService(registry: MetricRegistry): Metrics {
+  return {
+    text: () => registry.text(),
+    get contentType() {
+      return registry.contentType
+    },
+    reset: (plugin) => registry.reset(plugin),
+  }
+}
+
+/** Listens to the log from now on. */
+function logsService(control: LogControl, clock: Clock): Logs {
+  const lines = new EventHub<LogLine>(clock, 'listener of the log')
+  control.listen({ wanted: () => lines.listeners > 0, show: (line) => lines.emit(line) })
+  return {
+    onLine: lines.on,
+    level: (plugin) => control.level(plugin),
+    setLevel: (level, plugin) => control.setLevel(level, plugin),
+  }
+}
+
+function panelsService(tables: () => Tables): Panels {
+  return {
+    list: () =>
+      tables()
+        .panels.filter(({ owner }) => owner.live)
+        .map(({ owner, title, module }) => ({ plugin: owner.name, title, module })),
+  }
+}

@@ -1,0 +1,76 @@
+/** What the variant and the command line set, checked once every plugin is set up and before one is started. */
+import type { PluginReport } from '../../schemas/services.js'
+import { RtkError, together } from '../errors.js'
+import type { BootKnowledge } from '../kernel/plugins/boot.js'
+import type { Tables } from '../kernel/tables.js'
+import type { RuntimeOptions } from '../options.js'
+import type { ConfigRegistry } from '../registry/config.js'
+import { didYouMean, parseBySchema, quote } from '../validate.js'
+
+/** `--set` for something that is not there is a slip of the pen, not to be passed over. */
+function wrongSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): RtkError[] {
+  const known = ['http', 'net', 'info', 'watchdog', 'trial', ...plugins.map(({ name }) => name)]
+  return [...(sets?.keys() ?? [])]
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const like = didYouMean(name, known)
+      const text = `--set ${name}.…: this variant has no such plugin or section${like}; it has ${known.join(', ')}`
+      return new RtkError('RTK_ERR_USAGE', text)
+    })
+}
+
+/**
+ * Checks everything that the variant and the command line set, puts the variant's initial values in force and stores `--change`.
+ * A name that no plugin has is a mistake; where the parameters of a plugin cannot be known it may be that one's, and a station must
+ * not stay down for it. Nor must it for a disk that takes no writes: `trouble` reports that.
+ * @throws RTK_ERR_VARIANT, RTK_ERR_PLUGIN_OPTIONS, RTK_ERR_USAGE: every mistake at once
+ */
+export async function applySettings(
+  options: RuntimeOptions,
+  config: ConfigRegistry,
+  tables: Tables,
+  plugins: readonly PluginReport[],
+  { mistakes: before, later, unknown }: BootKnowledge,
+  trouble: (code: string, text: string) => void,
+): Promise<void> {
+  const { variant, changes = {}, log } = options
+  const mistakes = [...before]
+  // Where a plugin is not known at all its sections are not either.
+  if (before.length === 0) mistakes.push(...wrongSets(options, plugins))
+  const names = [...tables.parameters.keys(), ...later]
+  const tolerated = (name: string) => {
+    if (tables.parameters.has(name)) return false
+    if (later.has(name)) return true
+    if (unknown.length === 0) return false
+    log.warn(
+      { parameter: name, plugins: unknown },
+      `${name} belongs to no plugin that could be set up: kept until one has it`,
+    )
+    return true
+  }
+  for (const { name, message } of config.setInitial(variant.changes ?? {})) {
+    if (tolerated(name)) continue
+    const like = tables.parameters.has(name) ? '' : didYouMean(name, names)
+    const text = `changes.${name} ${message}${like}`
+    mistakes.push(new RtkError('RTK_ERR_VARIANT', text, { place: ['changes', name] }))
+  }
+  const values: Record<string, unknown> = {}
+  const usage = (text: string) => void mistakes.push(new RtkError('RTK_ERR_USAGE', text))
+  for (const [name, text] of Object.entries(changes)) {
+    const record = tables.parameters.get(name)
+    if (!record) {
+      if (!tolerated(name)) usage(`--change ${name}: no plugin of this variant has it${didYouMean(name, names)}`)
+      continue
+    }
+    const value = parseBySchema(record.schema, text)
+    if (value === undefined) usage(`--change ${name}: ${quote(text)} is of the wrong type`)
+    else values[name] = value
+  }
+  for (const { name, message } of config.wrongPresets(values)) usage(`--change ${name}: ${message}`)
+  if (mistakes.length > 0) throw together(mistakes)
+  await config.preset(values).catch((error) => {
+    if (!(error instanceof RtkError) || error.code !== 'RTK_ERR_STORE_WRITE') throw error
+    const given = Object.keys(values).join(', ')
+    trouble('change-not-stored', `--change of ${given}: ${error.message}; the values stored before are in force`)
+  })
+}
