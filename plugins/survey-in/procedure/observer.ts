@@ -38,6 +38,8 @@ export class Observer {
   #announced: boolean = false
   #epochAt_ms = Number.NEGATIVE_INFINITY
   #positionAt_ms = Number.NEGATIVE_INFINITY
+  /** Its observations paused while it was a base: a move that the phases show since then is one from the reference. */
+  #paused = false
 
   constructor(deps: ObserverDeps, course: Course, actions: Actions) {
     this.#deps = deps
@@ -58,8 +60,14 @@ export class Observer {
     if (receiver.onSecondFix) on(receiver.onSecondFix, (fix) => surveyor.plain.add(fix))
   }
 
-  /** Another step begins. @param goesOn it is the one that the previous instance was in: the receiver holds its configuration */
-  begin(goesOn: boolean): void {
+  /**
+   * Another step begins.
+   * @param goesOn it is the one that the previous instance was in: the receiver holds its configuration
+   * @param why what led to it
+   */
+  begin(goesOn: boolean, why?: Event): void {
+    const isOnTheWay = why === 'configured' || why === '3D fix' || why === 'fix lost'
+    this.#paused = why === 'observations stopped' || (this.#paused && isOnTheWay)
     this.#entered_ms = this.#now_ms()
     this.#questioned = false
     this.#announced = false
@@ -159,6 +167,7 @@ export class Observer {
     const { integrity, survey } = this.#deps
     const { state } = this.#course
     const { by, moved, text } = evidence
+    if (by === 'phases' && !moved) this.#paused = false
     if (isPlaced(state)) {
       if (moved && this.#actions.isSuspecting) return
       // What code says of a base that is not trusted yet, and moves of an antenna that is suspected anyway: the start-up check decides.
@@ -169,8 +178,14 @@ export class Observer {
     else if (state === 'moved' && moved) this.#actions.movesOn(evidence)
     else if (state === 'survey' && moved) survey.restart(text)
     else if (state === 'survey') survey.interrupted()
+    else if (this.#paused && moved) this.#suspectOnce(evidence)
     // Positions from before and after do not belong together.
     else if (state === 'initial' || state === 'moved') integrity.forgetPositions()
+  }
+
+  /** What the start-up check finds does not count then. */
+  #suspectOnce(evidence: MoveEvidence): void {
+    if (!this.#deps.integrity.suspicion && !this.#actions.isSuspecting) this.#actions.suspect(evidence)
   }
 
   // ── what a second brings ──────────────────────────────────────────────────────────────────────────────────────────

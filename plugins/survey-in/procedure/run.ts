@@ -106,17 +106,17 @@ export class Run implements Course {
     this.#actions.cancel()
     if (from !== to) {
       this.#deps.ctx.log.info({ from, to, event: what }, `${from}: ${what} → ${to}`)
-      this.#enter(from, to)
+      this.#enter(from, to, what)
       this.#changed()
     }
     for (const action of actions) this.#actions.act(action, what)
     this.#showStatus()
   }
 
-  #enter(from: State, to: State): void {
+  #enter(from: State, to: State, why: Event): void {
     const { base, integrity, reports, surveyor } = this.#deps
     base.begin()
-    this.#observer.begin(false)
+    this.#observer.begin(false, why)
     if (from === 'survey') surveyor.pause()
     if (isAbsent(to)) surveyor.plain.clear()
     if (to !== 'verify' && to !== 'fixed') integrity.leave()

@@ -254,6 +254,24 @@ t.test('a receiver that tells neither ranges nor directions nor warnings is a ba
   t.match(rig.errors(), [/^nothing has shown for 3 min where the antenna is/])
 })
 
+t.test('observations that pause for as long as the carrier phases bridge', async (t) => {
+  for (const moved_m of [0, 0.1, 1]) {
+    await t.test(`the antenna moves by ${moved_m} m meanwhile`, async (t) => {
+      const { rig } = await fixed(t)
+      await rig.seconds(110)
+      rig.base.observes = false
+      await rig.until(() => rig.state() !== 'fixed', 10)
+      rig.base.move(moved_m)
+      rig.base.observes = true
+      const left = rig.sent.length
+      await rig.seconds(60)
+      const sent = rig.sent.slice(left).filter(({ type }) => isMsm(type)).length
+      t.equal(rig.state(), moved_m > 0 ? 'moved' : 'fixed')
+      t.equal(sent > 0, moved_m === 0, `${sent} observations left`)
+    })
+  }
+})
+
 // ── data folders of other releases ──────────────────────────────────────────────────────────────────────────────────
 
 /** What release 0.2.0 stored of a base that was fixed for 100 s, and stopped in order. */
