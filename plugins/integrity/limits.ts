@@ -1,4 +1,4 @@
-/** Every limit that something is judged by. What an algorithm needs beside them stands where it runs. */
+/** The limits that more than one part judges by. What one algorithm alone needs stands where it runs, e.g. `code/offset-watch.ts`. */
 
 /** From how far on a net displacement within 10 s is a move, where `phases.threshold_m` does not say otherwise. */
 export const moved_m = 0.03

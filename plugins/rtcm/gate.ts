@@ -3,8 +3,8 @@ import type { Ecef, RtcmFrame, RtcmGate, RtcmJudge } from 'rtk-base/services'
 
 /** A receiver that contradicted the trusted reference twice in this time has to keep to one for as long. */
 const contradiction_ms = 60_000
-/** A judge that is reloaded has this long to come back before its last verdict ends. */
-const reload_ms = 10_000
+/** A judge that is reloaded has this long to come back before its last verdict ends: as long as a moved antenna may go unnoticed. */
+const reload_ms = 4_000
 
 interface Reference {
   arp: Ecef

@@ -113,10 +113,10 @@ export interface RtcmGate {
   judge(): RtcmJudge
 }
 export interface RtcmJudge {
-  /** Opens the gate for this reference alone: a 1005/1006 that differs (0.1 mm, or the station ID) closes it at once. */
+  /** Opens the gate for this reference alone: a 1005/1006 that differs (by more than 1 mm, or in the station ID) closes it at once. */
   trust(reference: { arp: Ecef; stationId?: number }): void
   hold(reason: string): void
-  /** The judge goes. `reload`: its last verdict holds for 10 s, until the next judge has its own; else the gate closes. */
+  /** The judge goes. `reload`: its last verdict holds for 4 s, until the next judge has its own; else the gate closes. */
   leave(reason: 'reload' | 'remove' | 'shutdown'): void
 }
 export const rtcmGate = defineService<RtcmGate>('rtcm-gate', { shape: { judge: 'function' } })

@@ -37,7 +37,12 @@ export async function newPluginCommand(args: string[]): Promise<number> {
   mkdirSync(join(folder, 'test'), { recursive: true })
   const files = { ...(values.receiver ? receiverSources(name) : sources(name)), ...project(name, folder) }
   for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
-  process.stdout.write(`${folder}\n  cd ${name} && npm install && npm test\n  rtk-base plugins load ./${name}\n`)
+  const [pack, program] = isInstalled()
+    ? ['', 'npx rtk-base']
+    : [`(cd ${packageRoot()} && npm pack) && `, 'npm run -s rtk-base --']
+  process.stdout.write(
+    `${folder}\n  ${pack}cd ${name} && npm install && npm test\n  ${program} plugins load ./${name}\n`,
+  )
   return 0
 }
 
@@ -52,15 +57,17 @@ function readPackage(folder: string): PackageFile | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as PackageFile) : undefined
 }
 
+/** Or else it runs in a checkout. */
+const isInstalled = () => basename(dirname(packageRoot())) === 'node_modules'
+
 /** What package.json says to get this very rtk-base: as the project around it got it, e.g. from a tarball. */
 function ownSource(folder: string, version: string): string {
   const root = packageRoot()
-  const isInstalled = basename(dirname(root)) === 'node_modules'
-  const project = isInstalled ? dirname(dirname(root)) : root
+  const project = isInstalled() ? dirname(dirname(root)) : root
   const { dependencies, devDependencies } = readPackage(project) ?? {}
   // A checkout is no package; `npm pack` there makes one.
   const tarball = `file:rtk-base-${version}.tgz`
-  const source = isInstalled ? (dependencies?.['rtk-base'] ?? devDependencies?.['rtk-base']) : tarball
+  const source = isInstalled() ? (dependencies?.['rtk-base'] ?? devDependencies?.['rtk-base']) : tarball
   if (!source) return `^${version}`
   return source.startsWith('file:') ? `file:${relative(folder, resolve(project, source.slice(5)))}` : source
 }

@@ -220,18 +220,18 @@ t.test('the gate', async (t) => {
     t.equal(stream.open, true)
   })
 
-  t.test('keeps the last verdict 10 s while the judge is reloaded, and closes when it goes for good', async (t) => {
+  t.test('keeps the last verdict 4 s while the judge is reloaded, and closes when it goes for good', async (t) => {
     const { clock, receiver, stream, gate } = await setUp(t)
     gate.judge().trust({ arp: here })
     let judge = gate.judge()
     judge.trust({ arp: here })
     judge.leave('reload')
-    await clock.advance(9_000)
+    await clock.advance(3_900)
     t.equal(stream.open, true)
     judge = gate.judge()
     t.equal(stream.open, true, 'the judge that came back has the verdict of the one before')
     judge.leave('reload')
-    await clock.advance(10_000)
+    await clock.advance(4_000)
     t.match(stream, { open: false, reason: 'nobody verifies the reference' })
     judge = gate.judge()
     judge.trust({ arp: here })
@@ -241,7 +241,7 @@ t.test('the gate', async (t) => {
     t.equal(stream.open, true, 'a receiver that is only listened to is trusted')
   })
 
-  t.test('goes on with the reason of the judge when both are reloaded, and not for longer than 10 s', async (t) => {
+  t.test('goes on with the reason of the judge when both are reloaded, and not for longer than 4 s', async (t) => {
     const { clock, station, services } = await setUp(t)
     const judge = services().gate.judge()
     judge.hold('the antenna seems to have moved')
@@ -250,7 +250,7 @@ t.test('the gate', async (t) => {
     t.match(services().stream, { open: false, reason: 'the antenna seems to have moved' })
     services().gate.judge().leave('reload')
     t.match(services().stream, { open: false, reason: 'the antenna seems to have moved' }, 'until it says otherwise')
-    await clock.advance(10_000)
+    await clock.advance(4_000)
     t.match(services().stream, { open: false, reason: 'nobody verifies the reference' })
   })
 
