@@ -178,7 +178,7 @@ export interface HookPort<A extends unknown[], R> {
 }
 
 export interface Hooks {
-  /** Edits across blocks, after every block was built. A plugin's own fields belong into `info.block`. */
+  /** Edits across blocks, after every block was built. A plugin's own fields belong in `info.block`. */
   onInfoBuild: HookPort<[document: Record<string, unknown>, selection: InfoSelection], void>
   /** After the owners of the changed parameters applied them. A rejection makes the change `failed`. */
   onChange: HookPort<[change: ChangeSet], void | Promise<void>>
@@ -360,7 +360,7 @@ export interface PluginContext {
   readonly fetch: Fetch
   /**
    * A folder for bulk files of this plugin (recordings, updates, certificates), from `start` on: made with mode 0700, kept over
-   * restarts and reloads, removed by a factory reset unless `protected`. Settings belong into `store`.
+   * restarts and reloads, removed by a factory reset unless `protected`. Settings belong in `store`.
    * @param name kebab-case, `'main'` when left out
    * @throws RTK_ERR_DATA_FOLDER
    */

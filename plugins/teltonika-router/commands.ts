@@ -71,7 +71,7 @@ function knownLabel({ facts, macaddr, credentials }: Router): RouterLabel {
     serial: board?.serial ?? '',
     imei: modem?.imei ?? '',
     macaddr,
-    // As it is printed, also on routers whose login is `root` (spec.md, Router credential label).
+    // As it is printed, also on routers whose login is `root`.
     user: 'admin',
     pswd: credentials.pswd,
     batch: board?.hwbatch ?? '',

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { PingReboot } from './operations/operations.js'
 import type { Credentials } from './transport/call.js'
 
-/** A public resolver (spec.md, Router RPC, behaviour 2). */
+/** A public resolver. */
 const usualPingHost = '8.8.8.8'
 
 /** The change parameters of the plugin. */

@@ -61,13 +61,13 @@ function remembered<K extends object>(answer: (text: string, key: K) => boolean)
   }
 }
 
-/** Inside a prefix of an own interface, loopback among them. */
+/** Inside a prefix of one of its own interfaces, loopback among them. */
 export const isNeighbour = (address: string, own: BlockList): boolean => {
   const plain = normalAddress(address)
   return isIP(plain) !== 0 && own.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
 }
 
-/** Loopback, link-local, private, or inside a prefix of an own interface. */
+/** Loopback, link-local, private, or inside a prefix of one of its own interfaces. */
 export const isLocalPeer = remembered((address: string, own: BlockList): boolean => {
   const plain = normalAddress(address)
   const family = isIP(plain)

@@ -89,7 +89,7 @@ export class ChangeTrial {
     return new Map([...together, ...(this.#before ?? [])])
   }
 
-  /** The write that belongs into the same batch as the change. @param before undefined: nothing is on trial any more */
+  /** The write that belongs in the same batch as the change. @param before undefined: nothing is on trial any more */
   pledge(before: ValuesBefore | undefined): StoreOps[] {
     return [{ namespace, key, value: before && [...before].map(([name, value]) => ({ name, value })) }]
   }

@@ -101,7 +101,7 @@ function checkValues(values: unknown): [string, string | number][] {
   }
   return Object.entries(values).map(([key, value]) => {
     if (key === 'namespace') {
-      throw new RtkError('RTK_ERR_NVS_VALUE', 'the namespace belongs into the query: POST /nvs?namespace=NAME')
+      throw new RtkError('RTK_ERR_NVS_VALUE', 'the namespace belongs in the query: POST /nvs?namespace=NAME')
     }
     if (!keyRule.test(key)) {
       throw new RtkError('RTK_ERR_NVS_VALUE', `a key has 1-64 printable characters, not ${quote(key)}`)

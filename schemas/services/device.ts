@@ -113,9 +113,9 @@ export const device = defineService<Device>('device')
 
 /** Who counts as the local network: the rule that HTTP goes by. */
 export interface LocalNetwork {
-  /** Loopback, link-local, private, or inside a prefix of an own interface. */
+  /** Loopback, link-local, private, or inside a prefix of one of its own interfaces. */
   isLocal(address: string): boolean
-  /** Loopback, or inside a prefix of an own interface: nobody else's address comes from there. */
+  /** Loopback, or inside a prefix of one of its own interfaces: nobody else's address comes from there. */
   isNeighbour(address: string): boolean
   /**
    * Phones on an access point with these own addresses are led to the station's page when they look for the internet. Until the returned

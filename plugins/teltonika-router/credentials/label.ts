@@ -1,5 +1,5 @@
 /**
- * The text of a router's QR label (spec.md, Router credential label): `WIFI:` and `KEY:value;` pairs. Values escape `\ ; , : "` with
+ * The text of a router's QR label: `WIFI:` and `KEY:value;` pairs. Values escape `\ ; , : "` with
  * a backslash, as Wi-Fi QR codes do.
  */
 export interface RouterLabel {

@@ -44,7 +44,7 @@ const retry_ms = 30_000
 export const usersOf = (user: string): readonly string[] => (user === '' ? usualUsers : [user])
 
 /**
- * The ladder of credentials (spec.md, Authentication 3-6): the protected pair where it worked, the override, the lookup, the table of
+ * The ladder of credentials: the protected pair where it worked, the override, the lookup, the table of
  * defaults, in this order; each once before any is tried again. Every attempt is counted by the guard before it is made.
  */
 export class CredentialLadder {

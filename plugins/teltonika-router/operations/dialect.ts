@@ -1,6 +1,6 @@
 import type { TransportKind } from '../transport/call.js'
 
-/** RUTOS generations, by the version string of the firmware (spec.md, Versioning 3). */
+/** RUTOS generations, by the version string of the firmware. */
 export type Generation = 'legacy' | '7'
 
 /** `RUTX_R_00.07.04.5`, `RUT9XX_R_00.06.09.5`, `RUTX_T_DEV_00.07.01.585`, `RUTX_R_GPL_00.07.20` */

@@ -227,7 +227,7 @@ export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperat
       },
     ],
   },
-  // `password` is what takes effect; spec.md writes `passw`.
+  // `password` is what takes effect.
   setApn: {
     'legacy/ubus': [
       write({

@@ -6,7 +6,7 @@ import type { IpBlock, OperationName, PingReboot } from '../operations/operation
 import type { Performer } from '../operations/performer.js'
 import type { RouterFacts } from './facts.js'
 
-/** spec.md, IP blocking: enabled, 20 attempts, cleared at a restart of the router. */
+/** IP blocking: enabled, 20 attempts, cleared at a restart of the router. */
 const blockAttempts = 20
 const stored = { mac: 'router-mac', blockingSet: 'ip-blocking-set' }
 

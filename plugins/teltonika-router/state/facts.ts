@@ -9,7 +9,7 @@ import type {
   SystemState,
 } from '../operations/operations.js'
 
-/** What is known of the router (spec.md, Router state held by the service). */
+/** What is known of the router. */
 export interface Known {
   version: string
   board: BoardFacts

@@ -33,7 +33,7 @@ export function nameOf(call: Call): string {
   return isUbus(call) ? `${call.object}.${call.method}` : `${call.verb} ${call.path}`
 }
 
-/** Time limits of calls (spec.md, Router RPC: scans and modem info use a longer one). A login that is given up may have been counted. */
+/** Time limits of calls. A login that is given up may have been counted. */
 export const limits_ms = { usual: 15_000, login: 30_000, info: 30_000, scan: 210_000 } as const
 
 /** Calls that take minutes have long answers too. */
