@@ -223,7 +223,8 @@ t.test('base.state.base', async (t) => {
   await t.test('says that observations are missing, without a look at the document', async (t) => {
     const rig = await setUp(t, { plugins })
     await rig.until(() => rig.state() === 'fixed', 300)
-    await rig.seconds(5)
+    // So long a history bridges the pause.
+    await rig.seconds(60)
     rig.base.observes = false
     await rig.seconds(3)
     t.match(rig.station.device.errors(), [{ code: 'base-degraded', text: /sends no observations; check the antenna/ }])
