@@ -138,11 +138,9 @@ export class Loader {
    * file has one. A folder with sources in it is taken as source: an author edits these.
    */
   async #prebuilt(source: string): Promise<Loaded | undefined> {
-    const place = this.#manifestOf(source)
-    if (!place) return undefined
-    const { folder, wanted } = place
-    const entry = readManifest(join(folder, 'manifest.json')).find(wanted)
-    if (!entry) return undefined
+    const listed = this.#listed(source)
+    if (!listed) return undefined
+    const { folder, entry } = listed
     const file = join(folder, basename(entry.file))
     const code = await readFile(file, 'utf8').catch((error) => {
       throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file}: ${messageOf(error)}`)
@@ -155,24 +153,24 @@ export class Loader {
     return { definition: evaluate(code, file, source), digest, inputs: [], code, file }
   }
 
-  /** Where a manifest is, and which of its plugins is meant. */
-  #manifestOf(source: string): { folder: string; wanted(entry: ManifestEntry): boolean } | undefined {
+  /** What a manifest says of a plugin, and the folder of both. */
+  #listed(source: string): { folder: string; entry: ManifestEntry } | undefined {
     const { base, builtIn } = this.#options
     const has = (folder: string) => isFile(join(folder, 'manifest.json'))
+    const inFolder = (folder: string, wanted: (entry: ManifestEntry) => boolean) => {
+      const entry = has(folder) ? readManifest(join(folder, 'manifest.json')).find(wanted) : undefined
+      return entry && { folder, entry }
+    }
     const ofFile = (path: string | undefined) =>
-      path?.endsWith('.cjs') && has(dirname(path))
-        ? { folder: dirname(path), wanted: ({ file }: ManifestEntry) => file === basename(path) }
-        : undefined
+      path?.endsWith('.cjs') ? inFolder(dirname(path), ({ file }) => file === basename(path)) : undefined
     if (isPath(source)) {
       const path = resolve(base, source)
       if (isFile(path)) return ofFile(path)
-      if (has(path)) return { folder: path, wanted: () => true }
+      if (has(path)) return inFolder(path, () => true)
       return sourceIn(path) ? undefined : ofFile(mainOf(path))
     }
-    const isShipped = ({ name }: ManifestEntry) => name === source
-    if (has(builtIn) && readManifest(join(builtIn, 'manifest.json')).some(isShipped)) {
-      return { folder: builtIn, wanted: isShipped }
-    }
+    const shipped = inFolder(builtIn, ({ name }) => name === source)
+    if (shipped) return shipped
     if (sourceIn(join(builtIn, source))) return undefined
     return ofFile(packageMain(base, source))
   }

@@ -4,7 +4,7 @@ import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
 import { CnoBars } from '../parts/plots/cno-bars.js'
-import { DayPlot, dayOf, useDay } from '../parts/plots/day-plot.js'
+import { CnoPlot, DayPlot, dayOf, useDay } from '../parts/plots/day-plot.js'
 import { ShadingPlot, SkyPlot } from '../parts/plots/sky-plot.js'
 import { api } from '../station/api.js'
 import { type Json, listAt, numberAt, textAt } from '../station/document.js'
@@ -177,14 +177,7 @@ function Interference({ document }: { document: Json }) {
         most={5}
         curves={[{ figure: 'slips', label: t('sky.slips'), unit: '%', digits: 1, colour: '--main' }]}
       />
-      <DayPlot
-        title={t('day.cno')}
-        of={day}
-        curves={[
-          { figure: 'cno-l1', label: 'L1', unit: 'dB-Hz', digits: 1, colour: '--gps' },
-          { figure: 'cno-l2', label: 'L2, L5', unit: 'dB-Hz', digits: 1, colour: '--glonass' },
-        ]}
-      />
+      <CnoPlot of={day} />
     </Card>
   )
 }

@@ -66,9 +66,7 @@ export function geoLink(point: Point): string {
   return `geo:${lat.toFixed(8)},${lon.toFixed(8)}`
 }
 
-/** Round numbers for scales: 1, 2 or 5 times a power of ten. Pure. */
-
-/** The largest round number that is not above a value. */
+/** For the scale of a plot: the largest of 1, 2 or 5 times a power of ten that is not above a value. */
 export function roundBelow(value: number): number {
   if (!(value > 0)) return 0
   const power = 10 ** Math.floor(Math.log10(value) + 1e-9)

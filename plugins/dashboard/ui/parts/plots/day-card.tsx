@@ -1,7 +1,7 @@
 import { t } from '../../i18n/index.js'
 import { hasValues } from '../../model/series.js'
 import { Card } from '../card.js'
-import { DayPlot, dayOf, useDay } from './day-plot.js'
+import { CnoPlot, DayPlot, dayOf, useDay } from './day-plot.js'
 import { FitnessBand } from './fitness-band.js'
 
 const load = dayOf(['fitness', 'satellites-used', 'satellites-seen', 'cno-l1', 'cno-l2'])
@@ -22,14 +22,7 @@ export function DayCard() {
           { figure: 'satellites-seen', label: t('day.seen'), unit: '', digits: 0, colour: '--quiet' },
         ]}
       />
-      <DayPlot
-        title={t('day.cno')}
-        of={day}
-        curves={[
-          { figure: 'cno-l1', label: 'L1', unit: 'dB-Hz', digits: 1, colour: '--gps' },
-          { figure: 'cno-l2', label: 'L2, L5', unit: 'dB-Hz', digits: 1, colour: '--glonass' },
-        ]}
-      />
+      <CnoPlot of={day} />
     </Card>
   )
 }

@@ -56,3 +56,15 @@ export function DayPlot(props: {
     </Waiting>
   )
 }
+
+/** C/N₀ of the last 24 h, by band. */
+export const CnoPlot = ({ of }: { of: Loaded<DaySeries> }) => (
+  <DayPlot
+    title={t('day.cno')}
+    of={of}
+    curves={[
+      { figure: 'cno-l1', label: 'L1', unit: 'dB-Hz', digits: 1, colour: '--gps' },
+      { figure: 'cno-l2', label: 'L2, L5', unit: 'dB-Hz', digits: 1, colour: '--glonass' },
+    ]}
+  />
+)
