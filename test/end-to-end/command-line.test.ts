@@ -278,7 +278,7 @@ t.test(
     child.once('exit', (ended) => {
       code = ended
     })
-    await until(() => code !== undefined, 'it ends', 20_000)
+    await until(() => code !== undefined, 'it ends')
     t.equal(code, 75)
   },
 )

@@ -192,10 +192,10 @@ export default definePlugin({
           await provoke(how)
           await fetch(`${station.url}/get-info`)
           const isReported = () => reported.test(station.output().slice(from))
-          if (!atItsEnd) await until(isReported, `the report ${reported}`, 10_000)
+          if (!atItsEnd) await until(isReported, `the report ${reported}`)
           from = station.output().length
           await control.call(next, { plugin: 'bad' })
-          if (atItsEnd) await until(isReported, `the report ${reported}`, 10_000)
+          if (atItsEnd) await until(isReported, `the report ${reported}`)
         }
       }
       const after = await list()

@@ -170,7 +170,7 @@ t.test('replay: brings a capture out at full speed, byte for byte', { skip: noCa
       'gnss-zed.configure=false',
     ])
     t.teardown(() => station.end())
-    await until(() => frames.length >= expected.length, `${expected.length} frames of ${name}`, 20_000).catch(() => {})
+    await until(() => frames.length >= expected.length, `${expected.length} frames of ${name}`).catch(() => {})
     t.equal(frames.length, expected.length, name)
     t.ok(Buffer.concat(frames).equals(Buffer.concat(expected)), `${name}: byte for byte`)
   }
@@ -291,7 +291,7 @@ t.test(
     const station = await startStation([...args, ...readyBase])
     t.teardown(() => station.end())
     const { frames, types } = await rover(t, udp)
-    await until(() => types().includes(1074), 'the stream', 20_000)
+    await until(() => types().includes(1074), 'the stream')
     await rtkBase(['plugins', 'load', folder, '--data', station.data])
     const before = frames.length
     for (const [version, extra] of [
@@ -309,7 +309,7 @@ t.test(
       frames
         .slice(before)
         .flatMap((frame) => (messageNumber(frame) === 1074 ? (decodeMsm(frame)?.epochTime ?? []) : []))
-    await until(() => times().length > 2, 'epochs after the reloads', 20_000)
+    await until(() => times().length > 2, 'epochs after the reloads')
     const gps = times()
     for (const [n, time] of gps.entries()) if (n > 0) t.ok(time - (gps[n - 1] as number) <= 2_000, `${time}`)
   },

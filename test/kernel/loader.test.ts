@@ -209,7 +209,7 @@ t.test('the folder of bundles', async (t) => {
     await running.load(folder)
     t.equal(kept(running.data).length, 1)
     await running.unload('third-party')
-    await until(() => kept(running.data).length === 0, 'removed', 10_000)
+    await until(() => kept(running.data).length === 0, 'removed')
   })
 
   t.test('one of the variant that is loaded again by its path has the variant’s options', async (t) => {
@@ -340,7 +340,7 @@ t.test(
     t.match(running.station.plugins(), [{ state: 'failed', reason: /wrap\.ts:1/ }])
     write(folder, files())
     await running.clock.advance(1_000)
-    await until(() => running.station.plugins()[0].state === 'running', 'the second try', 10_000)
+    await until(() => running.station.plugins()[0].state === 'running', 'the second try')
     t.equal(running.station.plugins()[0].name, 'third-party')
     t.equal(running.field('third.key'), 9)
   },
@@ -370,7 +370,7 @@ t.test('code that changed leaves quarantine at once: its count of failures begin
   const [state, reason] = [() => running.station.plugins()[0].state, () => running.station.plugins()[0].reason]
   const tries = () => running.lines.filter(({ msg }) => msg.includes('retried in')).length
   for (const [index, after_ms] of [1_000, 5_000].entries()) {
-    await until(() => tries() === index + 1, `failure ${index + 1}`, 10_000)
+    await until(() => tries() === index + 1, `failure ${index + 1}`)
     await running.clock.advance(after_ms)
   }
   await until(() => state() === 'quarantined', 'quarantine')
@@ -394,7 +394,7 @@ t.test('--watch reloads what was edited, once it settles, and only when the code
     return String((running.field('third') as { says: string } | undefined)?.says)
   }
   write(folder, { 'lib/nested/answer.ts': helper(5) })
-  await until(async () => (await settled()) === 'version 5', 'the edit', 15_000)
+  await until(async () => (await settled()) === 'version 5', 'the edit')
   write(folder, { 'lib/wrap.ts': 'export const wrapped = (' })
   await until(async () => {
     await settled()

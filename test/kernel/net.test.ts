@@ -492,7 +492,7 @@ t.test('limits', async (t) => {
       await until(() => it.listener.connections === 3, 'three')
       const flood = Array.from({ length: 300 }, () => new Client(port))
       // Bounded: what is not refused stays open.
-      await until(() => flood.every(({ closed }) => closed), 'refused', 10_000).catch(() => {})
+      await until(() => flood.every(({ closed }) => closed), 'refused').catch(() => {})
       t.equal(it.listener.refused, 300)
       const lines = station.lines.filter(({ msg }) => msg.includes('refused'))
       t.equal(lines.length, 1)
@@ -508,7 +508,7 @@ t.test('limits', async (t) => {
       const reload = station.reload('caster')
       const meanwhile = Array.from({ length: 10 }, () => new Client(port))
       const refused = () => meanwhile.filter(({ closed }) => closed).length
-      await until(() => refused() >= 7, 'refused as well', 10_000).catch(() => {})
+      await until(() => refused() >= 7, 'refused as well').catch(() => {})
       t.ok(refused() >= 7, `${refused()} are refused as well`)
       await reload
       for (const { socket } of meanwhile) socket.destroy()
@@ -631,7 +631,7 @@ t.test('limits', async (t) => {
       t.notOk(quiet.closed)
       await station.clock.advance(i < 4 ? 3_000 : 4_000)
     }
-    await until(() => quiet.closed, 'the end of the quiet one, within a quarter of its time', 10_000)
+    await until(() => quiet.closed, 'the end of the quiet one, within a quarter of its time')
     t.notOk(busy.closed)
     busy.socket.destroy()
   })
@@ -718,7 +718,7 @@ async function within<T>(what: Promise<T>, text: string): Promise<T> {
   void what.finally(() => {
     isOver = true
   })
-  await until(() => isOver, text, 5_000)
+  await until(() => isOver, text)
   return what
 }
 
@@ -753,7 +753,7 @@ t.test('TLS', async (t) => {
 
   t.test('handshakes that are only begun are few for each address, hold no place, and end after 10 s', async (t) => {
     const halfOpen = Array.from({ length: 30 }, () => new Client(port))
-    await until(() => halfOpen.filter(({ closed }) => closed).length === 22, 'all but 8 are refused', 5_000)
+    await until(() => halfOpen.filter(({ closed }) => closed).length === 22, 'all but 8 are refused')
     t.equal(it.listener.connections, 0)
     const other = await within(open(port, { localAddress: '127.0.0.2' }), 'another address gets its place')
     await until(() => it.listener.connections === 1, 'another address')
@@ -761,10 +761,10 @@ t.test('TLS', async (t) => {
     const lines = station.lines.filter(({ msg }) => msg.includes('handshake(s) refused'))
     t.equal(lines.length, 1)
     await station.clock.advance(10_000)
-    await until(() => halfOpen.every(({ closed }) => closed), 'their end', 5_000)
+    await until(() => halfOpen.every(({ closed }) => closed), 'their end')
     const client = await within(open(port), 'the address has places again')
     client.destroy()
-    await until(() => it.listener.connections === 0, 'nobody', 5_000)
+    await until(() => it.listener.connections === 0, 'nobody')
   })
 
   t.test('live connections survive a reload, the certificate can be renewed', async (t) => {

@@ -632,18 +632,18 @@ t.test('a listener: what is left of it without clients, and when quiet ones end'
     await until(() => taken.length === 2, 'another version of the plugin says nothing about this one')
     network.leaving(plugin, 'reload')
     await connected()
-    await until(() => listener.connections === 3, 'the third one', 5_000)
+    await until(() => listener.connections === 3, 'the third one')
     await new Promise(setImmediate)
     t.equal(taken.length, 2)
     await clock.advance(4_999)
     t.equal(listener.connections, 3)
     await clock.advance(1)
-    await until(() => listener.connections === 2, 'its patience is over', 5_000)
+    await until(() => listener.connections === 2, 'its patience is over')
     const ended = once(first, 'close')
     network.entered(plugin)
     network.leaving(plugin, 'shutdown')
     await ended
-    await until(() => network.figures().length === 0, 'nothing is left', 5_000)
+    await until(() => network.figures().length === 0, 'nothing is left')
   })
 
   t.test('its figures stay until its last client is gone', async (t) => {

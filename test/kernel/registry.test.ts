@@ -232,7 +232,7 @@ t.test('a change', async (t) => {
       await reloaded
     }
     await during({ port: 2 }, '2.0.0')
-    await until(() => applied.includes('2.0.0 2'), 'the new version got the change', 10_000)
+    await until(() => applied.includes('2.0.0 2'), 'the new version got the change')
     refuse = true
     await during({ port: 3 }, '3.0.0')
     await until(() => station.device.errors().length > 0, 'the refusal')
@@ -410,7 +410,7 @@ t.test('a change', async (t) => {
       await station.station.change({ chan: 5 }, { source: 'http', address: '127.0.0.1' })
       t.match(trial(), { parameters: ['chan'], left_s: 90 })
       await station.clock.advance(90_000)
-      await until(() => errors().includes('change-rolled-back'), 'change-rolled-back', 10_000)
+      await until(() => errors().includes('change-rolled-back'), 'change-rolled-back')
       t.strictSame(applied, [5, 1])
     })
 
@@ -471,7 +471,7 @@ t.test('a change', async (t) => {
       store.batch = write
       wanted.arrives = false
       await station.clock.advance(90_000)
-      await until(() => trial() === undefined, 'it is over', 5_000).catch(() => {})
+      await until(() => trial() === undefined, 'it is over').catch(() => {})
       t.equal(trial(), undefined)
       t.equal(await store.get('config', 'chan'), undefined)
     })
@@ -510,7 +510,7 @@ t.test('a change', async (t) => {
       t.match(trial(), { parameters: ['chan'], left_s: 1 })
       t.strictSame(applied, [12])
       await clock.advance(1_000)
-      await until(() => applied.length === 2, 'it is set back', 5_000).catch(() => {})
+      await until(() => applied.length === 2, 'it is set back').catch(() => {})
       t.strictSame(applied, [12, 1])
     })
 

@@ -646,7 +646,7 @@ t.test('files that are deleted or changed while the service runs', async (t) => 
           await store.batch(setting(1))
           rmSync(snapshots(folder)[0])
           const isBack = () => clock.advance(30_000).then(() => existsSync(snapshots(folder)[0]))
-          await until(isBack, 'a file that was deleted again', 10_000)
+          await until(isBack, 'a file that was deleted again')
         }
         await store.close()
         await opened(folder, async (again) => {

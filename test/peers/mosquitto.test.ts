@@ -61,7 +61,7 @@ t.test('a broker that wants client certificates', { skip: gateOnly || skip }, as
   const station = await stationProcess(t, first.port, identityOf(pki.ca, pki.device))
 
   t.test('y, and the document with the certificate in use', async (t) => {
-    await until(() => texts(sub, 'info').length > 0, 'the document', 20_000)
+    await until(() => texts(sub, 'info').length > 0, 'the document')
     t.equal(online(sub), 'y')
     const { mqtt } = JSON.parse(texts(sub, 'info')[0] as string)
     t.match(mqtt.state, { link: 'up', cert: { serial: /^[0-9A-F]+$/ }, error: { cause: '' } })
@@ -140,7 +140,7 @@ t.test('a broker that wants client certificates', { skip: gateOnly || skip }, as
   t.test('reboot: q and a DISCONNECT, then y again', async (t) => {
     const [before, documents] = [online(sub), texts(sub, 'info').length]
     await send('cmd', 'reboot')
-    await until(() => texts(sub, 'info').length > documents, 'the document', 20_000)
+    await until(() => texts(sub, 'info').length > documents, 'the document')
     t.equal(online(sub), `${before}qy`)
     t.match(JSON.parse(texts(sub, 'info').at(-1) as string), { esp: { bootcnt: 2 } })
   })

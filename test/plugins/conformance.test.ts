@@ -84,7 +84,7 @@ t.test('every shipped plugin stands start, stop, start beside all the others, an
       t.ok(clock.pending <= timers + 6, `${clock.pending} timers, ${timers} before`)
       t.strictSame(faults(), [])
       const left = () => leftOpen(name, 0).map(describeHandle)
-      await until(() => left().length === 0, `everything that was left open: ${left()}`, 5_000).catch(() => {})
+      await until(() => left().length === 0, `everything that was left open: ${left()}`).catch(() => {})
       t.strictSame(left(), [], 'nothing is left open')
       if (page.isOver()) page = await open()
     })

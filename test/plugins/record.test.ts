@@ -379,18 +379,18 @@ t.test('on disk', async (t) => {
       }
       ring.append(lineOf(note(0)), true)
       await clock.advance(2_000)
-      await until(() => syncs === 1, 'the state is durable', 5_000)
+      await until(() => syncs === 1, 'the state is durable')
       await minutes(1, 9)
       t.strictSame(await left(), [0], 'nine minutes wait in memory: a kill loses them')
       await minutes(10, 10)
-      await until(() => syncs === 2, 'they are durable after ten', 5_000)
+      await until(() => syncs === 2, 'they are durable after ten')
       t.strictSame(await left(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
       await minutes(11, 13)
       ring.append(lineOf(note(14)), true)
-      await until(async () => (await left()).at(-1) === 14, 'a change of state is written at once', 5_000)
+      await until(async () => (await left()).at(-1) === 14, 'a change of state is written at once')
       t.strictSame((await left()).slice(-4), [11, 12, 13, 14], 'with what waited, in its order')
       await clock.advance(2_000)
-      await until(() => syncs === 3, 'and is durable soon', 5_000)
+      await until(() => syncs === 3, 'and is durable soon')
       for (let number = 15; number < 15 + 60; number++) {
         await minutes(number, number)
         // The disk is real: it needs its time, which is none of the clock's.

@@ -14,7 +14,7 @@ for (const plugin of plugins) {
   await control.call('reload', { plugin })
   const before = await page.locator('.figures').innerText()
   // The time of the satellites goes on each second: whatever was reloaded, the page hears of it.
-  const goesOn = await until(async () => (await page.locator('.figures').innerText()) !== before, 'news', 15_000).then(
+  const goesOn = await until(async () => (await page.locator('.figures').innerText()) !== before, 'news').then(
     () => true,
     () => false,
   )

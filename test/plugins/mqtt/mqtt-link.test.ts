@@ -277,8 +277,8 @@ t.test('the link', async (t) => {
     const station = await startLinkStation(t, broker.port)
     await until(isUp(station), 'up')
     await Promise.all([0, 1, 0, 1].map((on) => station.station.change({ 'mqtt-en': on }, { source: 'http' })))
-    await until(isUp(station), 'up again', 5_000)
-    await until(() => broker.online().length === 3, 'y', 5_000)
+    await until(isUp(station), 'up again')
+    await until(() => broker.online().length === 3, 'y')
     t.same([broker.online(), station.field('mqtt.stat.sessions')], ['yqy', 2])
   })
 
@@ -462,7 +462,7 @@ t.test('the link', async (t) => {
     for (let n = 0; n < 5; n++) {
       const before = attempts()
       link().networkUp()
-      await until(() => attempts() === before + 1, 'an attempt, without a step of the clock', 10_000)
+      await until(() => attempts() === before + 1, 'an attempt, without a step of the clock')
       await failed(before)
       await station.clock.advance(1_000)
       await until(() => attempts() >= before + 2, 'the next one within 1 s')
@@ -640,7 +640,7 @@ t.test('the link', async (t) => {
       const broker = await fakeBroker(t, (socket) => void setImmediate(() => socket.write(flood)))
       const rss_bytes = process.memoryUsage().rss
       const station = await startLinkStation(t, broker.port)
-      await until(() => station.field('mqtt.state.link') === 'down', text, 15_000)
+      await until(() => station.field('mqtt.state.link') === 'down', text)
       MqttClient.prototype.emit = emit
       t.match(station.field('mqtt.state.error'), { cause: 'protocol', text: new RegExp(text) })
       t.ok(parsed <= (text.startsWith('which') ? 800 + mostAtOnce : 2), `${text}: ${parsed} packets reached the parser`)
@@ -675,7 +675,7 @@ t.test('the link', async (t) => {
       const broker = await startBroker(t)
       if (rejects) broker.aedes.authorizeSubscribe = (_client, _subscription, done) => done(null, null)
       const station = await startLinkStation(t, broker.port)
-      await until(() => broker.texts('info').length > 0, 'the document', 10_000)
+      await until(() => broker.texts('info').length > 0, 'the document')
       t.equal(station.lines.filter(({ msg }) => /rejected a subscription/.test(msg)).length > 0, rejects)
     }
   })

@@ -454,7 +454,7 @@ t.test('a look at the caster from a rover’s side', async (t) => {
   ] as const) {
     t.test(`${what}, at once`, async (t) => {
       const { found, clock, stop, caster } = await look(t, ({ socket }) => void socket.write(answer), mount)
-      await until(() => found.length > 0, 'an end', 5_000)
+      await until(() => found.length > 0, 'an end')
       t.match(found, [expected])
       if (found[0]?.kind === 'table')
         t.equal(found[0].rows.length, expected.kind === 'table' ? expected.rows.length : -1)
@@ -487,7 +487,7 @@ t.test('a look at the caster from a rover’s side', async (t) => {
       await clock.advance(9_999)
       t.same(found, [])
       await clock.advance(1)
-      await until(() => found.length > 0, 'an end', 5_000)
+      await until(() => found.length > 0, 'an end')
       await done
       t.match(found, [expected])
     })

@@ -713,7 +713,7 @@ t.test('a new version', async (t) => {
       await advance(rig, 5)
       return tries() >= 2 || rig.ready() > 0
     }
-    await until(isOver, 'two tries', 20_000).catch(() => {})
+    await until(isOver, 'two tries').catch(() => {})
     t.ok(tries() >= 2, `${tries()} tries`)
     t.equal(rig.ready(), 0)
   })

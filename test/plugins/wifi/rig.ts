@@ -138,4 +138,4 @@ export async function wifiStation(t: Test, options: RigOptions = {}): Promise<Ri
   return rig
 }
 
-export const settled = (condition: () => unknown, what: string) => until(condition, what, 5_000)
+export const settled = (condition: () => unknown, what: string) => until(condition, what)
