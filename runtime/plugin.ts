@@ -13,6 +13,7 @@ import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { MaskSelection } from '../schemas/document.js'
 import type { Callback, Dispose, Event } from '../schemas/event.js'
+import type { MqttTopic } from '../schemas/mqtt/topics.js'
 import type { Trouble } from '../schemas/services/device.js'
 import type { ClientBundle } from '../schemas/services/runtime.js'
 import type { ServiceToken } from '../schemas/token.js'
@@ -292,6 +293,8 @@ export interface PluginContext {
      */
     on(topic: string | (() => string), fn: Callback<[message: MqttMessage]>): void
     publish(topic: string, payload: string | Buffer, options?: PublishOptions): PublishResult
+    /** Describes a topic that this plugin publishes or takes, for `GET /asyncapi.json`. One that it takes is listed without it too. */
+    describe(topic: MqttTopic): void
   }
   readonly services: {
     provide<T>(token: ServiceToken<T>, value: T): void

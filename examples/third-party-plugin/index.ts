@@ -1,9 +1,10 @@
 import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { content } from 'rtk-base/schemas'
 import { rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 import about from './about.md'
 import { tapHooks } from './lib/hooks.js'
-import { Meter, Totals } from './lib/meter.js'
+import { Meter, RecentEpochs, Totals } from './lib/meter.js'
 import panel from './ui/panel.ts?client'
 
 /** Counts epochs and frames that go out of the station, and those epochs that have too few satellites to be of use. */
@@ -31,14 +32,22 @@ export default definePlugin({
       return 'epoch meter: all counts are 0'
     }
     ctx.commands.add('epoch-meter-reset', 'starts counting epochs and frames anew', reset, { value: false })
-    ctx.http.route({ method: 'GET', url: '/epoch-meter', handler: async () => meter.recent() })
+    ctx.http.route({
+      method: 'GET',
+      url: '/epoch-meter',
+      schema: { summary: 'The newest epochs that went out', response: { 200: RecentEpochs } },
+      handler: async () => meter.recent(),
+    })
     ctx.http.route({
       method: 'GET',
       url: '/epoch-meter/about',
+      schema: { summary: 'What this plugin is for', response: { 200: content('text/markdown') } },
       config: { public: true },
       handler: async (_request, reply) => reply.type('text/markdown; charset=utf-8').send(about),
     })
     ctx.ui.panel({ title: 'Epoch meter', module: panel })
+    const topic = { address: 'base/{SN}/epoch-meter', summary: 'The totals: on connect, on demand', payload: Totals }
+    ctx.mqtt.describe({ ...topic, from: 'station' })
     ctx.mqtt.on('base/{SN}/epoch-meter/get', () => {
       ctx.mqtt.publish('base/{SN}/epoch-meter', JSON.stringify(meter.totals()))
     })

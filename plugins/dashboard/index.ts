@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { content } from 'rtk-base/schemas'
 import { device, logs, panels, procedureStatus, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { pageAddresses, qrLines, qrPath } from './address/page-addresses.js'
@@ -8,7 +9,7 @@ import { FigureRecorder } from './history/recorder.js'
 import { SurveyCurve, surveyFactsOf } from './history/survey-curve.js'
 import { Pages } from './pages.js'
 import { PanelFiles } from './panels.js'
-import { EventsQuery, SeriesQuery, wantedSeries, wantedTopics } from './query.js'
+import { Addresses, EventsQuery, Series, SeriesQuery, SkyCells, wantedSeries, wantedTopics } from './query.js'
 
 const Position = Type.Object({ x: Type.Number(), y: Type.Number(), z: Type.Number() })
 const Curve = Type.Array(Type.Object({ t: Type.Number(), now: Position, mean: Position, acc: Type.Number() }))
@@ -49,6 +50,7 @@ export default definePlugin({
       schema: {
         summary: 'Server-sent events: document, satellites, survey, log, panels',
         querystring: EventsQuery,
+        response: { 200: content('text/event-stream') },
       },
       handler: (request, reply) => {
         const reader = request.role === 'operator' ? 'operator' : 'viewer'
@@ -68,13 +70,16 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/addresses',
-      schema: { summary: 'Where people in the same network find the page, as text and as QR code' },
+      schema: {
+        summary: 'Where people in the same network find the page, as text and as QR code',
+        response: { 200: Addresses },
+      },
       handler: async () => addresses().map((address) => ({ ...address, ...qrPath(address.url) })),
     })
     ctx.http.route({
       method: 'GET',
       url: '/history',
-      schema: { summary: 'Figures of the last 24 h', querystring: SeriesQuery },
+      schema: { summary: 'Metrics of the last 24 h', querystring: SeriesQuery, response: { 200: Series } },
       handler: async (request) => {
         const { names, step } = wantedSeries(request.query)
         return recorder.series(names, step)
@@ -83,7 +88,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/history/sky',
-      schema: { summary: 'Mean C/N0 by direction' },
+      schema: { summary: 'Mean C/N0 by direction', response: { 200: SkyCells } },
       handler: async () => ({ cells: recorder.shading.cells() }),
     })
     return { recorder, survey, hub }

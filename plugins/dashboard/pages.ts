@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ClientFile, PluginContext } from 'rtk-base/plugin'
+import { bytes, content } from 'rtk-base/schemas'
 import client from './ui/main.tsx?client'
 
 /**
@@ -48,10 +49,17 @@ export class Pages {
 
   register(): void {
     const { http } = this.#ctx
-    http.route({ method: 'GET', url: '/', config: { public: true }, handler: (_request, reply) => this.#page(reply) })
+    http.route({
+      method: 'GET',
+      url: '/',
+      schema: { summary: 'The page of the station', response: { 200: content('text/html') } },
+      config: { public: true },
+      handler: (_request, reply) => this.#page(reply),
+    })
     http.route({
       method: 'GET',
       url: '/ui/:name',
+      schema: { summary: 'A file of the page', response: { 200: bytes('*/*') } },
       config: { public: true },
       handler: (request, reply) => sendFile(request, reply, this.#files.get((request.params as { name: string }).name)),
     })

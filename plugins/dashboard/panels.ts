@@ -1,4 +1,5 @@
 import type { PluginContext } from 'rtk-base/plugin'
+import { bytes } from 'rtk-base/schemas'
 import { panels } from 'rtk-base/services'
 import { sendFile } from './pages.js'
 
@@ -22,7 +23,7 @@ export class PanelFiles {
     this.#ctx.http.route({
       method: 'GET',
       url: '/ui/panels/:plugin/:name',
-      schema: { summary: 'A file of the panel of a plugin' },
+      schema: { summary: 'A file of the panel of a plugin', response: { 200: bytes('*/*') } },
       handler: (request, reply) => {
         const { plugin, name } = request.params as { plugin: string; name: string }
         const panel = this.#ctx.services

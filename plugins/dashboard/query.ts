@@ -14,6 +14,34 @@ export const SeriesQuery = Type.Object({
   step: Type.Optional(Type.String({ description: 'samples of 10 s that are one value; left out: 6' })),
 })
 
+/** And of the answers. */
+export const Addresses = Type.Array(
+  Type.Object({
+    interface: Type.String(),
+    url: Type.String(),
+    size: Type.Integer({ description: 'Modules a side of the QR code' }),
+    path: Type.String({ description: 'Its dark modules as an SVG path, one unit each' }),
+  }),
+  { description: 'The best first' },
+)
+export const Series = Type.Object({
+  t: Type.Integer({ description: 'Of the newest value, UTC seconds; 0 unknown' }),
+  interval_s: Type.Integer({ description: 'Seconds between two values' }),
+  units: Type.Record(Type.String(), Type.String()),
+  figures: Type.Record(Type.String(), Type.Array(Type.Union([Type.Number(), Type.Null()])), {
+    description: 'By name, oldest first; null: unknown',
+  }),
+})
+export const SkyCells = Type.Object({
+  cells: Type.Array(
+    Type.Object({
+      az: Type.Number({ description: 'Azimuth, degrees' }),
+      el: Type.Number({ description: 'Elevation, degrees' }),
+      cno: Type.Number({ description: 'dB-Hz' }),
+    }),
+  ),
+})
+
 type Query = Readonly<Record<string, unknown>>
 
 /** @throws RTK_ERR_COMMAND_VALUE */

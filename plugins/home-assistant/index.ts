@@ -65,6 +65,19 @@ export default definePlugin({
         components: Object.fromEntries([...sensors, ...pressed]),
       }
     }
+    ctx.mqtt.describe({
+      address: `${prefix}/device/${id}/config`,
+      from: 'station',
+      summary: 'Introduces the base to Home Assistant: its device discovery',
+      payload: Type.Record(Type.String(), Type.Unknown()),
+      retain: true,
+    })
+    ctx.mqtt.describe({
+      address: 'base/{SN}/home-assistant',
+      from: 'station',
+      summary: 'The values that Home Assistant shows, every interval_s',
+      payload: Type.Record(Type.String(), Type.Unknown()),
+    })
     let isIntroduced = false
     const introduce = () => {
       const text = JSON.stringify(description())

@@ -2,10 +2,34 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { UpdateAnswer } from 'rtk-base/schemas'
 import { firmwareInstaller, routerFirmware } from 'rtk-base/services'
 import { rawQuery } from './query.js'
 
 const longestUrl = 4_096
+
+/** A bare value: an object whose one property is written out as `esp=`. */
+const targetParameter = {
+  name: 'target',
+  in: 'query',
+  required: true,
+  style: 'form',
+  explode: true,
+  description:
+    'What is updated. The name `target` is not sent: the query is `esp…` or `rut` alone, with or without `=`',
+  schema: {
+    type: 'object',
+    minProperties: 1,
+    maxProperties: 1,
+    propertyNames: { pattern: '^(rut|esp[A-Za-z0-9_-]*)$' },
+    additionalProperties: { type: 'string', const: '' },
+  },
+  examples: {
+    esp: { summary: '?esp the service or one plugin', value: { esp: '' } },
+    rut: { summary: '?rut the router', value: { rut: '' } },
+  },
+} as const
+
 /** A router downloads and checks an image of tens of megabytes over a mobile link. */
 const limit_ms = 15 * 60_000
 
@@ -17,6 +41,15 @@ export function addFirmwareRoutes(ctx: PluginContext): void {
       url,
       schema: {
         summary: 'Installs firmware: `?esp…` the signed image in the body, `?rut` the URL in the body on the router',
+        parameters: [targetParameter],
+        requestBody: {
+          required: true,
+          content: {
+            'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+            'text/plain': { schema: { type: 'string', format: 'uri', maxLength: longestUrl } },
+          },
+        },
+        response: { 200: UpdateAnswer },
       },
       config: { rawBody: 'stream', timeout_ms: limit_ms },
       handler: (request, reply) => install(ctx, request, reply),

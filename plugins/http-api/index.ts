@@ -1,19 +1,47 @@
 import type { FastifyReply } from 'fastify'
 import { definePlugin, type PluginContext, RtkError } from 'rtk-base/plugin'
-import { device, httpRoutes, metrics as metricsToken, type Station, station as stationToken } from 'rtk-base/services'
+import {
+  asyncApi,
+  bytes,
+  Change,
+  ChangeAnswer,
+  CommandEntry,
+  content,
+  InfoDocument,
+  InfoDocumentPart,
+  NvsNamespaces,
+  NvsValues,
+  NvsWritten,
+  ParameterEntry,
+  PluginReport,
+} from 'rtk-base/schemas'
+import {
+  device,
+  httpRoutes,
+  metrics as metricsToken,
+  mqttLink,
+  mqttTopics,
+  type Station,
+  station as stationToken,
+} from 'rtk-base/services'
+import { Type } from 'typebox'
 import { addFirmwareRoutes } from './firmware.js'
 import { openApi } from './openapi.js'
+import { ownSchemas } from './own-schemas.js'
+import { commandParameter, maskParameter } from './parameters.js'
 import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
 
 const json = 'application/json; charset=utf-8'
 const text = 'text/plain; charset=utf-8'
+const namespaceParameter = { name: 'namespace', in: 'query', required: false, schema: { type: 'string' } }
+const description = Type.Record(Type.String(), Type.Unknown())
 
 /** The HTTP surface of the specification. Every route is a thin face of the station's own operations. */
 export default definePlugin({
   name: 'http-api',
   version: '1.0.0',
   api: '^1.1.0',
-  needs: [stationToken, metricsToken, device, httpRoutes],
+  needs: [stationToken, metricsToken, device, httpRoutes, mqttTopics],
 
   setup(ctx) {
     const station = () => ctx.services.use(stationToken)
@@ -33,7 +61,11 @@ function addReadings(ctx: PluginContext, station: () => Station): void {
     ctx.http.route({
       method: 'GET',
       url,
-      schema: { summary: 'The information document, or what a mask such as `?0x02` selects' },
+      schema: {
+        summary: 'The information document, or what a mask such as `?0x02` selects',
+        parameters: [maskParameter],
+        response: { 200: Type.Union([InfoDocument, InfoDocumentPart]) },
+      },
       handler: (request, reply) => {
         const reader = request.role === 'operator' ? 'operator' : 'viewer'
         return reply.type(json).send(bytesOf(station().documentText(maskOf(rawQuery(request.raw.url)), reader)))
@@ -44,7 +76,7 @@ function addReadings(ctx: PluginContext, station: () => Station): void {
   ctx.http.route({
     method: 'GET',
     url: '/metrics',
-    schema: { summary: 'The figures of every plugin, for Prometheus' },
+    schema: { summary: 'The metrics of every plugin, for Prometheus', response: { 200: content('text/plain') } },
     handler: async (_request, reply) => {
       const metrics = ctx.services.use(metricsToken)
       return reply.type(metrics.contentType).send(await metrics.text())
@@ -54,7 +86,10 @@ function addReadings(ctx: PluginContext, station: () => Station): void {
   ctx.http.route({
     method: 'GET',
     url: '/report',
-    schema: { summary: 'An archive for support: how everything is, logs and the flight record, without secrets' },
+    schema: {
+      summary: 'An archive for support: the state, logs and the flight record, without secrets',
+      response: { 200: bytes('application/gzip') },
+    },
     config: { role: 'operator' },
     handler: async (_request, reply) =>
       reply
@@ -69,7 +104,11 @@ function addActions(ctx: PluginContext, station: () => Station): void {
   ctx.http.route({
     method: 'POST',
     url: '/change',
-    schema: { summary: 'Changes parameters: all of them, durably, or none' },
+    schema: {
+      summary: 'Changes parameters: all of them, durably, or none',
+      requestBody: { required: true, content: { 'application/json': { schema: Change } } },
+      response: { 200: ChangeAnswer },
+    },
     // Every owner may take 10 s, one after the other.
     config: { timeout_ms: 300_000 },
     handler: async (request, reply) => {
@@ -82,7 +121,11 @@ function addActions(ctx: PluginContext, station: () => Station): void {
   ctx.http.route({
     method: 'POST',
     url: '/system',
-    schema: { summary: 'Runs the command in the query: `?reboot`, `?log=d`' },
+    schema: {
+      summary: 'Runs the command in the query: `?reboot`, `?log=d`',
+      parameters: [commandParameter],
+      response: { 200: content('text/plain') },
+    },
     config: { rawBody: 'ignore', errors: 'text' },
     handler: async (request, reply) => {
       const command = commandText(rawQuery(request.raw.url))
@@ -97,7 +140,11 @@ function addStorage(ctx: PluginContext, station: () => Station): void {
   ctx.http.route({
     method: 'GET',
     url: '/nvs',
-    schema: { summary: 'Key-value pairs of a namespace; without one the namespaces' },
+    schema: {
+      summary: 'Key-value pairs of a namespace; without one the namespaces',
+      parameters: [namespaceParameter],
+      response: { 200: Type.Union([NvsNamespaces, NvsValues]) },
+    },
     // Anybody may have written anything there, also secrets.
     config: { role: 'operator' },
     handler: async (request) => {
@@ -110,7 +157,12 @@ function addStorage(ctx: PluginContext, station: () => Station): void {
   ctx.http.route({
     method: 'POST',
     url: '/nvs',
-    schema: { summary: 'Writes key-value pairs to a namespace' },
+    schema: {
+      summary: 'Writes key-value pairs to a namespace',
+      parameters: [{ ...namespaceParameter, description: 'Left out: `user`' }],
+      requestBody: { required: true, content: { 'application/json': { schema: NvsValues } } },
+      response: { 200: NvsWritten },
+    },
     handler: async (request) => {
       const written = await station().nvs.write(namespaceOf(request.query) ?? 'user', request.body)
       return { result: 'ok', written }
@@ -120,23 +172,38 @@ function addStorage(ctx: PluginContext, station: () => Station): void {
 
 /** What the station consists of, and what can be asked of it. */
 function addDirectory(ctx: PluginContext, station: () => Station): void {
-  for (const [url, summary, list] of [
-    ['/plugins', 'Every plugin with its state', () => station().plugins()],
-    ['/parameters', 'Every change parameter with its schema and its value', () => station().parameters()],
-    ['/commands', 'Every command', () => station().commands()],
+  for (const [url, summary, entry, list] of [
+    ['/plugins', 'Every plugin with its state', PluginReport, () => station().plugins()],
+    [
+      '/parameters',
+      'Every change parameter with its schema and its value',
+      ParameterEntry,
+      () => station().parameters(),
+    ],
+    ['/commands', 'Every command', CommandEntry, () => station().commands()],
   ] as const) {
-    ctx.http.route({ method: 'GET', url, schema: { summary }, handler: async () => list() })
+    const schema = { summary, response: { 200: Type.Array(entry) } }
+    ctx.http.route({ method: 'GET', url, schema, handler: async () => list() })
   }
+  /** What both descriptions say of the station. */
+  const facts = () => ({
+    version: ctx.services.use(device).version,
+    serial: ctx.serial,
+    own: ownSchemas(station().parameters(), station().commands()),
+  })
   ctx.http.route({
     method: 'GET',
     url: '/openapi.json',
-    schema: { summary: 'This description' },
+    schema: { summary: 'This interface, as OpenAPI 3.1', response: { 200: description } },
+    handler: async () => openApi({ ...facts(), routes: ctx.services.use(httpRoutes).list() }),
+  })
+  ctx.http.route({
+    method: 'GET',
+    url: '/asyncapi.json',
+    schema: { summary: 'The MQTT interface of this station, as AsyncAPI 3', response: { 200: description } },
     handler: async () => {
-      const { services, serial } = ctx
-      const parameters = station().parameters()
-      const routes = services.use(httpRoutes).list()
-      const { version } = services.use(device)
-      return openApi({ version, serial, routes, parameters, commands: station().commands() })
+      const broker = ctx.services.find(mqttLink)?.broker
+      return asyncApi({ ...facts(), topics: ctx.services.use(mqttTopics).list(), ...(broker && { broker }) })
     },
   })
 }

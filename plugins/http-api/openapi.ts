@@ -1,123 +1,135 @@
 /** The HTTP interface of this very station as OpenAPI 3.1: its routes, its parameters, its commands. Pure. */
-import { BaseClock, BaseState, BaseUpdate, GnssInfo, LinksInfo, MqttInfo } from 'rtk-base/schemas'
-import type { CommandEntry, HttpRoute, ParameterEntry } from 'rtk-base/services'
+import { ErrorAnswer, withReferences } from 'rtk-base/schemas'
+import type { HttpRoute } from 'rtk-base/services'
 
-export interface StationFacts {
+export interface ApiFacts {
   readonly version: string
   readonly serial: string
   readonly routes: readonly HttpRoute[]
-  readonly parameters: readonly ParameterEntry[]
-  readonly commands: readonly CommandEntry[]
+  /** What named schemas mean at this station, e.g. `Change` with its parameters. */
+  readonly own: Readonly<Record<string, object>>
 }
 
 type Json = Record<string, unknown>
-
-const errorSchema: Json = {
-  type: 'object',
-  required: ['error', 'message'],
-  properties: {
-    error: { type: 'string', description: 'The code, e.g. `RTK_ERR_UNAVAILABLE`' },
-    message: { type: 'string', description: 'What happened, to what' },
-    help: { type: 'string', description: 'What a person can do' },
-    field: { type: 'string', description: 'Where in the request' },
-  },
-}
-
-const documentSchema: Json = {
-  type: 'object',
-  description: 'The information document. A block is there when its plugin runs; further plugins add further blocks.',
-  properties: {
-    gnss: GnssInfo,
-    base: { type: 'object', properties: { state: BaseState, update: BaseUpdate, clock: BaseClock } },
-    mqtt: MqttInfo,
-    links: LinksInfo,
-  },
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, Json>>
+  readonly required?: readonly string[]
 }
 
 /** `/a/:id/*` → `/a/{id}/{rest}`. */
 const pathOf = (url: string) => url.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, '{rest}')
 
-function parametersOf({ url, schema }: HttpRoute): Json[] {
-  const inPath = [...pathOf(url).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
-    const { properties = {} } = (schema.params ?? {}) as { properties?: Record<string, Json> }
-    return { name, in: 'path', required: true, schema: properties[name] ?? { type: 'string' } }
-  })
-  const { properties = {}, required = [] } = (schema.querystring ?? {}) as {
-    properties?: Record<string, Json>
-    required?: string[]
-  }
-  const inQuery = Object.entries(properties).map(([name, of]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    schema: of,
-    ...(typeof of.description === 'string' && { description: of.description }),
-  }))
-  return [...inPath, ...inQuery]
+/** `GET /get-info` → `getInfo`, `POST /own/{id}` → `postOwnId`. */
+function operationName(method: string, path: string): string {
+  const [first = 'root', ...rest] = path.split(/[^A-Za-z0-9]+/).filter(Boolean)
+  const verb = method.toLowerCase()
+  const words = first === verb ? rest : [first, ...rest]
+  return verb + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-function requestBodyOf(route: HttpRoute, facts: StationFacts): Json | undefined {
-  if (route.method === 'GET' || route.method === 'DELETE' || route.body === 'ignore') return undefined
-  if (route.body !== 'json') return { required: true, content: { 'application/octet-stream': {} } }
-  const schema = route.url === '/change' ? changeSchema(facts) : (route.schema.body ?? {})
-  return { required: true, content: { 'application/json': { schema } } }
+/** The name itself, or with a number behind it where another one has it. */
+function unique(name: string, taken: Set<string>): string {
+  let found = name
+  for (let n = 2; taken.has(found); n++) found = `${name}${n}`
+  taken.add(found)
+  return found
 }
 
-const changeSchema = ({ parameters }: StationFacts): Json => ({
-  type: 'object',
-  description: 'Any of the parameters; one change is one transaction',
-  properties: Object.fromEntries(
-    parameters.map(({ name, title, schema, secret, default: preset }) => [
-      name,
-      { ...schema, title, ...(secret ? { writeOnly: true } : { default: preset }) },
-    ]),
-  ),
+const parameter = (name: string, place: 'path' | 'query', schema: Json, required: boolean): Json => ({
+  name,
+  in: place,
+  required,
+  schema,
+  ...(typeof schema.description === 'string' && { description: schema.description }),
 })
 
-function answerOf(route: HttpRoute, { commands }: StationFacts): Json {
-  const { response } = route.schema as { response?: Record<string, unknown> }
-  if (response?.['200'] !== undefined)
-    return { description: 'done', content: { 'application/json': { schema: response['200'] } } }
-  if (/^\/(get-info|heart-beat|get-base-info)$/.test(route.url))
-    return { description: 'the document', content: { 'application/json': { schema: documentSchema } } }
-  if (route.url === '/system') {
-    const lines = commands.map(({ name, help }) => `- \`${name}\`: ${help}`)
-    return { description: `what the command says. Commands:\n${lines.join('\n')}`, content: { 'text/plain': {} } }
+function parametersOf({ url, schema }: HttpRoute): unknown[] {
+  const {
+    params,
+    querystring,
+    parameters = [],
+  } = schema as {
+    params?: ObjectSchema
+    querystring?: ObjectSchema
+    parameters?: readonly object[]
   }
-  return { description: 'done' }
+  const inPath = [...pathOf(url).matchAll(/\{(\w+)\}/g)].map(([, name = '']) =>
+    parameter(name, 'path', params?.properties?.[name] ?? { type: 'string' }, true),
+  )
+  const { properties = {}, required = [] } = querystring ?? {}
+  const inQuery = Object.entries(properties).map(([name, of]) => parameter(name, 'query', of, required.includes(name)))
+  return [...inPath, ...inQuery, ...parameters]
 }
 
-export function openApi(facts: StationFacts): Json {
+function requestBodyOf({ method, body, schema }: HttpRoute): object | undefined {
+  if (schema.requestBody !== undefined) return schema.requestBody as object
+  if (method === 'GET' || method === 'DELETE' || body === 'ignore') return undefined
+  const type = body === 'json' ? 'application/json' : 'application/octet-stream'
+  return { required: true, content: { [type]: body === 'json' ? { schema: schema.body ?? {} } : {} } }
+}
+
+function responsesOf({ schema, textErrors }: HttpRoute): Json {
+  const { response = { 200: undefined } } = schema as { response?: Readonly<Record<string, unknown>> }
+  const answers = Object.entries(response).map(([status, answer]) => [status, responseOf(answer)])
+  const refused = { $ref: `#/components/responses/${textErrors ? 'RefusedText' : 'Refused'}` }
+  return { ...Object.fromEntries(answers), '4XX': refused, '5XX': refused }
+}
+
+/** JSON, or what has its content types with it. */
+function responseOf(answer: unknown): Json {
+  const { description = 'Done', content } = (answer ?? {}) as { description?: string; content?: object }
+  if (answer === undefined) return { description }
+  return { description, content: content ?? { 'application/json': { schema: answer } } }
+}
+
+const refusals: Readonly<Record<string, Json>> = {
+  Refused: { description: 'Refused', content: { 'application/json': { schema: ErrorAnswer } } },
+  RefusedText: { description: 'Refused: one line of text', content: { 'text/plain': { schema: { type: 'string' } } } },
+}
+
+export function openApi({ version, serial, routes, own }: ApiFacts): Json {
+  const names = new Set<string>()
   const paths: Record<string, Json> = {}
-  for (const route of facts.routes) {
+  for (const route of routes) {
     const path = pathOf(route.url)
-    const { summary = '', description } = route.schema as { summary?: string; description?: string }
-    const error = route.textErrors ? { 'text/plain': {} } : { 'application/json': { schema: errorSchema } }
-    const body = requestBodyOf(route, facts)
+    const method = route.method.toLowerCase()
+    const { summary, description } = route.schema as { summary?: string; description?: string }
+    const body = requestBodyOf(route)
+    const parameters = parametersOf(route)
     paths[path] = {
       ...paths[path],
-      [route.method.toLowerCase()]: {
-        operationId: `${route.method.toLowerCase()} ${path}`,
+      [method]: {
+        operationId: unique(operationName(method, path), names),
         tags: [route.plugin],
-        summary,
-        ...(description && { description }),
-        parameters: parametersOf(route),
+        summary: summary ?? `${route.method} ${path}`,
+        ...(description !== undefined && { description }),
+        ...(parameters.length > 0 && { parameters }),
         ...(body && { requestBody: body }),
-        responses: { '200': answerOf(route, facts), default: { description: 'refused', content: error } },
+        responses: responsesOf(route),
         security: route.role === 'none' ? [] : [{ token: [route.role] }, { session: [route.role] }],
       },
     }
   }
+  const answersText = routes.some(({ textErrors }) => textErrors)
+  const responses = { Refused: refusals.Refused, ...(answersText && { RefusedText: refusals.RefusedText }) }
+  const { part, definitions } = withReferences({ paths, responses }, '#/components/schemas/', own)
   return {
     openapi: '3.1.0',
     info: {
-      title: `rtk-base ${facts.serial}`,
-      version: facts.version,
+      title: `rtk-base ${serial}`,
+      version,
       description:
-        'The HTTP interface of this station, with the plugins that run in it. Tokens are wanted only where they are set.',
+        'The HTTP interface of this station, with the plugins that run in it. Tokens are needed only where they are set.',
+      license: { name: 'MIT', identifier: 'MIT' },
     },
-    paths,
+    servers: [{ url: '/', description: 'This station' }],
+    tags: [...new Set(routes.map(({ plugin }) => plugin))]
+      .sort()
+      .map((name) => ({ name, description: `Routes of ${name.includes(' ') ? name : `the plugin ${name}`}` })),
+    paths: part.paths,
     components: {
+      schemas: definitions,
+      responses: part.responses,
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer' },
         session: { type: 'apiKey', in: 'cookie', name: 'rtk-base-session' },

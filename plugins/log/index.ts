@@ -1,4 +1,5 @@
 import { badValue, definePlugin, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { content } from 'rtk-base/schemas'
 import { device, type LogLevel, logs, metrics, type RunEnd, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { LogFiles } from './files.js'
@@ -102,7 +103,20 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/get-log-saved',
-      schema: { summary: 'The saved logs; `?tail=n` the last lines, JSON lines by Accept' },
+      schema: {
+        summary: 'The saved logs; `?tail=n` the last lines, JSON lines by Accept',
+        parameters: [
+          {
+            name: 'tail',
+            in: 'query',
+            schema: { type: 'integer', minimum: 0, maximum: 999_999 },
+            description: 'Lines',
+          },
+        ],
+        response: {
+          200: { content: { ...content('text/plain').content, ...content('application/x-ndjson').content } },
+        },
+      },
       handler: async (request, reply) => {
         const lines = files.read().slice(-tailOf(request.query))
         if (/\bapplication\/(x-ndjson|json|jsonl)\b/.test(request.headers.accept ?? '')) {

@@ -1,4 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
+import { topics as described } from 'rtk-base/schemas'
 import { device, station } from 'rtk-base/services'
 import { ChangeRequests } from './change-requests.js'
 import { CommandRequests } from './command-requests.js'
@@ -27,6 +28,8 @@ export default definePlugin({
       'base/{SN}/change/post': changes.handle,
     }
     for (const [topic, handle] of Object.entries(topics)) ctx.mqtt.on(topic, live.only(handle))
+    const { info, infoGet, cmd, changePost, changeResp } = described
+    for (const topic of [info, infoGet, cmd, changePost, changeResp]) ctx.mqtt.describe(topic)
     // Before the taps of other plugins, which may take 10 s each.
     ctx.hooks.onMqttConnect.tap(() => publications.onConnect(), { stage: -100 })
 

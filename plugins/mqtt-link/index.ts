@@ -1,4 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
+import { topics } from 'rtk-base/schemas'
 import { device, mqttBus, mqttLink, station } from 'rtk-base/services'
 import Type from 'typebox'
 import { BrokerChoice, tlsPort } from './broker-choice.js'
@@ -75,7 +76,8 @@ export default definePlugin({
     })
     ctx.commands.add('mqtt-renew', 'renews the MQTT certificate', () => renewal.renew(), { value: false })
 
-    ctx.mqtt.on('base/{SN}/online', (message) => {
+    ctx.mqtt.describe(topics.online)
+    ctx.mqtt.on(topics.online.address, (message) => {
       if (isStale(message)) link.driver.sayOnline()
     })
     ctx.config.onChange([enabled.name, host.name, port.name], (_changed, source) => {

@@ -13,6 +13,10 @@ export function linkService(link: BrokerLink, settings: () => LinkSettings): Mqt
     get up() {
       return link.session !== undefined
     },
+    get broker() {
+      const { host, port } = settings()
+      return host === '' ? undefined : { host, port, tls: link.usesTls }
+    },
     get state() {
       return link.state.link
     },

@@ -1,4 +1,5 @@
 import { definePlugin, unavailable } from 'rtk-base/plugin'
+import { topics } from 'rtk-base/schemas'
 import { device, mqttLink, rtcmStream } from 'rtk-base/services'
 import Type from 'typebox'
 import { Epochs } from './epochs.js'
@@ -51,6 +52,7 @@ export default definePlugin({
     rate.onChange(() => state.publisher?.schedule())
     sign.onChange(() => state.publisher?.publishCertificate())
 
+    for (const described of [topics.drtk, topics.drtkSig, topics.drtkCert]) ctx.mqtt.describe(described)
     return state
   },
 

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { badValue, definePlugin, unavailable } from 'rtk-base/plugin'
+import { content, RecordEntry } from 'rtk-base/schemas'
 import { device, logs, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { between, entries } from './history.js'
@@ -56,7 +57,16 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/record',
-      schema: { summary: 'The flight record, JSON lines; `?from=` and `to=` as ISO time or UTC seconds' },
+      schema: {
+        summary: 'The flight record, JSON lines; `?from=` and `to=` as ISO time or UTC seconds',
+        parameters: ['from', 'to'].map((name) => ({
+          name,
+          in: 'query',
+          schema: { type: 'string' },
+          description: 'ISO time or UTC seconds',
+        })),
+        response: { 200: { ...content('application/x-ndjson', RecordEntry), description: 'One entry a line' } },
+      },
       handler: (request, reply) => {
         const { from_ms, to_ms } = rangeOf(request.query)
         const endReading = beginReading()

@@ -98,6 +98,7 @@ export default definePlugin({
     if (topic === `base/${ctx.serial}/drtk`)
       ctx.log.error({ topic }, 'the option topic names this station itself: it is not used')
     else if (topic !== undefined) {
+      ctx.mqtt.describe({ address: topic, from: 'client', summary: 'RTCM corrections of another base' })
       ctx.mqtt.on(topic, ({ payload, retain }) => {
         // A retained message may be of any age.
         if (!retain) take(payload, `mqtt ${topic}`, 'mqtt')

@@ -1,16 +1,21 @@
 /** Over HTTP: the ledger, with the way back to a reference that was used, and the procedure, of which the document shows the states that people know. */
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
+import { ChangeAnswer } from 'rtk-base/schemas'
 import { station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { states, table } from './procedure/table.js'
 import type { LedgerEntry } from './reference/ledger.js'
 import type { ReferenceStation } from './reference-station.js'
+import { ledgerEntry } from './stored-values.js'
 
 export function historyRoutes(ctx: PluginContext, base: ReferenceStation): void {
   ctx.http.route({
     method: 'GET',
     url: '/reference/history',
-    schema: { summary: 'Every reference that was used' },
+    schema: {
+      summary: 'Every reference that was used',
+      response: { 200: Type.Object({ entries: Type.Array(ledgerEntry) }) },
+    },
     handler: async () => ({ entries: base.references.ledger.entries }),
   })
   ctx.http.route({
@@ -18,6 +23,7 @@ export function historyRoutes(ctx: PluginContext, base: ReferenceStation): void 
     url: '/reference/history/:id',
     schema: {
       summary: 'Goes back to a reference of the history',
+      response: { 200: ChangeAnswer },
       params: Type.Object({
         id: Type.String({ pattern: '^\\d{1,9}$', description: 'a number of at most nine digits' }),
       }),
@@ -60,10 +66,25 @@ async function goBack(ctx: PluginContext, base: ReferenceStation, entry: LedgerE
   return answer
 }
 
+const text = Type.String()
+const Procedure = Type.Object({
+  state: Type.String({ description: 'The state now' }),
+  since: Type.Number({ description: 'Seconds in it' }),
+  states: Type.Array(
+    Type.Object({
+      name: text,
+      status: Type.String({ description: '`gnss.state.status` in it' }),
+      waits: Type.String({ description: 'What it waits for' }),
+    }),
+  ),
+  table: Type.Array(Type.Object({ from: text, on: text, to: text, actions: Type.Array(text) })),
+})
+
 export function procedureRoute(ctx: PluginContext, base: ReferenceStation): void {
   ctx.http.route({
     method: 'GET',
     url: '/procedure',
+    schema: { summary: 'The states of the GNSS procedure, as a table', response: { 200: Procedure } },
     handler: async () => {
       if (base.listening) throw unavailable('the receiver is only listened to: there is no procedure')
       return {

@@ -1,4 +1,5 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { Type } from 'typebox'
 import { fieldOf, isObject } from './operations/parse.js'
 import type { Router } from './router.js'
 import { limits_ms } from './transport/call.js'
@@ -11,12 +12,25 @@ const accessDenied = -32_002
 /** Calls that take minutes. */
 const slowMethods = new Set(['scan_operators', 'set_operator_selection', 'exec', 'exec2'])
 
+const Call = Type.Union([
+  Type.Object({ jsonrpc: Type.String(), method: Type.String() }, { description: 'JSON-RPC 2.0' }),
+  Type.Object(
+    { object: Type.String(), method: Type.String(), args: Type.Optional(Type.Record(Type.String(), Type.Unknown())) },
+    { description: 'A call of ubus' },
+  ),
+])
+const RutRequest = Type.Union([Call, Type.Array(Call, { minItems: 1 })])
+
 /** `POST /rut`: JSON-RPC of somebody else, with the station's session. */
 export function addRutRoute(ctx: PluginContext, router: Router): void {
   ctx.http.route({
     method: 'POST',
     url: '/rut',
-    schema: { summary: 'JSON-RPC to the router, with the session of the station' },
+    schema: {
+      summary: 'JSON-RPC to the router, with the session of the station',
+      requestBody: { required: true, content: { 'application/json': { schema: RutRequest } } },
+      response: { 200: Type.Unknown({ description: 'The answer of the router, unchanged' }) },
+    },
     config: { timeout_ms: limits_ms.scan + patience_ms + 5_000 },
     handler: async (request, reply) => {
       const asked = requestOf(request.body)

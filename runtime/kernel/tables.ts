@@ -10,6 +10,7 @@ import type {
   PanelRecord,
   ParameterRecord,
   RuleRecord,
+  TopicDescription,
   TopicRecord,
 } from './instance/registrations.js'
 
@@ -32,6 +33,7 @@ export interface Tables {
   readonly blocks: readonly BlockRecord[]
   readonly commands: ReadonlyMap<string, CommandRecord>
   readonly topics: readonly TopicRecord[]
+  readonly topicDescriptions: readonly TopicDescription[]
   readonly panels: readonly PanelRecord[]
   readonly taps: Record<HookName, readonly Tap[]>
 }
@@ -89,6 +91,7 @@ export function compileTables(instances: readonly Instance[]): Tables {
   return {
     instances,
     panels: instances.flatMap(({ registered }) => registered.panels),
+    topicDescriptions: instances.flatMap(({ registered }) => registered.topicDescriptions),
     services,
     changes,
     parameters,

@@ -7,8 +7,10 @@ import {
   localNetwork,
   logs as logsToken,
   type Metrics,
+  type MqttTopics,
   metrics as metricsToken,
   mqttBus,
+  mqttTopics as mqttTopicsToken,
   type Panels,
   type PluginUpdates,
   panels as panelsToken,
@@ -27,7 +29,7 @@ import type { Registries } from './registries.js'
 
 /** By the id of their token. */
 export function runtimeServices(
-  { clock, device }: Foundation,
+  { clock, device, serial }: Foundation,
   { bus, station, tables }: Registries,
   {
     control,
@@ -50,6 +52,7 @@ export function runtimeServices(
     [localNetwork.id, network],
     [metricsToken.id, metricsService(metrics)],
     [httpRoutes.id, { list: () => gateway.routes }],
+    [mqttTopicsToken.id, topicsService(tables, serial)],
     [logsToken.id, logsService(control, clock)],
     [panelsToken.id, panelsService(tables)],
     [pluginUpdatesToken.id, updates],
@@ -83,5 +86,24 @@ function panelsService(tables: () => Tables): Panels {
       tables()
         .panels.filter(({ owner }) => owner.live)
         .map(({ owner, title, module }) => ({ plugin: owner.name, title, module })),
+  }
+}
+
+/** What plugins describe; of what else they take, the address. */
+function topicsService(tables: () => Tables, serial: string): MqttTopics {
+  return {
+    list() {
+      const { topicDescriptions, topics } = tables()
+      const described = topicDescriptions.filter(({ owner }) => owner.live).map(({ topic }) => topic)
+      const known = new Set(described.map(({ address }) => address.replaceAll('{SN}', serial)))
+      const others = topics
+        .filter(({ owner, filter }) => owner.live && filter() !== '' && !known.has(filter()))
+        .map(({ owner, filter }) => ({
+          address: filter().replace(`base/${serial}/`, 'base/{SN}/'),
+          from: 'client' as const,
+          summary: `Taken by the plugin ${owner.name}`,
+        }))
+      return [...described, ...others]
+    },
   }
 }

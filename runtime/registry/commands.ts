@@ -39,7 +39,7 @@ export class CommandRegistry {
         plugin: owner.name,
         value,
         ...(caution && { caution }),
-        ...(words.length > 0 && { words }),
+        ...(words.length > 0 && { words: [...words] }),
       }))
       .sort((a, b) => a.name.localeCompare(b.name))
   }

@@ -1,4 +1,4 @@
-/** The `base.state` block of the document. */
+/** The `base` block of the document. */
 import Type, { type Static } from 'typebox'
 
 /** `base.state.base` */
@@ -111,3 +111,34 @@ export const BaseState = Type.Object({
   ),
 })
 export type BaseState = Static<typeof BaseState>
+
+/** `base.leds.red`, `.green`, `.rgb` */
+export const LedInfo = Type.Object({
+  pattern: Type.Array(
+    Type.Object({
+      v: Type.Integer({ minimum: 0, maximum: 0xffffff, description: 'Colour 0xRRGGBB' }),
+      t: Type.Number({ minimum: 0, description: 'Seconds' }),
+    }),
+    { description: 'Repeated; empty: there is no such LED' },
+  ),
+})
+
+/** Each part is present while its plugin runs. */
+export const BaseInfo = Type.Object(
+  {
+    state: BaseState,
+    clock: BaseClock,
+    update: Type.Optional(BaseUpdate),
+    log: Type.Optional(
+      Type.Object({
+        save_period: Type.Integer({
+          minimum: 0,
+          description: '`log-save-period`, seconds; 0: only when the service stops',
+        }),
+      }),
+    ),
+    leds: Type.Optional(Type.Object({ red: LedInfo, green: LedInfo, rgb: LedInfo })),
+  },
+  { description: 'The base: its state, its verdict, updates, LEDs' },
+)
+export type BaseInfo = Static<typeof BaseInfo>

@@ -1,4 +1,4 @@
-/** The `eth`, `wap` and `sta` blocks of the document, each present while its plugin runs (`sta`: while station mode is in use). Unknown is `''` or 0. */
+/** The `eth`, `wap`, `sta` and `udp` blocks of the document, each present while its plugin runs (`sta`: while station mode is in use). Unknown is `''` or 0. */
 import Type, { type Static } from 'typebox'
 
 export const EthInfo = Type.Object({
@@ -67,3 +67,9 @@ export const StaInfo = Type.Object({
   rssi: Type.Integer({ description: 'dBm' }),
 })
 export type StaInfo = Static<typeof StaInfo>
+
+export const UdpInfo = Type.Object({
+  enabled: Type.Boolean({ description: '`udp-en`' }),
+  port: Type.Integer({ minimum: 1, maximum: 65_535, description: '`udp-port`' }),
+})
+export type UdpInfo = Static<typeof UdpInfo>

@@ -97,6 +97,14 @@ export const NtripClientInfo = Type.Object({
 })
 export type NtripClientInfo = Static<typeof NtripClientInfo>
 
+/** The `ntrip` block. */
+export const NtripInfo = Type.Object({
+  caster: Type.Optional(NtripCasterInfo),
+  server: Type.Optional(NtripServerInfo),
+  client: Type.Optional(NtripClientInfo),
+})
+export type NtripInfo = Static<typeof NtripInfo>
+
 export const RtcmTcpInfo = Type.Object({
   port,
   connected: count('clients'),

@@ -1,68 +1,121 @@
-/**
- * The MQTT surface as an AsyncAPI 3.0 document, made of the topic table and the schemas. `schemas/asyncapi.json` holds it; a test
- * compares the two, and with `WRITE_ASYNCAPI=1` writes the file: `WRITE_ASYNCAPI=1 node build/test/plugins/mqtt/mqtt-topics.test.js`, then `npm run format`.
- */
-import { type Topic, topics } from './topics.js'
+/** The MQTT surface as an AsyncAPI 3.0 document: of a station that runs, or of the specification (`schemas/asyncapi.json`). Pure. */
+import { withReferences } from '../contract.js'
+import { type MqttTopic, topics as specified } from './topics.js'
 
 type Json = Record<string, unknown>
 
-const ref = (path: string) => ({ $ref: `#/${path}` })
-
-/** Plain JSON Schema: what TypeBox keeps beside it is not enumerable, and goes with the serialisation. */
-const plain = (schema: unknown): Json => JSON.parse(JSON.stringify(schema)) as Json
-
-/** The user properties are those of signed publications only, so none is required. */
-function message(topic: Topic): Json {
-  const { summary, contentType, payload, userProperties } = topic
-  const headers = userProperties && { ...plain(userProperties), required: [] }
-  return { summary, contentType, ...(headers && { headers }), payload: plain(payload) }
+export interface AsyncApiFacts {
+  readonly version: string
+  /** Of the station; left out: any. */
+  readonly serial?: string
+  /** The broker that the station uses; left out: none. */
+  readonly broker?: { readonly host: string; readonly port: number; readonly tls: boolean }
+  readonly topics: readonly MqttTopic[]
+  /** What named schemas mean at this station, e.g. `Change` with its parameters. */
+  readonly own?: Readonly<Record<string, object>>
 }
 
-function channel(topic: Topic): Json {
-  const { address, summary, name } = topic
+const ref = (path: string) => ({ $ref: `#/${path}` })
+
+/** `base/{SN}/info/get` → `info-get`. */
+const keyOf = (address: string): string =>
+  address
+    .replace(/^base\/\{SN\}\//, '')
+    .replaceAll(/[^A-Za-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '') || 'any'
+
+/** Wildcards as parameters: `a/+/b/#` → `a/{level1}/b/{rest}`. */
+function addressOf({ address }: MqttTopic): string {
+  let count = 0
+  return address.replaceAll('+', () => `{level${++count}}`).replace(/#$/, '{rest}')
+}
+
+function parametersOf(topic: MqttTopic, serial?: string): Json {
+  const known: Json = {
+    SN: {
+      description: 'Serial number of the station: only A-Z, a-z, 0-9, _ and -',
+      ...(serial !== undefined && { enum: [serial], default: serial }),
+    },
+  }
+  const names = [...addressOf(topic).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  return Object.fromEntries(names.map((name) => [name, known[name] ?? { description: 'Any level of the topic' }]))
+}
+
+function messageOf({ summary, contentType = 'application/json', payload, userProperties }: MqttTopic): Json {
   return {
-    address,
     summary,
-    parameters: { SN: ref('components/parameters/SN') },
-    messages: { [name]: ref(`components/messages/${name}`) },
+    contentType: payload === undefined ? 'application/octet-stream' : contentType,
+    ...(userProperties && { headers: { ...userProperties, required: [] } }),
+    ...(payload && { payload }),
   }
 }
 
 /** What the station does with the topic: AsyncAPI describes the application itself. */
-function operation(topic: Topic): Json {
-  const { name, from, qos, retain, replyOn } = topic
-  const bindings = from === 'station' ? { mqtt: { qos, retain, bindingVersion: '0.2.0' } } : undefined
+function operationOf(key: string, { from, retain = false }: MqttTopic, reply: string | undefined): Json {
   return {
     action: from === 'station' ? 'send' : 'receive',
-    channel: ref(`channels/${name}`),
-    messages: [ref(`channels/${name}/messages/${name}`)],
-    ...(bindings && { bindings }),
-    ...(replyOn && {
-      reply: { channel: ref(`channels/${replyOn}`), messages: [ref(`channels/${replyOn}/messages/${replyOn}`)] },
+    channel: ref(`channels/${key}`),
+    messages: [ref(`channels/${key}/messages/${key}`)],
+    ...(from === 'station' && { bindings: { mqtt: { qos: 0, retain, bindingVersion: '0.2.0' } } }),
+    ...(reply !== undefined && {
+      reply: { channel: ref(`channels/${reply}`), messages: [ref(`channels/${reply}/messages/${reply}`)] },
     }),
   }
 }
 
-const mapped = (build: (topic: Topic) => Json): Json =>
-  Object.fromEntries(topics.map((topic) => [topic.name, build(topic)]))
+function serverOf(broker: AsyncApiFacts['broker']): Json | undefined {
+  const protocolOf = (tls: boolean) => ({ protocol: tls ? 'mqtts' : 'mqtt', protocolVersion: '5.0' })
+  if (!broker || broker.host === '') return undefined
+  const host = broker.host.includes(':') && !broker.host.startsWith('[') ? `[${broker.host}]` : broker.host
+  return {
+    host: `${host}:${broker.port}`,
+    ...protocolOf(broker.tls),
+    description: 'The broker of this station. MQTT 3.1.1 where it has no 5',
+    ...(broker.tls && { security: [ref('components/securitySchemes/certificate')] }),
+  }
+}
 
-/** The document that stands in `schemas/asyncapi.json`. */
-export function asyncApi(): Json {
+export function asyncApi(facts: AsyncApiFacts): Json {
+  const { version, serial, own } = facts
+  const topics = new Map(facts.topics.map((topic) => [keyOf(topic.address), topic]))
+  const mapped = (build: (key: string, topic: MqttTopic) => Json) =>
+    Object.fromEntries([...topics].map(([key, topic]) => [key, build(key, topic)]))
+  const replyOf = ({ replyOn = '' }: MqttTopic) => {
+    const key = keyOf(replyOn)
+    return topics.has(key) ? key : undefined
+  }
+  const server = serverOf(facts.broker)
+  const { part: messages, definitions } = withReferences(
+    mapped((_key, topic) => messageOf(topic)),
+    '#/components/schemas/',
+    own,
+  )
   return {
     asyncapi: '3.0.0',
     info: {
-      title: 'rtk-base over MQTT',
-      version: '1.0.0',
-      description:
-        'A GNSS RTK base station as its clients see it. MQTT 5, or 3.1.1 where the broker has no 5; client id {SN}.',
-      license: { name: 'MIT' },
+      title: serial === undefined ? 'rtk-base over MQTT' : `rtk-base ${serial} over MQTT`,
+      version,
+      description: 'A GNSS RTK base station as its clients see it. The station is the client {SN} of the broker.',
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
+    ...(server && { servers: { broker: server } }),
     defaultContentType: 'application/json',
-    channels: mapped(channel),
-    operations: mapped(operation),
+    channels: mapped((key, topic) => ({
+      address: addressOf(topic),
+      summary: topic.summary,
+      parameters: parametersOf(topic, serial),
+      messages: { [key]: ref(`components/messages/${key}`) },
+    })),
+    operations: mapped((key, topic) => operationOf(key, topic, replyOf(topic))),
     components: {
-      parameters: { SN: { description: 'serial number of the station: only A-Z, a-z, 0-9, _ and -' } },
-      messages: mapped(message),
+      messages,
+      schemas: definitions,
+      ...(server?.security !== undefined && {
+        securitySchemes: { certificate: { type: 'X509', description: 'A client certificate that the broker accepts' } },
+      }),
     },
   }
 }
+
+/** Of the specification, whatever station it is: `schemas/asyncapi.json`. */
+export const specifiedAsyncApi = (version: string): Json => asyncApi({ version, topics: Object.values(specified) })

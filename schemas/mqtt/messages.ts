@@ -22,22 +22,6 @@ export const UpdateBase = Type.Object(
   { description: 'Downloads and installs firmware' },
 )
 
-/** `base/{SN}/change/post`: as `POST /change`. */
-export const ChangePost = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'Change parameters and their new values; at most 65,536 bytes',
-})
-
-/** `base/{SN}/change/resp`. */
-export const ChangeResp = Type.Object({
-  result: Type.Union([Type.Literal('ok'), Type.Literal('failed')]),
-  leftover: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'submitted fields that nobody owns; everything that was submitted when `failed`',
-  }),
-  errors: Type.Optional(
-    Type.Array(Type.Object({ name: Type.String(), message: Type.String() }), { description: 'only when `failed`' }),
-  ),
-})
-
 /**
  * The signature of an RTCM publication: user properties of that publication on MQTT 5, the same as JSON on `…/drtk/sig` on
  * 3.1.1. Signed are the bytes: topic in UTF-8, 0x00, `sig-seq` and `sig-time` as unsigned 64 bit big-endian, payload.

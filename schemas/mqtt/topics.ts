@@ -1,23 +1,25 @@
-/** Every topic of a station, declared once: the AsyncAPI document is made of it. `{SN}` is the serial number. */
+/** The topics of the specification, each described by the plugin that has it. `{SN}` is the serial number. */
 import Type, { type TSchema } from 'typebox'
-import { MqttInfo } from '../info/mqtt.js'
-import { ChangePost, ChangeResp, OnlineStatus, RtcmSignature, UpdateBase } from './messages.js'
+import { InfoDocument } from '../info-document.js'
+import { Change, ChangeAnswer, Command } from '../station.js'
+import { OnlineStatus, RtcmSignature, UpdateBase } from './messages.js'
 
-export interface Topic {
-  /** Key in the AsyncAPI document. */
-  readonly name: string
+/** What `ctx.mqtt.describe` takes: an entry of the AsyncAPI document. */
+export interface MqttTopic {
+  /** `{SN}` is the serial number; the wildcards `+` and `#` work. */
   readonly address: string
   /** Who publishes: the station (the broker for it), or a client. */
   readonly from: 'station' | 'client'
   readonly summary: string
-  readonly payload: TSchema
-  readonly contentType: string
+  /** Left out: any bytes. */
+  readonly payload?: TSchema
+  /** Left out: application/json. */
+  readonly contentType?: string
   /** Of what the station publishes. */
-  readonly qos?: 0
   readonly retain?: boolean
-  /** User properties on MQTT 5. */
+  /** User properties on MQTT 5, each optional. */
   readonly userProperties?: TSchema
-  /** Answers a message on this topic. */
+  /** Address on which the station answers a message. */
   readonly replyOn?: string
 }
 
@@ -26,102 +28,69 @@ const rtcm = Type.String({
   format: 'binary',
   description: 'RTCM 3 frames: the reference messages, then one whole epoch',
 })
-const command = Type.String({
-  minLength: 1,
-  maxLength: 4_096,
-  description: 'a `/system` command: `name` or `name=value`',
-})
-
-export const topics: readonly Topic[] = [
-  {
-    name: 'online',
+export const topics = {
+  online: {
     address: 'base/{SN}/online',
     from: 'station',
     summary: 'Whether the station is online',
     payload: OnlineStatus,
     contentType: 'text/plain',
-    qos: 0,
     retain: true,
   },
-  {
-    name: 'info',
+  info: {
     address: 'base/{SN}/info',
     from: 'station',
     summary:
       'The information document, at most 131,072 bytes: on connect, every 6 h, when the receiver is identified, on demand',
-    payload: Type.Object(
-      { mqtt: MqttInfo },
-      { description: 'the same object as `GET /get-info`', additionalProperties: true },
-    ),
-    contentType: 'application/json',
-    qos: 0,
-    retain: false,
+    payload: InfoDocument,
   },
-  {
-    name: 'info-get',
+  infoGet: {
     address: 'base/{SN}/info/get',
     from: 'client',
     summary: 'Asks for the information document',
     payload: anything,
     contentType: 'text/plain',
-    replyOn: 'info',
+    replyOn: 'base/{SN}/info',
   },
-  {
-    name: 'cmd',
+  cmd: {
     address: 'base/{SN}/cmd',
     from: 'client',
     summary: 'A command. Not answered, unless MQTT 5 names a response topic below base/{SN}/',
-    payload: Type.Union([UpdateBase, command]),
-    contentType: 'application/json',
+    payload: Type.Union([UpdateBase, Command]),
   },
-  {
-    name: 'change-post',
+  changePost: {
     address: 'base/{SN}/change/post',
     from: 'client',
     summary: 'A change of parameters, as POST /change',
-    payload: ChangePost,
-    contentType: 'application/json',
-    replyOn: 'change-resp',
+    payload: Change,
+    replyOn: 'base/{SN}/change/resp',
   },
-  {
-    name: 'change-resp',
+  changeResp: {
     address: 'base/{SN}/change/resp',
     from: 'station',
     summary: 'The result of every message on change/post, also of a malformed one',
-    payload: ChangeResp,
-    contentType: 'application/json',
-    qos: 0,
-    retain: false,
+    payload: ChangeAnswer,
   },
-  {
-    name: 'drtk',
+  drtk: {
     address: 'base/{SN}/drtk',
     from: 'station',
     summary: 'RTCM corrections, every mqtt-rtcm-rate seconds while the reference is trusted',
     payload: rtcm,
     contentType: 'application/octet-stream',
-    qos: 0,
-    retain: false,
     userProperties: RtcmSignature,
   },
-  {
-    name: 'drtk-sig',
+  drtkSig: {
     address: 'base/{SN}/drtk/sig',
     from: 'station',
     summary: 'On MQTT 3.1.1: the signature of the publication on drtk right before it',
     payload: RtcmSignature,
-    contentType: 'application/json',
-    qos: 0,
-    retain: false,
   },
-  {
-    name: 'drtk-cert',
+  drtkCert: {
     address: 'base/{SN}/drtk/cert',
     from: 'station',
     summary: 'The certificate that the signatures are checked with, PEM, its intermediates behind it',
     payload: Type.String({ pattern: '^-----BEGIN CERTIFICATE-----' }),
     contentType: 'application/x-pem-file',
-    qos: 0,
     retain: true,
   },
-]
+} as const satisfies Readonly<Record<string, MqttTopic>>

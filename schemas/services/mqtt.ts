@@ -50,6 +50,8 @@ export interface MqttLink {
   /** `mqtt-en` is 1. */
   readonly enabled: boolean
   readonly up: boolean
+  /** What the link uses, or would use where `mqtt-en` is 0; undefined while no broker is set. */
+  readonly broker?: { readonly host: string; readonly port: number; readonly tls: boolean } | undefined
   /** `mqtt.state.link` */
   readonly state?: MqttLinkState
   /** Why it is down, as in `mqtt.state.error`: both are empty while it is not. */

@@ -1,6 +1,7 @@
 /** Provided by the runtime: the panels of plugins, the routes, the log, the metrics. */
 
 import type { Event } from '../event.js'
+import type { MqttTopic } from '../mqtt/topics.js'
 import { defineService } from '../token.js'
 
 /** One file of a browser bundle, ready to be served. */
@@ -59,6 +60,12 @@ export interface HttpRoutes {
   list(): readonly HttpRoute[]
 }
 export const httpRoutes = defineService<HttpRoutes>('http-routes')
+
+/** The MQTT topics of the plugins that run now, for a description of the interface. */
+export interface MqttTopics {
+  list(): readonly MqttTopic[]
+}
+export const mqttTopics = defineService<MqttTopics>('mqtt-topics')
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 

@@ -1,63 +1,15 @@
 /** Provided by the runtime: the operations that every surface offers, and the plugins that run. */
 import type { Event } from '../event.js'
+import type { ChangeAnswer, CommandEntry, ParameterEntry, PluginReport } from '../station.js'
 import { defineService } from '../token.js'
 
-export interface ChangeResult {
-  result: 'ok' | 'failed'
-  /** The submitted fields that no plugin owns; everything that was submitted when `failed`. */
-  leftover: Record<string, unknown>
-  /** Only when `failed`. */
-  errors?: { name: string; message: string }[]
-}
+export type { CommandEntry, ParameterEntry, PluginReport, PluginStateName } from '../station.js'
+export type ChangeResult = ChangeAnswer
 
 export interface CommandResult {
   /** As HTTP would answer: 200, 400 bad value, 404 unknown, 503 not now, 500 the owner failed. */
   status: number
   text: string
-}
-
-export interface CommandEntry {
-  name: string
-  help: string
-  plugin: string
-  /** What it takes: nothing, or text after `=`. */
-  value: boolean
-  /** What a person should know before it runs, e.g. that RTCM stops meanwhile. */
-  caution?: string
-  /** Of a group: what its value begins with. */
-  words?: readonly string[]
-}
-
-/** A change parameter, as a form needs it. */
-export interface ParameterEntry {
-  name: string
-  plugin: string
-  /** For a person; the name where the plugin gives none. */
-  title: string
-  /** JSON Schema of the value. */
-  schema: Record<string, unknown>
-  /** Of a secret neither is there. */
-  default?: unknown
-  value?: unknown
-  /** Only of a secret: whether it is other than its default. */
-  set?: boolean
-  secret: boolean
-  /** A change of it may end the caller's own connection. */
-  endsLink: boolean
-  /** A change of it is set back unless the caller comes again, see `Station.trial`. */
-  onTrial: boolean
-}
-
-export type PluginStateName = 'waiting' | 'starting' | 'running' | 'stopping' | 'stopped' | 'failed' | 'quarantined'
-
-export interface PluginReport {
-  name: string
-  version: string
-  state: PluginStateName
-  /** Why it is in that state, or what it says of itself. */
-  reason: string
-  needs: string[]
-  provides: string[]
 }
 
 export type CallSource = 'http' | 'mqtt' | 'console' | 'plugin'
@@ -74,7 +26,7 @@ export interface Station {
   change(
     values: unknown,
     options: { source: CallSource; answered?: Promise<void>; address?: string },
-  ): Promise<ChangeResult>
+  ): Promise<ChangeAnswer>
   /**
    * A change that may have cut its caller off, until it is confirmed: by a caller who comes the same way, or by `confirmChange`. It
    * is set back after `left_s`. Undefined: there is none.

@@ -12,13 +12,19 @@ export const Totals = Type.Object({
 })
 export type Totals = Static<typeof Totals>
 
+export const RecentEpochs = Type.Array(
+  Type.Object({ messages: Type.Array(Type.Integer()), satellites: Type.Integer(), complete: Type.Boolean() }),
+  { description: 'Oldest first' },
+)
+export type RecentEpochs = Static<typeof RecentEpochs>
+
 const nothing: Totals = { epochs: 0, poor: 0, frames: 0, bytes: 0 }
 
 /** Counts, and nothing else: it can be tested without a station. */
 export class Meter {
   readonly #leastSatellites: () => number
   #totals: Totals = { ...nothing }
-  #recent: { messages: number[]; satellites: number; complete: boolean }[] = []
+  #recent: RecentEpochs = []
 
   constructor(leastSatellites: () => number) {
     this.#leastSatellites = leastSatellites
@@ -48,7 +54,7 @@ export class Meter {
   }
 
   /** The newest epochs, oldest first. */
-  recent(): { messages: number[]; satellites: number; complete: boolean }[] {
+  recent(): RecentEpochs {
     return this.#recent
   }
 

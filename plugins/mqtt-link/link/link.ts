@@ -140,6 +140,10 @@ export class BrokerLink {
     }
   }
 
+  get usesTls(): boolean {
+    return this.#sessions.usesTls(this.#identity ?? {})
+  }
+
   /** Connects again, with the identity that is in force now. */
   reconnect(): void {
     if (this.#state !== 'disabled') this.#dispatch('reconnect')

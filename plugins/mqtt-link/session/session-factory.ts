@@ -15,7 +15,7 @@ export class SessionFactory {
     this.#options = options
   }
 
-  usesTls({ ca, cert }: Identity): boolean {
+  usesTls({ ca, cert }: Partial<Identity>): boolean {
     return !this.#options.insecure || ca !== undefined || cert !== undefined
   }
 

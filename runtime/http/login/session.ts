@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { SessionRequest, type SessionState } from '../../../schemas/session.js'
+import { SessionRequest, SessionState } from '../../../schemas/session.js'
 import { callerOf } from '../proxies.js'
 import type { RouteOwner } from '../routes/owner.js'
 import { type Login, noCookie, type Session } from './login.js'
@@ -14,6 +14,7 @@ export function sessionRoutes(login: Login, log: Logger): RouteOwner {
     const state: SessionState = { role, login: login.isOn, expires }
     return reply.header('cache-control', 'no-store').send(state)
   }
+  const response = { 200: SessionState }
   const common = { url: sessionPath, config: { public: true } } as const
   return {
     name: 'the runtime',
@@ -27,12 +28,13 @@ export function sessionRoutes(login: Login, log: Logger): RouteOwner {
       {
         ...common,
         method: 'GET',
+        schema: { summary: 'What the caller may do', response },
         handler: (request, reply) => answer(reply, request.role, login.sessionOf(request.raw.headers)),
       },
       {
         ...common,
         method: 'POST',
-        schema: { body: SessionRequest },
+        schema: { summary: 'Logs in: a token for a session cookie', body: SessionRequest, response },
         handler: (request, reply) => {
           if (!login.isOn) return answer(reply, request.role, undefined)
           const { token } = request.body as SessionRequest
@@ -43,6 +45,7 @@ export function sessionRoutes(login: Login, log: Logger): RouteOwner {
       {
         ...common,
         method: 'DELETE',
+        schema: { summary: 'Logs out', response },
         handler: async (request, reply) => {
           reply.header('set-cookie', noCookie)
           await login.end(request.raw.headers)

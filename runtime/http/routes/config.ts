@@ -27,6 +27,10 @@ declare module 'fastify' {
     /** For a description of the interface: one line. */
     summary?: string
     description?: string
+    /** Describes queries without checking them: parameter objects of OpenAPI. */
+    parameters?: readonly object[]
+    /** Describes the body without checking it: a request body object of OpenAPI. */
+    requestBody?: object
   }
   interface FastifyRequest {
     /** Who asks; see `Role`. */

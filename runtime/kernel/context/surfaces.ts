@@ -67,5 +67,9 @@ export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mq
     },
     publish: (topic, payload, options = {}) =>
       scope.closed ? 'offline' : host.publish(topicOf(topic), payload, options),
+    describe(topic) {
+      registering(instance, 'description of a topic')
+      registered.topicDescriptions.push({ owner: instance, topic })
+    },
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { TSchema } from 'typebox'
+import type { MqttTopic } from '../../../schemas/mqtt/topics.js'
 import type { ClientBundle } from '../../../schemas/services/runtime.js'
 import type { Upgrade } from '../../http/routes/owner.js'
 import type {
@@ -90,6 +91,11 @@ export interface TopicRecord {
   readonly fn: (message: MqttMessage) => unknown
 }
 
+export interface TopicDescription {
+  readonly owner: Registrant
+  readonly topic: MqttTopic
+}
+
 /** A page in the page of the station. */
 export interface PanelRecord {
   readonly owner: Registrant
@@ -108,6 +114,7 @@ export interface Registrations {
   readonly blocks: BlockRecord[]
   readonly commands: CommandRecord[]
   readonly topics: TopicRecord[]
+  readonly topicDescriptions: TopicDescription[]
   readonly taps: Record<HookName, Tap[]>
   readonly routes: RouteOptions[]
   // biome-ignore lint/suspicious/noExplicitAny: Fastify plugins of any option type are kept alike
@@ -126,6 +133,7 @@ export function noRegistrations(): Registrations {
     blocks: [],
     commands: [],
     topics: [],
+    topicDescriptions: [],
     taps: { onInfoBuild: [], onChange: [], onSystemCommand: [], onMqttConnect: [] },
     routes: [],
     httpPlugins: [],

@@ -1,0 +1,30 @@
+/** What the named schemas of the contract mean at this station: the parameters and commands of its plugins. Pure. */
+import { Change, Command } from 'rtk-base/schemas'
+import type { CommandEntry, ParameterEntry } from 'rtk-base/services'
+
+export function ownSchemas(parameters: readonly ParameterEntry[], commands: readonly CommandEntry[]) {
+  return { Change: changeOf(parameters), Command: commandOf(commands) }
+}
+
+const changeOf = (parameters: readonly ParameterEntry[]) => ({
+  ...Change,
+  properties: Object.fromEntries(
+    parameters.map(({ name, title, schema, secret, default: preset }) => [
+      name,
+      { ...schema, title, ...(secret ? { writeOnly: true } : { default: preset }) },
+    ]),
+  ),
+})
+
+function commandOf(commands: readonly CommandEntry[]) {
+  const lines = commands.map(({ name, help, value }) => `- \`${name}${value ? '[=value]' : ''}\`: ${help}`)
+  const withValue = commands.filter(({ value }) => value).map(({ name }) => name)
+  return {
+    ...Command,
+    description: `A command: \`name\` or \`name=value\`:\n${lines.join('\n')}`,
+    anyOf: [
+      { enum: commands.map(({ name }) => name) },
+      ...(withValue.length > 0 ? [{ pattern: `^(${withValue.join('|')})=` }] : []),
+    ],
+  }
+}

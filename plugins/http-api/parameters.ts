@@ -1,0 +1,33 @@
+/** The queries that stand for themselves, in the words of OpenAPI. */
+import { Command } from 'rtk-base/schemas'
+
+/** A bare value such as `?0x02`: an object whose one property is written out as `0x02=`. */
+export const maskParameter = {
+  name: 'mask',
+  in: 'query',
+  required: false,
+  style: 'form',
+  explode: true,
+  description:
+    'Limits the document to what the bits select; without it, everything. 0x01 static, 0x02 runtime, 0x04 configuration, 0x100 with details. ' +
+    'The name `mask` is not sent: the query is the number alone, decimal or hexadecimal, with or without `=` behind it',
+  schema: {
+    type: 'object',
+    maxProperties: 1,
+    propertyNames: { pattern: '^(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,16})$' },
+    additionalProperties: { type: 'string', const: '' },
+  },
+  examples: {
+    runtime: { summary: '?0x02 live values', value: { '0x02': '' } },
+    all: { summary: '?0x102 live values with details', value: { '0x102': '' } },
+  },
+} as const
+
+/** `?cmd=reboot` is the same as `?reboot`. */
+export const commandParameter = {
+  name: 'cmd',
+  in: 'query',
+  required: true,
+  description: 'The command. `?reboot` is the same as `?cmd=reboot`',
+  schema: Command,
+} as const
