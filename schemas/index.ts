@@ -1,5 +1,5 @@
 /** The public contract (`rtk-base/schemas`): TypeBox schemas of the document, the changes, the variant and the wire formats. */
-export * from './contract.js'
+
 export * from './document.js'
 export * from './http.js'
 export * from './info/base.js'
@@ -15,6 +15,7 @@ export * from './info-document.js'
 export * from './mqtt/async-api.js'
 export * from './mqtt/messages.js'
 export * from './mqtt/topics.js'
+export * from './named.js'
 export * from './record.js'
 export * from './router-lookup.js'
 export * from './session.js'

@@ -116,6 +116,7 @@ export type TrialSection = Static<typeof TrialSection>
 /** A variant file: which plugins run on a hardware variant, with what options and initial settings. */
 export const Variant = Type.Object(
   {
+    $schema: Type.Optional(Type.String({ description: 'For editors: where `variant.schema.json` is. Not read' })),
     name: Type.String({ minLength: 1, maxLength: 64, description: 'Name of the variant' }),
     hardware: Type.String({ minLength: 1, maxLength: 64, description: 'esp.hardware of the document' }),
     serial: Type.Optional(
@@ -127,11 +128,13 @@ export const Variant = Type.Object(
     simulator: Type.Optional(
       Type.Boolean({ description: 'No machine behind it: a reboot restarts the service in place' }),
     ),
-    http: Type.Optional(Type.Partial(HttpSection)),
-    net: Type.Optional(Type.Partial(NetSection)),
-    info: Type.Optional(Type.Partial(InfoSection)),
-    watchdog: Type.Optional(Type.Partial(WatchdogSection)),
-    trial: Type.Optional(Type.Partial(TrialSection)),
+    http: Type.Optional(Type.Partial(HttpSection, { description: 'The HTTP server and its access rules' })),
+    net: Type.Optional(Type.Partial(NetSection, { description: 'TCP listeners of plugins' })),
+    info: Type.Optional(Type.Partial(InfoSection, { description: 'The information document' })),
+    watchdog: Type.Optional(
+      Type.Partial(WatchdogSection, { description: 'What ends a service that is blocked or too large' }),
+    ),
+    trial: Type.Optional(Type.Partial(TrialSection, { description: 'Changes that may cut their caller off' })),
     changes: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'Initial values of change parameters' }),
     ),

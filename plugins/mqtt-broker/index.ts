@@ -10,7 +10,7 @@ export default definePlugin({
   version: '1.0.0',
   api: '^1.0.0',
   options: Type.Object({
-    host: Type.String({ default: '127.0.0.1', minLength: 1 }),
+    host: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on' }),
     exposed: Type.Boolean({ default: false, description: 'allow a host that other machines can reach' }),
     port: Type.Integer({ minimum: 0, maximum: 65_535, default: 1_883, description: '0: any free one' }),
   }),

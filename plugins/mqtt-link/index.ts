@@ -19,7 +19,10 @@ export default definePlugin({
   commands: ['mqtt-renew'],
   options: Type.Object({
     clientId: Type.Optional(Type.String({ minLength: 1, description: '{SN} when left out' })),
-    protocol: Type.Union([Type.Literal('auto'), Type.Literal('4'), Type.Literal('5')], { default: 'auto' }),
+    protocol: Type.Union([Type.Literal('auto'), Type.Literal('4'), Type.Literal('5')], {
+      default: 'auto',
+      description: '4: MQTT 3.1.1; auto: MQTT 5, or 3.1.1 where the broker has no 5',
+    }),
     insecure: Type.Boolean({ default: false, description: 'plain TCP, for a desk; an identity turns TLS on again' }),
     ca: Type.Optional(Type.String({ description: "PEM file of the broker's authority" })),
     cert: Type.Optional(Type.String({ description: "PEM file of the station's certificate, followed by its chain" })),

@@ -27,7 +27,7 @@ export const CasterOptions = Type.Object(
     tls: Type.Optional(
       Type.Object(
         {
-          port: Type.Integer({ default: 2102, minimum: 0, maximum: 65_535 }),
+          port: Type.Integer({ default: 2102, minimum: 0, maximum: 65_535, description: '0: any free port' }),
           cert: Type.String({ description: 'PEM file: the certificate and its chain' }),
           key: Type.String({ description: 'PEM file: its private key' }),
         },
@@ -40,8 +40,13 @@ export const CasterOptions = Type.Object(
       pattern: '^([A-Z]{3})?$',
       description: 'three letters of ISO 3166, for the source table',
     }),
-    maxClients: Type.Integer({ default: 500, minimum: 1, maximum: 10_000 }),
-    maxPerAddress: Type.Integer({ default: 16, minimum: 1, maximum: 10_000 }),
+    maxClients: Type.Integer({ default: 500, minimum: 1, maximum: 10_000, description: 'Connections in all' }),
+    maxPerAddress: Type.Integer({
+      default: 16,
+      minimum: 1,
+      maximum: 10_000,
+      description: 'Connections from one address',
+    }),
   },
   { additionalProperties: false },
 )

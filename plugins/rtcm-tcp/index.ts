@@ -15,7 +15,7 @@ export default definePlugin({
   options: Type.Object(
     {
       host: Type.String({ default: '0.0.0.0', description: 'Address to listen on' }),
-      maxClients: Type.Integer({ default: 64, minimum: 1, maximum: 10_000 }),
+      maxClients: Type.Integer({ default: 64, minimum: 1, maximum: 10_000, description: 'Connections in all' }),
     },
     { additionalProperties: false },
   ),

@@ -10,7 +10,7 @@ import { TcpOutput } from './output.js'
 export const Target = Type.Object(
   {
     host: Host,
-    port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+    port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'TCP port' }),
   },
   { additionalProperties: false },
 )

@@ -12,7 +12,7 @@ export const ReceiverOptions = Type.Object(
       description: 'fixed: a base at its position, as someone set it up; rover: as from the factory',
     }),
     lat: Type.Number({ default: 52, minimum: -90, maximum: 90, description: 'Where its antenna is, degrees' }),
-    lon: Type.Number({ default: 4, minimum: -180, maximum: 180 }),
+    lon: Type.Number({ default: 4, minimum: -180, maximum: 180, description: 'Degrees' }),
     alt: Type.Number({ default: 50, minimum: -1000, maximum: 100_000, description: 'Ellipsoidal height, metres' }),
     seed: Type.Integer({ default: 1, minimum: 0, maximum: 0xffffffff, description: 'Of its noise' }),
     wiring: Type.Union([Type.Literal('USB'), Type.Literal('UART1'), Type.Literal('UART2')], {
@@ -28,7 +28,12 @@ export const ReceiverOptions = Type.Object(
       pattern: '^[0-9A-F]{10}$',
       description: '10 hexadecimal digits, upper case',
     }),
-    geoidSeparation_m: Type.Number({ default: 44.568, minimum: -120, maximum: 120 }),
+    geoidSeparation_m: Type.Number({
+      default: 44.568,
+      minimum: -120,
+      maximum: 120,
+      description: 'Height of mean sea level above the ellipsoid, metres',
+    }),
     nmea: Type.Boolean({ default: false, description: 'Send NMEA GGA too' }),
     noise: Type.Union([Type.Literal('quiet'), Type.Literal('typical'), Type.Literal('obstructed')], {
       default: 'quiet',

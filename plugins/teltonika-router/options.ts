@@ -1,7 +1,10 @@
 import { type Static, Type } from 'typebox'
 
 const Credentials = Type.Object(
-  { user: Type.String({ minLength: 1, maxLength: 64 }), pswd: Type.String({ minLength: 1, maxLength: 128 }) },
+  {
+    user: Type.String({ minLength: 1, maxLength: 64, description: 'Name of the login' }),
+    pswd: Type.String({ minLength: 1, maxLength: 128, description: 'Its password' }),
+  },
   { additionalProperties: false },
 )
 

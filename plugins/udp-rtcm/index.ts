@@ -11,8 +11,8 @@ export default definePlugin({
   needs: [rtcmStream, localNetwork],
   options: Type.Object({
     host: Type.String({ default: '0.0.0.0', description: 'Address to listen on' }),
-    maxSubscribers: Type.Integer({ default: 256, minimum: 1, maximum: 10_000 }),
-    maxPerAddress: Type.Integer({ default: 8, minimum: 1, maximum: 10_000 }),
+    maxSubscribers: Type.Integer({ default: 256, minimum: 1, maximum: 10_000, description: 'Subscribers in all' }),
+    maxPerAddress: Type.Integer({ default: 8, minimum: 1, maximum: 10_000, description: 'Subscribers of one address' }),
     allow: Type.Array(Type.String({ minLength: 2, maxLength: 45 }), {
       default: [],
       maxItems: 64,

@@ -134,7 +134,7 @@ export function parseVariant(text: string, file: string): Pick<VariantFile, 'var
   const problems = problemsOf(Variant, value)
   const repeated = root ? repeatedFields(root, text) : []
   if (problems.length === 0 && repeated.length === 0) {
-    const variant = value as Variant
+    const { $schema: _, ...variant } = value as Variant
     const { plugins, added } = withSplits(variant.plugins, splitsOf(readCatalogue()))
     return { variant: { ...variant, plugins }, added }
   }

@@ -1,6 +1,6 @@
 /** The MQTT surface as an AsyncAPI 3.0 document: of a station that runs, or of the specification (`schemas/asyncapi.json`). Pure. */
-import { withReferences } from '../contract.js'
-import { type MqttTopic, topics as specified } from './topics.js'
+import { withReferences } from '../named.js'
+import type { MqttTopic } from './topics.js'
 
 type Json = Record<string, unknown>
 
@@ -116,6 +116,3 @@ export function asyncApi(facts: AsyncApiFacts): Json {
     },
   }
 }
-
-/** Of the specification, whatever station it is: `schemas/asyncapi.json`. */
-export const specifiedAsyncApi = (version: string): Json => asyncApi({ version, topics: Object.values(specified) })

@@ -53,6 +53,7 @@ t.test('it holds JavaScript and types, no sources and no tests', gate, (t) => {
   )
   t.ok(files.includes('LICENSE'))
   t.ok(files.includes('plugins/survey-in/README.md'))
+  for (const name of ['document', 'change', 'variant']) t.ok(files.includes(`schemas/${name}.schema.json`), name)
   t.end()
 })
 
@@ -85,7 +86,7 @@ t.test('a plugin of its own is written against its types, and a device folder is
       include: ['roof-light/index.ts', 'all.ts'],
     }),
   )
-  const names = ['', '/plugin', '/services', '/schemas', '/gnss', '/testing']
+  const names = ['', '/plugin', '/services', '/schemas', '/contract', '/gnss', '/testing']
   writeFileSync(
     join(folder, 'all.ts'),
     names.map((name, n) => `export * as part${n} from 'rtk-base${name}'\n`).join(''),

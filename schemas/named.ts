@@ -24,7 +24,7 @@ import {
   PluginStateName,
 } from './station.js'
 
-export const contract: Readonly<Record<string, object>> = {
+export const named: Readonly<Record<string, object>> = {
   InfoDocument,
   InfoDocumentPart,
   EspInfo: infoBlocks.esp,
@@ -98,7 +98,7 @@ export function withReferences<T>(
   at: string,
   own: Readonly<Record<string, object>> = {},
 ): { part: T; definitions: Record<string, Json> } {
-  const names = new Map(Object.entries(contract).map(([name, schema]) => [JSON.stringify(schema), name]))
+  const names = new Map(Object.entries(named).map(([name, schema]) => [JSON.stringify(schema), name]))
   const found = new Set<string>()
   const replaced = (json: unknown, inside = ''): unknown => {
     if (Array.isArray(json)) return json.map((item) => replaced(item))
@@ -112,6 +112,6 @@ export function withReferences<T>(
   const result = replaced(plain(part)) as T
   const definitions = new Map<string, Json>()
   // A set that grows is walked to its end.
-  for (const name of found) definitions.set(name, replaced(plain(own[name] ?? contract[name]), name) as Json)
+  for (const name of found) definitions.set(name, replaced(plain(own[name] ?? named[name]), name) as Json)
   return { part: result, definitions: Object.fromEntries([...definitions].sort(([a], [b]) => (a < b ? -1 : 1))) }
 }

@@ -1,0 +1,164 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import type { Static } from 'typebox'
+import { type ShippedParameter, schemaFiles } from '../../runtime/build/schema-files.js'
+import { parseVariant } from '../../runtime/cli/variant-file.js'
+import { type AnyPlugin, definePlugin, type PluginContext, type PluginDefinition } from '../../runtime/plugin.js'
+import type * as contract from '../../schemas/contract.js'
+import type { ChangeAnswer, GnssPos, InfoDocument, PluginReport } from '../../schemas/index.js'
+import { createTestStation, freeTcpPort, freeUdpPort } from '../harness/index.js'
+import { shippedPlugin } from '../harness/shipped.js'
+
+const root = process.cwd()
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const json = (path: string) => JSON.parse(read(path))
+const names = readdirSync(join(root, 'plugins'))
+const shippedVariants = readdirSync(join(root, 'runtime', 'variants'))
+
+/** The same plugin, which tells what parameters and actions it registers. */
+function watched(definition: PluginDefinition, parameters: ShippedParameter[]): AnyPlugin {
+  const watch = (ctx: PluginContext): PluginContext => ({
+    ...ctx,
+    config: {
+      ...ctx.config,
+      define(name, schema, options) {
+        const { title = name, secret, default: preset } = options
+        parameters.push({ name, schema, title, ...(!secret && { default: preset }) })
+        return ctx.config.define(name, schema, options)
+      },
+      action(name, schema, run) {
+        parameters.push({ name, schema })
+        ctx.config.action(name, schema, run)
+      },
+    },
+  })
+  const setup = (ctx: PluginContext, options: never) => definition.setup(watch(ctx), options)
+  return definePlugin({ ...definition, setup }) as unknown as AnyPlugin
+}
+
+/** Every shipped plugin, asked what it takes. */
+async function shipped() {
+  const simulator = json('runtime/variants/simulator.json')
+  const parameters: ShippedParameter[] = []
+  const plugins: Record<string, [AnyPlugin, Record<string, unknown>]> = {}
+  const options: Record<string, PluginDefinition['options']> = {}
+  const ports: Record<string, object> = { 'mqtt-broker': { port: await freeTcpPort() } }
+  for (const name of names) {
+    const definition = (await shippedPlugin(name)) as unknown as PluginDefinition
+    options[name] = definition.options
+    plugins[name] = [watched(definition, parameters), { ...simulator.plugins[name], ...ports[name] }]
+  }
+  const changes = { 'mqtt-en': 0, 'ntrip-caster-en': 0, 'udp-port': await freeUdpPort() }
+  const station = await createTestStation({ plugins, variant: { changes } })
+  await station.stop()
+  return { options, parameters }
+}
+
+const facts = await shipped()
+
+t.test('the files are what the schemas and the shipped plugins say', (t) => {
+  for (const [path, text] of Object.entries(schemaFiles(facts))) {
+    if (process.env.WRITE_SCHEMAS) writeFileSync(join(root, path), text)
+    t.equal(read(path), text, `${path}: write it again, see schemas/README.md`)
+  }
+  t.ok(facts.parameters.length > 50)
+  t.end()
+})
+
+function checker(name: string) {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+  const check = ajv.compile(json(`schemas/${name}.schema.json`))
+  return (value: unknown) => (check(value) ? '' : ajv.errorsText(check.errors))
+}
+
+t.test('variant.schema.json', (t) => {
+  const check = checker('variant')
+  const simulator = json('runtime/variants/simulator.json')
+
+  t.test('takes every shipped variant', (t) => {
+    for (const file of shippedVariants) t.equal(check(json(`runtime/variants/${file}`)), '', file)
+    t.ok(shippedVariants.length > 4)
+    t.end()
+  })
+
+  t.test('refuses a typing error, wherever it is', (t) => {
+    const wrong = {
+      'a section': { ...simulator, htttp: {} },
+      'in a section': { ...simulator, watchdog: { limits: 3 } },
+      'a value of a section': { ...simulator, trial: { window_s: '90' } },
+      'an option': { ...simulator, plugins: { ...simulator.plugins, 'udp-rtcm': { hosts: '0.0.0.0' } } },
+      'a value of an option': { ...simulator, plugins: { ...simulator.plugins, 'gnss-zed': { baud: 'fast' } } },
+      'a nested option': { ...simulator, plugins: { ...simulator.plugins, 'ntrip-caster': { tls: { prot: 1 } } } },
+      'a plugin without options': { ...simulator, plugins: { ...simulator.plugins, 'http-api': { port: 80 } } },
+      'a parameter': { ...simulator, changes: { 'udp-prot': 2200 } },
+      'a value of a parameter': { ...simulator, changes: { 'udp-port': 70_000 } },
+      'no plugins': { name: 'x', hardware: 'x' },
+    }
+    for (const [what, variant] of Object.entries(wrong)) t.not(check(variant), '', what)
+    t.end()
+  })
+
+  t.test('the service takes a variant that names it, and does not keep the name', (t) => {
+    const text = JSON.stringify({ $schema: './variant.schema.json', name: 'x', hardware: 'x', plugins: {} })
+    t.strictSame(parseVariant(text, 'x.json').variant, { name: 'x', hardware: 'x', plugins: {} })
+    t.throws(() => parseVariant(text.replace('$schema', 'schema'), 'x.json'), { code: 'RTK_ERR_VARIANT' })
+    t.end()
+  })
+
+  t.test('takes plugins that are not shipped, with whatever they take', (t) => {
+    for (const name of ['./my-plugin', '../x', '/opt/x', '@me/rtk-thing', 'rtk-thing']) {
+      const variant = { ...simulator, changes: { mine: 1 }, plugins: { ...simulator.plugins, [name]: { any: 1 } } }
+      t.equal(check(variant), '', name)
+    }
+    t.end()
+  })
+
+  t.test('every section, option and parameter of it says what it is for', (t) => {
+    const silent: string[] = []
+    const walk = (schema: Record<string, Record<string, unknown>>, path: string) => {
+      for (const [name, field] of Object.entries(schema.properties ?? {})) {
+        const one = field as Record<string, Record<string, unknown>>
+        const isPlugin = path === 'plugins'
+        if (!isPlugin && !one.description && !one.title) silent.push(`${path}.${name}`)
+        walk(one, path === '' ? name : `${path}.${name}`)
+        if (one.items) walk(one.items as never, `${path}.${name}[]`)
+      }
+    }
+    walk(json('schemas/variant.schema.json'), '')
+    t.strictSame(silent, [])
+    t.end()
+  })
+  t.end()
+})
+
+t.test('change.schema.json takes what a station takes, other names too', (t) => {
+  const check = checker('change')
+  t.equal(check({ 'udp-port': 2200, 'gnss-ref-manual-lat': 50.1, 'trigger-gnss-survey': true, mine: 'x' }), '')
+  t.not(check({ 'udp-port': 0 }), '')
+  t.not(check([]), '')
+  t.end()
+})
+
+t.test('document.schema.json', (t) => {
+  const check = checker('document')
+  t.equal(check({ udp: { enabled: true, port: 2102 }, mast: { height: 3 } }), '', 'blocks of other plugins are free')
+  t.not(check({ udp: { enabled: true } }), '')
+  t.end()
+})
+
+/** Compiles only where each of the two can be used as the other. */
+function same<A extends B, B>(..._: [A, B] extends [B, A] ? [] : [never]): void {}
+
+t.test('rtk-base/contract has the types that the TypeBox schemas have', (t) => {
+  same<contract.InfoDocument, InfoDocument>()
+  same<contract.ChangeAnswer, ChangeAnswer>()
+  same<contract.PluginReport, PluginReport>()
+  same<contract.GnssPos, Static<typeof GnssPos>>()
+  const change: contract.Change = { 'udp-port': 2200 }
+  // @ts-expect-error a port is a number
+  const wrong: contract.Change = { 'udp-port': 'no' }
+  t.notSame(change, wrong)
+  t.end()
+})
