@@ -67,7 +67,8 @@ export default definePlugin({
       client.handOver(() => ({}))
     }
     const { host, port } = state
-    state.listener = ctx.net.listen({ name: 'clients', host, port: port.get(), handover: true }, serve)
+    const address = { host, port: port.get(), setting: port.name }
+    state.listener = ctx.net.listen({ name: 'clients', ...address, handover: true }, serve)
 
     ctx.on(stream.onState, state.post)
     ctx.services.watch(logs, (log) => {

@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { Aedes } from 'aedes'
+import { listenReason } from 'rtk-base/link'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import type { EmbeddedBroker } from 'rtk-base/services'
 
@@ -137,8 +138,8 @@ export class BrokerServer implements EmbeddedBroker {
       this.#ctx.log.info({ host, port: bound }, 'the embedded MQTT broker listens')
       return
     }
-    const text = `the embedded broker cannot listen on ${host}:${port} (${failed.message})`
-    const advice = 'it tries again every 5 s'
+    const text = `the embedded broker cannot listen on ${host}:${port} (${listenReason(failed)})`
+    const advice = 'set another mqtt-broker.port; it tries again every 5 s'
     this.#ctx.errors.raise('mqtt-broker', { text, advice })
     this.#ctx.status(`${text}; ${advice}`)
     this.#ctx.timers.after(retry_ms, () => this.#listen())

@@ -117,11 +117,20 @@ export class Caster {
     const { host, maxClients, maxPerAddress, tls } = this.#options
     const limits = { maxConnections: maxClients, maxPerAddress, maxBuffered_bytes: backlog_bytes, handover: true }
     const serve = (connection: Connection, handed: HandedOver | undefined) => this.#serve(connection, handed)
-    this.#listeners = [this.#ctx.net.listen({ name: 'rovers', host, port, ...limits }, serve)]
+    this.#listeners = [
+      this.#ctx.net.listen({ name: 'rovers', host, port, setting: 'ntrip-caster-port', ...limits }, serve),
+    ]
     if (!tls) return
     const files = new CertificateFiles(tls)
     const secure = this.#ctx.net.listen(
-      { name: 'rovers-tls', host, port: tls.port, tls: () => files.read(), ...limits },
+      {
+        name: 'rovers-tls',
+        host,
+        port: tls.port,
+        setting: 'ntrip-caster.tls.port',
+        tls: () => files.read(),
+        ...limits,
+      },
       serve,
     )
     this.#listeners.push(secure)

@@ -87,8 +87,9 @@ class Clients {
     } else if (this.#listener) await this.#listener.move({ port })
     else {
       const limits = { maxConnections: this.#most, handover: true }
-      this.#listener = this.#ctx.net.listen({ name: 'clients', host: this.#host, port, ...limits }, (client, handed) =>
-        this.#serve(client, handed),
+      this.#listener = this.#ctx.net.listen(
+        { name: 'clients', host: this.#host, port, setting: 'rtcm-tcp-port', ...limits },
+        (client, handed) => this.#serve(client, handed),
       )
     }
   }

@@ -10,18 +10,21 @@ export function listenOn(
   line: BytePort & { readonly isOpen: boolean; readonly rate: number },
   port: number,
 ): void {
-  const listener = ctx.net.listen({ name: 'line', host: '127.0.0.1', port, maxConnections: 4 }, async (client) => {
-    if (line.isOpen) {
-      ctx.log.warn('a program wants the simulated receiver, but its line is in use: it is not served')
-      client.destroy()
-      return
-    }
-    client.onData((bytes) => void line.write(bytes))
-    client.onClose(() => void line.close())
-    await line.open(line.rate || anyRate, {
-      data: (bytes) => void client.write(Buffer.from(bytes)),
-      closed: () => client.destroy(),
-    })
-  })
+  const listener = ctx.net.listen(
+    { name: 'line', host: '127.0.0.1', port, setting: 'simulated-receiver.tcp', maxConnections: 4 },
+    async (client) => {
+      if (line.isOpen) {
+        ctx.log.warn('a program wants the simulated receiver, but its line is in use: it is not served')
+        client.destroy()
+        return
+      }
+      client.onData((bytes) => void line.write(bytes))
+      client.onClose(() => void line.close())
+      await line.open(line.rate || anyRate, {
+        data: (bytes) => void client.write(Buffer.from(bytes)),
+        closed: () => client.destroy(),
+      })
+    },
+  )
   ctx.status(`listens at 127.0.0.1:${listener.address?.port ?? port}`)
 }

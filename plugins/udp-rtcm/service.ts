@@ -1,5 +1,5 @@
 import type { RemoteInfo } from 'node:dgram'
-import { AddressBudgets, Backoff, plain, rates } from 'rtk-base/link'
+import { AddressBudgets, Backoff, listenReason, plain, rates } from 'rtk-base/link'
 import { type Dispose, LogLimit, type PluginContext } from 'rtk-base/plugin'
 import { correctionInput, type LocalNetwork, type RtcmStream } from 'rtk-base/services'
 import { isRtcm, type PeerRecord, Peers } from './peers.js'
@@ -50,8 +50,9 @@ export class UdpService {
       await this.#bind(port)
     } catch (error) {
       const delay_ms = this.#backoff.next()
-      const text = `UDP port ${port} cannot be opened: ${(error as Error).message}`
-      this.#ctx.errors.raise('udp', { text, advice: `the next attempt follows in ${delay_ms / 1000} s` })
+      const text = `UDP port ${port} cannot be opened: ${listenReason(error)}`
+      const advice = `set another udp-port; the next attempt follows in ${delay_ms / 1000} s`
+      this.#ctx.errors.raise('udp', { text, advice })
       this.#ctx.status(`port ${port} cannot be opened`)
       this.#retry = this.#ctx.timers.after(delay_ms, () => this.open(enabled, port))
     }

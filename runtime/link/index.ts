@@ -19,6 +19,7 @@ export {
 } from './d-bus.js'
 export { Dialog, type Matcher } from './dialog.js'
 export { AddressBudgets, Budget, Intake, type IntakeOptions, type IntakeStream, type Rate, rateText } from './intake.js'
+export { listenReason } from './listen-reason.js'
 export { Acknowledgement, cutText, queueOf, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
 export { type DialEvents, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
 export {

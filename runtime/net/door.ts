@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
 import { messageOf, RtkError } from '../errors.js'
+import { listenReason } from '../link/listen-reason.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { notePeer, type Peer, peerOf, readProxyHeader } from './peer.js'
@@ -93,7 +94,7 @@ export class Door {
         this.#open = undefined
         void this.#try(0, decision)
       }
-      throw new RtkError('RTK_ERR_NET_LISTEN', `cannot listen at ${addressText(to)}: ${reasonOf(error)}`, {
+      throw new RtkError('RTK_ERR_NET_LISTEN', `cannot listen at ${addressText(to)}: ${listenReason(error)}`, {
         cause: error,
       })
     }
@@ -124,7 +125,7 @@ export class Door {
     } catch (error) {
       if (decision !== this.#decision) return
       const wait_ms = retries_ms[Math.min(tries, retries_ms.length - 1)]
-      this.#events.failed(`cannot listen at ${addressText(this.#wanted)}: ${reasonOf(error)}`, wait_ms)
+      this.#events.failed(`cannot listen at ${addressText(this.#wanted)}: ${listenReason(error)}`, wait_ms)
       const spread_ms = wait_ms * (1 - jitter / 2 + jitter * Math.random())
       this.#retry = this.#clock.timer(spread_ms, () => void this.#try(tries + 1, decision))
     }
@@ -258,15 +259,4 @@ function shut(server: Server): Promise<void> {
 
 export function addressText({ host, port }: ListenAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program or plugin uses it',
-  EADDRNOTAVAIL: 'this machine has no such address (yet)',
-  EACCES: 'not allowed (ports below 1024 need a privilege)',
-  ENOTFOUND: 'the host name is not known',
-}
-
-function reasonOf(error: unknown): string {
-  return reasons[(error as NodeJS.ErrnoException).code ?? ''] ?? messageOf(error)
 }

@@ -242,7 +242,11 @@ export class Listening {
         this.#claim?.report(undefined)
         this.#log(`listening at ${addressText(had)}`, 'info')
       },
-      failed: (text, wait_ms) => this.#claim?.report({ text, advice: `it is tried again every ${wait_ms / 1000} s` }),
+      failed: (text, wait_ms) => {
+        const { setting } = this.#claim?.options ?? {}
+        const remedy = setting === undefined ? '' : `set another ${setting}; `
+        this.#claim?.report({ text, advice: `${remedy}it is tried again every ${wait_ms / 1000} s` })
+      },
     })
   }
 

@@ -21,6 +21,8 @@ export interface ListenOptions {
   host: string
   /** 0 takes a free one: see `Listener.address`. */
   port: number
+  /** The parameter or the option that sets the port, e.g. `ntrip-caster-port`: named where the port cannot be had. */
+  setting?: string
   /** A function is asked when the listener opens, and again by `Listener.renew()`. */
   tls?: ListenTls | (() => ListenTls)
   /** In all; 256 when left out. More are refused and counted. */

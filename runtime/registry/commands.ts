@@ -107,6 +107,7 @@ export class CommandRegistry {
     }
     const names = nearest(name, this.#deps.tables().commands.keys())
     const hint = names.length > 0 ? `; nearest: ${names.join(', ')}` : ''
-    return new RtkError('RTK_ERR_COMMAND_UNKNOWN', `unknown command "${name.slice(0, 60)}"${hint}`)
+    const list = 'every command: GET /commands, or help in the console'
+    return new RtkError('RTK_ERR_COMMAND_UNKNOWN', `unknown command "${name.slice(0, 60)}"${hint}; ${list}`)
   }
 }

@@ -1004,7 +1004,10 @@ t.test('commands', async (t) => {
 
   t.test('unknown, misspelt, elsewhere, bad value, not now, failed: each has its own answer', async (t) => {
     t.match(await post('rebot'), { status: 404, text: /nearest: reboot/ })
-    t.match(await post('xyzzy'), { status: 404, text: 'unknown command "xyzzy"\n' })
+    t.match(await post('xyzzy'), {
+      status: 404,
+      text: 'unknown command "xyzzy"; every command: GET /commands, or help in the console\n',
+    })
     t.match(await post('mobile-scan'), { status: 404, text: /belongs to plugin modem/ })
     t.match(await post('log=q'), { status: 400, text: /log=n/ })
     t.match(await post('busy'), { status: 503, text: /a scan is running/ })
