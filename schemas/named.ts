@@ -3,16 +3,19 @@
  * `rtk-base/contract`. A schema is recognised by what it says, wherever it stands.
  */
 import { ErrorAnswer, NvsNamespaces, NvsValues, NvsWritten, UpdateAnswer } from './http.js'
-import { BaseStateName, Fitness, UpdateStateName, Verdict } from './info/base.js'
-import { GnssPos, GnssRef, GnssRtcm, GnssState, GnssStatus, GpsFixName, RfInfo } from './info/gnss.js'
-import { LinkInfo } from './info/links.js'
-import { ModemNetwork, SimState } from './info/modem.js'
-import { MqttFailureCause, MqttLinkState } from './info/mqtt.js'
-import { ClientState, NtripBase, NtripRover, PushState } from './info/ntrip.js'
-import { RouterLinkState } from './info/router.js'
-import { extensible, InfoDocument, InfoDocumentPart, infoBlocks } from './info-document.js'
+import { BaseInfo, BaseStateName, Fitness, UpdateStateName, Verdict } from './info/base.js'
+import { EspInfo } from './info/esp.js'
+import { GnssInfo, GnssPos, GnssRef, GnssRtcm, GnssState, GnssStatus, GpsFixName, RfInfo } from './info/gnss.js'
+import { LinkInfo, LinksInfo } from './info/links.js'
+import { ModemInfo, ModemNetwork, SimState } from './info/modem.js'
+import { MqttFailureCause, MqttInfo, MqttLinkState } from './info/mqtt.js'
+import { EthInfo, StaInfo, UdpInfo, WapInfo } from './info/network.js'
+import { ClientState, NtripBase, NtripInfo, NtripRover, PushState, RtcmSerialInfo, RtcmTcpInfo } from './info/ntrip.js'
+import { RouterInfo, RouterLinkState } from './info/router.js'
+import { InfoDocument, InfoDocumentPart, infoDocumentPart } from './info-document.js'
 import { OnlineStatus, RtcmSignature, UpdateBase } from './mqtt/messages.js'
 import { RecordEntry } from './record.js'
+import { rewritten } from './rewritten.js'
 import { SessionRequest, SessionState } from './session.js'
 import {
   Change,
@@ -27,41 +30,41 @@ import {
 export const named: Readonly<Record<string, object>> = {
   InfoDocument,
   InfoDocumentPart,
-  EspInfo: infoBlocks.esp,
-  GnssInfo: infoBlocks.gnss,
-  GnssState: extensible(GnssState),
+  EspInfo,
+  GnssInfo,
+  GnssState,
   GnssStatus,
   GpsFixName,
-  RfInfo: extensible(RfInfo),
-  GnssPos: extensible(GnssPos),
-  GnssRef: extensible(GnssRef),
-  GnssRtcm: extensible(GnssRtcm),
-  BaseInfo: infoBlocks.base,
+  RfInfo,
+  GnssPos,
+  GnssRef,
+  GnssRtcm,
+  BaseInfo,
   BaseStateName,
   UpdateStateName,
   Verdict,
   Fitness,
-  EthInfo: infoBlocks.eth,
-  WapInfo: infoBlocks.wap,
-  StaInfo: infoBlocks.sta,
-  UdpInfo: infoBlocks.udp,
-  MqttInfo: infoBlocks.mqtt,
+  EthInfo,
+  WapInfo,
+  StaInfo,
+  UdpInfo,
+  MqttInfo,
   MqttLinkState,
   MqttFailureCause,
-  RouterInfo: infoBlocks.router,
+  RouterInfo,
   RouterLinkState,
-  ModemInfo: infoBlocks.modem,
+  ModemInfo,
   ModemNetwork,
   SimState,
-  LinksInfo: infoBlocks.links,
+  LinksInfo,
   LinkInfo,
-  NtripInfo: infoBlocks.ntrip,
+  NtripInfo,
   NtripRover,
   NtripBase,
   PushState,
   ClientState,
-  RtcmTcpInfo: infoBlocks.rtcm_tcp,
-  RtcmSerialInfo: infoBlocks.rtcm_serial,
+  RtcmTcpInfo,
+  RtcmSerialInfo,
   Change,
   ChangeAnswer,
   Command,
@@ -86,6 +89,12 @@ type Json = Record<string, unknown>
 
 /** Plain JSON: what TypeBox keeps beside a schema is not enumerable, and goes with the serialisation. */
 export const plain = <T>(value: unknown): T => JSON.parse(JSON.stringify(value)) as T
+
+/** A plugin may add fields to what another one answers. */
+const extensible = (schema: Json): Json =>
+  rewritten(schema, ({ additionalProperties, ...rest }) =>
+    additionalProperties === undefined || additionalProperties === false ? rest : { ...rest, additionalProperties },
+  )
 
 /**
  * Replaces every named schema in `part` by a reference.
@@ -112,6 +121,9 @@ export function withReferences<T>(
   const result = replaced(plain(part)) as T
   const definitions = new Map<string, Json>()
   // A set that grows is walked to its end.
-  for (const name of found) definitions.set(name, replaced(plain(own[name] ?? named[name]), name) as Json)
+  for (const name of found) {
+    const schema = own[name] ?? (name === 'InfoDocumentPart' ? infoDocumentPart() : named[name])
+    definitions.set(name, extensible(replaced(plain(schema), name) as Json))
+  }
   return { part: result, definitions: Object.fromEntries([...definitions].sort(([a], [b]) => (a < b ? -1 : 1))) }
 }

@@ -69,7 +69,7 @@ const changeOf = ({ parameters }: Shipped): Json => ({
 function variantOf({ options, parameters }: Shipped): Json {
   const { properties, ...rest } = withoutDefaults(plain<{ properties: Json }>(Variant))
   const values = propertiesOf(parameters.filter(({ title }) => title !== undefined))
-  const shipped = Object.keys(options).sort()
+  const shipped = Object.keys(options).toSorted((a, b) => (a < b ? -1 : 1))
   return {
     ...rest,
     properties: {
