@@ -14,8 +14,9 @@ const ports: Readonly<Record<string, object>> = { 'mqtt-broker': { port: mqtt } 
 const plugins: Record<string, [AnyPlugin, Record<string, unknown>]> = {}
 for (const name of readdirSync(join(root, 'plugins')))
   plugins[name] = [await shippedPlugin(name), { ...variant.plugins[name], ...ports[name] }]
+plugins['epoch-meter'] = [await shippedPlugin('./examples/third-party-plugin'), {}]
 const clock = new ManualClock()
-/** Every shipped plugin in one station. */
+/** Every shipped plugin in one station, and one of a third party. */
 const station = await createTestStation({
   clock,
   plugins,
@@ -134,7 +135,7 @@ t.test('the document is as its schema says, whole and in parts', async (t) => {
   const known = Object.keys((openapi.components.schemas.InfoDocument as { properties: object }).properties)
   t.strictSame(
     Object.keys(await fetched<object>('/get-info')).filter((name) => !known.includes(name)),
-    [],
+    ['epoch-meter'],
     'every block of a shipped plugin is described',
   )
 })
@@ -166,6 +167,8 @@ t.test('AsyncAPI', async (t) => {
         info: { address: 'base/{SN}/info', parameters: { SN: { default: station.station.serial } } },
         cmd: { address: 'base/{SN}/cmd' },
         'drtk-sig': { address: 'base/{SN}/drtk/sig' },
+        'epoch-meter': { address: 'base/{SN}/epoch-meter' },
+        'epoch-meter-get': { summary: /plugin epoch-meter/ },
         'home-assistant': { address: 'base/{SN}/home-assistant' },
       },
       components: { schemas: { Change: { properties: { 'udp-port': { type: 'integer' } } } } },
