@@ -14,7 +14,6 @@ import {
   gateOnly,
   ManualClock,
   ownPorts,
-  readyBase,
   rtkBaseAll,
   startStation,
   until,
@@ -25,6 +24,7 @@ import { parseVariant } from '../../runtime/cli/variant-file.js'
 import { resolveOptions } from '../../runtime/kernel/options.js'
 import { shippedPlugin } from '../harness/shipped.js'
 
+t.setTimeout(600_000)
 const root = packageRoot()
 const docs = join('runtime', 'docs')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -63,14 +63,17 @@ const pattern = (shown: string) =>
   )
 
 t.test('what a guide shows of a command is what it prints, on a simulator', { skip: gateOnly }, async (t) => {
-  const station = await startStation([...(await ownPorts()).args, ...readyBase, '--set', 'udp-rtcm.host=127.0.0.1'])
+  const station = await startStation([...(await ownPorts()).args, '--set', 'udp-rtcm.host=127.0.0.1'])
   t.teardown(() => station.end())
-  type Info = { udp: { port: number }; base: { state: { base: string } } }
-  await until(async () => (await station.info<Info>()).base.state.base === 'ready', 'a base that is ready')
+  type Info = { udp: { port: number }; base: { state: { verdict: { fitness: string } } } }
+  const isFit = async () => (await station.info<Info>()).base.state.verdict.fitness === 'fit'
+  await until(isFit, 'the end of the survey-in', 120_000)
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-snippets-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   symlinkSync(station.data, join(folder, 'data'))
   symlinkSync(join(root, 'examples'), join(folder, 'examples'))
+  const elsewhere = mkdtempSync(join(tmpdir(), 'rtk-base-snippets-'))
+  t.teardown(() => rmSync(elsewhere, { recursive: true, force: true }))
   const command = `'${process.execPath}' '${join(root, 'runtime', 'build', 'bootstrap.mjs')}' `
   const other = await freeUdpPort()
 
@@ -82,7 +85,9 @@ t.test('what a guide shows of a command is what it prints, on a simulator', { sk
       .replaceAll('http://127.0.0.1:8080', station.url)
       .replaceAll('127.0.0.1:2102', `127.0.0.1:${udp.port}`)
       .replaceAll('2200', String(other))
-    const child = spawn('sh', ['-c', own], { cwd: folder, env: childEnv(), stdio: ['ignore', 'pipe', 'pipe'] })
+    // A second station beside this one would find the data folder in use.
+    const cwd = line.startsWith('rtk-base run') ? elsewhere : folder
+    const child = spawn('sh', ['-c', own], { cwd, env: childEnv(), stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk) => {
