@@ -36,6 +36,8 @@ const guides = [
   'README.md',
 ]
 
+const exampleGuides = readdirSync(join(root, 'examples')).map((name) => join('examples', name, 'README.md'))
+
 /** The code blocks of a page that are of this language. */
 function blocks(page: string, language: string): string[] {
   return [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
@@ -108,12 +110,12 @@ t.test('the other commands of a guide are written right', async (t) => {
   const commands = ['run', 'plugins', 'console', 'report', 'build', 'build-plugin', 'new-plugin', 'keys', 'allow-port']
   const answers = await rtkBaseAll(commands.map((name) => [name, '--help']))
   const help = new Map(commands.map((name, n) => [name, answers[n]?.stdout ?? '']))
-  for (const guide of guides)
+  for (const guide of [...guides, ...exampleGuides])
     for (const block of blocks(read(guide), 'sh')) {
       t.equal(spawnSync('sh', ['-n'], { input: block, encoding: 'utf8' }).stderr, '', `${guide}:\n${block}`)
-      for (const [, called, start, rest = ''] of block.matchAll(
-        /^.*?(?:rtk-base(?: --|\.mjs)? ([a-z-]+)|(npm start) --)([^|&#\n]*)/gm,
-      )) {
+      for (const [, called, start, rest = ''] of block
+        .replaceAll('\\\n', ' ')
+        .matchAll(/^.*?(?:rtk-base(?: --|\.mjs)? ([a-z-]+)|(npm start) --)([^|&#\n]*)/gm)) {
         const known = help.get(start ? 'run' : called) ?? ''
         t.ok(known, `${guide}: ${called} is a command`)
         for (const [flag] of rest.matchAll(/--[a-z-]+/g))
@@ -123,7 +125,9 @@ t.test('the other commands of a guide are written right', async (t) => {
 })
 
 t.test('every variant of a guide is accepted, and every shipped plugin in it takes its options', async (t) => {
-  const variants = guides.flatMap((guide) => blocks(read(guide), 'json').map((json) => ({ guide, json })))
+  const variants = [...guides, ...exampleGuides].flatMap((guide) =>
+    blocks(read(guide), 'json').map((json) => ({ guide, json })),
+  )
   t.ok(variants.length >= 2)
   for (const { guide, json } of variants) {
     const { plugins } = parseVariant(json, guide).variant
