@@ -1,4 +1,5 @@
 /** The watchdog: what blocks the event loop is named by a thread of its own, and a process that does not answer is ended. */
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -103,6 +104,27 @@ for (const [where, setup] of [
     t.match(await second.info(), { base: { state: { errors: [{ code: 'plugin-failed', text: /after 300 s/ }] } } })
   })
 }
+
+t.test('a station that the machine does not let run blocks nothing', { skip: gateOnly }, async (t) => {
+  const { file, data } = variant(t, '', 120)
+  const running = await startStation([file], { data })
+  t.teardown(() => running.end('SIGKILL'))
+  const pid = `${running.child.pid}`
+  // It runs when nobody else wishes to, on a processor that somebody has for 5 s.
+  execFileSync('chrt', ['-a', '-i', '-p', '0', pid])
+  execFileSync('taskset', ['-a', '-c', '-p', '0', pid])
+  const busy = spawn('taskset', [
+    '-c',
+    '0',
+    process.execPath,
+    '-e',
+    'const end = Date.now() + 5e3; while (Date.now() < end);',
+  ])
+  await once(busy, 'close')
+  execFileSync('chrt', ['-a', '-o', '-p', '0', pid])
+  await running.info()
+  t.notMatch(running.output(), /block/)
+})
 
 t.test(
   'a service that uses up its memory ends in order and names the plugin that holds most of it, which stays out',

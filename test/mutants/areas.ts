@@ -93,7 +93,7 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'store',
-    code: ['store', 'snapshot', 'generations', 'sealed-store', 'durable-file'].map((f) => `runtime/ports/${f}.ts`),
+    code: ['runtime/ports/store', 'runtime/ports/durable-file.ts'],
     tests: ['kernel/parts', 'kernel/store', 'kernel/kept-settings'],
     sample: 12,
   },
