@@ -88,6 +88,7 @@ export const areas: readonly Area[] = [
       'kernel/errors',
       'kernel/loader',
       'kernel/metrics',
+      'end-to-end/crash',
     ],
     sample: 16,
   },
