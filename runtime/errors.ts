@@ -1,6 +1,6 @@
 /**
  * Every coded error of the runtime. The code is the key; `status` is the HTTP status that a surface answers with; `help`
- * is what a person should do. Documented in runtime/README.md, and a test keeps the two in step. A retired code is
+ * is what a person should do. `npm run docs` writes it to runtime/docs/reference/errors.md. A retired code is
  * never used again.
  */
 export const errorTable = {

@@ -60,7 +60,7 @@ export type { Moved, MovedWhen } from './splits.js'
 export { anySignal } from './waits.js'
 
 /** The version of this interface. A plugin names the range it was written for in `api`. */
-export const apiVersion = '1.1.0'
+export const apiVersion = '1.2.0'
 
 /** The provider's side of an event. It offers `on` in its service and keeps the rest. */
 export interface EventSource<T> {

@@ -9,12 +9,11 @@ export default definePlugin({
   setup(ctx) {
     const height = ctx.config.define('mast-height', Type.Number({ minimum: 0, maximum: 100 }), { default: 2 })
     let seen_ms = ctx.clock.monotonic()
-    ctx.config.onChange(['mast-height'], (_changed, source) => ctx.status(`${height.get()} m, set by ${source}`))
     ctx.info.block('mast', {
       config: () => ({ height_m: height.get() }),
       runtime: () => ({ inspected_s: Math.round((ctx.clock.monotonic() - seen_ms) / 1000) }),
     })
-    ctx.commands.add('mast-inspected', 'mast-inspected=<name> notes that somebody looked at the mast', ({ arg }) => {
+    ctx.commands.add('mast-inspected', 'mast-inspected=<name> records an inspection of the mast', ({ arg }) => {
       if (!arg) throw badValue('mast-inspected=<name>')
       seen_ms = ctx.clock.monotonic()
       return `thank you, ${arg}`

@@ -192,6 +192,8 @@ if (args[0] === '--test' || args[0] === '--test:machine') test(args[0] === '--te
 else if (args[0] === '--prepack') await prepack()
 else if (args[0] === '--bench')
   process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', 'bench', 'main.js'), ...args.slice(1)]))
+else if (args[0] === '--docs')
+  process.exit(run(process.execPath, [join(build, 'test', 'reference', 'main.js'), ...args.slice(1)]))
 else {
   const bundled = join(build, 'checkout', 'runtime', 'main.js')
   const entry = existsSync(bundled) ? bundled : join(build, 'runtime', 'cli', 'main.js')

@@ -54,6 +54,7 @@ t.test('it holds JavaScript and types, no sources and no tests', gate, (t) => {
   t.ok(files.includes('LICENSE'))
   t.ok(files.includes('plugins/survey-in/README.md'))
   for (const name of ['document', 'change', 'variant']) t.ok(files.includes(`schemas/${name}.schema.json`), name)
+  t.ok(files.includes('runtime/docs/images/status.png'))
   t.end()
 })
 
@@ -204,7 +205,7 @@ t.test('an example of it taps the four hook points, and each has its effect', ga
   t.notMatch(await post('/system?start-survey-in'), /not started/, 'onSystemCommand: the owner answers again')
 })
 
-t.test('every link of its README leads to a file of the package, or to the web', gate, (t) => {
+t.test('every link of its pages leads to a file of the package, or to the web', gate, (t) => {
   for (const page of readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.md'),
   )) {
@@ -219,12 +220,12 @@ t.test('every link of its README leads to a file of the package, or to the web',
 t.test('a third party writes a plugin with nothing but the package and its documentation', gate, async (t) => {
   const author = mkdtempSync(join(tmpdir(), 'rtk-base-author-'))
   t.teardown(() => rmSync(author, { recursive: true, force: true }))
-  const guide = readFileSync(join(installed, 'README.md'), 'utf8')
+  const guide = readFileSync(join(installed, 'runtime', 'docs', 'publishing.md'), 'utf8')
   const [tarball] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
   cpSync(join(folder, tarball), join(author, tarball))
-  /** A command that stands in the README, in a shell. */
+  /** A command of the guide, in a shell. */
   const step = (command: string, cwd = author) => {
-    t.ok(guide.includes(`\n${command}\n`), `README.md has: ${command}`)
+    t.ok(guide.includes(`\n${command}\n`), `publishing.md has: ${command}`)
     const env = {
       ...process.env,
       NODE_OPTIONS: '',

@@ -44,19 +44,6 @@ function usesOfCodes(): Map<string, string[]> {
   return uses
 }
 
-function tableOf(rows: readonly { code: string; status: number; help: string }[]): string {
-  const lines = rows.map(({ code, status, help }) => `| \`${code}\` | ${status} | ${help} |`)
-  return ['| code | status | what to do |', '|---|---|---|', ...lines].join('\n')
-}
-
-/** What stands in runtime/README.md between two marks. */
-function documented(mark: string): string {
-  const [, text] = new RegExp(`<!-- ${mark}:[^\\n]*-->\\n([^]*?)<!-- end of the ${mark} -->`).exec(
-    read('runtime/README.md'),
-  ) ?? ['', 'nothing']
-  return text.trim()
-}
-
 const codes = Object.keys(errorTable) as RtkErrorCode[]
 const uses = usesOfCodes()
 
@@ -82,10 +69,6 @@ t.test('the table of errors', async (t) => {
 })
 
 t.test('documentation', async (t) => {
-  t.test('the table in runtime/README.md is the table of runtime/errors.ts', async (t) => {
-    t.equal(documented('error table'), tableOf(codes.map((code) => ({ code, ...errorTable[code] }))))
-  })
-
   t.test('no page speaks of a code that does not exist', async (t) => {
     for (const page of filesBelow('.', '.md')) {
       for (const [code] of read(page).matchAll(/\bRTK_ERR_[A-Z_]*[A-Z]\b/g)) {

@@ -1,0 +1,53 @@
+/** The generated pages: the API reference, the tables of what a station offers, the help texts of the command line. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { RtkError } from 'rtk-base/plugin'
+import t from 'tap'
+import { packageRoot } from '../../runtime/build/release.js'
+import { errorTable } from '../../runtime/errors.js'
+import { generatedPages } from '../reference/pages.js'
+
+const root = packageRoot()
+const pages = await generatedPages()
+
+t.test('every generated page is that of the code', async (t) => {
+  for (const [path, text] of pages) {
+    const held = existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : 'missing'
+    t.ok(held === text, `${path} is stale: run \`npm run docs\``)
+  }
+  for (const folder of ['api', 'reference'])
+    for (const name of readdirSync(join(root, 'runtime', 'docs', folder)))
+      t.ok(
+        pages.has(join('runtime', 'docs', folder, name)),
+        `${folder}/${name} is generated no more: run \`npm run docs\``,
+      )
+})
+
+t.test('the API reference has every entry of the package', async (t) => {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    exports: Record<string, unknown>
+  }
+  const api = (name: string) => join('runtime', 'docs', 'api', `${name}.md`)
+  for (const id of Object.keys(exports)) {
+    const name = id === '.' ? 'runtime' : id.slice(2)
+    // The schemas are the tables of the status document, the contract is types made from them; the last one is a file.
+    if (['schemas', 'contract', 'package.json'].includes(name)) continue
+    t.ok(pages.has(api(name)), id)
+  }
+  const plugin = pages.get(api('plugin')) ?? ''
+  for (const name of ['definePlugin', 'PluginContext', 'badValue', 'RtkError'])
+    t.match(plugin, new RegExp(`^### ${name}$`, 'm'))
+  t.match(plugin, /Thrown by a command whose value is wrong: HTTP 400/, 'with its docstrings')
+  t.match(pages.get(api('services')), /^### rtcmStream$/m, 'of modules that are exported on')
+})
+
+t.test('the tables have what a station offers', async (t) => {
+  const table = (name: string) => pages.get(join('runtime', 'docs', 'reference', `${name}.md`)) ?? ''
+  t.match(table('parameters'), /^\| `udp-port` \| integer 1 to 65,535 \| `2102` \|/m)
+  t.match(table('commands'), /^\| `start-survey-in` \|/m)
+  t.match(table('routes'), /^\| `GET \/get-info` \|/m)
+  t.match(table('topics'), /^\| `base\/\{SN\}\/drtk` \| sends, QoS 0 \|/m)
+  t.match(table('document'), /^\| `gnss\.state\.status` \|/m)
+  for (const code of Object.keys(errorTable)) t.match(table('errors'), `| \`${code}\` | `)
+  t.equal(new RtkError('RTK_ERR_MASK', '').statusCode, 400)
+})

@@ -1,0 +1,21 @@
+/** `npm run docs` writes the generated pages; `npm run docs -- picture` takes the picture of the README from a running simulator. */
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { packageRoot } from '../../runtime/build/release.js'
+import { generatedPages } from './pages.js'
+import { takePicture } from './picture.js'
+
+if (process.argv[2] === 'picture') await takePicture()
+else {
+  const root = packageRoot()
+  const pages = await generatedPages()
+  for (const [path, text] of pages) writeFileSync(join(root, path), text)
+  const folders = new Set(
+    [...pages.keys()].map((path) => dirname(path)).filter((folder) => /(api|reference)$/.test(folder)),
+  )
+  for (const folder of folders)
+    for (const name of readdirSync(join(root, folder)))
+      if (!pages.has(join(folder, name))) rmSync(join(root, folder, name))
+  console.log(`${pages.size} pages`)
+}
+process.exit(0)
