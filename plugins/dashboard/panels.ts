@@ -2,7 +2,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import { panels } from 'rtk-base/services'
 import { sendFile } from './pages.js'
 
-/** The panels of other plugins (`ctx.ui.panel`): what pages are told of them, and their files. */
+/** The panels of other plugins (`ctx.ui.panel`): their list for pages, and their files. */
 export class PanelFiles {
   readonly #ctx: PluginContext
 

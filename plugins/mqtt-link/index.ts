@@ -10,7 +10,7 @@ import { BrokerLink } from './link/link.js'
 import { linkService } from './service.js'
 import { isStale, onlineStatus } from './session/online-status.js'
 
-/** The link to the broker: identity, sessions, online status. What is said over it belongs to other plugins. */
+/** The link to the broker: identity, sessions, online status. Its messages belong to other plugins. */
 export default definePlugin({
   name: 'mqtt-link',
   version: '1.0.0',
@@ -19,7 +19,7 @@ export default definePlugin({
   options: Type.Object({
     clientId: Type.Optional(Type.String({ minLength: 1, description: '{SN} when left out' })),
     protocol: Type.Union([Type.Literal('auto'), Type.Literal('4'), Type.Literal('5')], { default: 'auto' }),
-    insecure: Type.Boolean({ default: false, description: 'plain TCP, for a desk; an identity turns TLS on again' }),
+    insecure: Type.Boolean({ default: false, description: 'plain TCP, for tests; an identity still enables TLS' }),
     ca: Type.Optional(Type.String({ description: "PEM file of the broker's authority" })),
     cert: Type.Optional(Type.String({ description: "PEM file of the station's certificate, followed by its chain" })),
     key: Type.Optional(Type.String({ description: "PEM file of the station's private key" })),
@@ -115,6 +115,6 @@ const hostSchema = Type.String({
 })
 
 const notAdopted = ({ message }: Error) => ({
-  text: `the identity could not be copied into the protected store (${message}): the files are used`,
-  advice: 'the next start tries again',
+  text: `the identity could not be copied into the protected store (${message}): the files stay in use`,
+  advice: 'it is retried at the next start',
 })

@@ -152,7 +152,7 @@ t.test('a packet that no broker has a reason to send ends the session', async (t
   ] as const) {
     t.equal(wrong(bytes), text, bytes.join(' '))
   }
-  t.throws(() => new PacketWatch().starts(Buffer.from('HTTP/1.1')), { message: 'its first packet is no CONNACK' })
+  t.throws(() => new PacketWatch().starts(Buffer.from('HTTP/1.1')), { message: 'its first packet is not a CONNACK' })
 })
 
 t.test('the parser gets a few messages at once, and every byte', async (t) => {

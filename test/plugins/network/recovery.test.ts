@@ -245,7 +245,7 @@ t.test('what is done', async (t) => {
       undefined,
       /connected, so it is not/,
     ],
-    ['no modem', since(0), facts({ modem: undefined }), undefined, /try again by themselves/],
+    ['no modem', since(0), facts({ modem: undefined }), undefined, /retry automatically/],
     [
       'not wanted',
       since(0),
