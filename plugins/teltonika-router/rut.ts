@@ -11,7 +11,7 @@ const accessDenied = -32_002
 /** Calls that take minutes. */
 const slowMethods = new Set(['scan_operators', 'set_operator_selection', 'exec', 'exec2'])
 
-/** `POST /rut`: JSON-RPC of somebody else, with the station's session. */
+/** `POST /rut`: JSON-RPC of a client, with the station's session. */
 export function addRutRoute(ctx: PluginContext, router: Router): void {
   ctx.http.route({
     method: 'POST',
