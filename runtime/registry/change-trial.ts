@@ -23,6 +23,8 @@ export interface ChangeTrialDeps {
   parameter(name: string): ParameterRecord | undefined
   /** Nobody was seen in time. */
   over(): void
+  /** Runs work between two changes. */
+  betweenChanges(work: () => Promise<void>): Promise<void>
   /** A trial began or ended. */
   changed(): void
 }
@@ -130,9 +132,13 @@ export class ChangeTrial {
     if (names === undefined) return false
     this.end()
     this.#deps.log.info({ parameters: names }, 'the change is confirmed')
-    await this.#deps.store
-      .batch(this.pledge(undefined))
-      .catch((error) => this.#deps.log.warn({ err: error }, 'a confirmed change is on trial again after a restart'))
+    await this.#deps.betweenChanges(async () => {
+      // A change that was under way may have put something else on trial.
+      if (this.#before !== undefined) return
+      await this.#deps.store
+        .batch(this.pledge(undefined))
+        .catch((error) => this.#deps.log.warn({ err: error }, 'a confirmed change is on trial again after a restart'))
+    })
     return true
   }
 

@@ -88,6 +88,7 @@ export class ConfigRegistry {
       window_s: deps.trial_s,
       parameter: (name) => deps.tables().parameters.get(name),
       over: () => void this.#trialOver(),
+      betweenChanges: (work) => this.#transactions.runExclusive(work),
     })
   }
 

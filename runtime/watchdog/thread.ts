@@ -54,8 +54,21 @@ interface Frame {
   place: string
 }
 
+/** Processor time of the main thread, and whether it runs or would run if the kernel let it (Linux, proc(5): task/TID/stat and schedstat). */
+function mainThread(): { ran_ms: number; isReady: boolean } {
+  const read = (file: string) => readFileSync(`/proc/self/task/${process.pid}/${file}`, 'latin1')
+  try {
+    const [state] = read('stat').split(') ').at(-1) ?? ''
+    return { ran_ms: Number.parseInt(read('schedstat'), 10) / 1e6, isReady: state === 'R' }
+  } catch {
+    return { ran_ms: Number.NaN, isReady: false }
+  }
+}
+
 let beats = -1
 let still_ms = 0
+/** Processor time of the main thread at the last look without a beat. */
+let ranBefore_ms = Number.NaN
 let lookedAt_ms = performance.now()
 let sampled: Frame[] = []
 /** The plugin of the asynchronous context that was stopped; '' for the runtime's own. */
@@ -72,13 +85,18 @@ setInterval(() => {
     if (blocker) ended(blocker)
     beats = activity.beats
     still_ms = 0
+    ranBefore_ms = Number.NaN
     sampled = []
     sampledOwner = ''
     blocker = undefined
     return
   }
   const before_ms = still_ms
-  still_ms += step_ms
+  const { ran_ms, isReady } = mainThread()
+  const used_ms = ran_ms - ranBefore_ms
+  // On a machine that has no time for it, the main thread is late without blocking anything.
+  still_ms += isReady && used_ms < step_ms ? used_ms : step_ms
+  ranBefore_ms = ran_ms
   if (before_ms < warn_ms && still_ms >= warn_ms) {
     blocker = culprit()
     sample(report)

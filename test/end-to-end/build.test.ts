@@ -50,7 +50,7 @@ writeFileSync(
   JSON.stringify({ ...simulator, name: 'test', serial: 'ROOF1', plugins: { ...simulator.plugins, './extra': {} } }),
 )
 
-t.test('build makes a folder that runs anywhere, without sources, npm or a compiler', async (t) => {
+t.test('build makes a folder that runs anywhere, without sources, npm or a compiler', { skip: gateOnly }, async (t) => {
   const out = join(folder, 'out')
   const here = process.cwd()
   process.chdir(folder)

@@ -1,10 +1,11 @@
 /** The watchdog: what blocks the event loop is named by a thread of its own, and a process that does not answer is ended. */
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { startStation, until } from '../harness/index.js'
+import { gateOnly, startStation, until } from '../harness/index.js'
 
 /** A variant with a plugin `staller` that blocks until the file `release` is there. */
 function variant(t: Test, setup: string, limit_s: number): { file: string; data: string; release: string } {
@@ -104,8 +105,30 @@ for (const [where, setup] of [
   })
 }
 
+t.test('a station that the machine does not let run blocks nothing', { skip: gateOnly }, async (t) => {
+  const { file, data } = variant(t, '', 120)
+  const running = await startStation([file], { data })
+  t.teardown(() => running.end('SIGKILL'))
+  const pid = `${running.child.pid}`
+  // It runs when nobody else wishes to, on a processor that somebody has for 5 s.
+  execFileSync('chrt', ['-a', '-i', '-p', '0', pid])
+  execFileSync('taskset', ['-a', '-c', '-p', '0', pid])
+  const busy = spawn('taskset', [
+    '-c',
+    '0',
+    process.execPath,
+    '-e',
+    'const end = Date.now() + 5e3; while (Date.now() < end);',
+  ])
+  await once(busy, 'close')
+  execFileSync('chrt', ['-a', '-o', '-p', '0', pid])
+  await running.info()
+  t.notMatch(running.output(), /block/)
+})
+
 t.test(
   'a service that uses up its memory ends in order and names the plugin that holds most of it, which stays out',
+  { skip: gateOnly },
   async (t) => {
     const grown = (held: string) => `const all = []
      ctx.commands.add('hoard', 'holds memory', () => { ctx.timers.every(50, () => { ${held} }); return 'done' })`

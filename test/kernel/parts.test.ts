@@ -725,6 +725,7 @@ function trialRig(store = new MemoryStore()) {
     ...{ store, clock, window_s: 60, log: { info() {}, warn() {} } as never },
     parameter: (name) => records[name] as never,
     over: () => events.over++,
+    betweenChanges: (work) => work(),
     changed: () => events.changed++,
   })
   return { clock, events, trial, store }

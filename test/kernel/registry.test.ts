@@ -460,6 +460,36 @@ t.test('a change', async (t) => {
       t.equal(applied.at(-1), 1, 'the value before the first of them')
     })
 
+    t.test('stays on trial over a restart where the one before is confirmed while it is stored', async (t) => {
+      await reset()
+      const { station, post, trial } = await start(t)
+      await post({ chan: 6 })
+      await until(() => applied.length === 1, 'it is applied')
+      const write = store.batch.bind(store)
+      let release = () => {}
+      const isReleased = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      let isHeld = false
+      store.batch = async (...batch) => {
+        if (!isHeld) {
+          isHeld = true
+          await isReleased
+        }
+        await write(...batch)
+      }
+      const second = post({ chan: 7 })
+      await until(() => isHeld, 'the second change is being stored')
+      const confirmed = station.request('/system?confirm-change', { method: 'POST' })
+      await until(() => trial() === undefined, 'the first change is confirmed')
+      release()
+      await Promise.all([second, confirmed])
+      store.batch = write
+      t.match(trial(), { parameters: ['chan'] })
+      t.ok(await store.get('runtime', 'trial'))
+      t.equal((await station.request('/system?undo-change', { method: 'POST' })).status, 200)
+    })
+
     t.test('is set back later where it was refused and the values before could not be stored', async (t) => {
       await reset()
       const { station, post, errors, trial } = await start(t)
@@ -532,6 +562,7 @@ t.test('a change', async (t) => {
         over: () => {
           over += 1
         },
+        betweenChanges: (work) => work(),
         changed: () => {},
       })
       trial.begin(new Map([['chan', 1]]))

@@ -65,7 +65,8 @@ export class Extrapolation {
       for (let term = degree - 1; term >= 0; term--) weight = weight * u + right[term]
       weights[k] = weight
       noise += weight * weight
-      missed += weight * times_s[k] ** terms
+      const square = times_s[k] * times_s[k]
+      missed += weight * square * (degree === 2 ? times_s[k] : square)
     }
     return { noise, bias_m: Math.abs(missed) * (degree === 2 ? jerk_mps3 / 6 : snap_mps4 / 24) }
   }

@@ -136,8 +136,8 @@ export class Motion {
 
   /** The displacement between the level 10 s ago and now. */
   net(time_ms: number, position: Displacement): Net {
-    let sample = this.#first
-    while (sample < this.#next - 1 && this.#times_ms[(sample + 1) % capacity] <= time_ms - span_ms) sample++
+    let sample = Math.max(this.#first, this.#next - 1)
+    while (sample > this.#first && this.#times_ms[sample % capacity] > time_ms - span_ms) sample--
     const at = (sample % capacity) * 3
     return {
       span_s: Math.min(span_ms, time_ms - this.#times_ms[sample % capacity]) / 1000,

@@ -1,15 +1,11 @@
 import { type Displacement, DisplacementFit } from './displacement.js'
 import { type Plan, Reference, type Window } from './reference.js'
 import type { Pace, SignalTracks, Track } from './signal-tracks.js'
-import type { Sky } from './sky.js'
 
-const groups = 8
 /** Half a cycle is 9.5 cm on L1; an outlier beyond this is a slip. */
 const slip_m = 0.05
-/** Noise of a phase in the zenith, metres, and below which elevation a satellite is not used. */
+/** Noise of a phase in the zenith. */
 const zenithNoise_m = 0.0015
-const mask_deg = 5
-const radians = Math.PI / 180
 /** How the variance of a signal follows its residuals. */
 const varianceMemory = 40
 const leastVariance = 0.3
@@ -42,7 +38,6 @@ export class PhaseFit {
   readonly #reference: Reference
   readonly #fit = new DisplacementFit()
   readonly #uses: Use[] = []
-  readonly #unit = { east: 0, north: 0, up: 0 }
 
   /** @param levels of the antenna by slot of the history: east, north, up, metres */
   constructor(pace: Pace, tracks: SignalTracks, plans: readonly Plan[], levels: Float64Array) {
@@ -53,8 +48,8 @@ export class PhaseFit {
   }
 
   /** Undefined while the history is too short. */
-  solve(time_ms: number, interval_ms: number, sky: Sky): Fitted | undefined {
-    const plan = this.#reference.choose(time_ms, interval_ms, sky)
+  solve(time_ms: number, interval_ms: number): Fitted | undefined {
+    const plan = this.#reference.choose(time_ms, interval_ms)
     if (!plan) return undefined
     const fit = this.#fit
     fit.clear()
@@ -62,14 +57,15 @@ export class PhaseFit {
     let noise = 1
     let window: Window | undefined
     let clock = 0
-    for (let group = 0; group < groups; group++) {
+    for (const [group, seen] of this.#tracks.seen.entries()) {
+      if (seen.length === 0) continue
       const own = this.#reference.window(plan, time_ms, group, window)
       if (!own) continue
       // Extrapolated from the same epochs, the one clock of the receiver is the same.
       if (window && own !== window) clock++
       window = own
       noise = own.error.noise
-      this.#addRows(group, own, clock, sky)
+      this.#addRows(seen, own, clock)
     }
     if (fit.size === 0) return undefined
     const known = { slips: 0, stepNoise: Math.sqrt(2 / (1 + noise)), plan }
@@ -85,8 +81,8 @@ export class PhaseFit {
     let slips = 0
     for (const { track, row, sigma_m } of this.#uses) {
       const { variance } = track
-      const expected_m = Math.hypot(sigma_m, fit.directionError_m(row))
-      const size = Math.min((fit.rest_m(row) / expected_m) ** 2, outlierVariance * variance[this.#pace])
+      const expected_m2 = sigma_m * sigma_m + fit.directionError_m(row) ** 2
+      const size = Math.min(fit.rest_m(row) ** 2 / expected_m2, outlierVariance * variance[this.#pace])
       variance[this.#pace] = Math.max(
         leastVariance,
         variance[this.#pace] + (size - variance[this.#pace]) / varianceMemory,
@@ -98,7 +94,7 @@ export class PhaseFit {
     return slips
   }
 
-  #addRows(group: number, { first, count, error }: Window, clock: number, sky: Sky): void {
+  #addRows(seen: readonly Track[], { first, count, error }: Window, clock: number): void {
     const { weights, slots } = this.#reference
     let levelEast = 0
     let levelNorth = 0
@@ -109,29 +105,27 @@ export class PhaseFit {
       levelNorth += weights[k] * this.#levels[at + 1]
       levelUp += weights[k] * this.#levels[at + 2]
     }
-    for (const track of this.#tracks.values()) {
-      if (track.group !== group || track.since > first || Number.isNaN(track.phase_m)) continue
-      const direction = sky(track.constellation, track.satellite)
-      if (!direction || !(direction.elevation_deg >= mask_deg)) continue
-      const { phases_m, phase_m } = track
-      let residual_m = 0
-      for (let k = 0; k < count; k++) residual_m += weights[k] * (phase_m - phases_m[slots[k]])
+    for (const track of seen) {
+      if (track.since > first) continue
+      const { phases_m, phase_m, sight } = track
+      // Two sums at once: one addition need not wait for the other. This is the hottest line of the watch.
+      let even_m = 0
+      let odd_m = 0
+      for (let k = 1; k < count; k += 2) {
+        even_m += weights[k - 1] * (phase_m - phases_m[slots[k - 1]])
+        odd_m += weights[k] * (phase_m - phases_m[slots[k]])
+      }
+      if (count % 2 === 1) even_m += weights[count - 1] * (phase_m - phases_m[slots[count - 1]])
+      const residual_m = even_m + odd_m
       if (!Number.isFinite(residual_m)) continue
-      const sine = Math.sin(direction.elevation_deg * radians)
-      const cosine = Math.cos(direction.elevation_deg * radians)
-      const east = cosine * Math.sin(direction.azimuth_deg * radians)
-      const north = cosine * Math.cos(direction.azimuth_deg * radians)
-      const variance = (zenithNoise_m * zenithNoise_m * (1 + error.noise) * (1 + 1 / (sine * sine))) / 2
+      const { east, north, up } = sight
+      const variance = (zenithNoise_m * zenithNoise_m * (1 + error.noise) * (1 + 1 / (up * up))) / 2
       const sigma_m = Math.sqrt(variance + error.bias_m * error.bias_m)
-      const unit = this.#unit
-      unit.east = east
-      unit.north = north
-      unit.up = sine
       const row = this.#fit.add(
         track.satelliteKey,
         clock,
-        unit,
-        residual_m - (east * levelEast + north * levelNorth + sine * levelUp),
+        sight,
+        residual_m - (east * levelEast + north * levelNorth + up * levelUp),
         sigma_m * Math.sqrt(track.variance[this.#pace]),
       )
       if (row >= 0) this.#uses.push({ track, row, sigma_m })

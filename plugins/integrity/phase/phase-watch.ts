@@ -92,7 +92,8 @@ export class PhaseWatch {
     const interrupted = interval_ms > pause_ms
     if (this.#clock.time_ms >= this.#renew_ms) this.#restart()
     if (interrupted) this.#restart()
-    const solved = sky && this.#position(sky)
+    if (sky) this.#tracks.look(sky)
+    const solved = sky && this.#position()
     const lossOfLock = this.#lost(lock, sky !== undefined && !solved?.position)
     const contradiction = this.#contradicts(solved?.contradicts)
     if (contradiction) this.#restart()
@@ -104,7 +105,7 @@ export class PhaseWatch {
       this.#levels.set([east, north, up], slot * 3)
       if (solved?.since_ms !== undefined) this.#relevel(solved.since_ms)
     }
-    const crept = sky && slot !== undefined ? this.#crept(sky) : undefined
+    const crept = sky && slot !== undefined ? this.#crept() : undefined
     const moved = this.#moved(solved ?? {}, crept)
     const third = slot === undefined ? undefined : this.#thirdDifferences.newest()
     // A phase with little history takes no part in the position, and its slip would show when it does.
@@ -140,9 +141,9 @@ export class PhaseWatch {
   }
 
   /** The position in the frame of `Motion`, with the slips that the solution shows; undefined when it is not observable. */
-  #position(sky: Sky): Solved | undefined {
+  #position(): Solved | undefined {
     const { time_ms, interval_ms } = this.#clock
-    const fitted = this.#quick.solve(time_ms, interval_ms, sky)
+    const fitted = this.#quick.solve(time_ms, interval_ms)
     const { position, stepNoise, plan } = fitted ?? {}
     if (!fitted || !position || stepNoise === undefined) return fitted
     const step = this.#motion.step(position)
@@ -153,9 +154,9 @@ export class PhaseWatch {
   }
 
   /** A displacement by less a second than the quick polynomials tell from the motion of the satellites. */
-  #crept(sky: Sky): Enu | undefined {
+  #crept(): Enu | undefined {
     const { time_ms, interval_ms } = this.#clock
-    const position = this.#slow.solve(time_ms, interval_ms, sky)?.position
+    const position = this.#slow.solve(time_ms, interval_ms)?.position
     return position && this.#creep.take(time_ms, position, this.#motion.level)
   }
 

@@ -1,6 +1,5 @@
 import { Extrapolation, type ExtrapolationError } from './extrapolation.js'
 import { kept, type SignalTracks } from './signal-tracks.js'
-import type { Sky } from './sky.js'
 
 /** A fit to the past of a phase: from `lag_ms + window_ms` to `lag_ms` ago. */
 export interface Plan {
@@ -52,7 +51,8 @@ export class Reference {
   readonly #times_s = new Float64Array(kept)
   readonly slots = new Int32Array(kept)
   readonly weights = new Float64Array(kept)
-  readonly #satellites = new Set<number>()
+  /** By satellite: the first epoch since which one of its signals is unbroken. */
+  readonly #since = new Map<number, number>()
   readonly #offered: readonly Plan[]
   #plans: readonly Plan[]
   #interval_ms = Infinity
@@ -63,8 +63,8 @@ export class Reference {
     this.#plans = plans
   }
 
-  /** The plan with the least error for the satellites of known direction that have the history for it. */
-  choose(time_ms: number, interval_ms: number, sky: Sky): Plan | undefined {
+  /** The plan with the least error for the satellites in sight that have the history for it. */
+  choose(time_ms: number, interval_ms: number): Plan | undefined {
     if (interval_ms !== this.#interval_ms) {
       this.#interval_ms = interval_ms
       this.#plans = this.#offered.map((plan) => ({
@@ -73,19 +73,22 @@ export class Reference {
         window_ms: Math.max(plan.window_ms, windowIntervals[plan.degree] * interval_ms),
       }))
     }
+    const unbroken = this.#since
+    unbroken.clear()
+    for (const tracks of this.#tracks.seen) {
+      for (const { satelliteKey, since } of tracks) {
+        unbroken.set(satelliteKey, Math.min(since, unbroken.get(satelliteKey) ?? Infinity))
+      }
+    }
     let best: Plan | undefined
     let least = Infinity
     for (const plan of this.#plans) {
       const first = this.#firstOf(plan, time_ms)
       if (first === undefined) continue
-      const satellites = this.#satellites
-      satellites.clear()
-      for (const { since, phase_m, satelliteKey, constellation, satellite } of this.#tracks.values()) {
-        if (since > first || Number.isNaN(phase_m) || satellites.has(satelliteKey)) continue
-        if (sky(constellation, satellite)) satellites.add(satelliteKey)
-      }
+      let satellites = 0
+      for (const since of unbroken.values()) if (since <= first) satellites++
       // Little redundancy costs more than noise.
-      const error = plan.factor / Math.sqrt(Math.max(satellites.size - unknowns, 0.1))
+      const error = plan.factor / Math.sqrt(Math.max(satellites - unknowns, 0.1))
       if (error >= least) continue
       least = error
       best = plan
@@ -102,6 +105,7 @@ export class Reference {
     if (first === undefined) return undefined
     const { next, times_ms, present } = this.#tracks
     let same = previous !== undefined
+    let isKnown = plan.degree === this.#solved.degree
     let count = 0
     for (let number = first; number < next; number++) {
       const slot = number % kept
@@ -109,12 +113,24 @@ export class Reference {
       if (age_ms < plan.lag_ms) break
       if ((present[slot] & (1 << group)) === 0) continue
       same &&= this.slots[count] === slot
+      isKnown &&= this.#times_s[count] === -age_ms / 1000
       this.slots[count] = slot
       this.#times_s[count++] = -age_ms / 1000
     }
     if (previous && same && previous.count === count) return previous
-    const error = this.#extrapolation.solve(this.#times_s, count, plan.degree, this.weights)
+    // At a steady rate the weights are those of the epoch before.
+    if (!isKnown || count !== this.#solved.count) {
+      const error = this.#extrapolation.solve(this.#times_s, count, plan.degree, this.weights)
+      this.#solved = { degree: plan.degree, count, error }
+    }
+    const { error } = this.#solved
     return error && { first, count, error }
+  }
+  /** What `weights` are of. */
+  #solved: { readonly degree: number; readonly count: number; readonly error: ExtrapolationError | undefined } = {
+    degree: 0,
+    count: 0,
+    error: undefined,
   }
 
   /** The number of the oldest kept epoch that the plan needs; undefined when the history does not reach back that far. */

@@ -7,6 +7,7 @@ import {
   type Msm,
   type MsmEpoch,
 } from 'rtk-base/gnss'
+import type { Sky } from './sky.js'
 
 /** Samples that are kept: two and a half minutes at one a second. */
 export const kept = 152
@@ -23,6 +24,9 @@ const forgotten_ms = 20_000
 /** A common step of the phases above this is a correction of the receiver's clock. */
 const clockStep_m = 30
 const lightMs_m = 299_792.458
+/** Below this elevation a satellite is not used. */
+const mask_deg = 5
+const radians = Math.PI / 180
 
 const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'SBAS', 'QZSS', 'BeiDou', 'NavIC']
 
@@ -59,6 +63,16 @@ export interface Track {
   readonly variance: Record<Pace, number>
   /** Number of the first kept epoch without a break. */
   since: number
+  readonly sight: LineOfSight
+}
+
+/** Direction of a satellite as the receiver gives it, and the unit vector towards it. */
+interface LineOfSight {
+  azimuth_deg: number
+  elevation_deg: number
+  east: number
+  north: number
+  up: number
 }
 
 interface SatelliteLock {
@@ -101,6 +115,21 @@ export class SignalTracks {
 
   values(): IterableIterator<Track> {
     return this.#tracks.values()
+  }
+
+  /** By constellation: the signals of this epoch whose satellites stand above the mask, as of the last `look`. */
+  readonly seen: readonly Track[][] = order.map(() => [])
+
+  /** Takes the directions of the satellites for the epoch just taken. */
+  look(sky: Sky): void {
+    for (const tracks of this.seen) tracks.length = 0
+    for (const track of this.#tracks.values()) {
+      if (Number.isNaN(track.phase_m)) continue
+      const direction = sky(track.constellation, track.satellite)
+      if (!direction || !(direction.elevation_deg >= mask_deg)) continue
+      turn(track.sight, direction.azimuth_deg, direction.elevation_deg)
+      this.seen[track.group].push(track)
+    }
   }
 
   /** From the first kept epoch to the last. */
@@ -227,6 +256,7 @@ export class SignalTracks {
         slow: expectedVariance.slow[constellation] ?? 2,
       },
       since: this.next,
+      sight: { azimuth_deg: Number.NaN, elevation_deg: Number.NaN, east: 0, north: 0, up: 0 },
     })
     this.#lockOf(group * 64 + satellite, time_ms)
   }
@@ -303,4 +333,15 @@ export class SignalTracks {
     const lostShare = tracked > 0 ? recent / tracked : 0
     return { signals, satellites, refused, lost, lostShare, tracked, clockStep_m }
   }
+}
+
+/** Directions come in whole degrees, and stay for minutes. */
+function turn(sight: LineOfSight, azimuth_deg: number, elevation_deg: number): void {
+  if (sight.azimuth_deg === azimuth_deg && sight.elevation_deg === elevation_deg) return
+  const cosine = Math.cos(elevation_deg * radians)
+  sight.azimuth_deg = azimuth_deg
+  sight.elevation_deg = elevation_deg
+  sight.east = cosine * Math.sin(azimuth_deg * radians)
+  sight.north = cosine * Math.cos(azimuth_deg * radians)
+  sight.up = Math.sin(elevation_deg * radians)
 }

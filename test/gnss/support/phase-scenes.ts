@@ -83,7 +83,18 @@ export function uniform(seed: number): () => number {
 /** A seeded generator of standard normal numbers (Box-Muller). */
 export function normal(seed: number): () => number {
   const random = uniform(seed)
-  return () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())
+  let second: number | undefined
+  return () => {
+    if (second !== undefined) {
+      const value = second
+      second = undefined
+      return value
+    }
+    const radius = Math.sqrt(-2 * Math.log(random()))
+    const angle = 2 * Math.PI * random()
+    second = radius * Math.sin(angle)
+    return radius * Math.cos(angle)
+  }
 }
 
 interface Orbit {

@@ -98,10 +98,11 @@ t.test('a walk of 9 m is reported with its size, not with its first centimetres'
 })
 
 t.test('without carrier phases the code holds what is far beyond its errors, within 45 s', async (t) => {
-  for (const [east, up] of [
+  const moves = [
     [12, 0],
     [0, 18],
-  ] as const) {
+  ] as const
+  for (const [east, up] of moves.slice(sample(1, 0, 0))) {
     const rig = await setUp(t, { survey: { phases: { enabled: false, threshold_m: 0.03 } } })
     await rig.until(() => rig.field('state.status') === 'fixed', 300)
     await rig.seconds(900)
