@@ -1265,7 +1265,7 @@ t.test('replay', async (t) => {
     writeFileSync(join(path, 'a'), 'no record\n')
     for (const [file, text] of [
       ['missing', /ENOENT/],
-      ['a', /its first line is no line of a record/],
+      ['a', /its first line is not a line of a flight record/],
     ] as const) {
       const rig = await station(t, { simulator: { record: join(path, file) } })
       await rig.clock.advance(1_000)
